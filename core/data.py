@@ -1,0 +1,162 @@
+"""What everything speaks: segments, outputs, spans, scores. Plain values; no storage, no screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from core.errors import UserError
+
+Side = Literal["output", "source"]
+Severity = Literal["Major", "Minor", "Neutral"]
+Verdict = Literal["no_error", "non_translation"]
+SEVERITIES: tuple[Severity, ...] = ("Major", "Minor", "Neutral")
+
+
+class SegmentKey(NamedTuple):
+    """A segment within a project."""
+
+    doc_id: str
+    segment_id: str
+
+
+class OutputKey(NamedTuple):
+    """What one system wrote for one segment, within a project."""
+
+    system: str
+    doc_id: str
+    segment_id: str
+
+    @property
+    def segment(self) -> SegmentKey:
+        return SegmentKey(self.doc_id, self.segment_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What a system was given, and what people would have written. `source` may be absent; references may be empty."""
+
+    doc_id: str
+    segment_id: str
+    source: str | None
+    references: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> SegmentKey:
+        return SegmentKey(self.doc_id, self.segment_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The text one system produced for one segment. An empty text is an output; a missing one is no `Output` at all."""
+
+    system: str
+    doc_id: str
+    segment_id: str
+    text: str
+
+    @property
+    def key(self) -> OutputKey:
+        return OutputKey(self.system, self.doc_id, self.segment_id)
+
+
+class HumanScore(NamedTuple):
+    """A score from people that came with an upload; higher is better unless its name says otherwise."""
+
+    system: str
+    doc_id: str
+    segment_id: str
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Segments in document order, outputs in segment order, and the human scores that came with them."""
+
+    segments: tuple[Segment, ...]
+    outputs: tuple[Output, ...]
+    human_scores: tuple[HumanScore, ...] = ()
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """System names in the order of their first output."""
+        return tuple(dict.fromkeys(o.system for o in self.outputs))
+
+    def segment_of(self) -> dict[SegmentKey, Segment]:
+        return {s.key: s for s in self.segments}
+
+    def outputs_of(self) -> dict[SegmentKey, list[Output]]:
+        """Outputs by segment; every segment has an entry."""
+        out: dict[SegmentKey, list[Output]] = {s.key: [] for s in self.segments}
+        for o in self.outputs:
+            out[o.key.segment].append(o)
+        return out
+
+    def items(self) -> "list[tuple[OutputKey, Item]]":
+        """What the metrics read, one item an output."""
+        of = self.segment_of()
+        return [(o.key, Item(of[o.key.segment].source, o.text, of[o.key.segment].references)) for o in self.outputs]
+
+
+class Item(NamedTuple):
+    """All a segment-level metric may look at."""
+
+    source: str | None
+    hypothesis: str
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A marked stretch of text: half-open Unicode code points into the raw output, or into the source for an omission.
+
+    `category` is a path of the MQM tree such as "Accuracy/Mistranslation". `start == end` marks a place without text.
+    """
+
+    side: Side
+    start: int
+    end: int
+    quote: str
+    severity: str
+    category: str
+    note: str = ""
+
+    def check(self, text: str) -> None:
+        """Raise `UserError` unless `text[start:end] == quote` and the span lies inside the text."""
+        if not 0 <= self.start <= self.end <= len(text) or text[self.start : self.end] != self.quote:
+            raise UserError(
+                "the marked text is not what stands there",
+                where=f"{self.side} [{self.start}, {self.end})",
+                got=repr(text[max(0, self.start) : max(0, self.end)]),
+                expected=repr(self.quote),
+                hint="Reload the page and mark it again; nothing was changed",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One metric's word on one item. `value` is None unless `status` is "ok"; then `reason` says why in plain words.
+
+    `parts` are the small numbers a value is made of (dist_exp, dist_imp, …); `detail` is what a page draws (the trace).
+    """
+
+    value: float | None
+    status: Literal["ok", "undefined", "needs", "error"] = "ok"
+    reason: str = ""
+    parts: Mapping[str, float] = field(default_factory=dict)
+    detail: Mapping[str, Any] | None = None
+
+
+class Score(NamedTuple):
+    """A `Value` with its place and its signature: one row of a score table or file."""
+
+    system: str
+    doc_id: str
+    segment_id: str
+    metric: str
+    signature: str
+    value: float | None
+    status: str
+    reason: str

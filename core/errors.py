@@ -1,0 +1,47 @@
+"""Errors a person can act on.
+
+Every message says what is wrong, where, what was found, what was expected and what to do next. They are caught in two
+places only: `pages/_ui/errors.py` and the command line. Anything else that is raised is a fault of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Problem(NamedTuple):
+    """One row of the table of problems an upload is answered with. `row` counts from 1 as an editor does; 0 = the whole file."""
+
+    file: str
+    row: int
+    column: str
+    found: str
+    expected: str
+    todo: str
+
+    def sentence(self) -> str:
+        place = ", ".join(p for p in (self.file, f"line {self.row}" if self.row else "", self.column) if p)
+        return f"{place}: found {self.found}; expected {self.expected}. {self.todo}"
+
+
+class UserError(Exception):
+    """Something the user can mend: `what` happened `where`, what was `got` and `expected`, and the next step (`hint`)."""
+
+    def __init__(self, what: str, *, where: str = "", got: str = "", expected: str = "", hint: str = "") -> None:
+        self.what, self.where, self.got, self.expected, self.hint = what, where, got, expected, hint
+        detail = "; ".join(p for p in (got and f"got {got}", expected and f"expected {expected}") if p)
+        message = f"{where}: {what}" if where else what
+        if detail:
+            message += f" ({detail})"
+        super().__init__(f"{message}. {hint}" if hint else f"{message}.")
+
+
+class ImportProblems(UserError):
+    """An upload that cannot be taken as it is; nothing of it was imported."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        first = self.problems[0].sentence()
+        more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
+        super().__init__("nothing was imported", hint=first + more)

@@ -1,0 +1,140 @@
+"""The current labels as a view of the append-only log: fold the events, replay what was not undone.
+
+Undo and redo work per rater and segment, over all outputs of the segment. An action that changes labels clears what
+could be redone. Changing labels after a submit withdraws the submission (the segment has to be submitted again).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from core.data import Segment, SegmentKey, Span, Verdict
+from core.errors import UserError
+from core.ports import Action, Event
+
+EDITS = frozenset({"add", "change", "delete", "verdict"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A span with the id the browser gave it."""
+
+    id: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLabels:
+    """What one rater says of one output. A verdict excludes marks: marking withdraws it, a verdict clears the marks."""
+
+    marks: tuple[Mark, ...] = ()
+    verdict: Verdict | None = None
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.marks) or self.verdict is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentLabels:
+    """One rater's labels of one segment. `outputs` has an entry for each system that was ever touched."""
+
+    outputs: Mapping[str, OutputLabels] = field(default_factory=dict)
+    submitted: bool = False
+    order: tuple[str, ...] = ()
+    seed: int | None = None
+    can_undo: bool = False
+    can_redo: bool = False
+    seconds: float = 0.0
+
+    def of(self, system: str) -> OutputLabels:
+        return self.outputs.get(system, OutputLabels())
+
+
+IDLE_SECONDS = 120.0
+"""A pause longer than this between two events counts as this much working time."""
+
+
+def fold(events: Iterable[Event]) -> dict[tuple[str, SegmentKey], SegmentLabels]:
+    """The labels by (rater, segment), from events in the order of their numbers."""
+    groups: dict[tuple[str, SegmentKey], list[Event]] = {}
+    for event in events:
+        groups.setdefault((event.rater, event.segment), []).append(event)
+    return {key: fold_segment(group) for key, group in groups.items()}
+
+
+def fold_segment(events: Iterable[Event]) -> SegmentLabels:
+    """The labels of one rater on one segment."""
+    done: list[Action] = []
+    undone: list[Action] = []
+    submitted, order, seed, seconds, last = False, (), None, 0.0, None
+    for event in events:
+        action = event.action
+        if last is not None and action.kind != "open":
+            seconds += min(IDLE_SECONDS, max(0.0, (event.time - last).total_seconds()))
+        last = event.time
+        match action.kind:
+            case "open":
+                order, seed = tuple(action.payload.get("order", ())), action.payload.get("seed")
+            case "submit":
+                submitted = True
+            case "reopen":
+                submitted = False
+            case "undo" if done:
+                undone.append(done.pop())
+                submitted = False
+            case "redo" if undone:
+                done.append(undone.pop())
+                submitted = False
+            case kind if kind in EDITS:
+                done.append(action)
+                undone.clear()
+                submitted = False
+    outputs: dict[str, OutputLabels] = {}
+    for action in done:
+        system = action.system or ""
+        outputs[system] = applied(outputs.get(system, OutputLabels()), action)
+    return SegmentLabels(outputs, submitted, order, seed, bool(done), bool(undone), seconds)
+
+
+def span_of(action: Action) -> Span:
+    p = action.payload
+    return Span(p["side"], p["start"], p["end"], p["quote"], p["severity"], p["category"], p.get("note", ""))
+
+
+def applied(labels: OutputLabels, action: Action) -> OutputLabels:
+    """The labels of an output after one edit."""
+    p = action.payload
+    match action.kind:
+        case "add":
+            return OutputLabels((*labels.marks, Mark(p["mark"], span_of(action))))
+        case "change":
+            return replace(labels, marks=tuple(Mark(m.id, span_of(action)) if m.id == p["mark"] else m for m in labels.marks))
+        case "delete":
+            return replace(labels, marks=tuple(m for m in labels.marks if m.id != p["mark"]))
+        case "verdict":
+            return OutputLabels((), p.get("value"))
+    return labels
+
+
+def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapping[str, str]) -> None:
+    """Raise `UserError` when `action` cannot follow `labels`. `outputs` are the texts of the segment by system."""
+    if action.kind in EDITS and action.system not in outputs:
+        raise UserError("there is no such output", got=repr(action.system), expected=", ".join(outputs), hint="Reload the page")
+    current = labels.of(action.system or "")
+    if action.kind in ("add", "change"):
+        span = span_of(action)
+        span.check(outputs[action.system or ""] if span.side == "output" else segment.source or "")
+        place = (span.side, span.start, span.end, span.severity, span.category)
+        for m in current.marks:
+            if m.id != action.payload["mark"] and place == (m.span.side, m.span.start, m.span.end, m.span.severity, m.span.category):
+                raise UserError("the same error is marked already", got=repr(span.quote), hint="Change the mark that is there, or choose another category")
+        exists = any(m.id == action.payload["mark"] for m in current.marks)
+        if exists != (action.kind == "change"):
+            raise UserError("that mark does not exist" if action.kind == "change" else "that mark exists already", hint="Reload the page")
+    if action.kind == "submit" and (missing := [s for s in outputs if not labels.of(s).complete]):
+        raise UserError(
+            f"{len(missing)} of {len(outputs)} outputs have neither a mark nor a verdict",
+            hint="Mark an error, or say “no error” or “non-translation”, for each",
+        )

@@ -1,0 +1,171 @@
+"""What storage must do, as protocols: services take these, `db` implements them, tests may pass fakes.
+
+Every method is one transaction. Nothing returned is a database row. Times are aware UTC datetimes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Protocol
+
+from core.data import Dataset, OutputKey, SegmentKey, Value
+
+
+class Project(NamedTuple):
+    id: int
+    name: str
+    created: datetime
+    sample: bool
+    n_segments: int
+    n_outputs: int
+    systems: tuple[str, ...]
+    human_scores: tuple[str, ...]
+
+
+class ImportReport(NamedTuple):
+    """What an import did: counts of rows that were new, and of those that were there already, word for word."""
+
+    segments: int
+    outputs: int
+    references: int
+    human_scores: int
+    unchanged: int
+
+
+class Projects(Protocol):
+    def list(self) -> list[Project]: ...
+    def get(self, project_id: int) -> Project: ...  # UserError when there is none
+    def create(self, name: str, *, sample: bool = False) -> Project: ...  # UserError when the name is taken or empty
+    def rename(self, project_id: int, name: str) -> None: ...
+    def delete(self, project_id: int) -> None: ...
+    def add(self, project_id: int, dataset: Dataset) -> ImportReport:
+        """Add what is new; what is there already stays. A different text under an existing key raises
+        `ImportProblems` (source or output) and changes nothing; new references of a segment are appended."""
+        ...
+
+    def dataset(self, project_id: int) -> Dataset: ...
+
+
+class ScoredBy(NamedTuple):
+    """A metric a project has scores of; `n` of its outputs have a row, of any status."""
+
+    metric: str
+    signature: str
+    n: int
+    newest: datetime
+
+
+class Scores(Protocol):
+    """The cache of values, by signature and content key: the same texts are never scored twice, in whatever project."""
+
+    def known(self, signature: str, keys: Collection[str]) -> set[str]: ...
+    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
+    def signatures(self, project_id: int) -> list[ScoredBy]: ...
+    def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]: ...  # without `detail`
+    def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]: ...  # by system, with `detail`
+
+
+JobState = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+class Job(NamedTuple):
+    id: int
+    project_id: int
+    metrics: tuple[str, ...]
+    state: JobState
+    done: int
+    total: int
+    message: str
+    created: datetime
+    started: datetime | None
+    finished: datetime | None
+    worker: str | None
+    heartbeat: datetime | None
+
+
+class Jobs(Protocol):
+    def enqueue(self, project_id: int, metrics: Sequence[str]) -> Job: ...  # the same unfinished request is not queued twice
+    def get(self, job_id: int) -> Job: ...
+    def recent(self, project_id: int | None = None, limit: int = 20) -> list[Job]: ...  # newest first
+    def cancel(self, job_id: int) -> None: ...
+    def lease(self, worker: str, seconds: float = 30.0) -> Job | None:
+        """The oldest job that is queued, or running with a heartbeat older than `seconds`; never to two workers."""
+        ...
+
+    def beat(self, job_id: int, worker: str, done: int, total: int, message: str = "") -> bool:
+        """Record progress. False: the job was cancelled or belongs to another worker now; stop."""
+        ...
+
+    def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None: ...
+
+
+ActionKind = Literal["open", "add", "change", "delete", "verdict", "undo", "redo", "submit", "reopen"]
+
+
+class Action(NamedTuple):
+    """One thing an annotator did, as the browser sends it. `id` is made there and applied once.
+
+    `system` is None for the actions of a whole segment (open, undo, redo, submit, reopen). payload by kind:
+    open {order: [system, …], seed: int} · add / change {mark: str, side, start, end, quote, severity, category, note} ·
+    delete {mark: str} · verdict {value: "no_error" | "non_translation" | None} · the others {}.
+    """
+
+    id: str
+    kind: ActionKind
+    system: str | None
+    payload: Mapping[str, Any]
+    client_time: str = ""
+
+
+class Event(NamedTuple):
+    """An action as it was recorded; `number` grows in the order of recording."""
+
+    number: int
+    time: datetime
+    rater: str
+    segment: SegmentKey
+    action: Action
+
+
+class Labels(Protocol):
+    def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
+        """Record the actions whose ids are new, in order, and return all their ids once they are on disk.
+
+        `UserError`, and nothing recorded, when a span does not match its text, an exact duplicate is added, a mark
+        changed that does not exist, or a submit comes before every output has a mark or a verdict.
+        """
+        ...
+
+    def events(self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None) -> list[Event]: ...
+    def raters(self, project_id: int | None = None) -> list[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SavedLambda:
+    """A calibrated λ: a stored, signed result. `result` is the whole calibration report as plain JSON values."""
+
+    name: str
+    value: float
+    signature: str
+    refinement: str  # signature of the refinement it was fitted on
+    result: Mapping[str, Any] = field(default_factory=dict)
+    created: datetime | None = None
+    id: int | None = None
+
+
+class Calibrations(Protocol):
+    def save(self, project_id: int, fitted: SavedLambda) -> SavedLambda: ...  # UserError when the name is taken
+    def list(self, project_id: int) -> list[SavedLambda]: ...
+    def delete(self, project_id: int, name: str) -> None: ...
+
+
+class Store(NamedTuple):
+    """All of storage, as services and pages receive it."""
+
+    projects: Projects
+    scores: Scores
+    jobs: Jobs
+    labels: Labels
+    calibrations: Calibrations

@@ -1,0 +1,31 @@
+"""Settings, all from the environment, all with a default that works on a laptop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`home` holds the database and logs; `database` is any SQLAlchemy URL; `seq2seq` a role: bundled, a path or a hub id."""
+
+    home: Path
+    database: str
+    seq2seq: str
+    device: str
+    worker: str
+
+
+def load(environ: Mapping[str, str] = os.environ) -> Settings:
+    """Read ERRORSCOPE_HOME, ERRORSCOPE_DB, ERRORSCOPE_SEQ2SEQ, ERRORSCOPE_DEVICE (auto, cpu, cuda) and ERRORSCOPE_WORKER (auto, off)."""
+    home = Path(environ.get("ERRORSCOPE_HOME") or Path.home() / ".errorscope").expanduser()
+    return Settings(
+        home=home,
+        database=environ.get("ERRORSCOPE_DB") or f"sqlite:///{home / 'errorscope.db'}",
+        seq2seq=environ.get("ERRORSCOPE_SEQ2SEQ") or "bundled",
+        device=environ.get("ERRORSCOPE_DEVICE") or "auto",
+        worker=environ.get("ERRORSCOPE_WORKER") or "auto",
+    )

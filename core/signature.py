@@ -1,0 +1,32 @@
+"""Signatures and content keys: which computation a number came from, and of which texts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+
+
+def signature(metric: str, options: Mapping[str, object]) -> str:
+    """`metric|key:value|…` in the order given, as sacreBLEU prints it; floats in shortest form, booleans as yes/no.
+
+    A `|` inside a name or value is written `/`, so that a signature splits again at every `|`.
+    """
+
+    def plain(value: object) -> str:
+        text = ("yes" if value else "no") if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+        return text.replace("|", "/")
+
+    return "|".join([plain(metric), *(f"{plain(k)}:{plain(v)}" for k, v in options.items())])
+
+
+def package(name: str) -> str:
+    """The installed version of a package, for a signature."""
+    return version(name)
+
+
+def content_key(source: str | None, hypothesis: str, references: tuple[str, ...]) -> str:
+    """SHA-256 (hex) of the three texts; unambiguous, and different for a missing and an empty source."""
+    payload = json.dumps([source, hypothesis, list(references)], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()
