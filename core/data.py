@@ -160,3 +160,14 @@ class Score(NamedTuple):
     value: float | None
     status: str
     reason: str
+
+
+class RatedOutput(NamedTuple):
+    """The errors one rater marked in one output; none at all means that the rater read it and found it clean.
+
+    A non-translation is one error of category "Non-translation!".
+    """
+
+    key: OutputKey
+    rater: str
+    errors: tuple[Span, ...]

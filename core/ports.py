@@ -32,6 +32,7 @@ class ImportReport(NamedTuple):
     references: int
     human_scores: int
     unchanged: int
+    sources: int = 0  # segments that had no source and now have one
 
 
 class Projects(Protocol):
@@ -60,11 +61,16 @@ class ScoredBy(NamedTuple):
 class Scores(Protocol):
     """The cache of values, by signature and content key: the same texts are never scored twice, in whatever project."""
 
-    def known(self, signature: str, keys: Collection[str]) -> set[str]: ...
+    def known(self, signature: str, keys: Collection[str]) -> set[str]:
+        """Those of `keys` that need no more work. A row of status "error" is not among them: it is tried again."""
+        ...
+
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
     def signatures(self, project_id: int) -> list[ScoredBy]: ...
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]: ...  # without `detail`
-    def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]: ...  # by system, with `detail`
+    def detail(
+        self, project_id: int, signature: str, segment: SegmentKey
+    ) -> dict[str, Value]: ...  # by system, with `detail`
 
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -86,7 +92,9 @@ class Job(NamedTuple):
 
 
 class Jobs(Protocol):
-    def enqueue(self, project_id: int, metrics: Sequence[str]) -> Job: ...  # the same unfinished request is not queued twice
+    def enqueue(
+        self, project_id: int, metrics: Sequence[str]
+    ) -> Job: ...  # the same unfinished request is not queued twice
     def get(self, job_id: int) -> Job: ...
     def recent(self, project_id: int | None = None, limit: int = 20) -> list[Job]: ...  # newest first
     def cancel(self, job_id: int) -> None: ...
@@ -98,7 +106,9 @@ class Jobs(Protocol):
         """Record progress. False: the job was cancelled or belongs to another worker now; stop."""
         ...
 
-    def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None: ...
+    def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None:
+        """End the worker's hold on a job; "queued" gives it back. Nothing happens when the job is no longer its own."""
+        ...
 
 
 ActionKind = Literal["open", "add", "change", "delete", "verdict", "undo", "redo", "submit", "reopen"]
@@ -109,7 +119,8 @@ class Action(NamedTuple):
 
     `system` is None for the actions of a whole segment (open, undo, redo, submit, reopen). payload by kind:
     open {order: [system, …], seed: int} · add / change {mark: str, side, start, end, quote, severity, category, note} ·
-    delete {mark: str} · verdict {value: "no_error" | "non_translation" | None} · the others {}.
+    delete {mark: str} · verdict {value: "no_error" | "non_translation" | None} · submit {}, or {systems: [system, …]}
+    where a file holds the labels of these outputs only · the others {}.
     """
 
     id: str
@@ -138,7 +149,9 @@ class Labels(Protocol):
         """
         ...
 
-    def events(self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None) -> list[Event]: ...
+    def events(
+        self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None
+    ) -> list[Event]: ...
     def raters(self, project_id: int | None = None) -> list[str]: ...
 
 

@@ -29,3 +29,10 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         device=environ.get("ERRORSCOPE_DEVICE") or "auto",
         worker=environ.get("ERRORSCOPE_WORKER") or "auto",
     )
+
+
+def offline() -> None:
+    """Keep every library off the network, from here on: nothing is fetched or reported at run time."""
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK"):
+        os.environ[name] = "1"
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -15,7 +15,13 @@ def signature(metric: str, options: Mapping[str, object]) -> str:
     """
 
     def plain(value: object) -> str:
-        text = ("yes" if value else "no") if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+        text = (
+            ("yes" if value else "no")
+            if isinstance(value, bool)
+            else f"{value:g}"
+            if isinstance(value, float)
+            else str(value)
+        )
         return text.replace("|", "/")
 
     return "|".join([plain(metric), *(f"{plain(k)}:{plain(v)}" for k, v in options.items())])

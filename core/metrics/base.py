@@ -13,7 +13,7 @@ Progress = Callable[[int], bool]
 """Called with the number of items done so far; False asks the metric to stop early by raising `Cancelled`."""
 
 
-class Cancelled(Exception):
+class Cancelled(Exception):  # noqa: N818  (an outcome, not an error)
     """The person who asked for the work no longer wants it."""
 
 

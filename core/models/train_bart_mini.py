@@ -19,6 +19,7 @@ import hashlib
 import json
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -43,7 +44,7 @@ class Settings:
     feed_forward: int = 1024
     positions: int = 1024
     steps: int = 8000
-    minutes: float = math.inf
+    minutes: float | None = None
     batch_tokens: int = 1800
     learning_rate: float = 1.2e-3
     warmup: int = 400
@@ -85,7 +86,7 @@ def build_tokenizer(lines: list[str], settings: Settings) -> PreTrainedTokenizer
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", BOS), ("</s>", EOS)]
     )
-    return PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer,
         bos_token="<s>",
         pad_token="<pad>",
@@ -220,12 +221,12 @@ def example(corpus: Corpus, s: Settings, rng: np.random.Generator) -> tuple[Toke
     return [BOS, *first, EOS], inputs, labels
 
 
-def batches(corpus: Corpus, s: Settings, rng: np.random.Generator):
+def batches(corpus: Corpus, s: Settings, rng: np.random.Generator) -> Iterator[list[torch.Tensor]]:
     """Endless batches of similar length, about `batch_tokens` decoder tokens each."""
     while True:
         pool = [example(corpus, s, rng) for _ in range(2048)]
         pool = [p for p in pool if len(p[1]) <= s.positions]
-        pool.sort(key=lambda p: (len(p[1]) + len(p[0])))
+        pool.sort(key=lambda p: len(p[1]) + len(p[0]))
         groups: list[list[tuple[Tokens, Tokens, Tokens]]] = [[]]
         for case in pool:
             size = len(groups[-1]) + 1
@@ -233,7 +234,9 @@ def batches(corpus: Corpus, s: Settings, rng: np.random.Generator):
                 groups.append([])
             groups[-1].append(case)
         for index in rng.permutation(len(groups)):
-            yield [pad(side, fill) for side, fill in zip(zip(*groups[index]), (PAD, PAD, IGNORE))]
+            yield [
+                pad(side, fill) for side, fill in zip(zip(*groups[index], strict=True), (PAD, PAD, IGNORE), strict=True)
+            ]
 
 
 def pad(rows: tuple[Tokens, ...], fill: int) -> torch.Tensor:
@@ -248,14 +251,16 @@ def rate(step: int, done: float, s: Settings) -> float:
     return min(1.0, (step + 1) / s.warmup) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * min(1.0, done))))
 
 
-def train(pairs_path: Path, sentences_path: Path, out: Path, s: Settings, save_every: int = 1000) -> None:
+def train(pairs_path: Path, sentences_path: Path, out: Path, s: Settings, start: Path | None, every: int = 500) -> None:
+    """Train into `out`; `start` is a folder of an earlier round to go on from, whose tokenizer is kept."""
     torch.manual_seed(s.seed)
     rng = np.random.default_rng(s.seed)
     raw_pairs = [tuple(line.split("\t")[:2]) for line in read_lines(pairs_path) if line.count("\t") >= 1]
     raw_pairs = [(a, b) for a, b in raw_pairs if a.strip() and b.strip() and not held_out(a)]
     lines = [line for line in read_lines(sentences_path) if line.strip()]
     lines = sorted({*lines, *(a for a, _ in raw_pairs)} - {line for line in lines if held_out(line)})
-    tokenizer = build_tokenizer(lines, s)
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(start) if start else build_tokenizer(lines, s)
+    earlier = json.loads((start / "training.json").read_text())["rounds"] if start else []
     out.mkdir(parents=True, exist_ok=True)
     tokenizer.save_pretrained(out)
 
@@ -263,20 +268,24 @@ def train(pairs_path: Path, sentences_path: Path, out: Path, s: Settings, save_e
         return [list(e) for e in tokenizer(texts, add_special_tokens=False)["input_ids"]]
 
     sides = [encode([p[i] for p in raw_pairs]) for i in (0, 1)]
-    pairs = [(a, b) for a, b in zip(*sides) if max(len(a), len(b)) <= 160]
+    pairs = [(a, b) for a, b in zip(*sides, strict=True) if max(len(a), len(b)) <= 160]
     sentences = [t for t in encode(lines) if 1 < len(t) <= 160]
     pieces = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     starts_word = np.array([piece.startswith("Ġ") for piece in pieces])
     corpus = Corpus(pairs, sentences, starts_word)
     print(f"{len(pairs)} pairs, {len(sentences)} sentences, {len(tokenizer)} sub-words", flush=True)
 
-    model = BartForConditionalGeneration._from_config(bart_config(s, len(tokenizer)), attn_implementation="sdpa")
+    model = (
+        BartForConditionalGeneration.from_pretrained(start, dtype=torch.float32)
+        if start
+        else BartForConditionalGeneration(bart_config(s, len(tokenizer)))
+    )
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters", flush=True)
     optimizer = torch.optim.AdamW(model.parameters(), lr=s.learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
     model.train()
     source, started, running = batches(corpus, s, rng), time.time(), 0.0
     for step in range(s.steps):
-        done = max(step / s.steps, (time.time() - started) / 60 / s.minutes)
+        done = max(step / s.steps, (time.time() - started) / 60 / s.minutes if s.minutes else 0.0)
         if done >= 1:
             break
         for group in optimizer.param_groups:
@@ -293,15 +302,15 @@ def train(pairs_path: Path, sentences_path: Path, out: Path, s: Settings, save_e
             logits = model.lm_head(hidden[keep])
         loss = torch.nn.functional.cross_entropy(logits.float(), labels[keep])
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         running = loss.item() if not step else 0.98 * running + 0.02 * loss.item()
         if step % 50 == 0:
             print(f"step {step} loss {running:.3f} {time.time() - started:.0f} s", flush=True)
-        if (step + 1) % save_every == 0:
-            save(model, out, {"settings": asdict(s), "step": step + 1, "loss": round(running, 4)})
-    save(model, out, {"settings": asdict(s), "step": step + 1, "loss": round(running, 4)})
+        if (step + 1) % every == 0:
+            save(model, out, earlier, s, step + 1, running)
+    save(model, out, earlier, s, step, running)
 
 
 def bart_config(s: Settings, vocabulary: int) -> BartConfig:
@@ -318,7 +327,6 @@ def bart_config(s: Settings, vocabulary: int) -> BartConfig:
         dropout=0.0,
         attention_dropout=0.0,
         scale_embedding=True,
-        forced_bos_token_id=None,
         bos_token_id=BOS,
         pad_token_id=PAD,
         eos_token_id=EOS,
@@ -326,11 +334,15 @@ def bart_config(s: Settings, vocabulary: int) -> BartConfig:
     )
 
 
-def save(model: BartForConditionalGeneration, out: Path, record: dict) -> None:
-    """Weights in fp16 safetensors; the live model keeps training in fp32."""
-    half = {name: value.detach().to(torch.float16) for name, value in model.state_dict().items()}
+def save(
+    model: BartForConditionalGeneration, out: Path, earlier: list[object], s: Settings, steps: int, loss: float
+) -> None:
+    """Weights in fp16 safetensors, each once, and the record of every round; the live model keeps training in fp32."""
+    tied = ("lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
+    half = {k: v.detach().to(torch.float16) for k, v in model.state_dict().items() if k not in tied}
     model.save_pretrained(out, state_dict=half)
-    (out / "training.json").write_text(json.dumps(record, indent=1) + "\n")
+    rounds = [*earlier, {"settings": asdict(s), "steps": steps, "loss": round(loss, 4)}]
+    (out / "training.json").write_text(json.dumps({"rounds": rounds}, indent=1) + "\n")
 
 
 def main() -> None:
@@ -339,12 +351,17 @@ def main() -> None:
     parser.add_argument("--sentences", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=Settings.steps)
-    parser.add_argument("--minutes", type=float, default=Settings.minutes, help="stop sooner: the schedule is shortened to fit")
+    parser.add_argument(
+        "--minutes", type=float, default=Settings.minutes, help="stop sooner: the schedule is shortened to fit"
+    )
     parser.add_argument("--seed", type=int, default=Settings.seed)
+    parser.add_argument("--learning-rate", type=float, default=Settings.learning_rate)
+    parser.add_argument("--start", type=Path, help="folder of an earlier round to go on from")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    train(args.pairs, args.sentences, args.out, Settings(steps=args.steps, minutes=args.minutes, seed=args.seed))
+    settings = Settings(steps=args.steps, minutes=args.minutes, seed=args.seed, learning_rate=args.learning_rate)
+    train(args.pairs, args.sentences, args.out, settings, args.start)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
-from core.data import Segment, SegmentKey, Span, Verdict
+from core.data import SEVERITIES, Segment, SegmentKey, Span, Verdict
 from core.errors import UserError
-from core.ports import Action, Event
+from core.ports import Action, ActionKind, Event
 
 EDITS = frozenset({"add", "change", "delete", "verdict"})
+VERDICTS: tuple[Verdict | None, ...] = ("no_error", "non_translation", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class OutputLabels:
-    """What one rater says of one output. A verdict excludes marks: marking withdraws it, a verdict clears the marks."""
+    """What one rater says of one output. A verdict excludes marks: marking withdraws it, a verdict clears the marks.
+
+    Withdrawing a verdict (None) leaves the marks alone.
+    """
 
     marks: tuple[Mark, ...] = ()
     verdict: Verdict | None = None
@@ -110,31 +115,89 @@ def applied(labels: OutputLabels, action: Action) -> OutputLabels:
         case "add":
             return OutputLabels((*labels.marks, Mark(p["mark"], span_of(action))))
         case "change":
-            return replace(labels, marks=tuple(Mark(m.id, span_of(action)) if m.id == p["mark"] else m for m in labels.marks))
+            return replace(
+                labels, marks=tuple(Mark(m.id, span_of(action)) if m.id == p["mark"] else m for m in labels.marks)
+            )
         case "delete":
             return replace(labels, marks=tuple(m for m in labels.marks if m.id != p["mark"]))
         case "verdict":
-            return OutputLabels((), p.get("value"))
+            return OutputLabels((), p["value"]) if p.get("value") else replace(labels, verdict=None)
     return labels
 
 
 def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapping[str, str]) -> None:
-    """Raise `UserError` when `action` cannot follow `labels`. `outputs` are the texts of the segment by system."""
+    """Raise `UserError` when `action` is malformed or cannot follow `labels`. `outputs` are the texts of the segment by system."""
+    if wrong := malformed(action):
+        raise UserError(
+            "this action cannot be read", where=str(action.kind), got=wrong, hint="Reload the page; nothing was changed"
+        )
     if action.kind in EDITS and action.system not in outputs:
-        raise UserError("there is no such output", got=repr(action.system), expected=", ".join(outputs), hint="Reload the page")
+        raise UserError(
+            "there is no such output", got=repr(action.system), expected=", ".join(outputs), hint="Reload the page"
+        )
     current = labels.of(action.system or "")
+    if action.kind in ("add", "change", "delete"):
+        mark = action.payload["mark"]
+        exists = any(m.id == mark for m in current.marks)
+        if exists == (action.kind == "add"):
+            raise UserError(
+                "that mark exists already" if exists else "that mark does not exist", hint="Reload the page"
+            )
     if action.kind in ("add", "change"):
         span = span_of(action)
-        span.check(outputs[action.system or ""] if span.side == "output" else segment.source or "")
-        place = (span.side, span.start, span.end, span.severity, span.category)
-        for m in current.marks:
-            if m.id != action.payload["mark"] and place == (m.span.side, m.span.start, m.span.end, m.span.severity, m.span.category):
-                raise UserError("the same error is marked already", got=repr(span.quote), hint="Change the mark that is there, or choose another category")
-        exists = any(m.id == action.payload["mark"] for m in current.marks)
-        if exists != (action.kind == "change"):
-            raise UserError("that mark does not exist" if action.kind == "change" else "that mark exists already", hint="Reload the page")
-    if action.kind == "submit" and (missing := [s for s in outputs if not labels.of(s).complete]):
+        text = outputs[action.system or ""] if span.side == "output" else segment.source
+        if text is None:
+            raise UserError("there is no source to mark", where=segment.segment_id, hint="Mark the error in the output")
+        span.check(text)
+        if any(m.id != action.payload["mark"] and place(m.span) == place(span) for m in current.marks):
+            raise UserError(
+                "the same error is marked already",
+                got=repr(span.quote),
+                hint="Change the mark that is there, or choose another category",
+            )
+    rated = action.payload.get("systems", outputs) if action.kind == "submit" else ()
+    if missing := [s for s in rated if not labels.of(s).complete]:
         raise UserError(
-            f"{len(missing)} of {len(outputs)} outputs have neither a mark nor a verdict",
+            f"{len(missing)} of {len(rated)} outputs have neither a mark nor a verdict",
             hint="Mark an error, or say “no error” or “non-translation”, for each",
         )
+
+
+def place(span: Span) -> tuple[str, int, int, str, str]:
+    """What makes two marks of an output the same error."""
+    return (span.side, span.start, span.end, span.severity, span.category)
+
+
+def malformed(action: Action) -> str:
+    """What is wrong with the form of an action that comes from outside, or "". The texts are not looked at."""
+    p = action.payload
+    if not isinstance(p, Mapping):
+        return f"payload {p!r}"
+    if action.kind not in get_args(ActionKind):
+        return f"kind {action.kind!r}"
+    if action.kind in ("add", "change", "delete") and not (isinstance(p.get("mark"), str) and p["mark"]):
+        return f"mark {p.get('mark')!r}"
+    if action.kind in ("add", "change"):
+        if p.get("side") not in ("output", "source"):
+            return f"side {p.get('side')!r}"
+        for name in ("start", "end"):
+            if type(p.get(name)) is not int:
+                return f"{name} {p.get(name)!r}"
+        if p.get("severity") not in SEVERITIES:
+            return f"severity {p.get('severity')!r}"
+        for name in ("quote", "category"):
+            if not isinstance(p.get(name), str):
+                return f"{name} {p.get(name)!r}"
+        if not p["category"]:
+            return "no category"
+        if not isinstance(p.get("note", ""), str):
+            return f"note {p['note']!r}"
+    if action.kind == "verdict" and ("value" not in p or p["value"] not in VERDICTS):
+        return f"verdict {p.get('value')!r}"
+    if action.kind == "submit" and not (isinstance(p.get("systems", []), list | tuple) and p.get("systems", [""])):
+        return f"systems {p['systems']!r}"
+    if action.kind == "open":
+        order = p.get("order")
+        if not (isinstance(order, list | tuple) and all(isinstance(system, str) for system in order)):
+            return f"order {order!r}"
+    return ""

@@ -1,0 +1,32 @@
+# Two commands do everything: `make run` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+PY := $(VENV)/bin/python
+
+.PHONY: run test check format
+.DEFAULT_GOAL := run
+
+$(VENV)/ready: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Errorscope needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 run")'
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --requirement requirements.txt
+	touch $@
+
+$(VENV)/ready-to-test: $(VENV)/ready tests/requirements.txt
+	$(PY) -m pip install --quiet --requirement tests/requirements.txt
+	touch $@
+
+run: $(VENV)/ready
+	$(PY) -m streamlit run app.py
+
+check: $(VENV)/ready-to-test
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+test: check
+	$(PY) -m pytest
+
+format: $(VENV)/ready-to-test
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .

@@ -1,0 +1,124 @@
+"""The command line: `python -m core score | refine | mqm | calibrate`. Bad input ends with exit status 2 and one clear line."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.errors import UserError
+from core.settings import offline
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
+
+SHOWN = 10
+
+Files = Annotated[list[Path], typer.Argument(help="CSV, TSV, JSONL (also .gz), or line-aligned text files")]
+Out = Annotated[Path, typer.Option(help="file to write")]
+
+
+class Variant(StrEnum):
+    f = "f"
+    precision = "precision"
+    recall = "recall"
+    faithfulness = "faithfulness"
+
+
+class Measure(StrEnum):
+    kendall = "kendall"
+    acc_eq = "acc_eq"
+    spearman = "spearman"
+    pearson = "pearson"
+
+
+class Group(StrEnum):
+    pooled = "pooled"
+    segment = "segment"
+    system = "system"
+
+
+def say(line: str) -> None:
+    """Progress, on one line of the terminal that is written over; nothing when nobody watches."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+    elif line.endswith("\n"):
+        print(line, end="", file=sys.stderr)
+
+
+@app.command()
+def score(
+    files: Files,
+    out: Out,
+    metrics: Annotated[str, typer.Option(help="metric names, separated by commas")] = "chrf,bartscore++",
+) -> None:
+    """Score outputs: one row an output and metric, with its signature, status and reason."""
+    from core.commands.score import score as run
+
+    run(files, [name.strip() for name in metrics.split(",") if name.strip()], out, say)
+
+
+@app.command()
+def refine(
+    files: Files,
+    out: Out,
+    variant: Annotated[Variant, typer.Option(help="BARTScore direction")] = Variant.f,
+) -> None:
+    """Refine outputs with BARTScore++: the refined text, its trace, and the two distances λ weighs."""
+    from core.commands.score import refine as run
+
+    run(files, variant.value, out, say)
+
+
+@app.command()
+def mqm(
+    file: Annotated[Path, typer.Argument(help="Google's MQM TSV, also .gz")],
+    out: Out,
+    scheme: Annotated[str, typer.Option(help="weight scheme: google, marot, flat")] = "google",
+    by: Annotated[str | None, typer.Option(help="“system” for system means; segment scores without it")] = None,
+) -> None:
+    """MQM scores from labels: −(sum of weights a rater, mean over raters)."""
+    from core.commands.mqm import run
+
+    warnings = run(file, scheme, by, out)
+    for warning in warnings[:SHOWN]:
+        print(f"note: {warning}", file=sys.stderr)
+    if len(warnings) > SHOWN:
+        print(f"note: {len(warnings) - SHOWN} more of the kind", file=sys.stderr)
+
+
+@app.command()
+def calibrate(
+    refined: Annotated[Path, typer.Argument(help="what `refine` wrote")],
+    human: Annotated[Path, typer.Option(help="CSV of human scores: system, doc_id, segment_id, score")],
+    out: Out,
+    measure: Annotated[Measure, typer.Option(help="agreement to maximise")] = Measure.kendall,
+    group: Annotated[Group, typer.Option(help="pairs within what")] = Group.pooled,
+    seed: Annotated[int, typer.Option(help="of the bootstrap and the folds")] = 0,
+) -> None:
+    """Find the λ that agrees best with people: exact optimum, plateau, interval, cross-validated agreement."""
+    from core.commands.calibrate import run
+
+    run(refined, human, measure.value, group.value, out, seed)
+
+
+def main() -> None:
+    offline()
+    try:
+        app(prog_name="python -m core")
+    except UserError as error:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+        print(f"error: {error}".replace("\n", " "), file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        print(
+            f"error: {error.filename or ''}: {error.strerror}. Check the path and your rights to it.", file=sys.stderr
+        )
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Calibrating λ on human scores (Lu et al. 2023, Appendix B): the optimum, how sure it is, and how well it travels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from core.calibration.curve import CurvePoint, Plateau
+from core.calibration.lambda_search import curve_of, why_undefined
+from core.calibration.presets import Preset
+from core.calibration.resampling import Band, CrossValidated, cross_validated, resampled
+from core.data import OutputKey
+from core.errors import UserError
+from core.signature import signature
+from core.stats.correlation import Group, Measure, agreement, group_ids, known
+
+VERSION = 1
+ENOUGH_OUTPUTS = 100
+ENOUGH_RATERS = 2
+PAIRS_IN_ALL = 100_000_000
+
+
+class Point(NamedTuple):
+    """One output: its two distances, what people think of it (higher is better), plain BARTScore, and how many rated it."""
+
+    key: OutputKey
+    dist_exp: float
+    dist_imp: float
+    human: float
+    score_hyp: float | None = None
+    n_raters: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A calibrated λ and all that is needed to judge it. Intervals are 95 % percentile intervals; None: see `notes`.
+
+    `at` holds the agreement at "0", "1", "inf" and "vanilla" (plain BARTScore); `peak` a single λ that is higher still
+    by a tie and not usable; `agreement_ci` the interval of the agreement at this λ.
+    """
+
+    lam: float
+    agreement: float
+    plateau: Plateau
+    peak: CurvePoint | None
+    at: Mapping[str, float | None]
+    presets: Mapping[str, tuple[float, float | None]]
+    ci: tuple[float, float] | None
+    agreement_ci: tuple[float, float] | None
+    cross_validated: CrossValidated
+    curve: tuple[CurvePoint, ...]
+    ribbon: tuple[Band, ...]
+    n: int
+    n_segments: int
+    n_systems: int
+    raters: float | None
+    notes: tuple[str, ...]
+    signature: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain JSON values; ∞ is the string "inf", what is undefined is null."""
+        cv, peak = self.cross_validated, self.peak
+        return {
+            "lambda": plain(self.lam),
+            "plateau": [plain(self.plateau.low), plain(self.plateau.high)],
+            "plateau_closed": [self.plateau.low_closed, self.plateau.high_closed],
+            "agreement": self.agreement,
+            "agreement_at": dict(self.at),
+            "ci": None if self.ci is None else [plain(x) for x in self.ci],
+            "agreement_ci": None if self.agreement_ci is None else list(self.agreement_ci),
+            "cross_validated": cv.value,
+            "cross_validation": {
+                "over": cv.over,
+                "folds": cv.folds,
+                "lambdas": [plain(x) for x in cv.lambdas],
+                "reason": cv.reason,
+            },
+            "n": self.n,
+            "n_segments": self.n_segments,
+            "n_systems": self.n_systems,
+            "n_raters": self.raters,
+            "presets": {name: {"lambda": lam, "agreement": value} for name, (lam, value) in self.presets.items()},
+            "peak": None if peak is None else {"lambda": plain(peak.lam), "agreement": peak.agreement},
+            "curve": [[plain(p.lam), p.agreement] for p in self.curve],
+            "ribbon": [[plain(b.lam), b.low, b.high] for b in self.ribbon],
+            "notes": list(self.notes),
+            "signature": self.signature,
+        }
+
+
+def plain(lam: float) -> float | str:
+    """λ as JSON has it."""
+    return "inf" if math.isinf(lam) else lam
+
+
+def calibrate(
+    points: Iterable[Point],
+    *,
+    measure: Measure = "kendall",
+    group: Group = "pooled",
+    seed: int = 0,
+    draws: int = 300,
+    presets: Sequence[Preset] = (),
+) -> Calibration:
+    """Find the λ that agrees best with people, by the exact sweep of `lambda_search`.
+
+    The interval refits λ on `draws` resamples of the segments; cross-validation fits it on other documents. The same
+    points and seed give the same result. Raises `UserError` where the agreement is undefined at every λ.
+    """
+    known(measure, group)
+    data = tuple(points)
+    segments, systems = [p.key.segment for p in data], [p.key.system for p in data]
+    exp, imp, human = (np.array(column, dtype=np.float64) for column in (_column(data, k) for k in (1, 2, 3)))
+    sweep = curve_of(exp, imp, human, measure=measure, group=group, segments=segments, systems=systems)
+    curve = sweep(np.ones(len(data)))
+    best = curve.best()
+    if best is None:
+        raise UserError(
+            "λ cannot be calibrated: agreement is undefined at every λ",
+            got=why_undefined(exp, imp, human, group),
+            hint="Add outputs whose human scores differ",
+        )
+    vanilla = None
+    if data and all(p.score_hyp is not None for p in data):
+        hyp = [p.score_hyp or 0.0 for p in data]
+        vanilla = agreement(measure, hyp, np.round(human, 12), group=group, segments=segments, systems=systems).value
+    affordable = _affordable(draws, len(data), measure, group)
+    fits = resampled(sweep, group_ids(segments), best.lam, seed, affordable)
+    raters = [p.n_raters for p in data if p.n_raters is not None]
+    return Calibration(
+        lam=best.lam,
+        agreement=best.agreement,
+        plateau=best.plateau,
+        peak=best.peak,
+        at={"0": curve.value(0), "1": curve.value(1), "inf": curve.value(math.inf), "vanilla": vanilla},
+        presets={p.label: (p.lam, curve.value(p.lam)) for p in presets},
+        ci=fits.ci,
+        agreement_ci=fits.agreement_ci,
+        cross_validated=cross_validated(sweep, [p.key for p in data], seed),
+        curve=tuple(curve.drawn()),
+        ribbon=fits.ribbon,
+        n=len(data),
+        n_segments=len(set(segments)),
+        n_systems=len(set(systems)),
+        raters=sum(raters) / len(raters) if raters else None,
+        notes=(
+            *_guidance(data, raters),
+            *(
+                (f"The interval rests on {affordable} resamples; with so many pairs more take long.",)
+                * (affordable < draws)
+            ),
+            *fits.notes,
+        ),
+        signature=signature(
+            "lambda", {"measure": measure, "group": group, "seed": seed, "draws": affordable, "v": VERSION}
+        ),
+    )
+
+
+def _column(data: Sequence[Point], k: int) -> list[float]:
+    return [float(p[k]) for p in data]  # type: ignore[arg-type]
+
+
+def _affordable(draws: int, n: int, measure: Measure, group: Group) -> int:
+    """Fewer resamples where each of them sweeps more than some hundred thousand pairs, but 20 at least."""
+    pairs = n * (n - 1) // 2
+    return draws if group != "pooled" or measure == "pearson" else min(draws, max(20, PAIRS_IN_ALL // max(1, pairs)))
+
+
+def _guidance(data: Sequence[Point], raters: Sequence[int]) -> list[str]:
+    """What Appendix B asks for and is missing."""
+    notes = []
+    if len(data) < ENOUGH_OUTPUTS:
+        notes.append(
+            f"{len(data)} outputs have both scores; {ENOUGH_OUTPUTS} or more are advised: {ENOUGH_OUTPUTS - len(data)} are missing."
+        )
+    if few := sum(r < ENOUGH_RATERS for r in raters):
+        notes.append(
+            f"{few} of {len(data)} outputs were rated by fewer than {ENOUGH_RATERS} people; 2 or 3 are advised."
+        )
+    return notes

@@ -1,0 +1,161 @@
+"""Agreement as a function of λ: a step curve with its plateaus, and what both kinds of curve have in common."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from core.stats.pairs import Floats, Ints
+
+SAME = 1e-10
+"""Agreements closer than this are equal: the rest is rounding in the running sums."""
+
+
+class Plateau(NamedTuple):
+    """All λ from `low` to `high` (∞ allowed) reach the same agreement; an end belongs to it where it is `closed`."""
+
+    low: float
+    high: float
+    low_closed: bool
+    high_closed: bool
+
+
+class CurvePoint(NamedTuple):
+    """From this λ on (until the next point) the curve has this value; None where it is undefined."""
+
+    lam: float
+    agreement: float | None
+
+
+class Best(NamedTuple):
+    """The highest agreement that a stretch of λ (or 0, or ∞) reaches, its plateau, and the λ in the middle of it.
+
+    `peak`: a single breakpoint that is higher still, because outputs tie there which people tie too. It is told, not
+    chosen: the least rounding of a score undoes such a tie.
+    """
+
+    lam: float
+    agreement: float
+    plateau: Plateau
+    peak: CurvePoint | None = None
+
+
+class Curve(Protocol):
+    def value(self, lam: float) -> float | None: ...
+    def best(self) -> Best | None: ...
+    def drawn(self, limit: int = 400) -> list[CurvePoint]: ...
+
+
+def omega(lam: float) -> float:
+    """ω_exp = λ/(1+λ) in [0, 1]: the scale on which λ = ∞ has a place and 1 stands in the middle."""
+    return 1.0 if math.isinf(lam) else lam / (1.0 + lam)
+
+
+def from_omega(w: float) -> float:
+    return math.inf if w >= 1 else w / (1.0 - w)
+
+
+def middle(plateau: Plateau) -> float:
+    """The λ half way between the ends on the ω scale; strictly inside an open plateau, and finite unless it is {∞}."""
+    low, high = plateau.low, plateau.high
+    if low == high:
+        return low
+    lam = from_omega((omega(low) + omega(high)) / 2)
+    if low < lam < high:
+        return lam
+    return 2 * low if math.isinf(high) else low + (high - low) / 2
+
+
+def defined(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class StepCurve:
+    """`breaks` (K,) ascending in (0, ∞); `between` (K+1,) on the open intervals around them; `at` (K,) on them, where
+    outputs tie; `zero` and `inf` at the ends. NaN: undefined there."""
+
+    breaks: Floats
+    between: Floats
+    at: Floats
+    zero: float
+    inf: float
+
+    def value(self, lam: float) -> float | None:
+        """The agreement at λ ∈ [0, ∞]; None where it is undefined."""
+        if lam == 0 or math.isinf(lam):
+            return defined(self.zero if lam == 0 else self.inf)
+        k = int(np.searchsorted(self.breaks, lam))
+        on_break = k < len(self.breaks) and self.breaks[k] == lam
+        return defined(self.at[k] if on_break else self.between[k])
+
+    def cells(self) -> Floats:
+        """Values of {0}, (0, b₁), {b₁}, (b₁, b₂), …, (b_K, ∞), {∞}. An interval that holds no number has none."""
+        cells = np.empty(2 * len(self.breaks) + 3)
+        cells[0], cells[-1] = self.zero, self.inf
+        cells[1:-1:2], cells[2:-2:2] = self.between, self.at
+        if len(self.breaks) > 1:
+            cells[3:-3:2][self.breaks[1:] <= np.nextafter(self.breaks[:-1], np.inf)] = np.nan
+        return cells
+
+    def best(self) -> Best | None:
+        """The exact optimum and its whole plateau; of several the widest on the ω scale, then the lowest.
+
+        None when the agreement is undefined everywhere.
+        """
+        cells = self.cells()
+        stretch = np.arange(len(cells)) % 2 == 1
+        stretch[[0, -1]] = True
+        if np.isnan(cells[stretch]).all():
+            return None
+        top = float(np.nanmax(cells[stretch]))
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], cells >= top - SAME, [False])).astype(np.int8)))
+        first, last = edges[::2], edges[1::2] - 1
+        real = (first < last) | stretch[first]
+        first, last = first[real], last[real]
+        low, high = self._bounds(first)[0], self._bounds(last)[1]
+        k = int(np.argmax(_omegas(high) - _omegas(low)))
+        plateau = Plateau(float(low[k]), float(high[k]), bool(first[k] % 2 == 0), bool(last[k] % 2 == 0))
+        peak = None
+        if len(self.at) and not np.isnan(self.at).all() and np.nanmax(self.at) > top + SAME:
+            where = int(np.nanargmax(self.at))
+            peak = CurvePoint(float(self.breaks[where]), float(self.at[where]))
+        return Best(self._chosen(plateau), top, plateau, peak)
+
+    def _chosen(self, plateau: Plateau) -> float:
+        """The middle of the plateau; beside it where outputs tie exactly there."""
+        lam = middle(plateau)
+        k = int(np.searchsorted(self.breaks, lam))
+        if plateau.low < lam < plateau.high and k < len(self.breaks) and self.breaks[k] == lam:
+            after = float(self.breaks[k + 1]) if k + 1 < len(self.breaks) else plateau.high
+            return middle(Plateau(lam, min(after, plateau.high), False, False))
+        return lam
+
+    def _bounds(self, cells: Ints) -> tuple[Floats, Floats]:
+        """The lower and upper end of cells, by their number."""
+        ends = np.concatenate(([0.0], self.breaks, [np.inf]))
+        return ends[cells // 2], ends[(cells + 1) // 2]
+
+    def drawn(self, limit: int = 400) -> list[CurvePoint]:
+        """At most about 3·`limit` points to draw, equally spaced in ω; every stretch keeps its lowest and highest value,
+        so that no maximum is lost."""
+        starts = np.concatenate(([0.0], self.breaks))
+        bins = np.minimum((starts / (1 + starts) * limit).astype(np.int64), limit - 1)
+        filled = np.where(np.isnan(self.between), -np.inf, self.between)
+        first = np.flatnonzero(np.diff(bins, prepend=-1))
+        order_low, order_high = np.lexsort((filled, bins)), np.lexsort((-filled, bins))
+        keep = np.unique(np.concatenate((first, order_low[first], order_high[first])))
+        points = [CurvePoint(0.0, defined(self.zero))]
+        points += [CurvePoint(float(starts[k]), defined(self.between[k])) for k in keep]
+        return [*points, CurvePoint(math.inf, defined(self.inf))]
+
+
+def _omegas(lams: Floats) -> Floats:
+    """ω of many λ."""
+    omegas: Floats = np.ones(len(lams))
+    finite = np.isfinite(lams)
+    omegas[finite] = lams[finite] / (1 + lams[finite])
+    return omegas

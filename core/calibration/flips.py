@@ -1,0 +1,102 @@
+"""Where two outputs change places as λ grows: the breakpoints of every rank agreement.
+
+Scores fall with s(λ) = λ·Dist_exp + Dist_imp. Outputs i and j change places at one λ* = −ΔDist_imp/ΔDist_exp only, and
+only if it is above 0; at λ* they tie. Distances are taken to twelve decimals, as whole numbers: differences are then
+exact, and outputs tie where they should. Breakpoints closer than one part in 10⁹ (means such as 1/3 have no exact
+decimals) are one breakpoint; no λ that could be told apart lies between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import UserError
+from core.stats.pairs import Floats, Ints
+
+DECIMALS = 12
+SAME_BREAK = 1e-9
+PAIRS_AT_ONCE = 4_000_000
+MOST_PAIRS = 60_000_000
+
+
+class Flips(NamedTuple):
+    """The F pairs that change places, ordered by group and breakpoint; an entry is what one group does at one breakpoint.
+
+    `left`, `right` (F,) are rows, `sign` (F,) = sgn(score(left) − score(right)) before the breakpoint and its opposite
+    after; `start` (E,) is the first flip of each entry, `group` and `at` (E,) its group and the index of its breakpoint.
+    """
+
+    breaks: Floats
+    left: Ints
+    right: Ints
+    sign: npt.NDArray[np.int8]
+    start: Ints
+    group: Ints
+    at: Ints
+
+
+def on_grid(exp: Floats, imp: Floats) -> tuple[Ints, Ints]:
+    """Both distances as whole numbers of 1e-12 (coarser for distances above 4,000, so that doubles still hold them)."""
+    largest = max(float(np.abs(exp).max(initial=0)), float(np.abs(imp).max(initial=0)), 1.0)
+    decimals = min(DECIMALS, int(math.floor(15.6 - math.log10(largest))))
+    scale = 10.0**decimals
+    return np.rint(exp * scale).astype(np.int64), np.rint(imp * scale).astype(np.int64)
+
+
+def find_flips(exp: Ints, imp: Ints, groups: Sequence[Ints]) -> Flips:
+    """All breakpoints in (0, ∞) of pairs within each group of rows.
+
+    Raises `UserError` above 60 million pairs, where memory would run out.
+    """
+    n_pairs = sum(len(rows) * (len(rows) - 1) // 2 for rows in groups)
+    if n_pairs > MOST_PAIRS:
+        raise UserError(
+            "these are too many outputs to compare each with each",
+            got=f"{n_pairs:,} pairs",
+            expected=f"at most {MOST_PAIRS:,}",
+            hint="Average by segment or by system, or calibrate on fewer outputs",
+        )
+    parts: list[tuple[Ints, Ints, Ints, Floats, npt.NDArray[np.int8]]] = []
+    for number, rows in enumerate(groups):
+        for i, j in _pairs(rows):
+            de, di = exp[i] - exp[j], imp[i] - imp[j]
+            crossing = np.flatnonzero(((de > 0) & (di < 0)) | ((de < 0) & (di > 0)))
+            de, di = de[crossing], di[crossing]
+            group = np.full(len(crossing), number)
+            parts.append((i[crossing], j[crossing], group, -(di / de), -np.sign(di).astype(np.int8)))
+    none = np.zeros(0, dtype=np.int64)
+    if not any(len(p[0]) for p in parts):
+        return Flips(np.zeros(0), none, none, none.astype(np.int8), none, none, none)
+    left, right, group, where, sign = (np.concatenate(column) for column in zip(*parts, strict=True))
+    breaks, at = _distinct(where)
+    order = np.lexsort((at, group)) if len(groups) > 1 else np.argsort(at, kind="stable")
+    group, at = group[order], at[order]
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (group[1:] != group[:-1]) | (at[1:] != at[:-1])
+    start = np.flatnonzero(first)
+    return Flips(breaks, left[order], right[order], sign[order], start, group[start], at[start])
+
+
+def _distinct(where: Floats) -> tuple[Floats, Ints]:
+    """The breakpoints there are, ascending, and which of them each of `where` is."""
+    order = np.argsort(where, kind="stable")
+    ascending = where[order]
+    fresh = np.ones(len(where), dtype=bool)
+    fresh[1:] = np.diff(ascending) > SAME_BREAK * ascending[1:]
+    at = np.empty(len(where), dtype=np.int64)
+    at[order] = np.cumsum(fresh) - 1
+    return ascending[fresh], at
+
+
+def _pairs(rows: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """All pairs of rows, some millions at a time."""
+    n = len(rows)
+    step = max(1, PAIRS_AT_ONCE // max(1, n))
+    for top in range(0, n - 1, step):
+        i, j = np.triu_indices(min(step, n - 1 - top), 1, n - top)
+        yield rows[i + top], rows[j + top]

@@ -1,0 +1,113 @@
+"""The exact line search for λ (Lu et al. 2023, section 3.3): which weight of explicit errors agrees best with people.
+
+The ranking of two outputs flips at one λ only, so a rank agreement is a step function of λ. All breakpoints are sorted
+once and swept; the result is the exact optimum with its whole plateau, not the best of a grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from core.calibration.curve import Best, Curve
+from core.calibration.flips import DECIMALS, find_flips, on_grid
+from core.calibration.pearson import SmoothCurve, moments
+from core.calibration.terms import Prepared, start_order, step_curve, terms, ties_of
+from core.errors import UserError
+from core.stats.correlation import Group, Measure, group_ids, known, rows_by
+from core.stats.pairs import Floats, Ints
+
+CurveOf = Callable[[Floats], Curve]
+"""From how often each output counts (n,) to agreement by λ. Zeros leave outputs out; whole numbers are a bootstrap draw."""
+
+
+def curve_of(
+    exp: npt.ArrayLike,
+    imp: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    measure: Measure = "kendall",
+    group: Group = "pooled",
+    segments: Sequence[Hashable] = (),
+    systems: Sequence[Hashable] = (),
+) -> CurveOf:
+    """Do the sorting once, and give back the function that draws the curve for any weights of the outputs.
+
+    Averaged by segment, a segment has the weight of its first output. By system, scores and human scores are averaged
+    per system first. acc_eq counts exact ties only (ε = 0). Human scores are compared to twelve decimals.
+    """
+    known(measure, group)
+    e, i, h = (np.asarray(x, dtype=np.float64) for x in (exp, imp, human))
+    if not (e.shape == i.shape == h.shape and e.ndim == 1 and np.isfinite([e, i, h]).all()):
+        raise ValueError("dist_exp, dist_imp and human must be finite and of one length")
+    if group == "system":
+        return _by_system(e, i, h, measure, group_ids(systems))
+    groups = rows_by(group_ids(segments)) if group == "segment" else [np.arange(len(e))]
+    heads = np.array([rows[0] for rows in groups if len(rows)], dtype=np.int64)
+    if group == "pooled":
+        if measure == "pearson":
+            return lambda weights: SmoothCurve(moments(e, i, h, groups, weights), np.ones(1))
+        p = _prepared(e, i, h, groups, measure)
+        return lambda weights: step_curve(p.flips, terms(measure, p, weights), np.ones(1))
+    if measure == "pearson":
+        of_groups = moments(e, i, h, groups, np.ones(len(e)))
+        return lambda weights: SmoothCurve(of_groups, weights[heads])
+    p = _prepared(e, i, h, groups, measure)
+    once = terms(measure, p, np.ones(len(e)))
+    return lambda weights: step_curve(p.flips, once, weights[heads])
+
+
+def _prepared(e: Floats, i: Floats, h: Floats, groups: Sequence[Ints], measure: Measure) -> Prepared:
+    exp, imp = on_grid(e, i)
+    flips = find_flips(exp, imp, groups)
+    ties = ties_of(flips, len(e)) if measure == "spearman" else None
+    return Prepared(exp, imp, np.round(h, DECIMALS), groups, flips, start_order(exp, imp), ties)
+
+
+def _by_system(e: Floats, i: Floats, h: Floats, measure: Measure, ids: Ints) -> CurveOf:
+    """Few systems, so each draw takes its own means and its own sweep."""
+
+    def curve(weights: Floats) -> Curve:
+        size = np.bincount(ids, weights)
+        there = size > 0
+        means = [np.bincount(ids, weights * x)[there] / size[there] for x in (e, i, h)]
+        return curve_of(*means, measure=measure)(np.ones(int(there.sum())))
+
+    return curve
+
+
+def search(
+    exp: npt.ArrayLike,
+    imp: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    measure: Measure = "kendall",
+    group: Group = "pooled",
+    segments: Sequence[Hashable] = (),
+    systems: Sequence[Hashable] = (),
+) -> tuple[Curve, Best]:
+    """Agreement by λ and its optimum. Raises `UserError` where agreement is undefined at every λ."""
+    n = len(np.asarray(human))
+    curve = curve_of(exp, imp, human, measure=measure, group=group, segments=segments, systems=systems)(np.ones(n))
+    best = curve.best()
+    if best is None:
+        raise UserError(
+            "λ cannot be calibrated: agreement is undefined at every λ",
+            got=why_undefined(np.asarray(exp), np.asarray(imp), np.asarray(human), group),
+            hint="Add outputs whose human scores differ",
+        )
+    return curve, best
+
+
+def why_undefined(exp: Floats, imp: Floats, human: Floats, group: Group) -> str:
+    """The likeliest reason, in plain words."""
+    if len(human) < 2:
+        return f"{len(human)} outputs with a human score; at least two are needed"
+    if human.min() == human.max():
+        return "the same human score for every output"
+    if np.ptp(exp) == 0 and np.ptp(imp) == 0:
+        return "the same distances for every output"
+    where = {"pooled": "the outputs", "segment": "the outputs of each segment", "system": "the systems' means"}
+    return f"no two of {where[group]} that differ in both scores"

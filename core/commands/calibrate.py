@@ -1,0 +1,163 @@
+"""`calibrate`: distances that `refine` wrote, and human scores, to the λ that agrees best with people."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from core.calibration.calibrate import Calibration, Point, calibrate
+from core.calibration.presets import PRESETS
+from core.data import OutputKey
+from core.errors import ImportProblems, Problem, UserError
+from core.formats.files import Upload, raw_lines, text_bytes, without_end
+from core.formats.numbers import is_absent, number
+from core.formats.table import read_table
+from core.formats.write import raw_cell
+from core.stats.correlation import Group, Measure
+
+KEY = ("system", "doc_id", "segment_id")
+Human = tuple[float, int | None]
+
+
+class Refined(NamedTuple):
+    """What one row of refined.jsonl gives to the calibration."""
+
+    dist_exp: float
+    dist_imp: float
+    score_hyp: float | None
+
+
+def to_stderr(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def run(
+    refined_jsonl: Path,
+    human_csv: Path,
+    measure: Measure,
+    group: Group,
+    out: Path,
+    seed: int = 0,
+    *,
+    draws: int = 300,
+    say: Callable[[str], None] = to_stderr,
+) -> Calibration:
+    """Join both files on (system, doc_id, segment_id), calibrate, and write the report as JSON (∞ is the string "inf").
+
+    Outputs that stand in one file only are left out, counted, and told through `say` and in `notes`.
+    Raises `UserError` for files that cannot be read or joined, and where agreement is undefined at every λ.
+    """
+    refined, unusable = read_refined(Upload(refined_jsonl.name, refined_jsonl.read_bytes()))
+    human, unscored = read_human(Upload(human_csv.name, human_csv.read_bytes()))
+    points = [
+        Point(key, r.dist_exp, r.dist_imp, human[key][0], r.score_hyp, human[key][1])
+        for key, r in refined.items()
+        if key in human
+    ]
+    alone = {refined_jsonl.name: len(refined) - len(points), human_csv.name: len(human) - len(points)}
+    if not points:
+        raise UserError(
+            "no output stands in both files",
+            got=f"{len(refined)} outputs in {refined_jsonl.name}, {len(human)} in {human_csv.name}",
+            expected="the same system, doc_id and segment_id in both",
+            hint=f"First here {_first(refined)}, there {_first(human)}",
+        )
+    notes = [f"{n} outputs of {name} have no counterpart and are left out." for name, n in alone.items() if n]
+    notes += [f"{unusable} rows of {refined_jsonl.name} have no distances and are left out."] if unusable else []
+    notes += [f"{unscored} rows of {human_csv.name} have no score and are left out."] if unscored else []
+    fitted = calibrate(points, measure=measure, group=group, seed=seed, presets=PRESETS, draws=draws)
+    report = fitted.to_json()
+    report["notes"] = [*notes, *report["notes"]]
+    report["joined"] = {
+        "outputs": len(points),
+        "without_human_score": alone[refined_jsonl.name],
+        "without_distances": alone[human_csv.name],
+    }
+    report["measure"], report["group"], report["seed"] = measure, group, seed
+    out.write_text(
+        json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8", newline=""
+    )
+    for note in report["notes"]:
+        say(note)
+    return fitted
+
+
+def _first(keys: Mapping[OutputKey, object]) -> str:
+    return " / ".join(next(iter(keys), ("nothing",)))
+
+
+def read_refined(upload: Upload) -> tuple[dict[OutputKey, Refined], int]:
+    """The distances by output, and how many rows have none. Raises `ImportProblems` naming file, line and field."""
+    found: dict[OutputKey, Refined] = {}
+    unusable = 0
+    for line, raw in enumerate(raw_lines(text_bytes(upload)), start=1):
+        if not (text := without_end(raw)).strip():
+            continue
+        try:
+            row = json.loads(text)
+        except (ValueError, RecursionError) as e:
+            raise _problem(upload, line, "", "a line that is not JSON", "one JSON object a line") from e
+        if not isinstance(row, dict):
+            raise _problem(upload, line, "", type(row).__name__, "one JSON object a line")
+        for name in KEY:
+            if not isinstance(row.get(name), str | int):
+                raise _problem(upload, line, name, repr(row.get(name)), "a name")
+        key = OutputKey(*(str(row[name]) for name in KEY))
+        exp, imp, hyp = (_finite(upload, line, row, name) for name in ("dist_exp", "dist_imp", "score_hyp"))
+        if exp is None or imp is None:
+            unusable += 1
+            continue
+        if key in found:
+            raise _problem(upload, line, ", ".join(KEY), " / ".join(key), "each output once")
+        found[key] = Refined(exp, imp, hyp)
+    return found, unusable
+
+
+def _finite(upload: Upload, line: int, row: Mapping[str, Any], name: str) -> float | None:
+    value = row.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _problem(upload, line, name, repr(value), "a finite number or null")
+    return float(value)
+
+
+def read_human(upload: Upload, score: str = "score") -> tuple[dict[OutputKey, Human], int]:
+    """Score and number of raters by output, and how many rows have no score. Texts may carry the apostrophe of our
+    own exports. Raises `ImportProblems`."""
+    table = read_table(upload)
+    column = {raw_cell(name): i for i, name in enumerate(table.columns)}
+    if missing := [c for c in (*KEY, score) if c not in column]:
+        raise ImportProblems(
+            [
+                Problem(upload.name, 1, c, "no such column", ", ".join((*KEY, score)), "Name the columns so")
+                for c in missing
+            ]
+        )
+    found: dict[OutputKey, Human] = {}
+    unscored = 0
+    for row in table.rows:
+        cells = {name: row.cells[i] for name, i in column.items()}
+        texts = {name: "" if cell is None else str(cell) for name, cell in cells.items()}
+        if is_absent(texts[score]):
+            unscored += 1
+            continue
+        value = number(texts[score])
+        if value is None:
+            raise _problem(upload, row.line, score, repr(texts[score]), "a number")
+        key = OutputKey(*(raw_cell(texts[name]) for name in KEY))
+        if key in found:
+            raise _problem(upload, row.line, ", ".join(KEY), " / ".join(key), "each output once")
+        raters = number(texts.get("n_raters", ""))
+        found[key] = (value, None if raters is None else int(raters))
+    return found, unscored
+
+
+def _problem(upload: Upload, line: int, column: str, found: str, expected: str) -> ImportProblems:
+    return ImportProblems(
+        [Problem(upload.name, line, column, found, expected, "Correct the line, or write the file again")]
+    )

@@ -1,0 +1,29 @@
+"""`mqm`: labels in Google's TSV to MQM scores, as CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.errors import UserError
+from core.formats import google_mqm
+from core.formats.write import csv_text
+from core.mqm.schemes import scheme as named
+from core.mqm.scores import SegmentScore, SystemScore, segment_scores, system_scores
+
+
+def run(path: Path, scheme: str, by: str | None, out: Path) -> list[str]:
+    """Write the segment scores (system, doc_id, segment_id, score, n_raters), or with `by="system"` the systems' means
+    (system, score, n_segments, n_raters), best first. Scores are ≤ 0, higher is better. Returns what was odd in the file.
+
+    Raises `UserError` for a file that cannot be read, an unknown scheme or severity.
+    """
+    if by not in (None, "", "segment", "system"):
+        raise UserError("scores are made by segment or by system", got=repr(by), expected="segment or system")
+    weights = named(scheme)
+    labels = google_mqm.read(path.read_bytes(), path.name)
+    if by == "system":
+        text = csv_text(SystemScore._fields, system_scores(labels.rated, weights))
+    else:
+        text = csv_text(SegmentScore._fields, segment_scores(labels.rated, weights))
+    out.write_text(text, encoding="utf-8", newline="")
+    return [w.sentence() for w in labels.warnings]

@@ -1,0 +1,107 @@
+"""`score` and `refine` over files alone: the same code as the pages, without a database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.data import Dataset, OutputKey, Score, Value
+from core.formats.load import load
+from core.formats.write import scores_csv, scores_jsonl
+from core.metrics import registry
+from core.metrics.bartscore_pp import refinement_signature
+from core.refine.result import Variant
+from core.services.scoring import Doing, score_dataset
+from core.signature import content_key
+
+Say = Callable[[str], None]
+
+
+class Memory:
+    """The scores of one run, by signature and content key."""
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[str, str], Value] = {}
+
+    def known(self, signature: str, keys: Collection[str]) -> set[str]:
+        return {key for key in keys if (signature, key) in self.values}
+
+    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
+        self.values.update({(signature, key): value for key, value in values.items()})
+
+
+def score(files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say) -> None:
+    """Score outputs in files; writes CSV, or JSON Lines when `out` ends in .jsonl. Raises UserError."""
+    dataset = load(files)
+    chosen = registry.chosen(metrics)
+    memory = _run(dataset, metrics, say)
+    rows: list[Score] = []
+    for metric in chosen:
+        name, signature = metric.spec.name, metric.signature()
+        for key, value in _values(dataset, memory, signature):
+            rows.append(Score(*key, name, signature, value.value, value.status, value.reason))
+    write = scores_jsonl if out.suffix == ".jsonl" else scores_csv
+    out.write_text(write(rows), encoding="utf-8", newline="")
+
+
+def refine(files: Sequence[Path], variant: Variant, out: Path, say: Say) -> None:
+    """Refine outputs in files, one JSON object a line; `λ` needs nothing more than its `dist_exp` and `dist_imp`."""
+    dataset = load(files)
+    name = next(n for n, v in VARIANTS.items() if v == variant)
+    memory = _run(dataset, [name], say)
+    segments = dataset.segment_of()
+    texts = {o.key: o.text for o in dataset.outputs}
+    with out.open("w", encoding="utf-8", newline="") as handle:
+        for key, value in _values(dataset, memory, registry.load(name).signature()):
+            segment = segments[key.segment]
+            row: dict[str, Any] = {
+                **key._asdict(),
+                "output": texts[key],
+                "status": value.status,
+                "reason": value.reason,
+            }
+            if value.detail is not None:
+                at = value.detail["condition"]
+                row |= {
+                    "reference": segment.source if at < 0 else segment.references[at],
+                    "refined": value.detail["refined"],
+                    "non_translation": value.detail["non_translation"],
+                    **value.parts,
+                    "steps": [_step(s) for s in value.detail["steps"]],
+                }
+            row["signature"] = refinement_signature(variant)
+            handle.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+VARIANTS: dict[str, Variant] = {
+    "bartscore++": "f",
+    "bartscore++-p": "precision",
+    "bartscore++-r": "recall",
+    "bartscore++-faithfulness": "faithfulness",
+}
+
+
+def _step(step: Sequence[Any]) -> dict[str, Any]:
+    from core.refine.result import Step
+
+    return Step(*step)._asdict()
+
+
+def _run(dataset: Dataset, metrics: Sequence[str], say: Say) -> Memory:
+    memory = Memory()
+
+    def tell(doing: Doing) -> bool:
+        say(doing.sentence())
+        return True
+
+    for result in score_dataset(dataset, registry.chosen(metrics), memory, tell):
+        if result.failed:
+            say(f"{result.metric}: {result.failed} not scored: {result.reason}\n")
+    return memory
+
+
+def _values(dataset: Dataset, memory: Memory, signature: str) -> Iterator[tuple[OutputKey, Value]]:
+    for key, item in dataset.items():
+        yield key, memory.values[signature, content_key(*item)]

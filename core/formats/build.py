@@ -1,0 +1,269 @@
+"""From tables to one dataset: keys must be unique, and what is said twice must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey
+from core.formats.cells import Row, Table
+from core.formats.mapping import ColumnMapping
+from core.formats.notes import notes_on
+from core.formats.numbers import is_absent, number
+from core.formats.problems import Collector, counted, shown
+from core.formats.reader import CellReader
+
+
+class Place(NamedTuple):
+    """Where something was read."""
+
+    file: str
+    line: int
+
+    def seen_from(self, file: str) -> str:
+        return f"line {self.line}" if self.file == file else f"{self.file}, line {self.line}"
+
+
+@dataclass(slots=True)
+class _Segment:
+    source: str | None
+    source_at: Place
+    references: tuple[str, ...]
+    references_at: Place
+
+
+class Builder:
+    """Takes tables one after another and gives one dataset, or every problem.
+
+    Within a table a key stands once. Between tables the same text under the same key is taken once, and different
+    texts under one key are a problem; references of a segment may be fewer in one table than in another.
+    """
+
+    def __init__(self) -> None:
+        self.problems = Collector()
+        self._segments: dict[SegmentKey, _Segment] = {}
+        self._outputs: dict[OutputKey, tuple[str, Place]] = {}
+        self._scores: dict[tuple[OutputKey, str], tuple[float, Place]] = {}
+        self._counts: dict[tuple[str, str, str], int] = {}
+        self._notes: list[str] = []
+
+    @property
+    def holds_outputs(self) -> bool:
+        return bool(self._outputs)
+
+    def add(self, table: Table, mapping: ColumnMapping) -> None:
+        """Read a whole table. Problems are collected, never raised."""
+        if not self._mapping_fits(table, mapping):
+            return
+        reader = CellReader(table, self.problems)
+        again = (
+            self._add_long(table, mapping, reader)
+            if mapping.layout == "long"
+            else self._add_wide(table, mapping, reader)
+        )
+        if again:
+            self._notes.append(
+                f"{table.name}: {counted(again, 'output')} stood in another file already, word for word."
+            )
+        if unused := [c for c in table.columns if c not in mapping.columns()]:
+            self._notes.append(f"{table.name}: not used: {', '.join(unused)}.")
+
+    def _mapping_fits(self, table: Table, mapping: ColumnMapping) -> bool:
+        before = self.problems.total
+        have = ", ".join(table.columns)
+        for column in dict.fromkeys(mapping.columns()):
+            if column not in table.columns:
+                self.problems.add(
+                    table.name, 1, column, f"the columns {have}", f"a column {column}", "Map another column"
+                )
+        for column in mapping.twice():
+            self.problems.add(
+                table.name, 1, column, "the column in two roles", "one role a column", "Map another column"
+            )
+        if mapping.layout == "long" and mapping.output is None and not mapping.human_scores:
+            self.problems.add(
+                table.name, 1, "", f"the columns {have}", "a column with outputs", "Say which column holds them"
+            )
+        if mapping.layout == "wide" and not (mapping.systems or mapping.references or mapping.source):
+            self.problems.add(
+                table.name, 1, "", f"the columns {have}", "a column for each system", "Say which columns hold outputs"
+            )
+        if mapping.layout == "long" and mapping.system is None and not mapping.system_name:
+            self.problems.add(table.name, 1, "", "no system", "a column with systems, or one name", "Name the system")
+        return self.problems.total == before
+
+    def _keys(self, table: Table, mapping: ColumnMapping, reader: CellReader) -> Iterator[tuple[Row, OutputKey]]:
+        """Each row with its key (system "" in the wide layout); rows without a whole key are problems."""
+        long = mapping.layout == "long"
+        for row in table.rows:
+            document = reader.text(row, mapping.document) or ""
+            system: str | None = mapping.system_name if long else ""
+            if long and mapping.system is not None:
+                system = reader.text(row, mapping.system)
+                if not system:
+                    self._missing(table, row, mapping.system, "the name of a system")
+                    continue
+            segment = reader.text(row, mapping.segment)
+            if mapping.segment is None:
+                place = (table.name, system or "", document)
+                self._counts[place] = n = self._counts.get(place, 0) + 1
+                segment = str(n)
+            elif not segment:
+                self._missing(table, row, mapping.segment, "a segment id")
+                continue
+            yield row, OutputKey(system or "", document, segment or "")
+
+    def _missing(self, table: Table, row: Row, column: str, expected: str) -> None:
+        self.problems.add(table.name, row.line, column, "nothing", expected, "Fill it in, or take the row out")
+
+    def _check_counts(self) -> None:
+        """Rows without segment ids are matched by their order, so there must be equally many for each system."""
+        longest: dict[str, tuple[int, str]] = {}
+        for (file, system, document), n in self._counts.items():
+            if n > longest.get(document, (0, ""))[0]:
+                longest[document] = (n, system or file)
+        for (file, system, document), n in self._counts.items():
+            most, other = longest[document]
+            if n != most:
+                found = (
+                    counted(n, "row")
+                    + (f" of {system}" if system else "")
+                    + (f" in document {document}" if document else "")
+                )
+                todo = "Without segment ids rows are matched by their order: add ids, or the missing rows"
+                self.problems.add(file, 0, "", found, f"{most}, as {other} has", todo)
+
+    def _add_long(self, table: Table, mapping: ColumnMapping, reader: CellReader) -> int:
+        first: dict[OutputKey, int] = {}
+        again = absent = 0
+        for row, key in self._keys(table, mapping, reader):
+            if key in first:
+                self._twice(table, row, first[key], f"{key.system}, segment {_named(key.segment)}")
+                continue
+            first[key] = row.line
+            self._segment(table, row, key.segment, mapping, reader)
+            if mapping.output is not None:
+                text = reader.text(row, mapping.output)
+                absent += text is None
+                again += text is not None and self._output(table, row, key, text, mapping.output)
+            for column in mapping.human_scores:
+                self._score(table, row, key, column, reader.text(row, column))
+        if absent:
+            self._notes.append(f"{table.name}: {counted(absent, 'row')} without an output.")
+        return again
+
+    def _add_wide(self, table: Table, mapping: ColumnMapping, reader: CellReader) -> int:
+        first: dict[SegmentKey, int] = {}
+        again = 0
+        for row, (_, document, segment) in self._keys(table, mapping, reader):
+            key = SegmentKey(document, segment)
+            if key in first:
+                self._twice(table, row, first[key], f"segment {_named(key)}")
+                continue
+            first[key] = row.line
+            self._segment(table, row, key, mapping, reader)
+            for system in mapping.systems:
+                text = reader.text(row, system)
+                again += text is not None and self._output(table, row, OutputKey(system, *key), text, system)
+        return again
+
+    def _twice(self, table: Table, row: Row, first: int, what: str) -> None:
+        todo = "Take one of the two rows out, or map the column that tells them apart"
+        self.problems.add(table.name, row.line, "", f"{what} again; it stands in line {first}", "each key once", todo)
+
+    def _segment(self, table: Table, row: Row, key: SegmentKey, mapping: ColumnMapping, reader: CellReader) -> None:
+        here = Place(table.name, row.line)
+        source = reader.text(row, mapping.source) or None
+        references = reader.references(row, mapping.references)
+        old = self._segments.get(key)
+        if old is None:
+            self._segments[key] = _Segment(source, here, references, here)
+            return
+        if source is not None and old.source is not None and source != old.source:
+            what = f"another source for segment {_named(key)} than in {old.source_at.seen_from(table.name)}: {shown(source)}"
+            todo = "A segment has one source: mend it, or give the segments different ids"
+            self.problems.add(table.name, row.line, mapping.source or "", what, shown(old.source), todo)
+        elif source is not None and old.source is None:
+            old.source, old.source_at = source, here
+        if not set(references) <= set(old.references):
+            grows = set(old.references) <= set(references)
+            if grows and (not old.references or old.references_at.file != table.name):
+                old.references, old.references_at = references, here
+                return
+            self._other_references(table, row, key, references, old, mapping)
+        elif references and references != old.references and old.references_at.file == table.name:
+            self._other_references(table, row, key, references, old, mapping)
+
+    def _other_references(
+        self, table: Table, row: Row, key: SegmentKey, new: tuple[str, ...], old: _Segment, mapping: ColumnMapping
+    ) -> None:
+        where = old.references_at.seen_from(table.name)
+        what = f"other references for segment {_named(key)} than in {where}: {shown(' · '.join(new))}"
+        todo = "The rows of a segment share its references: mend them, or give the segments different ids"
+        expected = shown(" · ".join(old.references))
+        self.problems.add(table.name, row.line, ", ".join(mapping.references), what, expected, todo)
+
+    def _output(self, table: Table, row: Row, key: OutputKey, text: str, column: str) -> bool:
+        """Take an output; True if another table had it already, word for word."""
+        old = self._outputs.get(key)
+        if old is None:
+            self._outputs[key] = (text, Place(table.name, row.line))
+            return False
+        if old[0] == text:
+            return True
+        what = (
+            f"another output of {key.system} for segment {_named(key.segment)} than in {old[1].seen_from(table.name)}"
+        )
+        todo = "Name the systems differently, or take one of the two out"
+        self.problems.add(table.name, row.line, column, f"{what}: {shown(text)}", shown(old[0]), todo)
+        return False
+
+    def _score(self, table: Table, row: Row, key: OutputKey, column: str, text: str | None) -> None:
+        if text is None or is_absent(text):
+            return
+        value = number(text)
+        if value is None:
+            comma = " with a point, not a comma" if text.count(",") == 1 else ""
+            todo = "Leave the cell empty where there is no score, or do not map the column as a score"
+            self.problems.add(table.name, row.line, column, shown(text), f"a number{comma}", todo)
+            return
+        old = self._scores.setdefault((key, column), (value, Place(table.name, row.line)))
+        if old[0] != value:
+            what = f"another {column} of {key.system} for segment {_named(key.segment)} than in {old[1].seen_from(table.name)}: {value:g}"
+            self.problems.add(
+                table.name, row.line, column, what, f"{old[0]:g}", "Take one of the two out, or rename the column"
+            )
+
+    def dataset(self) -> Dataset:
+        """All that was read: segments in the order they were met, outputs in segment order. Raises `ImportProblems`."""
+        self._check_counts()
+        for (key, name), (_, place) in self._scores.items():
+            if key not in self._outputs:
+                what = f"a score of {key.system} for segment {_named(key.segment)}, which has no output"
+                self.problems.add(
+                    place.file, place.line, name, what, "an output", "Upload the output with it, or take the score out"
+                )
+        if not self._outputs and not self.problems:
+            self.problems.add(
+                "", 0, "", "no outputs", "the outputs of at least one system", "Say which columns hold outputs"
+            )
+        self.problems.check()
+        systems = {name: i for i, name in enumerate(dict.fromkeys(k.system for k in self._outputs))}
+        order = {key: i for i, key in enumerate(self._segments)}
+        rank = {key: (order[key.segment], systems[key.system]) for key in self._outputs}
+        outputs = sorted(self._outputs, key=rank.__getitem__)
+        scores = sorted(self._scores, key=lambda pair: rank[pair[0]])
+        return Dataset(
+            tuple(Segment(*key, s.source, s.references) for key, s in self._segments.items()),
+            tuple(Output(*key, self._outputs[key][0]) for key in outputs),
+            tuple(HumanScore(*key, name, self._scores[key, name][0]) for key, name in scores),
+        )
+
+    def notes(self, dataset: Dataset) -> tuple[str, ...]:
+        """What is worth knowing and stops nothing."""
+        return (*notes_on(dataset), *self._notes)
+
+
+def _named(key: SegmentKey) -> str:
+    return f"{key.segment_id} of {key.doc_id}" if key.doc_id else key.segment_id

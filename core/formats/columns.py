@@ -1,0 +1,145 @@
+"""Which column holds what: the usual names are recognised, and anything can be mapped by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from core.data import Dataset
+from core.formats.build import Builder
+from core.formats.cells import Table
+from core.formats.files import stem
+from core.formats.mapping import ColumnMapping
+from core.formats.numbers import is_absent, number
+
+Role = Literal["document", "segment", "source", "system", "output"]
+
+_NAMES: dict[Role, tuple[str, ...]] = {
+    "document": ("docid", "documentid", "doc", "document", "docname", "documentname"),
+    "segment": (
+        *("segmentid", "segid", "segment", "seg", "sentenceid", "sentid", "itemid", "item", "lineid", "linenumber"),
+        *("line", "id", "index", "idx"),
+    ),
+    "source": ("source", "src", "input", "sourcetext", "srctext", "inputtext", "article", "original"),
+    "system": ("system", "sys", "systemid", "systemname", "sysid", "sysname", "model", "modelid", "modelname"),
+    "output": (
+        *(
+            "output",
+            "hypothesis",
+            "hyp",
+            "mt",
+            "translation",
+            "summary",
+            "candidate",
+            "prediction",
+            "pred",
+            "generated",
+        ),
+        *("generation", "response", "systemoutput", "outputtext", "decoded", "outputs"),
+    ),
+}
+_REFERENCE = re.compile(r"(ref|refs|reference|references|goldreference|humanreference|gold)(\d+|[a-z])?")
+_NEVER_A_SYSTEM = frozenset(
+    "lang language langpair lp srclang tgtlang sourcelang targetlang domain comment comments note notes rater annotator date time "
+    "timestamp task dataset split url error errors category severity metadata topic genre seed prompt reason status signature "
+    "metric label labels side start end quote verdict submitted".split()
+)
+_LONG_TEXT = 100
+MQM_COLUMNS = frozenset({"system", "doc", "source", "target", "category", "severity", "rater"})
+
+
+def plain(name: str) -> str:
+    """A column name for comparing: lower case, letters and digits only."""
+    return "".join(c for c in name.casefold() if c.isalnum())
+
+
+def is_google_mqm(columns: Iterable[str]) -> bool:
+    """True for the header of Google's MQM TSV (system doc doc_id seg_id rater source target category severity)."""
+    names = {plain(c) for c in columns}
+    return names >= MQM_COLUMNS and bool(names & {"segid", "docsegid", "globalsegid"})
+
+
+def guess(table: Table) -> ColumnMapping:
+    """The most likely mapping by column names; number columns left over are human scores, text columns systems.
+
+    With an output column (or a system column beside `target`) the layout is long, else wide. `target` is otherwise a
+    reference. `document` or `doc` without a source column, holding long texts, is the source (summarization).
+    Without a system column all rows belong to one system, named after the file.
+    """
+    by_name: dict[str, str] = {}
+    for column in table.columns:
+        by_name.setdefault(plain(column), column)
+    roles: dict[Role, str] = {
+        role: next(by_name[n] for n in names if n in by_name)
+        for role, names in _NAMES.items()
+        if by_name.keys() & set(names)
+    }
+    target = by_name.get("target") or by_name.get("tgt")
+    if target and "output" not in roles and "system" in roles:
+        roles["output"] = target
+    if "source" not in roles and (long := _long_document(table, by_name)):
+        roles["source"] = long
+        roles.pop("document")
+        if rest := next((by_name[n] for n in _NAMES["document"] if n in by_name and by_name[n] != long), None):
+            roles["document"] = rest
+    taken = set(roles.values())
+    references = [c for c in table.columns if c not in taken and _REFERENCE.fullmatch(plain(c))]
+    if target and target not in taken and not references:
+        references = [target]
+    known = {n for names in _NAMES.values() for n in names} | {"target", "tgt"}
+    left = [c for c in table.columns if c not in taken and c not in references and plain(c) not in known]
+    kinds = {c: _kind(table, c) for c in left}
+    common = ColumnMapping(
+        document=roles.get("document"),
+        segment=roles.get("segment"),
+        source=roles.get("source"),
+        references=tuple(references),
+        system=roles.get("system"),
+        system_name=stem(table.name),
+    )
+    scores = tuple(c for c in left if kinds[c] == "number" and plain(c) not in _NEVER_A_SYSTEM)
+    texts = tuple(c for c in left if kinds[c] == "text" and plain(c) not in _NEVER_A_SYSTEM)
+    if "output" in roles:
+        return common.with_(layout="long", output=roles["output"], human_scores=scores)
+    if "system" in roles and scores:
+        return common.with_(layout="long", human_scores=scores)
+    return common.with_(layout="wide", system=None, systems=texts)
+
+
+def _long_document(table: Table, by_name: dict[str, str]) -> str | None:
+    for name in ("document", "doc"):
+        if name in by_name:
+            i = table.columns.index(by_name[name])
+            texts = [cell for row in table.rows[:100] if isinstance(cell := row.cells[i], str) and cell]
+            if texts and sum(map(len, texts)) / len(texts) > _LONG_TEXT:
+                return by_name[name]
+    return None
+
+
+def _kind(table: Table, column: str) -> Literal["number", "text", "empty", "other"]:
+    i = table.columns.index(column)
+    seen = False
+    kind: Literal["number", "text"] = "number"
+    for row in table.rows:
+        cell = row.cells[i]
+        if cell is None or (isinstance(cell, str) and is_absent(cell)):
+            continue
+        if not isinstance(cell, str):
+            return "other"
+        seen = True
+        if number(cell) is None:
+            kind = "text"
+            break
+    return kind if seen else "empty"
+
+
+def to_dataset(table: Table, mapping: ColumnMapping) -> Dataset:
+    """The dataset a table holds under a mapping, segments in the order of the file.
+
+    Raises `ImportProblems` with every problem found: columns that are missing, keys that stand twice, texts of a segment
+    that differ from row to row, scores that are not numbers. Missing references are no problem.
+    """
+    builder = Builder()
+    builder.add(table, mapping)
+    return builder.dataset()

@@ -1,0 +1,172 @@
+"""Uploaded files: bytes with a name. What they are is read from their bytes; nothing is ever unpickled or executed."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from core.errors import ImportProblems, Problem
+
+MAX_BYTES = 1 << 30
+"""The largest text taken from one file, after decompression."""
+
+_CHUNK = 1 << 20
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel or Word file"),
+    (b"\x1f\x8b", "a gzip file inside a gzip file"),
+    (b"%PDF", "a PDF"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"PAR1", "a Parquet file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"\x93NUMPY", "a NumPy file"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\xfd7zXZ", "an xz file"),
+    (b"BZh", "a bzip2 file"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard file"),
+    (b"\x7fELF", "a program"),
+)
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+_UTF8 = "text in UTF-8"
+_AS_TEXT = "Save the table as CSV (UTF-8), TSV or JSONL and upload that"
+
+
+class Upload(NamedTuple):
+    """A file as it came: its name, which is only ever a label, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+def _refuse(name: str, row: int, found: str, expected: str, todo: str) -> ImportProblems:
+    return ImportProblems([Problem(name, row, "", found, expected, todo)])
+
+
+def base_name(name: str) -> str:
+    """The last part of a name, without any folder."""
+    return re.split(r"[/\\]", name)[-1]
+
+
+def stem(name: str) -> str:
+    """The name without folder, `.gz` and one extension: the system's name where a file is a system."""
+    base = re.sub(r"\.gz$", "", base_name(name), flags=re.IGNORECASE)
+    return base.rpartition(".")[0] or base
+
+
+def extension(name: str) -> str:
+    """The last extension in lower case without its dot, `.gz` not counted; "" when there is none."""
+    base = re.sub(r"\.gz$", "", base_name(name), flags=re.IGNORECASE)
+    return base.rpartition(".")[2].lower() if "." in base else ""
+
+
+def text_bytes(upload: Upload, max_bytes: int = MAX_BYTES) -> bytes:
+    """The bytes of a text file, gunzipped if need be and known to be UTF-8 (with or without BOM), neither empty nor binary.
+
+    Raises `ImportProblems`: empty, too large (also a gzip bomb), damaged gzip, a binary file under a text file's name,
+    UTF-16, any byte that is not UTF-8 (with its offset and line), a NUL byte.
+    """
+    name = upload.name
+    data = _gunzip(upload, max_bytes) if upload.data[:2] == b"\x1f\x8b" else upload.data
+    if len(data) > max_bytes:
+        raise _too_large(name, max_bytes)
+    if not data.removeprefix(codecs.BOM_UTF8):
+        raise _refuse(name, 0, "an empty file", "at least one line", "Check that the export that wrote it has finished")
+    if kind := binary_kind(data):
+        raise _refuse(name, 0, kind, _UTF8, _AS_TEXT)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise _refuse(name, 0, "UTF-16", _UTF8, "Save it again and choose the encoding UTF-8")
+    _check_utf8(name, data)
+    nul = data.find(b"\0")
+    if nul >= 0:
+        line = data.count(b"\n", 0, nul) + 1
+        utf16 = data.count(b"\0", 0, 4096) * 3 > len(data[:4096])
+        found = "UTF-16 without a mark" if utf16 else f"a NUL byte at offset {nul}"
+        todo = "Save it again and choose the encoding UTF-8" if utf16 else "Is it a text file? Remove the NUL bytes"
+        raise _refuse(name, line, found, _UTF8, todo)
+    return data
+
+
+def binary_kind(data: bytes) -> str:
+    """What a binary file is, in words, from its first bytes; "" for what may be text. Nothing of it is executed."""
+    if _PICKLE.match(data):
+        return "a Python pickle"
+    for magic, kind in _SIGNATURES:
+        if data.startswith(magic):
+            office = magic == b"PK\x03\x04" and (b"xl/" in data[:65536] or b"xl/" in data[-65536:])
+            return "an Excel workbook" if office else kind
+    return ""
+
+
+def _too_large(name: str, max_bytes: int) -> ImportProblems:
+    size = f"{max_bytes / 2**20:,.0f} MB" if max_bytes >= 2**20 else f"{max_bytes:,} bytes"
+    return _refuse(name, 0, f"more than {size} of text", f"at most {size}", "Split the file, or import it part by part")
+
+
+def _gunzip(upload: Upload, max_bytes: int) -> bytes:
+    out = io.BytesIO()
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(upload.data)) as stream:
+            while chunk := stream.read(_CHUNK):
+                if out.tell() + len(chunk) > max_bytes:
+                    raise _too_large(upload.name, max_bytes)
+                out.write(chunk)
+    except (EOFError, OSError, zlib.error) as error:
+        raise _refuse(
+            upload.name, 0, f"damaged gzip data ({error})", "a whole .gz file", "Compress or download it again"
+        ) from error
+    return out.getvalue()
+
+
+def _check_utf8(name: str, data: bytes) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(data), _CHUNK):
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(data[start : start + _CHUNK], final=start + _CHUNK >= len(data))
+        except UnicodeDecodeError as error:
+            at = start - pending + error.start
+            line = data.count(b"\n", 0, at) + 1
+            raise _refuse(
+                name,
+                line,
+                f"byte 0x{data[at]:02X} at offset {at:,}, which is not UTF-8",
+                _UTF8,
+                "Save it again and choose the encoding UTF-8 (in Excel: “CSV UTF-8”); it may be Latin-1 or Windows-1252",
+            ) from error
+
+
+def raw_lines(data: bytes) -> Iterator[str]:
+    """The lines of checked UTF-8 with their line ends, split at `\\n` only; a BOM at the start is dropped."""
+    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="\n")
+
+
+def without_end(line: str) -> str:
+    """A line without its `\\n` or `\\r\\n`; everything else stays."""
+    return line[:-2] if line.endswith("\r\n") else line.removesuffix("\n")
+
+
+def cr_only(data: bytes) -> bool:
+    """True for the line ends of old Macs: carriage returns and no line feed at all."""
+    return b"\n" not in data and b"\r" in data
+
+
+def refuse_cr_only(name: str) -> ImportProblems:
+    """The error for a file that has carriage returns for line ends."""
+    return _refuse(
+        name,
+        1,
+        "lines that end in a carriage return only",
+        "lines that end in LF or CR LF",
+        "Save it again with Unix or Windows line ends",
+    )

@@ -1,0 +1,101 @@
+"""Line-aligned text: the n-th line of every file belongs to the n-th segment."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from core.data import Dataset, Output, Segment
+from core.errors import ImportProblems
+from core.formats.files import Upload, base_name, cr_only, raw_lines, refuse_cr_only, stem, text_bytes, without_end
+from core.formats.problems import Collector, counted
+
+_SOURCE = re.compile(r"(src|source|sources|input|inputs)")
+_REFERENCE = re.compile(r"(ref|refs|reference|references|gold|target|tgt)(\d+|[a-z])?")
+
+
+class LineRoles(NamedTuple):
+    """What each line-aligned file is, by file name; `systems` maps a file to the name of its system."""
+
+    source: str | None = None
+    references: tuple[str, ...] = ()
+    systems: tuple[tuple[str, str], ...] = ()
+
+
+def guess_roles(names: Sequence[str]) -> LineRoles:
+    """Roles by the words in the file names: src, source, input; ref, reference, gold, target (refA, ref1); the rest are systems.
+
+    A system is called after its file without the extension, or with it where two files differ in nothing else.
+    """
+    words = {name: re.split(r"[\W_]+", base_name(name).casefold()) for name in names}
+    sources = [n for n in names if any(_SOURCE.fullmatch(w) for w in words[n])]
+    source = min(sources, key=lambda n: (not _SOURCE.fullmatch(stem(n).casefold()), names.index(n)), default=None)
+    references = tuple(n for n in names if n != source and any(_REFERENCE.fullmatch(w) for w in words[n]))
+    rest = [n for n in names if n != source and n not in references]
+    stems = Counter(stem(n) for n in rest)
+    return LineRoles(source, references, tuple((n, stem(n) if stems[stem(n)] == 1 else base_name(n)) for n in rest))
+
+
+def read_lines(upload: Upload) -> tuple[str, ...]:
+    """The lines of a text file; a line may be empty, and the line break at the very end begins no further line.
+
+    Lines end in `\\n` or `\\r\\n` and nowhere else. Raises `ImportProblems` as `text_bytes` does, and for CR line ends.
+    """
+    data = text_bytes(upload)
+    if cr_only(data):
+        raise refuse_cr_only(upload.name)
+    return tuple(map(without_end, raw_lines(data)))
+
+
+def aligned(source: Upload | None, references: Sequence[Upload], systems: Mapping[str, Upload]) -> Dataset:
+    """The dataset of line-aligned files; segments are numbered "1", "2", … in the document "".
+
+    An empty line of an output is an empty output; an empty line of the source or a reference means there is none.
+    Raises `ImportProblems`: unreadable files, no system, and every file whose length differs, with both lengths.
+    """
+    problems = Collector()
+    if not systems:
+        problems.add(
+            "", 0, "", "no system", "one text file for each system", "Say which files are the systems' outputs"
+        )
+    files = [*references, *([source] if source else []), *systems.values()]
+    read: list[tuple[str, ...]] = []
+    for upload in files:
+        try:
+            read.append(read_lines(upload))
+        except ImportProblems as error:
+            problems.extend(error.problems)
+    problems.check()
+    lengths = Counter(map(len, read))
+    usual = max(lengths, key=lambda n: lengths[n])
+    witness = files[next(i for i, lines in enumerate(read) if len(lines) == usual)].name
+    for i, (upload, lines) in enumerate(zip(files, read, strict=True)):
+        if len(lines) != usual:
+            todo = _todo(i < len(references), upload is source, bool(references))
+            problems.add(upload.name, 0, "", counted(len(lines), "line"), f"{usual}, as {witness} has", todo)
+    problems.check()
+    n_refs = len(references)
+    sources: Sequence[str | None] = read[n_refs] if source else [None] * usual
+    ids = [str(i) for i in range(1, usual + 1)]
+    segments = tuple(
+        Segment("", ids[i], sources[i] or None, tuple(lines[i] for lines in read[:n_refs] if lines[i]))
+        for i in range(usual)
+    )
+    texts = dict(zip(systems, read[n_refs + bool(source) :], strict=True))
+    return Dataset(
+        segments, tuple(Output(system, "", ids[i], texts[system][i]) for i in range(usual) for system in texts)
+    )
+
+
+def _todo(is_reference: bool, is_source: bool, has_references: bool) -> str:
+    if is_reference:
+        return "Each reference needs one line for each output"
+    if is_source:
+        return "Each source line needs one output line"
+    return (
+        "Each output needs one reference line"
+        if has_references
+        else "Each line of one file needs its line in the others"
+    )

@@ -1,0 +1,67 @@
+"""Files from disk to one dataset, for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.data import Dataset
+from core.errors import ImportProblems, UserError
+from core.formats.build import Builder
+from core.formats.columns import guess, is_google_mqm
+from core.formats.files import Upload, extension
+from core.formats.lines import aligned, guess_roles
+from core.formats.problems import Collector
+from core.formats.table import TABLE_EXTENSIONS, read_table
+
+
+def read_upload(path: Path) -> Upload:
+    """A file as an upload. Raises `UserError` when it cannot be read."""
+    try:
+        return Upload(path.name, path.read_bytes())
+    except OSError as error:
+        raise UserError(
+            "the file cannot be read", where=str(path), got=error.strerror or "an error", hint="Check the path"
+        ) from error
+
+
+def load(paths: Sequence[Path]) -> Dataset:
+    """One dataset from tables (CSV, TSV, JSONL, merged) or from line-aligned text, columns and roles recognised by name.
+
+    Raises `UserError` (a file that cannot be read, tables beside text, Google's MQM TSV) or `ImportProblems`.
+    """
+    uploads = [read_upload(path) for path in paths]
+    tables = [u for u in uploads if extension(u.name) in TABLE_EXTENSIONS]
+    if not tables and uploads:
+        roles = guess_roles([u.name for u in uploads])
+        by_name = {u.name: u for u in uploads}
+        if len(by_name) < len(uploads):
+            raise UserError(
+                "two files have the same name", hint="Rename one: line-aligned files are told apart by name"
+            )
+        source = by_name[roles.source] if roles.source else None
+        return aligned(source, [by_name[n] for n in roles.references], {s: by_name[n] for n, s in roles.systems})
+    if len(tables) < len(uploads):
+        other = next(u.name for u in uploads if u not in tables)
+        raise UserError(
+            "tables and plain text together",
+            where=other,
+            expected="only tables, or only text files",
+            hint="Give one kind",
+        )
+    builder = Builder()
+    problems = Collector()
+    for upload in tables:
+        try:
+            table = read_table(upload)
+        except ImportProblems as error:
+            problems.extend(error.problems)
+            continue
+        if is_google_mqm(table.columns):
+            hint = "python -m core mqm reads its labels"
+            raise UserError("a Google MQM TSV holds labels, not outputs", where=upload.name, hint=hint)
+        builder.add(table, guess(table))
+    if problems:
+        problems.extend(builder.problems.closed())
+    problems.check()
+    return builder.dataset()

@@ -1,0 +1,43 @@
+"""What a table's columns mean, as one value that a page can edit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMapping:
+    """Column names by role. Long: one row an output (`system`, `output`, `human_scores`). Wide: one row a segment, and one
+    column a system (`systems`), which is named as its column is.
+
+    Without a document column the document is ""; without a segment column rows are numbered 1, 2, … within document
+    (and system). In the long layout without a system column all rows belong to `system_name`.
+    An empty source or reference cell means that there is none; an empty output is an output.
+    """
+
+    layout: Literal["long", "wide"] = "long"
+    document: str | None = None
+    segment: str | None = None
+    source: str | None = None
+    references: tuple[str, ...] = ()
+    system: str | None = None
+    output: str | None = None
+    systems: tuple[str, ...] = ()
+    human_scores: tuple[str, ...] = ()
+    system_name: str = ""
+
+    def with_(self, **changes: Any) -> ColumnMapping:
+        """A copy with some roles changed."""
+        return replace(self, **changes)
+
+    def columns(self) -> tuple[str, ...]:
+        """Every column this mapping reads, in the order of the roles; one named in two roles stands here twice."""
+        single = [self.document, self.segment, self.source]
+        rest = (self.system, self.output, *self.human_scores) if self.layout == "long" else self.systems
+        return tuple(c for c in (*single, *self.references, *rest) if c is not None)
+
+    def twice(self) -> tuple[str, ...]:
+        """Columns named in more than one role."""
+        return tuple(c for c, n in Counter(self.columns()).items() if n > 1)

@@ -1,0 +1,71 @@
+"""Collecting what is wrong with an upload: every problem is found, a bounded number is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from core.errors import ImportProblems, Problem
+
+CAP = 200
+"""How many problems are listed; the rest are counted."""
+
+_MORE = re.compile(r"(\d+) more problems?")
+
+
+class Collector:
+    """Takes problems as they are met. The first `cap` are kept; `closed()` ends them with "N more problems"."""
+
+    def __init__(self, cap: int = CAP) -> None:
+        self.cap, self.total = cap, 0
+        self.kept: list[Problem] = []
+
+    def add(self, file: str, row: int, column: str, found: str, expected: str, todo: str) -> None:
+        self.total += 1
+        if len(self.kept) < self.cap:
+            self.kept.append(Problem(file, row, column, found, expected, todo))
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """Take the problems of another collection; what its last row only counted stays counted."""
+        for problem in problems:
+            if uncounted := _more(problem):
+                self.total += uncounted
+            else:
+                self.add(*problem)
+
+    def __bool__(self) -> bool:
+        return self.total > 0
+
+    def closed(self) -> tuple[Problem, ...]:
+        """The problems kept, and one last row that counts the others."""
+        more = self.total - len(self.kept)
+        if not more:
+            return tuple(self.kept)
+        last = Problem("", 0, "", counted(more, "more problem"), "none", "Mend the ones above and upload again")
+        return (*self.kept, last)
+
+    def check(self) -> None:
+        """Raise `ImportProblems` if there was any problem."""
+        if self:
+            raise ImportProblems(self.closed())
+
+
+def _more(problem: Problem) -> int:
+    counted_row = _MORE.fullmatch(problem.found) if not problem.file else None
+    return int(counted_row[1]) if counted_row else 0
+
+
+def how_many(problems: Iterable[Problem]) -> int:
+    """How many problems there were, those included that the last row only counts."""
+    return sum(_more(problem) or 1 for problem in problems)
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """A user's text for a message: quoted, on one line, cut at `limit` code points."""
+    flat = text.encode("unicode_escape").decode() if not text.isprintable() else text
+    return f"“{flat[:limit]}{'…' if len(flat) > limit else ''}”"
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """`1 line`, `98 lines`."""
+    return f"{n} {one if n == 1 else many or one + 's'}"

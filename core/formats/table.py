@@ -1,0 +1,186 @@
+"""Reading files with named columns: CSV, TSV and JSONL, also gzipped. Cells are taken as they stand, never stripped."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from core.errors import ImportProblems, Problem
+from core.formats.cells import Row, Table
+from core.formats.files import Upload, cr_only, extension, raw_lines, refuse_cr_only, text_bytes, without_end
+from core.formats.jsonl import read_jsonl
+from core.formats.numbers import number
+from core.formats.problems import Collector, counted, shown
+
+TABLE_EXTENSIONS = frozenset({"csv", "tsv", "tab", "jsonl", "ndjson", "json"})
+MAX_FIELD = 1 << 24
+"""The longest field of a CSV in characters; beyond it a quote was opened and never closed."""
+
+_LONE_CR = re.compile("\r(?!\n$)")
+_STAND_IN = "\udc0d"  # stands for a lone CR while `csv` looks at it; valid UTF-8 never decodes to it
+
+
+def read_table(upload: Upload, limit: int | None = None) -> Table:
+    """Read a table; `limit` stops after that many rows (for a look at the columns).
+
+    CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record
+    with a quote in it is what a writer that quotes would have written. A header that is all one field is tried with the
+    other delimiters (`;` too). Lines end in `\\n` or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field.
+    Blank lines are skipped. Raises `ImportProblems` with every ragged row, or why the file cannot be read.
+    """
+    data = text_bytes(upload)
+    if cr_only(data):
+        raise refuse_cr_only(upload.name)
+    if extension(upload.name) in ("jsonl", "ndjson", "json"):
+        table = read_jsonl(upload.name, data, limit)
+    else:
+        table = _read_delimited(upload.name, data, _delimiter(upload.name, data), limit)
+    if not table.rows:
+        found = "a header and no rows" if table.columns else "no rows"
+        raise ImportProblems(
+            [Problem(upload.name, 0, "", found, "at least one row", "Check that the export has finished")]
+        )
+    return table
+
+
+def _delimiter(name: str, data: bytes) -> str:
+    header = without_end(next(raw_lines(data), ""))
+    wanted = "\t" if extension(name) in ("tsv", "tab") else ","
+    return next((d for d in (wanted, "\t", ",", ";") if d in header), wanted)
+
+
+def _read_delimited(name: str, data: bytes, delimiter: str, limit: int | None) -> Table:
+    problems = Collector()
+    plain = delimiter == "\t" and not clearly_quoted(data, delimiter)
+    records = _plain_records(data) if plain else _quoted_records(name, data, delimiter, problems)
+    header = next(records, (1, []))
+    columns = _column_names(name, header[0], header[1], problems)
+    width, rows, memo = len(columns), list[Row](), dict[str, str]()
+    for line, fields in records:
+        if limit is not None and len(rows) >= limit:
+            break
+        if len(fields) == width:
+            rows.append(Row(line, tuple(map(memo.setdefault, fields, fields))))
+        elif fields and fields != [""]:
+            todo = (
+                "A text with a comma, a quote or a line break must stand in quotes"
+                if not plain
+                else "Texts may hold no tab"
+            )
+            problems.add(name, line, "", counted(len(fields), "field"), f"{width}, as the header has", todo)
+        elif width == 1:
+            rows.append(Row(line, ("",)))
+    problems.check()
+    return Table(name, columns, tuple(rows))
+
+
+def _column_names(name: str, line: int, fields: Sequence[str], problems: Collector) -> tuple[str, ...]:
+    first: dict[str, int] = {}
+    columns = [field or f"column {i}" for i, field in enumerate(fields, start=1)]
+    for i, column in enumerate(columns, start=1):
+        if column in first:
+            problems.add(
+                name,
+                line,
+                column,
+                f"the name twice, in columns {first[column]} and {i}",
+                "a name once",
+                "Rename one of them",
+            )
+        first.setdefault(column, i)
+    if any("\r" in column for column in columns):
+        raise refuse_cr_only(name)
+    return tuple(columns)
+
+
+def _plain_records(data: bytes) -> Iterator[tuple[int, list[str]]]:
+    for at, line in enumerate(raw_lines(data), start=1):
+        yield at, without_end(line).split("\t")
+
+
+def _quoted_records(name: str, data: bytes, delimiter: str, problems: Collector) -> Iterator[tuple[int, list[str]]]:
+    """Records of quoted text, each with the line it begins on. A broken quotation ends the reading with a problem."""
+    csv.field_size_limit(MAX_FIELD)
+    held = False
+
+    def lines() -> Iterator[str]:
+        nonlocal held
+        for line in raw_lines(data):
+            if "\r" in line and (kept := _LONE_CR.sub(_STAND_IN, line)) != line:
+                held, line = True, kept
+            yield line
+
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    while True:
+        start = reader.line_num + 1
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            if "field limit" in str(error):
+                found = f"a field of more than {MAX_FIELD:,} characters, or a quote that is never closed"
+            elif "unexpected end" in str(error):
+                found = "a quote that is never closed"
+            else:
+                found = f"a quotation that is broken ({error})"
+            todo = "Write each quote inside a quoted text twice, and close the quotation right before the delimiter"
+            problems.add(name, start, "", found, "balanced quotes", todo)
+            return
+        if fields is None:
+            return
+        yield start, [f.replace(_STAND_IN, "\r") for f in fields] if held else fields
+
+
+def clearly_quoted(data: bytes, delimiter: str = "\t") -> bool:
+    """True if some record holds a quote, and each that does is what a writer of quoted fields would have written.
+
+    Three such writers are known: one quotes where it must, one quotes every field, one every field but numbers.
+    """
+    if b'"' not in data:
+        return False
+    csv.field_size_limit(MAX_FIELD)
+    taken: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in raw_lines(data):
+            taken.append(_LONE_CR.sub(_STAND_IN, line))
+            yield taken[-1]
+
+    seen = False
+    try:
+        for fields in csv.reader(lines(), delimiter=delimiter, strict=True):
+            raw = "".join(taken)
+            taken.clear()
+            if '"' in raw:
+                seen = True
+                if without_end(raw) not in _ways_to_write(fields, delimiter):
+                    return False
+    except csv.Error:
+        return False
+    return seen
+
+
+def _ways_to_write(fields: Sequence[str], delimiter: str) -> Iterable[str]:
+    quoted = ['"' + f.replace('"', '""') + '"' for f in fields]
+    special = (delimiter, '"', "\n", "\r", _STAND_IN)
+    yield delimiter.join(q if any(c in f for c in special) else f for f, q in zip(fields, quoted, strict=True))
+    yield delimiter.join(quoted)
+    yield delimiter.join(f if number(f) is not None else q for f, q in zip(fields, quoted, strict=True))
+
+
+def sample_values(table: Table, limit: int = 80) -> tuple[str, ...]:
+    """The first value of each column that is not empty, shortened: what a person recognises a column by."""
+    out = []
+    for i in range(len(table.columns)):
+        cell = next((row.cells[i] for row in table.rows if row.cells[i]), "")
+        text = (
+            cell
+            if isinstance(cell, str)
+            else " · ".join(cell)
+            if isinstance(cell, tuple)
+            else shown(cell.json)
+            if cell
+            else ""
+        )
+        out.append(text[:limit] + ("…" if len(text) > limit else ""))
+    return tuple(out)

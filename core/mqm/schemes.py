@@ -1,0 +1,127 @@
+"""What an error costs: named, versioned, editable weight schemes, as data.
+
+`google` is the scheme of Freitag et al. 2021 as released with mt-metrics-eval; `marot` forgives source errors and
+creative reinterpretation as the Marot viewer does; `flat` looks at the severity only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from core.errors import UserError
+from core.mqm.typology import is_non_translation, plain
+from core.signature import signature
+
+ANY = ""
+
+
+class Rule(NamedTuple):
+    """`weight` for errors of `severity` in `category` and below it; "" stands for any. The deepest category decides,
+    then a named severity goes before any."""
+
+    severity: str
+    category: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """Weights ≥ 0 (penalties). An error of category Non-translation costs `non_translation` at any severity and replaces
+    the other errors of that rater on that output."""
+
+    name: str
+    version: int
+    rules: tuple[Rule, ...]
+    non_translation: float | None = 25.0
+
+    def __post_init__(self) -> None:
+        costs = [r.weight for r in self.rules] + ([] if self.non_translation is None else [self.non_translation])
+        if bad := [c for c in costs if not (math.isfinite(c) and c >= 0)]:
+            raise UserError(
+                "a weight must be a number of 0 or more", where=f"weight scheme {self.name}", got=str(bad[0])
+            )
+
+    @property
+    def severities(self) -> tuple[str, ...]:
+        """The severities the scheme knows, as they are written in its rules."""
+        return tuple(dict.fromkeys(r.severity for r in self.rules if r.severity))
+
+    def weight(self, severity: str, category: str) -> float:
+        """The penalty of one error. Raises `UserError` for a severity the scheme does not know: unknown is not 0."""
+        if self.non_translation is not None and is_non_translation(category):
+            return self.non_translation
+        known = plain(severity) in {plain(s) for s in self.severities}
+        path = plain(category)
+        fits = [
+            (rule.category.count("/") + 1 if rule.category else 0, rule.severity != ANY, rule.weight)
+            for rule in self.rules
+            if plain(rule.severity) in (ANY, plain(severity)) and _below(path, plain(rule.category))
+        ]
+        if not known or not fits:
+            raise UserError(
+                "there is no weight for this severity",
+                where=f"weight scheme {self.name}",
+                got=repr(severity),
+                expected=", ".join(self.severities),
+                hint="Correct the label, or add a rule for this severity to the scheme",
+            )
+        return max(fits)[2]
+
+    def signature(self) -> str:
+        """`mqm|scheme:google|v:1`; a scheme that is not one of ours adds a hash of its rules."""
+        options: dict[str, object] = {"scheme": self.name, "v": self.version}
+        if SCHEMES.get(self.name) != self:
+            rules = json.dumps([self.rules, self.non_translation], ensure_ascii=False)
+            options["rules"] = hashlib.sha256(rules.encode()).hexdigest()[:8]
+        return signature("mqm", options)
+
+
+def _below(path: str, ancestor: str) -> bool:
+    return not ancestor or path == ancestor or path.startswith(ancestor + "/")
+
+
+SEVERITY_RULES = (Rule("Major", ANY, 5.0), Rule("Minor", ANY, 1.0), Rule("Neutral", ANY, 0.0))
+GOOGLE = Scheme("google", 1, (*SEVERITY_RULES, Rule("Minor", "Fluency/Punctuation", 0.1)))
+MAROT = Scheme(
+    "marot",
+    1,
+    (
+        *GOOGLE.rules,
+        Rule(ANY, "Source error", 0.0),
+        Rule(ANY, "Source issue", 0.0),
+        Rule(ANY, "Accuracy/Creative reinterpretation", 0.0),
+    ),
+)
+FLAT = Scheme("flat", 1, SEVERITY_RULES, non_translation=None)
+SCHEMES: dict[str, Scheme] = {s.name: s for s in (GOOGLE, MAROT, FLAT)}
+
+
+def scheme(name: str) -> Scheme:
+    """The scheme of that name; `UserError` with the names there are when there is none."""
+    found = SCHEMES.get(name.strip().lower())
+    if found is None:
+        raise UserError("there is no such weight scheme", got=repr(name), expected=", ".join(SCHEMES))
+    return found
+
+
+def edited(
+    base: Scheme, name: str, rules: Iterable[Rule], *, non_translation: float | None = 25.0, version: int = 1
+) -> Scheme:
+    """`base` with the weights of `rules` in place of its own for the same severity and category, under a new name.
+
+    Raises `UserError` when the name is one of ours, so that a signature never means two things.
+    """
+    if not name.strip() or name.strip().lower() in SCHEMES:
+        raise UserError(
+            "an edited scheme needs a name of its own",
+            got=repr(name),
+            expected=f"a name other than {', '.join(SCHEMES)}",
+        )
+    table = {(plain(r.severity), plain(r.category)): r for r in base.rules}
+    table.update({(plain(r.severity), plain(r.category)): r for r in rules})
+    return Scheme(name.strip(), version, tuple(table.values()), non_translation)

@@ -1,0 +1,101 @@
+"""MQM scores (Freitag et al. 2021, section 3.3): penalties summed per rater, averaged over the raters who rated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from core.data import OutputKey, RatedOutput, SegmentKey, Span
+from core.mqm.log import OutputLabels, SegmentLabels
+from core.mqm.schemes import Scheme
+from core.mqm.typology import is_non_translation
+
+NON_TRANSLATION_ROW = "Non-translation!"
+"""How Google's files write the category, and how mt-metrics-eval looks for it."""
+
+
+class SegmentScore(NamedTuple):
+    """`score` ≤ 0, higher is better: minus the mean penalty over `n_raters` raters."""
+
+    system: str
+    doc_id: str
+    segment_id: str
+    score: float
+    n_raters: int
+
+    @property
+    def key(self) -> OutputKey:
+        return OutputKey(self.system, self.doc_id, self.segment_id)
+
+
+class SystemScore(NamedTuple):
+    """`score` ≤ 0, higher is better: the mean of the system's segment scores; `n_raters` people took part in it."""
+
+    system: str
+    score: float
+    n_segments: int
+    n_raters: int
+
+
+def rater_penalty(errors: Iterable[Span], scheme: Scheme) -> float:
+    """What one rater takes off one output, ≥ 0; 0 when no error was found.
+
+    A non-translation replaces the other errors where the scheme gives it a weight of its own.
+    Raises `UserError` for a severity the scheme does not know.
+    """
+    found = tuple(errors)
+    whole = [e for e in found if is_non_translation(e.category)]
+    if whole and scheme.non_translation is not None:
+        return scheme.non_translation
+    return sum(scheme.weight(e.severity, e.category) for e in found)
+
+
+def segment_scores(rated: Iterable[RatedOutput], scheme: Scheme) -> list[SegmentScore]:
+    """One score an output that somebody rated, in the order of first appearance. Two entries of a rater count as one."""
+    errors: dict[OutputKey, dict[str, list[Span]]] = {}
+    for r in rated:
+        errors.setdefault(r.key, {}).setdefault(r.rater, []).extend(r.errors)
+    scores = []
+    for key, by_rater in errors.items():
+        penalty = sum(rater_penalty(e, scheme) for e in by_rater.values()) / len(by_rater)
+        scores.append(SegmentScore(*key, 0.0 - penalty, len(by_rater)))
+    return scores
+
+
+def system_scores(rated: Sequence[RatedOutput], scheme: Scheme) -> list[SystemScore]:
+    """The mean segment score of each system, best first; ties in order of name."""
+    by_system: dict[str, list[float]] = {}
+    for s in segment_scores(rated, scheme):
+        by_system.setdefault(s.system, []).append(s.score)
+    raters: dict[str, set[str]] = {}
+    for r in rated:
+        raters.setdefault(r.key.system, set()).add(r.rater)
+    means = [SystemScore(name, sum(v) / len(v), len(v), len(raters[name])) for name, v in by_system.items()]
+    return sorted(means, key=lambda s: (-s.score, s.system))
+
+
+def rated_outputs(
+    labels: Mapping[tuple[str, SegmentKey], SegmentLabels],
+    texts: Mapping[OutputKey, str] | None = None,
+    *,
+    submitted_only: bool = True,
+) -> list[RatedOutput]:
+    """What the label log says, as rated outputs: of submitted segments only, unless asked otherwise, and never an
+    output without a mark or a verdict. With `texts`, a non-translation covers its whole text.
+    """
+    found = []
+    for (rater, segment), of_segment in labels.items():
+        if submitted_only and not of_segment.submitted:
+            continue
+        for system, of_output in of_segment.outputs.items():
+            if of_output.complete:
+                key = OutputKey(system, *segment)
+                found.append(RatedOutput(key, rater, errors_of(of_output, (texts or {}).get(key, ""))))
+    return found
+
+
+def errors_of(labels: OutputLabels, text: str = "") -> tuple[Span, ...]:
+    """The errors of one output; a verdict of non-translation is one error over the whole `text`."""
+    if labels.verdict == "non_translation":
+        return (Span("output", 0, len(text), text, "Major", NON_TRANSLATION_ROW),)
+    return tuple(m.span for m in labels.marks)

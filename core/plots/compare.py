@@ -1,0 +1,71 @@
+"""Charts of the Compare page: system means with intervals, and one metric against another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+PICK = "pick"
+"""The name of the scatter's selection; its points carry doc and segment."""
+
+
+def means(rows: pd.DataFrame, title: str) -> alt.LayerChart:
+    """Dot plot of system means with their intervals, in the order of the rows.
+
+    `rows` has the columns system, mean, low, high, n; systems without a mean are left out.
+    """
+    shown = rows.dropna(subset=["mean"])
+    y = alt.Y(
+        "system:N",
+        sort=list(shown["system"]),
+        title=None,
+        axis=alt.Axis(labelLimit=180, domain=False, ticks=False, labelOverlap=False),
+    )
+    tooltip = [
+        alt.Tooltip("system:N"),
+        alt.Tooltip("mean:Q", format=".3f"),
+        alt.Tooltip("low:Q", format=".3f", title="95 % from"),
+        alt.Tooltip("high:Q", format=".3f", title="to"),
+        alt.Tooltip("n:Q", title="outputs"),
+    ]
+    base = alt.Chart(shown).encode(y=y, tooltip=tooltip)
+    scale = alt.Scale(zero=False, padding=12)
+    interval = base.mark_bar(size=3, opacity=0.45).encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q")
+    dot = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X("mean:Q", title=title, scale=scale))
+    return alt.LayerChart(layer=[interval, dot]).properties(height=34 * max(1, len(shown)) + 70)
+
+
+def scatter(rows: pd.DataFrame, x_label: str, y_label: str, systems: Sequence[str] | None) -> alt.Chart:
+    """One point an output; clicking one selects it (selection `pick`: doc, segment).
+
+    `rows` has the columns x, y, system, doc, segment. With `systems` points differ by colour and shape; None keeps the
+    systems unknown (blind).
+    """
+    pick = alt.selection_point(name=PICK, fields=["doc", "segment"], on="click", clear="dblclick")
+    tooltip = [
+        *([alt.Tooltip("system:N")] if systems is not None else []),
+        alt.Tooltip("doc:N", title="document"),
+        alt.Tooltip("segment:N"),
+        alt.Tooltip("x:Q", format=".3f", title=x_label),
+        alt.Tooltip("y:Q", format=".3f", title=y_label),
+    ]
+    chart = (
+        alt.Chart(rows)
+        .mark_point(filled=True, size=70, cursor="pointer")
+        .encode(
+            x=alt.X("x:Q", title=x_label, scale=alt.Scale(zero=False, nice=True, padding=8)),
+            y=alt.Y("y:Q", title=y_label, scale=alt.Scale(zero=False, nice=True, padding=8)),
+            opacity=alt.condition(pick, alt.value(0.8), alt.value(0.25)),
+            tooltip=tooltip,
+        )
+    )
+    if systems is not None:
+        legend = alt.Legend(orient="bottom", title=None, columns=4, labelLimit=160)
+        chart = chart.encode(
+            color=alt.Color("system:N", sort=list(systems), legend=legend),
+            shape=alt.Shape("system:N", sort=list(systems), legend=legend),
+        )
+    finished: alt.Chart = chart.add_params(pick).properties(height=340)
+    return finished

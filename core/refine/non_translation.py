@@ -1,0 +1,46 @@
+"""The test before refining: is this a translation of it at all? (Lu et al. 2023, section 3.2; METHODS section 1)"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+LONG = 10
+OVERLAP = 0.2
+SHARE = 0.7
+
+
+def why_not_a_translation(
+    hypothesis: Sequence[int],
+    reference: Sequence[int],
+    logps: np.ndarray,
+    score_hyp: float,
+    score_ref: float,
+    *,
+    by_overlap: bool = True,
+) -> str:
+    """The reason in plain words, or "" when the hypothesis passes.
+
+    `hypothesis` and `reference` are token ids without special tokens, `logps` those of the hypothesis' tokens given the
+    reference, the scores BARTS(y|r) and BARTS(r|r). Hypotheses of ten tokens or more are judged by the overlap of the
+    two sets of tokens, shorter ones (or all, without `by_overlap`) by the share of improbable tokens.
+    """
+    if not hypothesis:
+        return "the output is empty"
+    if by_overlap and len(hypothesis) >= LONG:
+        share = overlap(hypothesis, reference)
+        return f"token overlap with the reference is {share:.2f} (limit {OVERLAP})" if share <= OVERLAP else ""
+    threshold = (score_hyp + score_ref) / 2
+    low = float(np.mean(logps < threshold))
+    return (
+        f"{low:.0%} of its tokens have a log probability below {threshold:.2f} (limit {SHARE:.0%})"
+        if low >= SHARE
+        else ""
+    )
+
+
+def overlap(first: Collection[int], second: Collection[int]) -> float:
+    """|A ∩ B| / |A ∪ B| of two sets of token ids, in [0, 1]; 1 when both are empty."""
+    a, b = set(first), set(second)
+    return len(a & b) / len(a | b) if a | b else 1.0

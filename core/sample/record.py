@@ -1,0 +1,88 @@
+"""Record the scores of the sample project: `python -m core.sample.record`.
+
+Runs the standard metrics over the sample with the model that the settings name and writes `core/sample/scores.jsonl.gz`,
+one line a value: {metric, signature, key, value, status, reason, parts, detail}. Equal runs write equal bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from core.data import Value
+from core.errors import UserError
+from core.metrics import registry
+from core.metrics.base import Metric
+from core.services.sample import SCORES, dataset
+from core.services.scoring import Doing, score_dataset
+
+
+class Collected:
+    """Scores as they are made, in memory: the cache that `score_dataset` writes to."""
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[str, str], dict[str, Value]] = {}
+
+    def known(self, signature: str, keys: Collection[str]) -> set[str]:
+        return {key for (_, s), values in self.values.items() if s == signature for key in values} & set(keys)
+
+    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
+        self.values.setdefault((metric, signature), {}).update(values)
+
+
+def record(metrics: Sequence[Metric], out: Path) -> int:
+    """Score the sample and write the file; the number of values. Raises `UserError`, and writes nothing, if one failed."""
+    collected = Collected()
+    for scored in score_dataset(dataset(), metrics, collected, _tell):
+        if scored.failed:
+            raise UserError("a metric failed", where=scored.metric, got=scored.reason, hint="Nothing was written")
+    rows = [
+        {
+            "metric": metric,
+            "signature": signature,
+            "key": key,
+            "value": v.value,
+            "status": v.status,
+            "reason": v.reason,
+            "parts": dict(v.parts),
+            "detail": v.detail,
+        }
+        for (metric, signature), values in collected.values.items()
+        for key, v in sorted(values.items())
+    ]
+    text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    out.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
+    return len(rows)
+
+
+def _tell(doing: Doing) -> bool:
+    if sys.stderr.isatty():
+        print(f"\r{doing.sentence():<79}", end="", file=sys.stderr, flush=True)
+    return True
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m core.sample.record", description="Record the scores of the sample project."
+    )
+    parser.add_argument(
+        "--metrics", default=",".join(registry.STANDARD), help="names with commas; default: the standard ones"
+    )
+    parser.add_argument("--out", type=Path, default=SCORES, help="file to write")
+    given = parser.parse_args(arguments)
+    try:
+        n = record(registry.chosen(given.metrics.split(",")), given.out)
+    except UserError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 2
+    print(f"\n{n} values, {given.out.stat().st_size / 1024:.0f} KB in {given.out}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""A dataset into a project, new or there already: what it would change, and doing it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from core.data import Dataset, OutputKey
+from core.errors import Problem
+from core.formats.problems import Collector, counted, shown
+from core.ports import ImportReport, Project, Store
+
+_TODO = "The project holds another text under this name: mend the file, or import it into a new project"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where an import goes: into the project of that id, or into a new one of that name."""
+
+    name: str
+    project_id: int | None = None
+
+
+class Imported(NamedTuple):
+    """What an import did, in which project."""
+
+    project: Project
+    report: ImportReport
+    notes: tuple[str, ...] = ()
+    labelled: int = 0  # outputs whose labels are new
+
+
+def compare(old: Dataset, new: Dataset) -> tuple[ImportReport, tuple[Problem, ...]]:
+    """What adding `new` to a project that holds `old` would do, and every contradiction that would refuse it."""
+    segments, outputs = old.segment_of(), {o.key: o.text for o in old.outputs}
+    scores = {(h.system, h.doc_id, h.segment_id, h.name): h.value for h in old.human_scores}
+    n: Counter[str] = Counter()
+    problems = Collector()
+    for segment in new.segments:
+        n["references"] += len(segment.references)
+        if (was := segments.get(segment.key)) is None:
+            n["segments"] += 1
+            continue
+        there = (Counter(segment.references) & Counter(was.references)).total()
+        n["references"] -= there
+        n["unchanged"] += there
+        if was.source is None and segment.source is not None:
+            n["sources"] += 1
+        elif segment.source in (None, was.source):
+            n["unchanged"] += 1
+        else:
+            place = f"source of document {shown(segment.doc_id)}, segment {shown(segment.segment_id)}"
+            problems.add("", 0, place, *_around_difference(segment.source or "", was.source or ""), _TODO)
+    for output in new.outputs:
+        text = outputs.get(output.key)
+        n["outputs"] += text is None
+        n["unchanged"] += text == output.text
+        if text is not None and text != output.text:
+            found, there_now = _around_difference(output.text, text)
+            problems.add("", 0, f"output of {_place(output.key)}", found, there_now, _TODO)
+    for score in new.human_scores:
+        value = scores.get(score[:4])
+        n["human_scores"] += value is None
+        n["unchanged"] += value == score.value
+        if value not in (None, score.value):
+            place = f"human score {shown(score.name)} of {_place(OutputKey(*score[:3]))}"
+            problems.add("", 0, place, f"{score.value:g}", f"{value:g}", _TODO)
+    return ImportReport(**{name: n[name] for name in ImportReport._fields}), problems.closed()
+
+
+def goes_on(old: Dataset, new: Dataset) -> bool:
+    """True when `new` plainly continues `old`: they have segments in common, and all of these share a source, a reference
+    or an output, word for word. Equal numbering alone says nothing: line files are all numbered from 1."""
+    before, written = old.segment_of(), {(o.key, o.text) for o in old.outputs}
+    same_output = {o.key.segment for o in new.outputs if (o.key, o.text) in written}
+    common = [(s, before[s.key]) for s in new.segments if s.key in before]
+    return bool(common) and all(
+        (s.source is not None and s.source == was.source)
+        or not set(s.references).isdisjoint(was.references)
+        or s.key in same_output
+        for s, was in common
+    )
+
+
+def _around_difference(a: str, b: str) -> tuple[str, str]:
+    """Both texts for a message, from a little before the first character that differs."""
+    first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    start = max(0, first - 20)
+    dots = "…" if start else ""
+    return shown(dots + a[start:]), shown(dots + b[start:])
+
+
+def _place(key: OutputKey) -> str:
+    return f"system {shown(key.system)}, document {shown(key.doc_id)}, segment {shown(key.segment_id)}"
+
+
+def news(report: ImportReport) -> str:
+    """`412 segments, 2060 outputs and 824 references`: what is new; "" when nothing is."""
+    amounts = (
+        (report.segments, "segment"),
+        (report.outputs, "output"),
+        (report.references, "reference"),
+        (report.human_scores, "human score"),
+        (report.sources, "source"),
+    )
+    new = [counted(n, what) for n, what in amounts if n]
+    return ", ".join(new[:-1]) + " and " + new[-1] if len(new) > 1 else "".join(new)
+
+
+def sentence(report: ImportReport) -> str:
+    """`New: 412 segments and 2060 outputs. There already, word for word: 12 texts and scores.`"""
+    said = f"New: {news(report)}." if news(report) else "Nothing is new."
+    there = counted(report.unchanged, "text or score", "texts and scores")
+    return f"{said} There already, word for word: {there}." if report.unchanged else said
+
+
+def add(store: Store, target: Target, dataset: Dataset) -> Imported:
+    """Import in one transaction; a new project that could not be filled is not left behind.
+
+    Raises `ImportProblems` where the project holds other texts under the same names, `UserError` for a name that is taken.
+    """
+    if target.project_id is not None:
+        report = store.projects.add(target.project_id, dataset)
+        return Imported(store.projects.get(target.project_id), report)
+    project = store.projects.create(target.name)
+    try:
+        report = store.projects.add(project.id, dataset)
+    except BaseException:
+        store.projects.delete(project.id)
+        raise
+    return Imported(store.projects.get(project.id), report)

@@ -1,0 +1,188 @@
+"""From uploaded files to a dataset: plan what they are, let a person correct it, preview what an import would do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from core.data import Dataset
+from core.errors import ImportProblems, Problem
+from core.formats.build import Builder
+from core.formats.columns import guess, is_google_mqm
+from core.formats.files import Upload, binary_kind, extension
+from core.formats.lines import LineRoles, aligned, guess_roles
+from core.formats.mapping import ColumnMapping
+from core.formats.notes import notes_on, summary
+from core.formats.problems import Collector, counted, how_many
+from core.formats.table import TABLE_EXTENSIONS, read_table, sample_values
+
+LOOK = 1000
+"""How many rows of a table are read to guess what its columns hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """A table, its columns with a sample value each, and what they are taken to be."""
+
+    file: str
+    columns: tuple[str, ...]
+    samples: tuple[str, ...]
+    mapping: ColumnMapping
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPlan:
+    """What the files are taken to be; a page changes it with `dataclasses.replace` and asks for the preview again.
+
+    `tables` speaks of kind "table", `roles` of kind "lines"; files of kind "mqm" hold labels in Google's format.
+    `problems` are files that cannot be read at all; the preview repeats them.
+    """
+
+    kind: Literal["table", "lines", "mqm"]
+    tables: tuple[TablePlan, ...] = ()
+    roles: LineRoles = LineRoles()
+    problems: tuple[Problem, ...] = ()
+
+
+class Preview(NamedTuple):
+    """What an import would bring. `dataset` is None when there are problems, or when there is nothing to import here."""
+
+    dataset: Dataset | None
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+    summary: str
+
+
+def _same_names(files: Sequence[Upload]) -> tuple[list[Upload], list[Problem]]:
+    """The files with exact copies left out, and a problem for each name that stands for different files."""
+    kept = list(dict.fromkeys(files))
+    names = Counter(f.name for f in kept)
+    todo = "Rename one of them: files are told apart by name"
+    return kept, [
+        Problem(n, 0, "", f"{count} different files of this name", "each name once", todo)
+        for n, count in names.items()
+        if count > 1
+    ]
+
+
+def plan(files: Sequence[Upload]) -> ImportPlan:
+    """Say what the files are: tables by their extension (CSV, TSV, JSONL), Google's MQM TSV by its header, else text lines.
+
+    Never raises for what a user may upload; the problems stand in the plan.
+    """
+    files, found = _same_names(files)
+    problems = Collector()
+    problems.extend(found)
+    if not any(extension(f.name) in TABLE_EXTENSIONS for f in files):
+        return ImportPlan(
+            "lines", roles=guess_roles(list(dict.fromkeys(f.name for f in files))), problems=problems.closed()
+        )
+    tables: list[TablePlan] = []
+    mqm: list[str] = []
+    for upload in files:
+        if extension(upload.name) not in TABLE_EXTENSIONS:
+            found_there = binary_kind(upload.data) or "plain text beside tables"
+            todo = "Upload the tables first and the text files after them, or name the file .csv, .tsv or .jsonl"
+            problems.add(upload.name, 0, "", found_there, "only tables, or only text files", todo)
+            continue
+        try:
+            table = read_table(upload, LOOK)
+        except ImportProblems as error:
+            problems.extend(error.problems)
+            continue
+        if is_google_mqm(table.columns):
+            mqm.append(upload.name)
+        else:
+            tables.append(TablePlan(upload.name, table.columns, sample_values(table), guess(table)))
+    if mqm and not tables:
+        return ImportPlan("mqm", problems=problems.closed())
+    for name in mqm:
+        problems.add(
+            name, 0, "", "MQM labels beside outputs", "only labels, or only outputs", "Upload the labels by themselves"
+        )
+    return ImportPlan("table", tuple(tables), problems=problems.closed())
+
+
+def preview(files: Sequence[Upload], plan: ImportPlan) -> Preview:
+    """Read the files as the plan says: the dataset, or every problem, and notes that stop nothing.
+
+    Never raises for what a user may upload. For kind "mqm" only the problems of the plan are repeated.
+    """
+    files, _ = _same_names(files)
+    by_name = {f.name: f for f in files}
+    if not files:
+        return _refused([Problem("", 0, "", "no files", "at least one file", "Choose the files to import")])
+    match plan.kind:
+        case "mqm":
+            notes = ("Google's MQM format: the labels are read with their rater, and the outputs with them.",)
+            return Preview(None, plan.problems, notes, counted(len(files), "file") + " of MQM labels")
+        case "lines":
+            return _preview_lines(by_name, plan)
+        case "table":
+            return _preview_tables(by_name, plan)
+
+
+def _refused(problems: Sequence[Problem]) -> Preview:
+    return Preview(None, tuple(problems), (), counted(how_many(problems), "problem"))
+
+
+def _preview_lines(by_name: dict[str, Upload], plan: ImportPlan) -> Preview:
+    roles = plan.roles
+    problems = Collector()
+    problems.extend(plan.problems)
+    named = [*([roles.source] if roles.source else []), *roles.references, *(file for file, _ in roles.systems)]
+    for name in named:
+        if name not in by_name:
+            problems.add(name, 0, "", "no such file", "one of the uploaded files", "Choose the files again")
+    for name, n in Counter(named).items():
+        if n > 1:
+            problems.add(name, 0, "", "the file in two roles", "one role a file", "Choose one")
+    for system, n in Counter(system for _, system in roles.systems).items():
+        if n > 1 or not system:
+            files = ", ".join(f for f, s in roles.systems if s == system)
+            found = f"{n} systems named {system}" if system else "a system without a name"
+            problems.add(files, 0, "", found, "each system its own name", "Rename the system")
+    if problems:
+        return _refused(problems.closed())
+    try:
+        dataset = aligned(
+            by_name[roles.source] if roles.source else None,
+            [by_name[name] for name in roles.references],
+            {system: by_name[file] for file, system in roles.systems},
+        )
+    except ImportProblems as error:
+        return _refused(error.problems)
+    unused = [name for name in by_name if name not in named]
+    notes = (*notes_on(dataset), *(f"{name}: not used." for name in unused))
+    return Preview(dataset, (), notes, summary(dataset))
+
+
+def _preview_tables(by_name: dict[str, Upload], plan: ImportPlan) -> Preview:
+    problems = Collector()
+    builder = Builder()
+    planned = {table.file: table.mapping for table in plan.tables}
+    for name in dict.fromkeys([*by_name, *planned, *(p.file for p in plan.problems if p.file)]):
+        if name in planned and name not in by_name:
+            problems.add(name, 0, "", "no such file", "one of the uploaded files", "Choose the files again")
+            continue
+        before = problems.total
+        if name in by_name and extension(name) in TABLE_EXTENSIONS:
+            try:
+                table = read_table(by_name[name])
+                if name in planned:
+                    builder.add(table, planned[name])
+            except ImportProblems as error:
+                problems.extend(error.problems)
+        if problems.total == before:
+            problems.extend(p for p in plan.problems if p.file == name)
+    dataset = None
+    try:
+        dataset = builder.dataset() if planned else None
+    except ImportProblems as error:
+        if builder.holds_outputs or not problems:
+            problems.extend(error.problems)
+    if dataset is None or problems:
+        return _refused(problems.closed())
+    return Preview(dataset, (), builder.notes(dataset), summary(dataset))

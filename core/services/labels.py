@@ -1,0 +1,127 @@
+"""What an annotator does: open a segment, mark, submit, go on. Labels are only ever read for one rater here; two raters never
+see each other's. `submitted` at the end is for export and calibration, which look at all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from core.data import Dataset, SegmentKey
+from core.errors import UserError
+from core.mqm.log import OutputLabels, SegmentLabels, fold, fold_segment
+from core.ports import Action, Store
+
+LabelsBySegment = Mapping[SegmentKey, SegmentLabels]
+
+
+class Counted(NamedTuple):
+    submitted: int
+    total: int
+
+
+class Saved(NamedTuple):
+    """The ids that are on disk now, and the rater's labels of the segment after them."""
+
+    ids: list[str]
+    labels: SegmentLabels
+
+
+class Labelled(NamedTuple):
+    """What one rater said of one output, in a segment the rater submitted."""
+
+    rater: str
+    segment: SegmentKey
+    system: str
+    labels: OutputLabels
+    seconds: float  # spent on the whole segment
+
+
+def open_segment(store: Store, project_id: int, rater: str, segment: SegmentKey, seed: int) -> tuple[str, ...]:
+    """The systems of a segment in the order this rater sees them; shuffled by `seed` at first, recorded, and the same ever after.
+
+    Systems added to the project later come after the recorded ones. Raises `UserError` when there is no such segment.
+    """
+    outputs = store.projects.dataset(project_id).outputs_of()
+    if segment not in outputs:
+        raise UserError(
+            "there is no such segment", got=f"{segment.doc_id} / {segment.segment_id}", hint="Choose another"
+        )
+    systems = [output.system for output in outputs[segment]]
+    recorded = _labels(store, project_id, rater, segment).order
+    kept = [system for system in recorded if system in systems]
+    order = (*kept, *shuffled((s for s in systems if s not in kept), project_id, rater, segment, seed))
+    if order != recorded:
+        made_of = _digest("open", project_id, rater, segment, seed, *order)  # two tabs opening at once record one event
+        action = Action(f"open-{made_of}", "open", None, {"order": list(order), "seed": seed})
+        store.labels.append(project_id, rater, segment, [action])
+    return order
+
+
+def shuffled(systems: Iterable[str], project_id: int, rater: str, segment: SegmentKey, seed: int) -> list[str]:
+    """Systems in the order of a SHA-256 of project, rater, segment, seed and system: the same on every machine."""
+    return sorted(systems, key=lambda system: _digest(project_id, rater, segment, seed, system))
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def save(store: Store, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> Saved:
+    """Record actions; returns once they are on disk. Raises `UserError`, with nothing recorded, when one cannot be done."""
+    ids = store.labels.append(project_id, rater, segment, actions)
+    return Saved(ids, _labels(store, project_id, rater, segment))
+
+
+def _labels(store: Store, project_id: int, rater: str, segment: SegmentKey) -> SegmentLabels:
+    return fold_segment(store.labels.events(project_id, rater=rater, segment=segment))
+
+
+def current(store: Store, project_id: int, rater: str) -> dict[SegmentKey, SegmentLabels]:
+    """A rater's labels of every segment the rater has touched."""
+    folded = fold(store.labels.events(project_id, rater=rater))
+    return {segment: labels for (_, segment), labels in folded.items()}
+
+
+def finished(labels: SegmentLabels | None, systems: Collection[str]) -> bool:
+    """Whether a segment was submitted, and no system has been added to it since."""
+    return labels is not None and labels.submitted and all(labels.of(system).complete for system in systems)
+
+
+def progress(dataset: Dataset, labels: LabelsBySegment) -> Counted:
+    """How many of the segments with outputs the rater has submitted."""
+    asked = _asked(dataset)
+    return Counted(sum(finished(labels.get(segment), systems) for segment, systems in asked.items()), len(asked))
+
+
+def next_unlabelled(dataset: Dataset, labels: LabelsBySegment, after: SegmentKey | None = None) -> SegmentKey | None:
+    """The first unsubmitted segment after `after`, in document order and round again from the top; None when all are done.
+
+    `after` itself comes last, so that it is returned only when nothing else is left.
+    """
+    asked = _asked(dataset)
+    order = [segment.key for segment in dataset.segments]
+    start = order.index(after) + 1 if after in order else 0
+    for segment in order[start:] + order[:start]:
+        if segment in asked and not finished(labels.get(segment), asked[segment]):
+            return segment
+    return None
+
+
+def _asked(dataset: Dataset) -> dict[SegmentKey, list[str]]:
+    return {segment: [o.system for o in outputs] for segment, outputs in dataset.outputs_of().items() if outputs}
+
+
+def submitted(store: Store, project_id: int, raters: Collection[str] | None = None) -> list[Labelled]:
+    """All submitted labels of a project, by document order, system and rater; `raters` limits them to some."""
+    folded = fold(store.labels.events(project_id))
+    chosen = [rater for rater in store.labels.raters(project_id) if raters is None or rater in raters]
+    return [
+        Labelled(rater, segment, output.system, labels.of(output.system), labels.seconds)
+        for segment, outputs in store.projects.dataset(project_id).outputs_of().items()
+        for output in outputs
+        for rater in chosen
+        if (labels := folded.get((rater, segment))) is not None
+        and labels.submitted
+        and labels.of(output.system).complete
+    ]

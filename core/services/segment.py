@@ -1,0 +1,132 @@
+"""One segment as the Compare page shows it: every text, difference, trace and number as plain JSON values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from core.data import OutputKey, Segment, Value
+from core.refine.result import Refinement
+from core.services.compare import NOT_SCORED, blind_names
+from core.services.view import View
+from core.text.diff import Piece, diff
+
+
+class Shown(NamedTuple):
+    """What is asked for. `reference` is the index compared with, -1 lets the refinement choose; `blind` is a seed or None."""
+
+    row: int
+    systems: tuple[str, ...] = ()
+    reference: int = -1
+    refinement: str = ""
+    blind: int | None = None
+
+
+def payload(view: View, shown: Shown, details: Mapping[str, Value]) -> dict[str, Any]:
+    """The segment's texts, its metrics and one card an output. `details` are the refinement's values by system, with detail."""
+    segment = view.segments[shown.row]
+    systems = [view.systems[j] for j in view.at(shown.systems) if view.present[shown.row, j]]
+    everyone = [s for s, there in zip(view.systems, view.present[shown.row], strict=True) if there]
+    names = blind_names(everyone, segment.key, shown.blind) if shown.blind is not None else {s: s for s in everyone}
+    metrics = [
+        {
+            "name": c.name,
+            "label": c.label,
+            "higher": c.higher_is_better,
+            "refinement": c.refinement,
+            "main": c.name == shown.refinement,
+            "digits": c.digits,
+            "hint": "\n".join(p for p in (c.direction, c.help, c.signature) if p),
+        }
+        for c in view.columns
+    ]
+    cards = [_card(view, shown, segment, s, names[s], details.get(s)) for s in systems]
+    cards.sort(key=lambda card: str(card["name"]))
+    return {
+        "doc": segment.doc_id,
+        "segment": segment.segment_id,
+        "source": segment.source,
+        "references": list(segment.references),
+        "reference": shown.reference,
+        "metrics": metrics,
+        "cards": cards,
+        "blind": shown.blind is not None,
+    }
+
+
+def reference_of(shown: Shown, segment: Segment, detail: Mapping[str, Any] | None) -> int | None:
+    """Index of the reference an output is compared with: the one asked for, else the refinement's, else the first."""
+    if not segment.references:
+        return None
+    if 0 <= shown.reference < len(segment.references):
+        return shown.reference
+    used = int(detail["condition"]) if detail else 0
+    return used if 0 <= used < len(segment.references) else 0
+
+
+def _card(view: View, shown: Shown, segment: Segment, system: str, name: str, value: Value | None) -> dict[str, Any]:
+    key = OutputKey(system, *segment.key)
+    text = view.texts[key]
+    detail = value.detail if value else None
+    reference = reference_of(shown, segment, detail)
+    card: dict[str, Any] = {
+        "id": name,
+        "name": name,
+        "text": text,
+        "reference": reference,
+        "diff": _pieces(diff(segment.references[reference], text)) if reference is not None else [["same", text]],
+        "scores": {c.name: _score(view, c.name, key) for c in view.columns},
+    }
+    status, why = status_of(value, scored=bool(shown.refinement), reference=reference is not None)
+    card |= {"status": status, "why": why}
+    if detail is None:
+        return card
+    analysis = Refinement.from_json(detail)
+    return card | {
+        "refined": _pieces(diff(text, analysis.refined)),
+        "condition": analysis.condition,
+        "truncated": analysis.truncated,
+        "exp": analysis.dist_exp,
+        "imp": analysis.dist_imp,
+        "hyp": analysis.score_hyp,
+        "ref": analysis.score_ref,
+        "tokens": [[t.text, t.logp] for t in analysis.tokens],
+        "steps": [
+            [s.edit, s.old, s.new, s.before, s.after, [[t, p] for t, p in s.alternatives[:5]], s.position]
+            for s in analysis.steps
+        ],
+    }
+
+
+def status_of(value: Value | None, *, scored: bool, reference: bool) -> tuple[str, str]:
+    """What to say of an output's refinement: (status, why). Statuses: refined, no_edit, non_translation, missing."""
+    if value is None:
+        if not reference:
+            return "missing", "needs a reference: this segment has none"
+        return "missing", "not scored yet" if scored else "not scored yet: BARTScore++ has not been run on this project"
+    if value.status != "ok" or value.value is None:
+        return "missing", value.reason or {"needs": "something it needs is missing", "undefined": "undefined here"}.get(
+            value.status, "it could not be scored"
+        )
+    if value.detail is None:
+        return "missing", "scored, but its refinement was not kept"
+    if value.detail["non_translation"]:
+        return "non_translation", str(value.detail["why_non_translation"])
+    return ("refined", value.reason) if value.detail["steps"] else ("no_edit", value.reason)
+
+
+def _score(view: View, name: str, key: OutputKey) -> dict[str, Any]:
+    value = view.tables[name].get(key)
+    if value is None:
+        return {"v": None, "why": NOT_SCORED}
+    cell: dict[str, Any] = {"v": value.value if value.status == "ok" else None, "why": value.reason}
+    if cell["v"] is not None and not math.isfinite(cell["v"]):
+        cell = {"v": None, "why": "not a finite number"}
+    if "dist_exp" in value.parts:
+        cell |= {"exp": value.parts["dist_exp"], "imp": value.parts["dist_imp"]}
+    return cell
+
+
+def _pieces(pieces: Sequence[Piece]) -> list[list[str]]:
+    return [[p.kind, p.text] for p in pieces]

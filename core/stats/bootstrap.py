@@ -1,0 +1,73 @@
+"""Percentile bootstrap: resample the units (segments, documents), not the single outputs of one unit."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from core.stats.correlation import group_ids
+from core.stats.pairs import Floats
+
+DRAWS_AT_ONCE = 2_000_000
+
+
+class Interval(NamedTuple):
+    """An estimate with its percentile interval; None with a reason where there is none. `n` counts the units."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: str = ""
+
+
+def draws_of(n: int, seed: int, draws: int) -> Iterator[Floats]:
+    """`draws` resamples of n units with replacement, each as how often every unit was drawn, shape (n,)."""
+    rng = np.random.default_rng(seed)
+    for _ in range(draws):
+        yield np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
+
+
+def percentiles(values: Sequence[float] | Floats, level: float = 0.95) -> tuple[float, float]:
+    """The central interval that holds `level` of the values."""
+    low, high = np.quantile(np.asarray(values, dtype=np.float64), [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def mean_interval(
+    values_by_segment: Sequence[float] | Floats,
+    seed: int,
+    *,
+    draws: int = 1000,
+    level: float = 0.95,
+    units: Sequence[Hashable] = (),
+) -> Interval:
+    """The mean with its percentile interval. `units` names the unit (document) of each value; without it each value is one.
+
+    A drawn unit brings all its values, so long documents weigh more, as they do in the mean. Fewer than two units:
+    no interval, with the reason.
+    """
+    values = np.asarray(values_by_segment, dtype=np.float64)
+    if not len(values):
+        return Interval(None, None, None, 0, "there are no values")
+    ids = group_ids(units) if len(units) else np.arange(len(values))
+    sums, sizes = np.bincount(ids, values), np.bincount(ids)
+    n, mean = len(sums), float(values.mean())
+    if n < 2:
+        return Interval(mean, None, None, n, "an interval needs at least two segments or documents")
+    rng = np.random.default_rng(seed)
+    means = []
+    for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n)):
+        drawn = rng.integers(0, n, (min(step, draws - start), n))
+        means.append(sums[drawn].sum(1) / sizes[drawn].sum(1))
+    low, high = percentiles(np.concatenate(means), level)
+    return Interval(mean, low, high, n)
+
+
+def system_intervals(
+    values: Mapping[str, Sequence[float]], seed: int, *, draws: int = 1000, level: float = 0.95
+) -> dict[str, Interval]:
+    """The mean interval of each system's segment scores."""
+    return {system: mean_interval(scores, seed, draws=draws, level=level) for system, scores in values.items()}

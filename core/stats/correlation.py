@@ -1,0 +1,166 @@
+"""Agreement between a metric and people: Kendall τ-b, acc_eq (Deutsch et al. 2023), Spearman, Pearson.
+
+All are higher for better agreement when both scores are "higher is better". τ-b, Spearman and Pearson lie in [−1, 1],
+acc_eq in [0, 1]. A value that is undefined (constant input, fewer than two outputs) is None with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import UserError
+from core.stats.pairs import Floats, Ints, PairCounts, pair_counts, weighted_ranks
+
+Measure = Literal["kendall", "acc_eq", "spearman", "pearson"]
+Group = Literal["pooled", "segment", "system"]
+MEASURES: tuple[Measure, ...] = ("kendall", "acc_eq", "spearman", "pearson")
+GROUPS: tuple[Group, ...] = ("pooled", "segment", "system")
+
+
+class Statistic(NamedTuple):
+    """`value` over `n` outputs; for an average, over the `groups` where it is defined (`undefined`: where it is not)."""
+
+    value: float | None
+    reason: str = ""
+    n: int = 0
+    groups: int = 1
+    undefined: int = 0
+
+
+def tau_b(counts: PairCounts) -> float | None:
+    """τ-b = (C−D)/√((C+D+T_h)(C+D+T_m)); None when the metric or the human ties every pair."""
+    c, d, human, metric, _ = counts
+    below = (c + d + human) * (c + d + metric)
+    return (c - d) / float(np.sqrt(below)) if below > 0 else None
+
+
+def kendall(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Statistic:
+    """Kendall τ-b with exact ties, O(n log² n)."""
+    return _checked(metric, human, weights, lambda m, h, w: tau_b(pair_counts(m, h, w)))
+
+
+def acc_eq(
+    metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, epsilon: float = 0.0
+) -> Statistic:
+    """acc_eq = (C + T_hm)/all pairs, where |Δ metric| ≤ ε counts as a metric tie. O(n²) in memory for ε > 0.
+
+    Defined for constant input too: ties are judged like anything else.
+    """
+
+    def value(m: Floats, h: Floats, w: Floats) -> float:
+        if epsilon <= 0:
+            counts = pair_counts(m, h, w)
+            return (counts.concordant + counts.both) / counts.total
+        metric_sign = np.where(np.abs(dm := np.subtract.outer(m, m)) <= epsilon, 0, np.sign(dm))
+        right = metric_sign == np.sign(np.subtract.outer(h, h))
+        return float((w @ right @ w - w.sum()) / (w.sum() * (w.sum() - 1)))  # an output is no pair with itself
+
+    return _checked(metric, human, weights, value, constant=True)
+
+
+def spearman(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Statistic:
+    """Spearman's ρ: Pearson of the ranks, ties at their mean rank."""
+    return _checked(metric, human, weights, lambda m, h, w: _pearson(weighted_ranks(m, w), weighted_ranks(h, w), w))
+
+
+def pearson(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Statistic:
+    """Pearson's r."""
+    return _checked(metric, human, weights, _pearson)
+
+
+def _pearson(x: Floats, y: Floats, w: Floats) -> float | None:
+    dx, dy = x - (w @ x) / w.sum(), y - (w @ y) / w.sum()
+    below = float(np.sqrt((w @ (dx * dx)) * (w @ (dy * dy))))
+    return float(np.clip((w @ (dx * dy)) / below, -1, 1)) if below > 0 else None
+
+
+def _checked(
+    metric: npt.ArrayLike,
+    human: npt.ArrayLike,
+    weights: npt.ArrayLike | None,
+    value: Callable[[Floats, Floats, Floats], float | None],
+    *,
+    constant: bool = False,
+) -> Statistic:
+    m, h = np.asarray(metric, dtype=np.float64), np.asarray(human, dtype=np.float64)
+    w = np.ones(len(m)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if m.shape != h.shape or m.ndim != 1 or w.shape != m.shape:
+        raise ValueError(f"scores of different shape: {m.shape} and {h.shape}")
+    if not (np.isfinite(m).all() and np.isfinite(h).all()):
+        raise ValueError("scores must be finite numbers; leave missing ones out")
+    m, h, w = m[w > 0], h[w > 0], w[w > 0]
+    if w.sum() < 2:
+        return Statistic(None, f"at least two outputs are needed, there are {int(w.sum())}", len(m))
+    if not constant:
+        for name, values in (("metric", m), ("human", h)):
+            if values.min() == values.max():
+                return Statistic(None, f"all {name} scores are equal", len(m))
+    found = value(m, h, w)
+    return Statistic(found, "" if found is not None else "the scores do not vary enough to be compared", len(m))
+
+
+FUNCTIONS: dict[Measure, Callable[..., Statistic]] = {
+    "kendall": kendall,
+    "acc_eq": acc_eq,
+    "spearman": spearman,
+    "pearson": pearson,
+}
+
+
+def agreement(
+    measure: Measure,
+    metric: Sequence[float] | Floats,
+    human: Sequence[float] | Floats,
+    *,
+    group: Group = "pooled",
+    segments: Sequence[Hashable] = (),
+    systems: Sequence[Hashable] = (),
+) -> Statistic:
+    """The measure over all outputs, averaged over segments, or over the systems' mean scores."""
+    known(measure, group)
+    function = FUNCTIONS[measure]
+    m, h = np.asarray(metric, dtype=np.float64), np.asarray(human, dtype=np.float64)
+    if group == "system":
+        of = group_ids(systems)
+        return function(group_means(m, of), group_means(h, of))
+    if group == "pooled":
+        return function(m, h)
+    return averaged([function(m[rows], h[rows]) for rows in rows_by(group_ids(segments))], len(m))
+
+
+def averaged(parts: Sequence[Statistic], n: int) -> Statistic:
+    """The mean over the groups where the statistic is defined."""
+    values = [p.value for p in parts if p.value is not None]
+    missing = len(parts) - len(values)
+    if not values:
+        why = parts[0].reason if parts else "there are no outputs"
+        return Statistic(None, f"undefined in every segment ({why})", n, 0, missing)
+    return Statistic(float(np.mean(values)), "", n, len(values), missing)
+
+
+def known(measure: str, group: str) -> None:
+    """Raise `UserError` for a measure or a grouping that is not there."""
+    for what, name, there in (("measure", measure, MEASURES), ("grouping", group, GROUPS)):
+        if name not in there:
+            raise UserError(f"there is no such {what}", got=repr(name), expected=", ".join(there))
+
+
+def group_ids(names: Sequence[Hashable]) -> Ints:
+    """0, 1, 2, … for the names in the order of their first appearance."""
+    seen: dict[Hashable, int] = {}
+    return np.fromiter((seen.setdefault(name, len(seen)) for name in names), dtype=np.int64, count=len(names))
+
+
+def group_means(values: Floats, ids: Ints) -> Floats:
+    means: Floats = np.bincount(ids, values) / np.bincount(ids)
+    return means
+
+
+def rows_by(ids: Ints) -> list[Ints]:
+    """The positions of each group, in the order of the groups."""
+    order = np.argsort(ids, kind="stable")
+    return list(np.split(order, np.cumsum(np.bincount(ids))[:-1])) if len(ids) else []

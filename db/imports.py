@@ -1,0 +1,250 @@
+"""Adding a dataset to a project: what is new is inserted, what is there already stays, a contradiction changes nothing."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from core.data import Dataset, HumanScore, OutputKey, Segment, SegmentKey
+from core.errors import ImportProblems, Problem
+from core.ports import ImportReport
+from core.signature import content_key
+from db.tables import human_scores, outputs, segment_references, segments
+
+SHOWN = 80  # characters of a text that a problem quotes
+
+
+@dataclass(slots=True)
+class Texts:
+    """All texts of a project by key, and the ids of what is stored."""
+
+    segments: dict[SegmentKey, Segment] = field(default_factory=dict)
+    outputs: dict[OutputKey, str] = field(default_factory=dict)
+    scores: dict[tuple[OutputKey, str], float] = field(default_factory=dict)
+    segment_ids: dict[SegmentKey, int] = field(default_factory=dict)
+    output_ids: dict[OutputKey, int] = field(default_factory=dict)
+    next_segment: int = 0
+    next_output: int = 0
+
+
+def add(connection: Connection, project_id: int, dataset: Dataset) -> ImportReport:
+    """Add `dataset` within the caller's transaction. Raises `ImportProblems` before anything is written."""
+    stored = _stored(connection, project_id)
+    plan = _Plan(stored)
+    for segment in dataset.segments:
+        plan.segment(segment)
+    for output in dataset.outputs:
+        plan.output(output.key, output.text)
+    for score in dataset.human_scores:
+        plan.score(score)
+    if plan.problems:
+        raise ImportProblems(plan.problems)
+    _write_segments(connection, project_id, plan)
+    _write_outputs(connection, plan)
+    return ImportReport(
+        segments=len(plan.new_segments),
+        outputs=len(plan.new_outputs),
+        references=sum(len(texts) for texts in plan.new_references.values()),
+        human_scores=len(plan.new_scores),
+        unchanged=plan.unchanged,
+        sources=len(plan.new_sources),
+    )
+
+
+class _Plan:
+    """What is to be written, found by walking through the dataset; `texts` grows to what the project will hold."""
+
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+        self.new_segments: list[SegmentKey] = []
+        self.new_sources: list[SegmentKey] = []
+        self.new_references: dict[SegmentKey, list[str]] = defaultdict(list)
+        self.new_outputs: list[OutputKey] = []
+        self.new_scores: list[tuple[OutputKey, str]] = []
+        self.unchanged = 0
+        self.problems: list[Problem] = []
+
+    def segment(self, new: Segment) -> None:
+        old = self.texts.segments.get(new.key)
+        if old is None:
+            self.new_segments.append(new.key)
+            self.new_references[new.key].extend(new.references)
+            self.texts.segments[new.key] = new
+            return
+        if old.source is None and new.source is not None:
+            self.new_sources.append(new.key)
+        elif new.source is not None and new.source != old.source:
+            self._differs(
+                f"source of document “{new.doc_id}”, segment “{new.segment_id}”", new.source, old.source or ""
+            )
+        else:
+            self.unchanged += 1
+        more = list((Counter(new.references) - Counter(old.references)).elements())
+        self.unchanged += len(new.references) - len(more)
+        self.new_references[new.key].extend(more)
+        source = new.source if old.source is None else old.source
+        self.texts.segments[new.key] = replace(old, source=source, references=(*old.references, *more))
+
+    def output(self, key: OutputKey, text: str) -> None:
+        old = self.texts.outputs.get(key)
+        if key.segment not in self.texts.segments:
+            self.problems.append(
+                Problem("", 0, _place(key), "an output", "a segment of that name", "Add its segment to the file")
+            )
+        elif old is None:
+            self.new_outputs.append(key)
+            self.texts.outputs[key] = text
+        elif old != text:
+            self._differs(f"output of {_place(key)}", text, old)
+        else:
+            self.unchanged += 1
+
+    def score(self, new: HumanScore) -> None:
+        key = OutputKey(new.system, new.doc_id, new.segment_id)
+        place = f"human score “{new.name}” of {_place(key)}"
+        old = self.texts.scores.get((key, new.name))
+        if key not in self.texts.outputs:
+            self.problems.append(
+                Problem("", 0, place, "a score", "an output it belongs to", "Add the output, or leave the score out")
+            )
+        elif not math.isfinite(new.value):
+            self.problems.append(
+                Problem("", 0, place, str(new.value), "a number", "Leave the cell empty where there is no score")
+            )
+        elif old is None:
+            self.new_scores.append((key, new.name))
+            self.texts.scores[key, new.name] = new.value
+        elif old != new.value:
+            self._differs(place, f"{new.value:g}", f"{old:g}")
+        else:
+            self.unchanged += 1
+
+    def _differs(self, place: str, found: str, expected: str) -> None:
+        shown, there = _around_difference(found, expected)
+        todo = "The project holds another text under this name: mend the file, or import it into a new project"
+        self.problems.append(Problem("", 0, place, shown, there, todo))
+
+
+def _place(key: OutputKey) -> str:
+    return f"system “{key.system}”, document “{key.doc_id}”, segment “{key.segment_id}”"
+
+
+def _around_difference(a: str, b: str) -> tuple[str, str]:
+    """The same window of both texts, as quoted strings, from a little before the first character that differs."""
+    first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    start = max(0, first - SHOWN // 2) if max(len(a), len(b)) > SHOWN else 0
+
+    def window(text: str) -> str:
+        part = text[start : start + SHOWN]
+        return repr(("…" if start else "") + part + ("…" if start + SHOWN < len(text) else ""))
+
+    return window(a), window(b)
+
+
+def _stored(connection: Connection, project_id: int) -> Texts:
+    texts = Texts()
+    mine = segments.c.project_id == project_id
+    references: dict[int, list[str]] = defaultdict(list)
+    for segment, text in connection.execute(
+        select(segment_references.c.segment, segment_references.c.text)
+        .join_from(segment_references, segments)
+        .where(mine)
+        .order_by(segment_references.c.segment, segment_references.c.position)
+    ):
+        references[segment].append(text)
+    for row in connection.execute(select(segments).where(mine)):
+        key = SegmentKey(row.doc_id, row.segment_id)
+        texts.segments[key] = Segment(row.doc_id, row.segment_id, row.source, tuple(references[row.id]))
+        texts.segment_ids[key] = row.id
+        texts.next_segment = max(texts.next_segment, row.position + 1)
+    key_of: dict[int, OutputKey] = {}
+    for row in connection.execute(
+        select(outputs, segments.c.doc_id, segments.c.segment_id).join_from(outputs, segments).where(mine)
+    ):
+        output = key_of[row.id] = OutputKey(row.system, row.doc_id, row.segment_id)
+        texts.outputs[output], texts.output_ids[output] = row.text, row.id
+        texts.next_output = max(texts.next_output, row.position + 1)
+    for row in connection.execute(select(human_scores).join_from(human_scores, outputs).join(segments).where(mine)):
+        texts.scores[key_of[row.output], row.name] = row.value
+    return texts
+
+
+def _write_segments(connection: Connection, project_id: int, plan: _Plan) -> None:
+    texts = plan.texts
+    if plan.new_segments:
+        rows = [
+            {
+                "project_id": project_id,
+                "doc_id": key.doc_id,
+                "segment_id": key.segment_id,
+                "position": texts.next_segment + i,
+                "source": texts.segments[key].source,
+            }
+            for i, key in enumerate(plan.new_segments)
+        ]
+        connection.execute(insert(segments), rows)
+        added = select(segments.c.id, segments.c.doc_id, segments.c.segment_id).where(
+            segments.c.project_id == project_id, segments.c.position >= texts.next_segment
+        )
+        texts.segment_ids |= {SegmentKey(row.doc_id, row.segment_id): row.id for row in connection.execute(added)}
+    if sources := [{"b_id": texts.segment_ids[k], "b_source": texts.segments[k].source} for k in plan.new_sources]:
+        connection.execute(
+            update(segments).where(segments.c.id == bindparam("b_id")).values(source=bindparam("b_source")), sources
+        )
+    references = [
+        {
+            "segment": texts.segment_ids[key],
+            "position": len(texts.segments[key].references) - len(new) + i,
+            "text": text,
+        }
+        for key, new in plan.new_references.items()
+        for i, text in enumerate(new)
+    ]
+    if references:
+        connection.execute(insert(segment_references), references)
+
+
+def _write_outputs(connection: Connection, plan: _Plan) -> None:
+    texts = plan.texts
+
+    def content(key: OutputKey) -> str:
+        segment = texts.segments[key.segment]
+        return content_key(segment.source, texts.outputs[key], segment.references)
+
+    touched = set(plan.new_sources) | {key for key, new in plan.new_references.items() if new}
+    rekeyed = [{"b_id": i, "b_key": content(key)} for key, i in texts.output_ids.items() if key.segment in touched]
+    if rekeyed:
+        connection.execute(
+            update(outputs).where(outputs.c.id == bindparam("b_id")).values(content_key=bindparam("b_key")), rekeyed
+        )
+    rows = [
+        {
+            "segment": texts.segment_ids[key.segment],
+            "system": key.system,
+            "position": texts.next_output + i,
+            "text": texts.outputs[key],
+            "content_key": content(key),
+        }
+        for i, key in enumerate(plan.new_outputs)
+    ]
+    if rows:
+        connection.execute(insert(outputs), rows)
+    if plan.new_scores:
+        _write_scores(connection, plan)
+
+
+def _write_scores(connection: Connection, plan: _Plan) -> None:
+    texts = plan.texts
+    key_of = {i: key for key, i in texts.segment_ids.items()}
+    wanted = {key for key, _ in plan.new_scores}
+    ids = dict(texts.output_ids)
+    if wanted - ids.keys():
+        added = select(outputs.c.id, outputs.c.segment, outputs.c.system).where(outputs.c.position >= texts.next_output)
+        for row in connection.execute(added):
+            if row.segment in key_of:
+                ids[OutputKey(row.system, *key_of[row.segment])] = row.id
+    rows = [{"output": ids[key], "name": name, "value": texts.scores[key, name]} for key, name in plan.new_scores]
+    connection.execute(insert(human_scores), rows)

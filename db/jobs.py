@@ -1,0 +1,134 @@
+"""Scoring jobs: a queue that several workers, on several machines, may lease from. Their clocks should agree to a few seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, insert, or_, select, update
+
+from core.errors import UserError
+from core.ports import Job, JobState
+from db.engine import inserted, reading, writing
+from db.projects import no_such_project
+from db.tables import jobs, now, projects
+
+ATTEMPTS = 4  # leases without progress after which a job is given up
+UNFINISHED = ("queued", "running")
+
+
+class SqlJobs:
+    """`core.ports.Jobs` over a database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def enqueue(self, project_id: int, metrics: Sequence[str]) -> Job:
+        """Queue the scoring of a project, or return the unfinished job that asks for the same metrics."""
+        names = list(dict.fromkeys(metrics))
+        if not names:
+            raise UserError("no metric was chosen", hint="Choose at least one")
+        with writing(self._engine) as connection:
+            if (
+                connection.execute(select(projects.c.id).where(projects.c.id == project_id).with_for_update()).first()
+                is None
+            ):
+                raise no_such_project(project_id)
+            same = select(jobs).where(jobs.c.project_id == project_id, jobs.c.state.in_(UNFINISHED)).order_by(jobs.c.id)
+            for row in connection.execute(same):
+                if set(row.metrics) == set(names):
+                    return _job(row)
+            fresh = {"state": "queued", "done": 0, "total": 0, "message": "", "attempts": 0, "created": now()}
+            made = inserted(connection, insert(jobs).values(project_id=project_id, metrics=names, **fresh))
+            return _get(connection, made)
+
+    def get(self, job_id: int) -> Job:
+        with reading(self._engine) as connection:
+            return _get(connection, job_id)
+
+    def recent(self, project_id: int | None = None, limit: int = 20) -> list[Job]:
+        found = select(jobs).order_by(jobs.c.id.desc()).limit(limit)
+        if project_id is not None:
+            found = found.where(jobs.c.project_id == project_id)
+        with reading(self._engine) as connection:
+            return [_job(row) for row in connection.execute(found)]
+
+    def cancel(self, job_id: int) -> None:
+        """Cancel a job that is not finished; its worker stops at its next beat. A finished job stays as it is."""
+        with writing(self._engine) as connection:
+            open_job = and_(jobs.c.id == job_id, jobs.c.state.in_(UNFINISHED))
+            connection.execute(update(jobs).where(open_job).values(state="cancelled", finished=now()))
+
+    def lease(self, worker: str, seconds: float = 30.0) -> Job | None:
+        late = now() - timedelta(seconds=seconds)
+        free = or_(jobs.c.state == "queued", and_(jobs.c.state == "running", jobs.c.heartbeat < late))
+        waiting = select(jobs).where(free).order_by(jobs.c.id)
+        with reading(self._engine) as connection:  # the common case, nothing to do, takes no lock
+            if connection.execute(waiting.limit(1)).first() is None:
+                return None
+        with writing(self._engine) as connection:
+            for row in connection.execute(waiting).all():
+                if row.state == "running" and row.attempts >= ATTEMPTS:
+                    message = f"the worker died {row.attempts} times at the same place; see its log, worker.log"
+                    _take(connection, row, state="failed", finished=now(), message=message)
+                elif _take(
+                    connection,
+                    row,
+                    state="running",
+                    worker=worker,
+                    heartbeat=now(),
+                    started=row.started or now(),
+                    attempts=row.attempts + 1,
+                ):
+                    return _get(connection, row.id)
+        return None
+
+    def beat(self, job_id: int, worker: str, done: int, total: int, message: str = "") -> bool:
+        further = case((jobs.c.done < done, 0), else_=jobs.c.attempts)
+        with writing(self._engine) as connection:
+            recorded = connection.execute(
+                update(jobs)
+                .where(_held(job_id, worker))
+                .values(attempts=further, done=done, total=total, message=message, heartbeat=now())
+            )
+            return recorded.rowcount == 1
+
+    def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None:
+        given_back = state == "queued"
+        with writing(self._engine) as connection:
+            connection.execute(
+                update(jobs)
+                .where(_held(job_id, worker))
+                .values(
+                    state=state,
+                    message=message,
+                    finished=None if given_back else now(),
+                    worker=None if given_back else worker,
+                    heartbeat=None if given_back else now(),
+                    attempts=0 if given_back else jobs.c.attempts,
+                )
+            )
+
+
+def _held(job_id: int, worker: str) -> ColumnElement[bool]:
+    return and_(jobs.c.id == job_id, jobs.c.worker == worker, jobs.c.state == "running")
+
+
+def _take(connection: Connection, row: Row[tuple[object, ...]], **values: object) -> bool:
+    """Change a job if nobody changed its state, worker or heartbeat since `row` was read."""
+    unchanged = and_(
+        jobs.c.id == row.id, jobs.c.state == row.state, jobs.c.heartbeat.is_not_distinct_from(row.heartbeat)
+    )
+    return connection.execute(update(jobs).where(unchanged).values(**values)).rowcount == 1
+
+
+def _get(connection: Connection, job_id: int) -> Job:
+    row = connection.execute(select(jobs).where(jobs.c.id == job_id)).first()
+    if row is None:
+        raise UserError("there is no such job", got=str(job_id), hint="Its project may have been deleted")
+    return _job(row)
+
+
+def _job(row: Row[tuple[object, ...]]) -> Job:
+    fields = {name: getattr(row, name) for name in Job._fields}
+    return Job(**fields | {"metrics": tuple(row.metrics)})

@@ -1,0 +1,203 @@
+"""The cache of metric values, by signature and content key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import platform
+import sys
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from sqlalchemy import Connection, Engine, delete, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from core.data import OutputKey, SegmentKey, Value
+from core.ports import ScoredBy
+from db.engine import inserted, reading, writing
+from db.tables import now, outputs, runs, scores, segments, signatures, to_json
+
+AT_ONCE = 500  # keys in one IN list; SQLite and others bound the number of parameters
+PACKAGES = ("torch", "transformers", "tokenizers", "sacrebleu", "rouge-score", "numpy", "scipy")
+
+
+class SqlScores:
+    """`core.ports.Scores` over a database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def known(self, signature: str, keys: Collection[str]) -> set[str]:
+        with reading(self._engine) as connection:
+            signature_id = connection.execute(_id_of(signature)).scalar()
+            if signature_id is None:
+                return set()
+            final = select(scores.c.content_key).where(scores.c.signature == signature_id, scores.c.status != "error")
+            return {
+                key
+                for part in _parts(list(keys))
+                for key in connection.execute(final.where(scores.c.content_key.in_(part))).scalars()
+            }
+
+    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
+        """Store values that are not known yet, in one transaction; a stored "error" gives way, any other row stays.
+
+        Raises ValueError for a value that contradicts its status or is not finite; nothing is stored then.
+        """
+        for value in values.values():
+            _check(value)
+        if not values:
+            return
+        try:
+            self._put(metric, signature, values, seconds)
+        except IntegrityError:  # another worker stored some of the same keys between our look and our insert
+            self._put(metric, signature, values, seconds)
+
+    def _put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
+        with writing(self._engine) as connection:
+            signature_id = _signature(connection, metric, signature)
+            mine = scores.c.signature == signature_id
+            there: set[str] = set()
+            for part in _parts(list(values)):
+                some = scores.c.content_key.in_(part)
+                connection.execute(delete(scores).where(mine, some, scores.c.status == "error"))
+                there.update(connection.execute(select(scores.c.content_key).where(mine, some)).scalars())
+            new = {key: value for key, value in values.items() if key not in there}
+            if not new:
+                return
+            run = insert(runs).values(
+                signature=signature_id, created=now(), n=len(new), seconds=seconds, machine=machine()
+            )
+            run_id = inserted(connection, run)
+            connection.execute(
+                insert(scores),
+                [
+                    {
+                        "signature": signature_id,
+                        "content_key": key,
+                        "run": run_id,
+                        "value": v.value,
+                        "status": v.status,
+                        "reason": v.reason,
+                        "parts": dict(v.parts),
+                        "detail": None if v.detail is None else zlib.compress(to_json(dict(v.detail)).encode("ascii")),
+                    }
+                    for key, v in new.items()
+                ],
+            )
+
+    def signatures(self, project_id: int) -> list[ScoredBy]:
+        """What the project's outputs are scored with, the newest last."""
+        newest = func.max(runs.c.created)
+        found = (
+            select(signatures.c.metric, signatures.c.signature, func.count(), newest)
+            .select_from(outputs)
+            .join(segments, segments.c.id == outputs.c.segment)
+            .join(scores, scores.c.content_key == outputs.c.content_key)
+            .join(signatures, signatures.c.id == scores.c.signature)
+            .join(runs, runs.c.id == scores.c.run)
+            .where(segments.c.project_id == project_id)
+            .group_by(signatures.c.id, signatures.c.metric, signatures.c.signature)
+            .order_by(newest, signatures.c.id)
+        )
+        with reading(self._engine) as connection:
+            return [ScoredBy(*row) for row in connection.execute(found)]
+
+    def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]:
+        with reading(self._engine) as connection:
+            found = (
+                select(
+                    outputs.c.system,
+                    segments.c.doc_id,
+                    segments.c.segment_id,
+                    scores.c.value,
+                    scores.c.status,
+                    scores.c.reason,
+                    scores.c.parts,
+                )
+                .select_from(outputs)
+                .join(segments, segments.c.id == outputs.c.segment)
+                .join(scores, scores.c.content_key == outputs.c.content_key)
+                .where(segments.c.project_id == project_id, scores.c.signature == _id_of(signature).scalar_subquery())
+                .order_by(segments.c.position, outputs.c.position)
+            )
+            return {
+                OutputKey(row.system, row.doc_id, row.segment_id): Value(row.value, row.status, row.reason, row.parts)
+                for row in connection.execute(found)
+            }
+
+    def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]:
+        with reading(self._engine) as connection:
+            found = (
+                select(outputs.c.system, scores)
+                .select_from(outputs)
+                .join(segments, segments.c.id == outputs.c.segment)
+                .join(scores, scores.c.content_key == outputs.c.content_key)
+                .where(
+                    segments.c.project_id == project_id,
+                    segments.c.doc_id == segment.doc_id,
+                    segments.c.segment_id == segment.segment_id,
+                    scores.c.signature == _id_of(signature).scalar_subquery(),
+                )
+                .order_by(outputs.c.position)
+            )
+            return {
+                row.system: Value(row.value, row.status, row.reason, row.parts, _inflated(row.detail))
+                for row in connection.execute(found)
+            }
+
+
+def _inflated(detail: bytes | None) -> dict[str, Any] | None:
+    return None if detail is None else json.loads(zlib.decompress(detail))
+
+
+def _check(value: Value) -> None:
+    if (value.value is not None) != (value.status == "ok"):
+        raise ValueError(f"a value of status {value.status!r} cannot be {value.value}")
+    if not all(math.isfinite(number) for number in (value.value or 0.0, *value.parts.values())):
+        raise ValueError("a value or a part of it is not finite; its status must say so instead")
+
+
+def _digest(signature: str) -> str:
+    return hashlib.sha256(signature.encode("utf-8")).hexdigest()
+
+
+def _id_of(signature: str) -> Any:
+    return select(signatures.c.id).where(signatures.c.digest == _digest(signature))
+
+
+def _signature(connection: Connection, metric: str, signature: str) -> int:
+    row = connection.execute(select(signatures).where(signatures.c.digest == _digest(signature))).first()
+    if row is None:
+        made = insert(signatures).values(metric=metric, signature=signature, digest=_digest(signature))
+        return inserted(connection, made)
+    if row.metric != metric:
+        raise ValueError(f"the signature {signature!r} belongs to {row.metric!r}, not to {metric!r}")
+    return int(row.id)
+
+
+def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(keys), AT_ONCE):
+        yield keys[start : start + AT_ONCE]
+
+
+@cache
+def machine() -> dict[str, str]:
+    """What computed the values: processor, system and versions of the packages that numbers come from."""
+    facts = {
+        "system": platform.platform(),
+        "processor": platform.machine(),
+        "cores": str(os.cpu_count()),
+        "python": sys.version.split()[0],
+    }
+    for name in PACKAGES:
+        try:
+            facts[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return facts

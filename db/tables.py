@@ -1,0 +1,227 @@
+"""The tables. `db/migrations/versions` makes them; a test holds the two together."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects import mysql
+
+LONG = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+NAME = Text().with_variant(mysql.VARCHAR(190, collation="utf8mb4_bin"), "mysql", "mariadb")
+BYTES = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
+
+
+class Utc(TypeDecorator[datetime]):
+    """An aware datetime, stored as UTC without a zone."""
+
+    impl = DateTime().with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+class Json(TypeDecorator[Any]):
+    """Plain JSON values as text; ∞ and −∞ are kept, NaN is refused (a missing number is None with a reason)."""
+
+    impl = LONG
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
+        return to_json(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
+        return None if value is None else json.loads(value)
+
+
+def to_json(value: Any) -> str:
+    """`value` as JSON in ASCII. Raises ValueError for a NaN anywhere inside."""
+    if _holds_nan(value):
+        raise ValueError("NaN is not stored; a missing number is None with a reason")
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _holds_nan(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isnan(value)
+    if isinstance(value, dict):
+        return any(_holds_nan(v) for v in value.values())
+    return isinstance(value, list | tuple) and any(_holds_nan(v) for v in value)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+metadata = MetaData()
+
+
+def _project() -> Column[int]:
+    return Column("project_id", ForeignKey("projects.id", ondelete="CASCADE"), nullable=False)
+
+
+projects = Table(
+    "projects",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", NAME, nullable=False, unique=True),
+    Column("created", Utc, nullable=False),
+    Column("sample", Boolean, nullable=False),
+)
+
+segments = Table(
+    "segments",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _project(),
+    Column("doc_id", NAME, nullable=False),
+    Column("segment_id", NAME, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("source", LONG),
+    UniqueConstraint("project_id", "doc_id", "segment_id", name="one_segment_a_key"),
+)
+
+segment_references = Table(
+    "segment_references",
+    metadata,
+    Column("segment", ForeignKey("segments.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("text", LONG, nullable=False),
+)
+
+outputs = Table(
+    "outputs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("segment", ForeignKey("segments.id", ondelete="CASCADE"), nullable=False),
+    Column("system", NAME, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("text", LONG, nullable=False),
+    Column("content_key", String(64), nullable=False, index=True),
+    UniqueConstraint("segment", "system", name="one_output_a_system"),
+)
+
+human_scores = Table(
+    "human_scores",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("output", ForeignKey("outputs.id", ondelete="CASCADE"), nullable=False),
+    Column("name", NAME, nullable=False),
+    Column("value", Double, nullable=False),
+    UniqueConstraint("output", "name", name="one_human_score_a_name"),
+)
+
+signatures = Table(
+    "signatures",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("metric", NAME, nullable=False),
+    Column("signature", LONG, nullable=False),
+    Column("digest", String(64), nullable=False, unique=True),  # sha256 of the signature, which may be long
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("signature", ForeignKey("signatures.id", ondelete="CASCADE"), nullable=False),
+    Column("created", Utc, nullable=False),
+    Column("n", Integer, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("machine", Json, nullable=False),
+)
+
+scores = Table(
+    "scores",
+    metadata,
+    Column("signature", ForeignKey("signatures.id", ondelete="CASCADE"), primary_key=True),
+    Column("content_key", String(64), primary_key=True),
+    Column("run", ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    Column("value", Double),
+    Column("status", String(16), nullable=False),
+    Column("reason", LONG, nullable=False),
+    Column("parts", Json, nullable=False),
+    Column("detail", BYTES),  # JSON, deflated
+    Index("scores_by_content", "content_key"),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _project(),
+    Column("metrics", Json, nullable=False),
+    Column("state", String(16), nullable=False, index=True),
+    Column("done", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("message", LONG, nullable=False),
+    Column("created", Utc, nullable=False),
+    Column("started", Utc),
+    Column("finished", Utc),
+    Column("worker", NAME),
+    Column("heartbeat", Utc),
+    Column("attempts", Integer, nullable=False),  # leases since the job last got further
+)
+
+raters = Table(
+    "raters",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", NAME, nullable=False, unique=True),
+    Column("created", Utc, nullable=False),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    _project(),
+    Column("action_id", NAME, nullable=False),
+    Column("time", Utc, nullable=False),
+    Column("rater", ForeignKey("raters.id"), nullable=False),
+    Column("segment", ForeignKey("segments.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("system", NAME),
+    Column("payload", Json, nullable=False),
+    Column("client_time", LONG, nullable=False),
+    UniqueConstraint("project_id", "action_id", name="one_event_an_action"),
+    Index("events_by_segment", "segment", "rater"),
+    sqlite_autoincrement=True,
+)
+
+calibrations = Table(
+    "calibrations",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _project(),
+    Column("name", NAME, nullable=False),
+    Column("value", String(32), nullable=False),  # repr of a float, so that ∞ is kept in every database
+    Column("signature", LONG, nullable=False),
+    Column("refinement", LONG, nullable=False),
+    Column("result", Json, nullable=False),
+    Column("created", Utc, nullable=False),
+    UniqueConstraint("project_id", "name", name="one_calibration_a_name"),
+)

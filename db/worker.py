@@ -1,0 +1,230 @@
+"""The process that scores: leases a job, works on it, reports, takes the next. As many may run as there are machines.
+
+    python -m db.worker [--database URL] [--parent PID] [--once]
+
+It keeps its lease by a heartbeat from a thread of its own, because loading a model may take longer than a lease. SIGTERM,
+SIGINT or the end of the `--parent` process give the job back to the queue; after a crash the lease runs out and another
+worker takes over. What was stored by then is not scored again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import socket
+import sys
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from threading import Event, Thread
+
+from core.errors import UserError
+from core.metrics import registry
+from core.metrics.base import Cancelled, Metric
+from core.ports import Job, JobState, Store
+from core.services.scoring import Doing, Scored, score_dataset
+from core.settings import load as settings
+from db.store import open_store
+
+log = logging.getLogger("errorscope.worker")
+
+Load = Callable[[str], Metric]
+
+LEASE_SECONDS = 30.0
+BEAT_SECONDS = 1.0
+POLL_SECONDS = 0.5
+LOG_BYTES, LOG_FILES = 1_000_000, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a lease holds without a beat, and how often the worker beats and looks for jobs, in seconds."""
+
+    lease: float = LEASE_SECONDS
+    beat: float = BEAT_SECONDS
+    poll: float = POLL_SECONDS
+
+
+def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> int:
+    """The command. `load` finds a metric by name."""
+    parser = argparse.ArgumentParser(prog="python -m db.worker", description="Score what is queued.")
+    parser.add_argument("--database", help="SQLAlchemy URL; default: ERRORSCOPE_DB, or the file in ERRORSCOPE_HOME")
+    parser.add_argument("--parent", type=int, metavar="PID", help="end when this process is gone")
+    parser.add_argument("--once", action="store_true", help="end when nothing is queued any more")
+    given = parser.parse_args(arguments)
+    chosen = settings()
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        log_to(chosen.home)
+        store = open_store(given.database or chosen.database)
+    except (UserError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    if given.parent:
+        Thread(target=_watch_parent, args=(given.parent, stop), daemon=True).start()
+    work(store, load, stop, once=given.once)
+    return 0
+
+
+def log_to(home: Path) -> None:
+    """Send the log to `home`/worker.log, a few old ones kept; on a terminal also there."""
+    home.mkdir(parents=True, exist_ok=True)
+    handlers: list[logging.Handler] = [
+        RotatingFileHandler(home / "worker.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+    ]
+    if sys.stderr.isatty():
+        handlers.append(logging.StreamHandler())
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s", handlers=handlers
+    )
+
+
+def _watch_parent(pid: int, stop: Event) -> None:
+    is_ours = os.getppid() == pid
+    while not stop.wait(1.0):
+        if (is_ours and os.getppid() != pid) or not _exists(pid):
+            log.info("process %d is gone", pid)
+            stop.set()
+
+
+def _exists(pid: int) -> bool:
+    if os.name == "nt":  # signal 0 would interrupt the process there; the server that started us ends us itself
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def work(store: Store, load: Load, stop: Event, *, once: bool = False, pace: Pace | None = None) -> None:
+    """Lease and run jobs until `stop` is set; with `once` until none is left."""
+    pace = pace or Pace()
+    worker = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"
+    log.info("%s started", worker)
+    while not stop.is_set():
+        try:
+            job = store.jobs.lease(worker, pace.lease)
+        except Exception:
+            log.exception("the queue could not be read")
+            stop.wait(10 * pace.poll)
+            continue
+        if job is not None:
+            run(store, job, worker, load, stop, pace)
+        elif once:
+            break
+        else:
+            stop.wait(pace.poll)
+    log.info("%s ended", worker)
+
+
+class Lease:
+    """Keeps a job in hand: a thread reports progress again and again; `lost` once the job is cancelled or taken over."""
+
+    def __init__(self, store: Store, job: Job, worker: str, seconds: float) -> None:
+        self._store, self._job, self._worker, self._seconds = store, job, worker, seconds
+        self._at: tuple[int, int, str] = (job.done, job.total, "starting")
+        self._ended = Event()
+        self.lost = Event()
+        self._thread = Thread(target=self._keep, daemon=True)
+
+    def __enter__(self) -> Lease:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def tell(self, doing: Doing) -> None:
+        self._at = (doing.done, doing.total, doing.sentence())
+
+    def beat(self) -> None:
+        try:
+            if not self._store.jobs.beat(self._job.id, self._worker, *self._at):
+                self.lost.set()
+        except Exception:  # the database may be busy for a while; the lease outlasts many beats
+            log.exception("job %d: no heartbeat", self._job.id)
+
+    def _keep(self) -> None:
+        while not self.lost.is_set():
+            self.beat()
+            if self._ended.wait(self._seconds):
+                return
+
+
+def run(store: Store, job: Job, worker: str, load: Load, stop: Event, pace: Pace) -> None:
+    """Work on a leased job to its end, or until it is cancelled, lost or `stop` is set; never raises."""
+    log.info("job %d: project %d, %s", job.id, job.project_id, ", ".join(job.metrics))
+    state: JobState = "failed"
+    message = "the job stopped on an unexpected error; see worker.log"
+    with Lease(store, job, worker, pace.beat) as lease:
+        try:
+            state, message = _score(store, job, load, stop, lease)
+        except Cancelled:
+            state, message = "queued", "waiting to go on"
+        except UserError as error:
+            message = str(error)
+        except Exception:
+            log.exception("job %d failed", job.id)
+    if lease.lost.is_set():
+        log.info("job %d: cancelled, or with another worker now", job.id)
+        return
+    try:
+        if state == "done":
+            lease.beat()
+        store.jobs.finish(job.id, worker, state, message)
+    except Exception:
+        log.exception("job %d could not be finished", job.id)
+    log.info("job %d: %s %s", job.id, state, message)
+
+
+def _score(store: Store, job: Job, load: Load, stop: Event, lease: Lease) -> tuple[JobState, str]:
+    metrics, unusable = _loaded(job.metrics, load)
+
+    def go_on(doing: Doing) -> bool:
+        lease.tell(doing)
+        return not (stop.is_set() or lease.lost.is_set())
+
+    while True:
+        dataset = store.projects.dataset(job.project_id)
+        results = score_dataset(dataset, metrics, store.scores, go_on)
+        if store.projects.dataset(job.project_id) == dataset:  # else something was imported meanwhile: score that too
+            break
+    complaints = [*unusable, *(_complaint(result) for result in results if result.failed)]
+    nothing = any(result.failed and not result.new + result.known for result in results)
+    return ("failed" if unusable or nothing else "done"), "; ".join(complaints)
+
+
+def _complaint(result: Scored) -> str:
+    return (
+        f"{result.metric}: {result.failed} of {result.failed + result.new + result.known} not scored: {result.reason}"
+    )
+
+
+def _loaded(names: Sequence[str], load: Load) -> tuple[list[Metric], list[str]]:
+    """The metrics that can be used, and for the others why not."""
+    metrics, unusable = [], []
+    for name in names:
+        try:
+            metric = load(name)
+            metric.signature()
+            metrics.append(metric)
+        except UserError as error:
+            unusable.append(f"{name}: {error}")
+        except Exception as error:
+            log.exception("%s cannot be loaded", name)
+            unusable.append(f"{name}: cannot be loaded ({type(error).__name__}); see worker.log")
+    return metrics, unusable
+
+
+if __name__ == "__main__":
+    sys.exit(main())

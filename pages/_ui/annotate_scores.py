@@ -1,0 +1,33 @@
+"""What the metrics say of the outputs of one segment; shown only after the annotator has submitted it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.data import OutputKey, SegmentKey
+from core.services.view import Column, View
+from pages._ui import errors
+
+
+def scores(view: View, segment: SegmentKey, order: Sequence[str]) -> None:
+    """A table of one row an output, one column a metric with its direction; the signatures stand below it."""
+    if not view.columns:
+        st.caption("No metric has scored this project yet.")
+        return
+    rows = [
+        {"output": system}
+        | {f"{c.label} {c.direction[0]}": cell(view, c, OutputKey(system, *segment)) for c in view.columns}
+        for system in order
+    ]
+    st.dataframe(rows, hide_index=True)
+    st.caption("  \n".join(errors.plain(c.signature) for c in view.columns if not c.human))
+
+
+def cell(view: View, column: Column, key: OutputKey) -> str:
+    """The value as text, or the reason why there is none."""
+    value = view.tables[column.name].get(key)
+    if value is None:
+        return "not scored"
+    return value.reason or value.status if value.value is None else f"{value.value:.{column.digits}f}"

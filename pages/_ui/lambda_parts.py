@@ -1,0 +1,187 @@
+"""The parts of λ Studio: who is to be agreed with, what was found in words and numbers, and what is saved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS, Calibration, Point
+from core.calibration.presets import PRESETS
+from core.data import Dataset
+from core.mqm.schemes import SCHEMES
+from core.plots.calibration import MEASURE_NAMES, lambda_text, plateau_text
+from core.ports import Project, Store
+from core.services import calibration as service
+from core.services.calibration import Choice, People
+from core.services.view import Column
+from pages._ui import errors, state
+
+LABELS = "MQM labels"
+MEASURES = {"kendall": "τ", "acc_eq": "acc_eq", "spearman": "ρ", "pearson": "r"}
+GROUPS = {
+    "pooled": "all outputs pooled",
+    "segment": "within each segment, averaged",
+    "system": "system means",
+}
+
+
+def refinement(columns: Sequence[Column]) -> Column:
+    """Which BARTScore++ is calibrated; asked only when there are several."""
+    if len(columns) == 1:
+        return columns[0]
+    by_name = {c.name: c for c in columns}
+    return by_name[st.selectbox("Metric", list(by_name), format_func=lambda n: by_name[n].label, key="lambda-metric")]
+
+
+def people(store: Store, project: Project, dataset: Dataset) -> People | None:
+    """Labels of chosen annotators under a weight scheme, or a score of the upload; None, and why, when there is neither."""
+    raters = store.labels.raters(project.id)
+    kinds = ([LABELS] if raters else []) + list(project.human_scores)
+    if not kinds:
+        st.info("Nobody has labelled an output yet, and no human score came with the upload.", icon=":material/info:")
+        st.page_link("pages/annotate.py", label="Label outputs on Annotate", icon=":material/edit_note:")
+        return None
+    first, second, third = st.columns([1, 2, 1])
+    kind = first.selectbox("What people said", kinds, key=f"lambda-people-{project.id}")
+    if kind == LABELS:
+        chosen = second.multiselect("Annotators", raters, default=raters, key=f"lambda-raters-{project.id}")
+        scheme = third.selectbox(
+            "Weights", list(SCHEMES), key="lambda-scheme", help="Major 5, Minor 1, and so on: named MQM schemes"
+        )
+        if not chosen:
+            st.info("Choose at least one annotator.", icon=":material/info:")
+            return None
+        return service.from_labels(store, project, chosen, scheme)
+    higher = second.toggle("Higher is better", value=True, key=f"lambda-higher-{project.id}")
+    return service.from_score(dataset, kind, higher_is_better=higher)
+
+
+def choice() -> Choice:
+    """The measure of agreement, and over what."""
+    left, right = st.columns(2)
+    measure = left.selectbox("Agreement", list(MEASURES), format_func=lambda m: MEASURE_NAMES[m], key="lambda-measure")
+    group = right.selectbox("Compared", list(GROUPS), format_func=GROUPS.__getitem__, key="lambda-group")
+    return Choice(measure, group)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def fit(data: tuple[Point, ...], choice: Choice) -> Calibration:
+    """The fit, kept for as long as nothing of it changes."""
+    return service.fit(data, choice, PRESETS)
+
+
+def number(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}".replace("0.", ".", 1).replace("-", "−")
+
+
+def interval(pair: tuple[float, float] | None) -> str:
+    return f" [{lambda_text(pair[0])}, {lambda_text(pair[1])}]" if pair else ""
+
+
+def sentence(found: Calibration, people: People, choice: Choice) -> str:
+    """The result in one sentence, as Markdown."""
+    sign = MEASURES[choice.measure]
+    beside = f"λ = 1: {number(found.at['1'])}; BARTScore: {number(found.at['vanilla'])}"
+    return (
+        f"#### λ = {lambda_text(found.lam)}{interval(found.ci)} agrees best with {people.words} on {found.n} outputs: "
+        f"{sign} = {number(found.agreement)}\n{errors.plain(beside)}"
+    )
+
+
+def missing(found: Calibration, people: People) -> None:
+    """Plain warnings, and the way to what is missing."""
+    raters = len(people.raters) or None
+    notes = list(found.notes)
+    if raters is not None and raters < ENOUGH_RATERS and not any("fewer than" in n for n in notes):
+        notes.append("Labels of one annotator only; 2 or 3 are advised.")
+    if notes:
+        st.warning("  \n".join(errors.plain(n) for n in notes), icon=":material/warning:")
+    if found.n < ENOUGH_OUTPUTS or (raters or ENOUGH_RATERS) < ENOUGH_RATERS:
+        st.page_link("pages/annotate.py", label="Label more outputs", icon=":material/edit_note:")
+
+
+def too_few(both: int, rated: int) -> None:
+    """There is nothing to fit."""
+    said = "No output has been labelled and submitted" if not rated else f"Of {rated} rated outputs {both} are scored"
+    st.info(f"{said}; a fit needs at least two with both, and 100 to be worth much.", icon=":material/info:")
+    st.page_link("pages/annotate.py", label="Label outputs", icon=":material/edit_note:")
+
+
+def legend(found: Calibration) -> None:
+    """What is drawn, in words."""
+    vanilla = "dashed line: plain BARTScore · " if found.at["vanilla"] is not None else ""
+    st.caption(
+        f"Line: agreement at each λ, exact · shaded: the best plateau {errors.plain(plateau_text(found.plateau))} · "
+        f"pale band: 95 % bootstrap interval over segments · {vanilla}grey tick: λ = 1 · green ticks: presets of the paper"
+    )
+
+
+def details(found: Calibration, people: People, choice: Choice) -> None:
+    """The numbers beside the optimum, cross-validation, and the signature."""
+    sign = MEASURES[choice.measure]
+    rows = [
+        {"λ": lambda_text(found.lam), "what": "best here", sign: found.agreement},
+        {"λ": "0", "what": "implicit errors only", sign: found.at["0"]},
+        {"λ": "1", "what": "equal weights", sign: found.at["1"]},
+        {"λ": "∞", "what": "explicit errors only", sign: found.at["inf"]},
+        {"λ": "–", "what": "plain BARTScore", sign: found.at["vanilla"]},
+    ]
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.dataframe(
+            rows, hide_index=True, width="stretch", column_config={sign: st.column_config.NumberColumn(format="%.4f")}
+        )
+        with st.expander("The paper's presets on this data"):
+            presets = [{"preset": n, "λ": f"{lam:g}", sign: value} for n, (lam, value) in found.presets.items()]
+            st.dataframe(
+                presets,
+                hide_index=True,
+                width="stretch",
+                column_config={sign: st.column_config.NumberColumn(format="%.4f")},
+            )
+    with right:
+        cv = found.cross_validated
+        held = (
+            f"{sign} = {number(cv.value)} on {cv.over} left out ({cv.folds} folds)"
+            if cv.value is not None
+            else f"undefined: {cv.reason}"
+        )
+        st.markdown(f"**Cross-validated**  \n{errors.plain(held)}")
+        if found.agreement_ci:
+            low, high = found.agreement_ci
+            st.markdown(
+                f"**{errors.plain(sign)} at this λ, 95 % interval**  \n{errors.plain(f'[{number(low)}, {number(high)}]')}"
+            )
+        st.markdown(f"**Fitted on**  \n{found.n} outputs of {found.n_systems} systems, {found.n_segments} segments")
+        st.caption(errors.plain(f"{found.signature}|{people.signature}"))
+
+
+def saved(store: Store, project: Project) -> None:
+    """The λs of the project: what each was fitted on, use, delete."""
+    fitted = store.calibrations.list(project.id)
+    if not fitted:
+        return
+    st.subheader("Saved λs", anchor=False)
+    for item in fitted:
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            at, n = item.result.get("agreement"), item.result.get("n")
+            when = f"{item.created:%d %b %Y %H:%M} UTC" if item.created else ""
+            st.markdown(
+                f"**{errors.plain(item.name)}**  \nλ = {lambda_text(item.value)}, agreement {number(at)} on {n} outputs · {when}",
+                help=errors.plain(item.signature),
+            )
+            st.space("stretch")
+            if st.button("Use on Compare", key=f"use-{item.id}"):
+                state.use_lambda(project.id, item.value)
+                st.switch_page("pages/compare.py", query_params=address(project, item.value))
+            if st.button("Delete", key=f"delete-{item.id}", type="tertiary"):
+                with errors.boundary():
+                    store.calibrations.delete(project.id, item.name)
+                    st.rerun()
+
+
+def address(project: Project, lam: float) -> dict[str, str]:
+    """The address of Compare at this λ."""
+    return {state.PROJECT: str(project.id), state.LAMBDA: "inf" if math.isinf(lam) else state.lambda_text(lam)}

@@ -1,0 +1,112 @@
+"""The list of projects: what each holds; open, rename, export, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.formats.problems import counted
+from core.metrics.registry import METRICS, load
+from core.mqm.log import fold
+from core.ports import Project, Store
+from pages._ui import errors, exports, state
+
+NAMED = 6
+
+
+def listing(store: Store, projects: Sequence[Project], current: Project | None) -> None:
+    """The open project first, with what can be done to it; then the others."""
+    for project in sorted(projects, key=lambda p: current is None or p.id != current.id):
+        is_open = current is not None and project.id == current.id
+        with st.container(border=True, key=f"project-{project.id}"):
+            text, actions = st.columns([3, 2] if is_open else [5, 1], vertical_alignment="center")
+            with text:
+                mark = " :primary-badge[open]" if is_open else ""
+                kind = " :gray-badge[sample]" if project.sample else ""
+                st.markdown(f"**{errors.plain(project.name)}**{mark}{kind}")
+                st.caption("  \n".join(map(errors.plain, facts(store, project))))
+            with actions:
+                if is_open:
+                    _actions(store, project)
+                else:
+                    st.button("Open", key=f"open-{project.id}", on_click=errors.guarded(state.open_project),
+                              args=(project.id,), width="stretch")  # fmt: skip
+
+
+def facts(store: Store, project: Project) -> list[str]:
+    """What a project holds, in two lines: texts and human scores; metrics and labels."""
+    texts = f"{counted(project.n_segments, 'segment')} × {counted(len(project.systems), 'system')}"
+    texts += f" ({_some(project.systems)})" if project.systems else ""
+    if project.human_scores:
+        texts += f" · human scores: {_some(project.human_scores)}"
+    scored = list(dict.fromkeys(s.metric for s in store.scores.signatures(project.id)))
+    labels = [load(m).spec.label if m in METRICS else m for m in METRICS if m in scored]
+    labels += [m for m in scored if m not in METRICS]
+    raters = store.labels.raters(project.id)
+    said = f"scored with {_some(labels)}" if labels else "not scored yet"
+    return [texts, f"{said} · " + (f"labelled by {_some(raters)}" if raters else "no labels yet")]
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = [n if len(n) <= 40 else n[:40] + "…" for n in names[:NAMED]]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _actions(store: Store, project: Project) -> None:
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        with st.popover("Export", icon=":material/download:"):
+            exports.buttons(
+                store, project, bool(store.labels.raters(project.id)), bool(store.scores.signatures(project.id))
+            )
+        with st.popover("Rename", icon=":material/edit:"):
+            _rename(store, project)
+        if st.button("Delete", icon=":material/delete:", key=f"delete-{project.id}"):
+            _delete(store, project)
+
+
+def _rename(store: Store, project: Project) -> None:
+    with st.form(f"rename-{project.id}", border=False), errors.boundary():
+        name = st.text_input("New name", project.name, max_chars=120)
+        if st.form_submit_button("Rename", type="primary") and name.strip() != project.name:
+            store.projects.rename(project.id, name)
+            st.rerun()
+
+
+@st.dialog("Delete this project?", width="medium")
+@errors.guarded
+def _delete(store: Store, project: Project) -> None:
+    """Name what is lost, and delete it only when asked again."""
+
+    @errors.guarded
+    def delete() -> None:
+        store.projects.delete(project.id)
+        st.query_params.pop(state.PROJECT, None)
+
+    st.markdown(f"**{errors.plain(project.name)}** and all of this is lost, for everybody who works in it:")
+    st.text("\n".join(f"• {line}" for line in losses(store, project)))
+    st.caption("It cannot be undone. Export the labels first if anybody may still need them.")
+    keep, go = st.columns(2)
+    if keep.button("Keep it", width="stretch", key="delete-no"):
+        st.rerun()
+    if go.button("Delete it for good", type="primary", width="stretch", key="delete-yes", on_click=delete):
+        st.query_params.pop(state.PROJECT, None)
+        st.rerun()
+
+
+def losses(store: Store, project: Project) -> list[str]:
+    """What deleting a project takes away."""
+    lost = [
+        f"{counted(project.n_segments, 'segment')} and {counted(project.n_outputs, 'output')} of "
+        f"{counted(len(project.systems), 'system')}"
+    ]
+    if project.human_scores:
+        lost.append(f"human scores: {_some(project.human_scores)}")
+    by_rater: dict[str, int] = {}
+    for (rater, _), labels in fold(store.labels.events(project.id)).items():
+        by_rater[rater] = by_rater.get(rater, 0) + sum(o.complete for o in labels.outputs.values())
+    lost += [f"labels of {counted(n, 'output')} by {rater}" for rater, n in by_rater.items() if n]
+    if saved := store.calibrations.list(project.id):
+        lost.append(f"saved λ: {_some([s.name for s in saved])}")
+    return lost

@@ -1,0 +1,90 @@
+"""The scoring panel: which metrics there are, what each needs, what is scored already, start and cancel."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import streamlit as st
+
+from core.data import Dataset
+from core.errors import UserError
+from core.metrics.base import MetricSpec
+from core.metrics.registry import STANDARD, load, specs
+from core.models.checkpoint import describe
+from core.ports import Project, Store
+from core.settings import load as settings
+from pages._ui import errors, jobs
+
+NEED_WORDS = {"source": "a source", "reference": "a reference", "seq2seq": "a model"}
+
+
+class Line(NamedTuple):
+    """A metric in the panel. `lacking` says why it cannot be run here, or is empty."""
+
+    spec: MetricSpec
+    scored: int
+    lacking: str
+
+    def open(self, total: int) -> bool:
+        return not self.lacking and self.scored < total
+
+
+def lines(store: Store, project: Project, data: Dataset) -> list[Line]:
+    """Every metric with how many outputs have its present signature, and what it lacks."""
+    scored = {s.signature: s.n for s in store.scores.signatures(project.id)}
+    there = {
+        "source": any(s.source is not None for s in data.segments),
+        "reference": any(s.references for s in data.segments),
+    }
+    out = []
+    for spec in specs().values():
+        lacking = next((f"no segment has {NEED_WORDS[n]}" for n in sorted(spec.needs) if not there.get(n, True)), "")
+        try:
+            n = scored.get(load(spec.name).signature(), 0)
+        except UserError as error:
+            n, lacking = 0, lacking or str(error)
+        out.append(Line(spec, n, lacking))
+    return out
+
+
+def panel(store: Store, project: Project, data: Dataset) -> None:
+    """Draw the panel for one project."""
+    found, total = lines(store, project, data), len(data.outputs)
+    running = jobs.active(store, project.id)
+    st.dataframe(
+        [
+            {
+                "metric": line.spec.label,
+                "scored": f"{line.scored:,} / {total:,}" if not line.lacking or line.scored else "–",
+                "needs": ", ".join(NEED_WORDS[n] for n in sorted(line.spec.needs)),
+                "what it says": line.lacking or line.spec.help,
+                "paper": line.spec.paper,
+            }
+            for line in found
+        ],
+        hide_index=True, width="stretch", height=min(38 + 35 * len(found), 388),
+        column_config={"what it says": st.column_config.TextColumn(width="large")},
+    )  # fmt: skip
+    try:
+        st.caption(f"The model that speaks: {errors.plain(describe(settings().seq2seq))}")
+    except UserError as error:
+        errors.show(error)
+    labels = {line.spec.name: line.spec.label for line in found if not line.lacking}
+    default = [line.spec.name for line in found if line.spec.name in STANDARD and line.open(total)]
+    chosen = st.multiselect(
+        "Metrics to score with", list(labels), default, format_func=lambda name: labels[name],
+        key=f"metrics-{project.id}-{len(default)}", placeholder="Everything usual is scored; choose more here",
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center"):
+        text = f"Score {total:,} outputs with {len(chosen)} metric{'s' if len(chosen) != 1 else ''}"
+        if st.button(text, type="primary", disabled=not chosen, key=f"score-{project.id}"):
+            store.jobs.enqueue(project.id, chosen)
+            st.rerun()
+        for job in running:
+            st.button(
+                "Cancel scoring",
+                key=f"panel-cancel-{job.id}",
+                on_click=errors.guarded(store.jobs.cancel),
+                args=(job.id,),
+            )
+        st.caption("What is scored already is never scored again.")

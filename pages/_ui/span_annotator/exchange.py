@@ -1,0 +1,164 @@
+"""What the span editor and the page tell each other. Outputs have blind ids in the browser: no system is named there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from core.data import Dataset, OutputKey, SegmentKey
+from core.errors import UserError
+from core.mqm import typology
+from core.mqm.log import SegmentLabels
+from core.ports import Action, Event, Store
+from core.services.labels import save
+
+_SPAN = ("mark", "side", "start", "end", "quote", "severity", "category", "note")
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "add": _SPAN,
+    "change": _SPAN,
+    "delete": ("mark",),
+    "verdict": ("value",),
+    "undo": (),
+    "redo": (),
+    "submit": (),
+    "reopen": (),
+}
+"""What the browser may do, and the part of each payload that goes to and fro: never a system's name."""
+ON_OUTPUT = frozenset({"add", "change", "delete", "verdict"})
+BEFORE, AFTER = 2, 1
+
+Systems = Callable[[int, SegmentKey], Sequence[str]]
+
+
+def blind_id(project_id: int, segment: SegmentKey, system: str) -> str:
+    """The name of an output in the browser; it says nothing of the system and stays the same when systems are added."""
+    text = "\x1f".join([str(project_id), *segment, system])
+    return "o" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+@dataclass
+class Answer:
+    """What became of an outbox: which batch number, which actions are on disk, which were refused and why."""
+
+    received: int = 0
+    acknowledged: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    labels: dict[tuple[int, SegmentKey], SegmentLabels] = field(default_factory=dict)
+
+
+def receive(store: Store, rater: str, outbox: Any, systems: Systems) -> Answer:
+    """Record what the browser sent. An outbox of another annotator is left alone: it waits in that browser.
+
+    A batch is one transaction; when it is refused its actions are tried one by one, so that only the wrong ones are lost.
+    """
+    if not isinstance(outbox, Mapping) or outbox.get("rater") != rater or not isinstance(outbox.get("n"), int | float):
+        return Answer()
+    answer = Answer(received=int(outbox["n"]))
+    for batch in outbox.get("batches") or ():
+        _record(store, rater, batch, systems, answer)
+    return answer
+
+
+class Place(NamedTuple):
+    project_id: int
+    segment: SegmentKey
+
+
+def _record(store: Store, rater: str, batch: Any, systems: Systems, answer: Answer) -> None:
+    raw = [a for a in batch.get("actions", ()) if isinstance(a, Mapping) and isinstance(a.get("id"), str)]
+    try:
+        place = Place(int(batch["project"]), SegmentKey(str(batch["doc"]), str(batch["segment"])))
+        names = {blind_id(place.project_id, place.segment, s): s for s in systems(place.project_id, place.segment)}
+    except UserError as error:
+        answer.refused.update({a["id"]: str(error) for a in raw})
+        return
+    actions = []
+    for entry in raw:
+        try:
+            actions.append(_action(entry, names))
+        except (KeyError, TypeError, ValueError):
+            answer.refused[entry["id"]] = "the page and the server disagree about this segment. Reload the page"
+    try:
+        _save(store, rater, place, actions, answer)
+    except UserError:
+        for action in actions:
+            try:
+                _save(store, rater, place, [action], answer)
+            except UserError as error:
+                answer.refused[action.id] = str(error)
+
+
+def _save(store: Store, rater: str, place: Place, actions: Sequence[Action], answer: Answer) -> None:
+    if actions:
+        saved = save(store, place.project_id, rater, place.segment, actions)
+        answer.acknowledged += saved.ids
+        answer.labels[place] = saved.labels
+
+
+def _action(raw: Mapping[str, Any], names: Mapping[str, str]) -> Action:
+    """The action in the words of the log, with nothing in it that its kind does not know. Its form is checked there."""
+    kind, given = raw["kind"], dict(raw.get("payload") or {})
+    system = names[raw["output"]] if kind in ON_OUTPUT else None
+    return Action(raw["id"], kind, system, {k: given[k] for k in FIELDS[kind] if k in given}, str(raw.get("time", "")))
+
+
+def editor_data(
+    dataset: Dataset,
+    project_id: int,
+    rater: str,
+    segment: SegmentKey,
+    order: Iterable[str],
+    events: Iterable[Event],
+    answer: Answer,
+    *,
+    more: bool,
+    names: bool = False,
+) -> dict[str, Any]:
+    """All the editor draws. `more`: another segment is unlabelled; `names`: the annotator asked for the systems' names."""
+    document = [s for s in dataset.segments if s.doc_id == segment.doc_id]
+    at = next(i for i, s in enumerate(document) if s.key == segment)
+    before, here, after = document[max(0, at - BEFORE) : at], document[at], document[at + 1 : at + 1 + AFTER]
+    texts = {o.key: o.text for o in dataset.outputs}
+
+    def around(system: str, others: Sequence[Any]) -> str:
+        return "\n".join(t for s in others if (t := texts.get(OutputKey(system, s.doc_id, s.segment_id))))
+
+    return {
+        "project": project_id,
+        "rater": rater,
+        "doc": segment.doc_id,
+        "segment": segment.segment_id,
+        "source": here.source,
+        "references": list(here.references) if here.source is None else [],
+        "before": [s.source for s in before if s.source],
+        "after": [s.source for s in after if s.source],
+        "outputs": [
+            {
+                "id": blind_id(project_id, segment, system),
+                "label": f"Output {number}",
+                "name": system if names else None,
+                "text": texts[OutputKey(system, *segment)],
+                "before": around(system, before[-1:]),
+                "after": around(system, after[:1]),
+            }
+            for number, system in enumerate(order, start=1)
+        ],
+        "events": [_sent(e.action, project_id, segment) for e in events if e.action.kind in FIELDS],
+        "categories": [
+            {"path": path, "where": typology.marked_in(path), "needs_note": typology.needs_note(path)}
+            for path in typology.paths(marks_only=True)
+        ],
+        "omission": typology.OMISSION,
+        "next": more,
+        "received": answer.received,
+        "acknowledged": answer.acknowledged,
+        "refused": answer.refused,
+    }
+
+
+def _sent(action: Action, project_id: int, segment: SegmentKey) -> dict[str, Any]:
+    output = None if action.system is None else blind_id(project_id, segment, action.system)
+    payload = {k: action.payload[k] for k in FIELDS[action.kind] if k in action.payload}
+    return {"id": action.id, "kind": action.kind, "output": output, "payload": payload}

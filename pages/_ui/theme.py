@@ -1,0 +1,34 @@
+"""The little style that pages share beyond Streamlit's own; colours come from the theme in use."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._ui.errors import plain
+
+_STYLE = """
+<style>
+.stMainBlockContainer { padding-top: 3.25rem; padding-bottom: 5rem; max-width: 96rem; }
+@media (min-width: 800px) { .stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem; } }
+.stLayoutWrapper:has(.st-key-errorscope-foot), [data-testid="stLayoutWrapper"]:has(.st-key-errorscope-foot) { position: sticky; bottom: 0; z-index: 90; }
+.st-key-errorscope-foot { background: var(--st-background-color, Canvas); border-top: 1px solid rgba(128, 128, 128, .25); padding: .4rem 0 1rem; margin-bottom: -.6rem; }
+.stMainBlockContainer h1 { font-size: 1.6rem; font-weight: 600; padding: 0 0 .25rem; }
+.stMainBlockContainer h2, .stMainBlockContainer h3 { font-size: 1.1rem; font-weight: 600; padding: .5rem 0 .1rem; }
+[data-testid="stElementToolbar"] button[aria-label="Download as CSV"] { display: none; }  /* it would write formulas as they stand */
+</style>
+"""
+
+
+def apply() -> None:
+    """Put the shared style on the page."""
+    st.html(_STYLE)
+
+
+def speaker(signature: str) -> str:
+    """Who computed a score, read from its signature, as Markdown: the bundled model is always said to be one."""
+    facts = dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
+    if "model" not in facts:
+        return ""
+    if facts["model"] == "bart-mini":
+        return f"scored by the bundled demonstration BART, small ({plain(facts.get('rev', ''))})"
+    return f"scored by {plain(facts['model'])} ({plain(facts.get('rev', ''))})"

@@ -1,0 +1,169 @@
+"""Upload: files → what is in them → a preview with counts, as the steps of one page. What it hands on is ready to import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from core.data import Dataset
+from core.errors import Problem
+from core.formats.files import Upload
+from core.formats.problems import counted, how_many
+from core.services import mqm_import
+from core.services.importing import ImportPlan, Preview, plan, preview
+from core.services.mqm_import import MqmFiles
+from pages._ui import tables, upload_columns, upload_lines
+
+ROWS = 12
+LONGEST = 300
+GUIDE = (
+    "**Tables** (CSV, TSV, JSONL): one row an output, or one row a segment with a column for each system. "
+    "**Text** (one file a system, one for the references, one for the source): line 7 of every file is segment 7. "
+    "**Labels**: Google’s MQM TSV, which brings its outputs along. All in UTF-8, also gzipped (.gz), up to 512 MB."
+)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What an upload holds, once nothing stands in its way; `rated` where the files hold labels as well."""
+
+    dataset: Dataset
+    summary: str
+    mqm: MqmFiles | None
+    files: tuple[str, ...]
+
+
+def steps(key: str) -> tuple[Ready | None, tuple[Problem, ...]]:
+    """Draw the steps up to the preview. Returns what can be imported, or nothing and the problems that are on the screen."""
+    st.subheader("1 · Files", anchor=False)
+    given = st.file_uploader("Files to import", accept_multiple_files=True, key=key, label_visibility="collapsed")
+    if not given:
+        st.caption(GUIDE)
+        return None, ()
+    ids = tuple(f"{f.file_id} {f.name}" for f in given)
+    size = sum(f.size for f in given)
+    with st.spinner(f"Reading {counted(len(given), 'file')} ({_megabytes(size)}) …"):
+        planned = _planned(ids, given)
+    mapped = planned
+    if planned.kind == "table" and planned.tables:
+        st.subheader("2 · Columns", anchor=False)
+        chosen, wrong = upload_columns.tables(planned.tables, key)
+        mapped = replace(planned, tables=chosen, problems=(*planned.problems, *wrong))
+    elif planned.kind == "lines":
+        st.subheader("2 · Which file is what", anchor=False)
+        roles, wrong = upload_lines.roles(planned.roles, uploads(given), key)
+        mapped = replace(planned, roles=roles, problems=(*planned.problems, *wrong))
+    mapping = planned.kind == "lines" or planned.tables
+    st.subheader(f"{3 if mapping else 2} · Preview", anchor=False)
+    with st.spinner(f"Reading all of {_megabytes(size)} and checking every row …"):
+        seen = _previewed(ids, mapped, given)
+        mqm = _labels(ids, given) if mapped.kind == "mqm" and not mapped.problems else None
+    return _shown(seen, mqm, tuple(f.name for f in given))
+
+
+def uploads(given: Sequence[UploadedFile]) -> list[Upload]:
+    """The files as the services take them; their bytes are shared, not copied."""
+    return [Upload(f.name, f.getvalue()) for f in given]
+
+
+@st.cache_resource(max_entries=8, ttl=900, show_spinner=False)
+def _planned(ids: tuple[str, ...], _given: Sequence[UploadedFile]) -> ImportPlan:
+    return plan(uploads(_given))
+
+
+@st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
+def _previewed(ids: tuple[str, ...], planned: ImportPlan, _given: Sequence[UploadedFile]) -> Preview:
+    return preview(uploads(_given), planned)
+
+
+@st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
+def _labels(ids: tuple[str, ...], _given: Sequence[UploadedFile]) -> MqmFiles:
+    return mqm_import.read(uploads(_given))
+
+
+def forget() -> None:
+    """Let go of the texts that were read for previews."""
+    _previewed.clear()
+    _labels.clear()
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 2**20:,.1f} MB" if size >= 2**20 else f"{max(1, round(size / 1024)):,} kB"
+
+
+def _shown(seen: Preview, mqm: MqmFiles | None, names: tuple[str, ...]) -> tuple[Ready | None, tuple[Problem, ...]]:
+    wrong = (*seen.problems, *(mqm.problems if mqm else ()))
+    if wrong:
+        n = how_many(wrong)
+        st.error(
+            f"**{counted(n, 'problem')}.** Nothing can be imported before {'it is' if n == 1 else 'they are'} mended.",
+            icon=":material/info:",
+        )
+        problems(wrong)
+        return None, wrong
+    dataset = mqm.dataset if mqm else seen.dataset
+    if dataset is None:
+        st.info("There is nothing to import in these files.", icon=":material/info:")
+        return None, ()
+    summary = mqm.summary() if mqm else seen.summary
+    st.markdown(f"**{summary}**; no problems.")
+    st.dataframe(first_rows(dataset), hide_index=True, width="stretch", height="content")
+    more = len(dataset.outputs) - ROWS
+    if more > 0:
+        st.caption(f"The first {ROWS} outputs; {more:,} more follow.")
+    for note in seen.notes:
+        st.text(note)
+    if mqm and mqm.warnings:
+        with st.expander(f"{counted(len(mqm.warnings), 'oddity', 'oddities')} in the rows, read all the same"):
+            problems(mqm.warnings)
+    return Ready(dataset, summary, mqm, names), ()
+
+
+def problems(found: Sequence[Problem]) -> None:
+    """The table of problems: where, what was found, what was expected, what to do."""
+    tables.reading(
+        [
+            {
+                "file": p.file,
+                "row": f"{p.row}" if p.row else "",
+                "column": p.column,
+                "found": p.found,
+                "expected": p.expected,
+                "what to do": p.todo,
+            }
+            for p in found
+        ]
+    )
+
+
+def first_rows(dataset: Dataset, n: int = ROWS) -> list[dict[str, Any]]:
+    """The first outputs with their segments, one row each; columns that nobody filled are left out. Long texts are cut."""
+    outputs = list(islice(dataset.outputs, n))
+    wanted = {o.key.segment for o in outputs}
+    segments = {s.key: s for s in dataset.segments if s.key in wanted}
+    judged: dict[tuple[str, str, str], dict[str, float]] = {o.key: {} for o in outputs}
+    for h in dataset.human_scores:
+        if h[:3] in judged:
+            judged[h[:3]][h.name] = h.value
+    most = max((len(s.references) for s in segments.values()), default=0)
+    rows = []
+    for o in outputs:
+        segment = segments[o.key.segment]
+        row: dict[str, Any] = {"document": o.doc_id} if o.doc_id else {}
+        row |= {"segment": o.segment_id, "system": o.system, "output": _cut(o.text)}
+        row |= {"source": _cut(segment.source)} if segment.source is not None else {}
+        for i in range(most):
+            name = "reference" if most == 1 else f"reference {i + 1}"
+            row[name] = _cut(segment.references[i]) if i < len(segment.references) else None
+        row |= {f"human: {name}": value for name, value in judged[o.key].items()}
+        rows.append(row)
+    return rows
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"

@@ -1,0 +1,112 @@
+"""The columns of uploaded tables: guessed, each with a sample value and a choice, to be corrected by hand."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from core.errors import Problem
+from core.formats.mapping import ColumnMapping
+from core.services.importing import TablePlan
+from pages._ui.errors import plain
+
+UNUSED = "unused"
+COMMON = {
+    UNUSED: "not used",
+    "document": "document id",
+    "segment": "segment id",
+    "source": "source text",
+    "references": "reference text",
+}
+ROLES = {
+    "long": COMMON | {"system": "name of the system", "output": "output text", "human_scores": "human score"},
+    "wide": COMMON | {"systems": "outputs of this system"},
+}
+LAYOUTS = {"long": "one output", "wide": "one segment, with a column for each system"}
+SINGLE = ("document", "segment", "source", "system", "output")
+TALL = 12
+
+
+def tables(planned: Sequence[TablePlan], key: str) -> tuple[tuple[TablePlan, ...], tuple[Problem, ...]]:
+    """The tables as mapped on the screen, and what cannot be: two columns in a role for one. Tables alike are mapped once."""
+    alike: dict[tuple[object, ...], list[TablePlan]] = {}
+    for table in planned:
+        alike.setdefault((table.columns, table.mapping.with_(system_name="")), []).append(table)
+    mapped: dict[str, TablePlan] = {}
+    wrong: list[Problem] = []
+    for group in alike.values():
+        layout, roles, names = _group(group, key)
+        for table in group:
+            mapping, problems = mapping_of(table, layout, roles, names.get(table.file, ""))
+            mapped[table.file] = replace(table, mapping=mapping)
+            wrong += problems
+    return tuple(mapped[table.file] for table in planned), tuple(wrong)
+
+
+def role_of(mapping: ColumnMapping, column: str) -> str:
+    """The role a column has in a mapping."""
+    for role in SINGLE:
+        if getattr(mapping, role) == column:
+            return role
+    return next((r for r in ("references", "systems", "human_scores") if column in getattr(mapping, r)), UNUSED)
+
+
+def mapping_of(
+    table: TablePlan, layout: str, roles: Sequence[str], system_name: str
+) -> tuple[ColumnMapping, list[Problem]]:
+    """The mapping that gives the columns these roles; of several columns in a role for one, the first, and a problem."""
+    of: dict[str, list[str]] = {}
+    for column, role in zip(table.columns, roles, strict=True):
+        of.setdefault(role, []).append(column)
+    problems = [
+        Problem(table.file, 1, ", ".join(of[role]), f"{len(of[role])} columns", f"one {ROLES[layout][role]}",
+                "Choose one of them above")
+        for role in SINGLE
+        if len(of.get(role, ())) > 1
+    ]  # fmt: skip
+    single = {role: of[role][0] for role in SINGLE if role in of}
+    mapping = ColumnMapping(
+        layout="wide" if layout == "wide" else "long",
+        references=tuple(of.get("references", ())),
+        systems=tuple(of.get("systems", ())),
+        human_scores=tuple(of.get("human_scores", ())),
+        system_name=system_name,
+    )
+    return mapping.with_(**single), problems
+
+
+def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[str, str]]:
+    """Draw the choices for tables with the same columns; returns layout, role of each column, system name by file."""
+    first = group[0]
+    this = key + hashlib.sha256(repr([t.file for t in group] + list(first.columns)).encode()).hexdigest()[:12]
+    with st.container(border=True):
+        st.text(first.file if len(group) == 1 else f"{len(group)} tables: " + ", ".join(t.file for t in group))
+        layout = st.radio(
+            "Each row is", list(LAYOUTS), list(LAYOUTS).index(first.mapping.layout), format_func=LAYOUTS.__getitem__,
+            horizontal=True, key=f"{this}-layout",
+        )  # fmt: skip
+        options = ROLES[layout]
+        roles: list[str] = []
+        with st.container(height=440 if len(first.columns) > TALL else "content", border=False, gap="xsmall"):
+            for i, (column, sample) in enumerate(zip(first.columns, first.samples, strict=True)):
+                guessed = role_of(first.mapping, column)
+                name, value, choice = st.columns([3, 5, 3], vertical_alignment="center", gap="small")
+                name.text(column)
+                value.caption(plain(sample) or "(empty)")
+                roles.append(
+                    choice.selectbox(
+                        f"What column {plain(column)} holds", list(options),
+                        list(options).index(guessed if guessed in options else UNUSED),
+                        format_func=options.__getitem__, key=f"{this}-{layout}-{i}", label_visibility="collapsed",
+                    )
+                )  # fmt: skip
+        names = {}
+        if layout == "long" and "system" not in roles:
+            for i, table in enumerate(group):
+                label = "System that wrote these outputs"
+                label += f" ({plain(table.file)})" if len(group) > 1 else ""
+                names[table.file] = st.text_input(label, table.mapping.system_name, key=f"{this}-name-{i}").strip()
+    return layout, roles, names

@@ -1,0 +1,139 @@
+"""Annotate: mark MQM errors in the outputs of one segment after another, without knowing which system wrote them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.data import Dataset, SegmentKey
+from core.mqm.log import SegmentLabels
+from core.ports import Project
+from core.services import labels as work
+from pages._ui import errors, identity, state, wiring
+from pages._ui.annotate_scores import scores
+from pages._ui.span_annotator import sent, span_editor
+from pages._ui.span_annotator.exchange import Answer, editor_data, receive
+
+EDITOR = "annotate-editor"
+GO = "annotate-go"
+LABELS = "annotate-labels"
+ANSWER = "annotate-answer"
+
+
+def main() -> None:
+    """Draw the page."""
+    project = state.projects(wiring.store()).project
+    st.title(errors.plain(project.name) if project else "Annotate", anchor=False)
+    if project is None or not project.n_outputs:
+        what = "This project has no outputs yet." if project else "There is no project yet."
+        st.markdown(f"{what} Upload what your systems wrote, or open the sample, on the Projects page.")
+        st.page_link("pages/projects.py", label="Go to Projects", icon=":material/folder_open:")
+        return
+    rater = identity.ask()
+    if rater is None:
+        return
+    st.session_state.pop(LABELS, None)
+    workspace(project, rater)
+    identity.remember(rater)
+
+
+@st.fragment
+@errors.guarded
+def workspace(project: Project, rater: str) -> None:
+    """Progress, the way through the segments, and the editor. What was done in the editor redraws this part only."""
+    store, dataset = wiring.store(), wiring.dataset(project)
+    mine, answer = recorded(project, rater)
+    segment = open_segment(project, dataset, mine)
+    order = work.open_segment(store, project.id, rater, segment, seed_of(project.id, rater, segment))
+    rest = work.next_unlabelled(dataset, mine, segment)
+    header(dataset, project, rater, mine, segment)
+    submitted = work.finished(mine.get(segment), order)
+    names = submitted and st.session_state.get(reveal_key(segment), False)
+    events = store.labels.events(project.id, rater=rater, segment=segment)
+    data = editor_data(
+        dataset, project.id, rater, segment, order, events, answer, more=rest not in (None, segment), names=names
+    )
+    span_editor(data, key=EDITOR, on_go=remember_go)
+    if submitted:
+        st.toggle("Show the systems' names and the metric scores", key=reveal_key(segment))
+        if names:
+            scores(wiring.view(project), segment, order)
+
+
+def recorded(project: Project, rater: str) -> tuple[dict[SegmentKey, SegmentLabels], Answer]:
+    """Write down what the editor sent, once; the annotator's labels after it, and the answer the editor waits for."""
+    store, outbox = wiring.store(), sent(EDITOR)
+    answer: Answer = st.session_state.get(ANSWER, Answer())
+    owner, mine = st.session_state.get(LABELS, (None, {}))
+    if outbox and (outbox.get("n"), outbox.get("rater")) != (answer.received, rater):
+        answer = st.session_state[ANSWER] = receive(store, rater, outbox, systems_of)
+        mine.update({key: labels for (of, key), labels in answer.labels.items() if of == project.id})
+        owner = owner if answer.acknowledged else None
+    if owner != (project.id, rater):
+        mine = work.current(store, project.id, rater)
+    st.session_state[LABELS] = ((project.id, rater), mine)
+    return mine, answer
+
+
+def systems_of(project_id: int, segment: SegmentKey) -> Sequence[str]:
+    dataset = wiring.dataset(wiring.store().projects.get(project_id))
+    return [o.system for o in dataset.outputs_of().get(segment, ())]
+
+
+def open_segment(project: Project, dataset: Dataset, mine: dict[SegmentKey, SegmentLabels]) -> SegmentKey:
+    """The segment to show: where the annotator wants to go, else what the address says, else the next unlabelled one."""
+    keys = [key for key, outputs in dataset.outputs_of().items() if outputs]
+    here = state.place(project.id)
+    to = st.session_state.pop(GO, None)
+    if here not in keys:
+        here = work.next_unlabelled(dataset, mine) or keys[0]
+    elif to == "unlabelled":
+        here = work.next_unlabelled(dataset, mine, here) or here
+    elif to in ("next", "previous"):
+        at = keys.index(here) + (1 if to == "next" else -1)
+        here = keys[max(0, min(at, len(keys) - 1))]
+    state.open_segment(project.id, here)
+    return here
+
+
+def header(
+    dataset: Dataset, project: Project, rater: str, mine: dict[SegmentKey, SegmentLabels], segment: SegmentKey
+) -> None:
+    done = work.progress(dataset, mine)
+    keys = [key for key, outputs in dataset.outputs_of().items() if outputs]
+    at = keys.index(segment)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            st.button("Previous", icon=":material/chevron_left:", on_click=go, args=("previous",), disabled=at == 0)
+            st.button(
+                "Next", icon=":material/chevron_right:", on_click=go, args=("next",), disabled=at + 1 == len(keys)
+            )
+            st.button("Next unlabelled", on_click=go, args=("unlabelled",), disabled=done.submitted == done.total)
+            st.markdown(f"**{at + 1}** / {len(keys)} · {' · '.join(errors.plain(part) for part in segment)}")
+        identity.switch(rater)
+    share = done.submitted / done.total if done.total else 0.0
+    everything = " All done: thank you." if done.submitted == done.total else ""
+    st.progress(share, text=f"{done.submitted} of {done.total} segments submitted.{everything}")
+
+
+def go(to: str) -> None:
+    st.session_state[GO] = to
+
+
+def remember_go() -> None:
+    go(st.session_state[EDITOR]["go"]["to"])
+
+
+def seed_of(project_id: int, rater: str, segment: SegmentKey) -> int:
+    """A seed for the order of the outputs, from who reads what; it is recorded with the order."""
+    text = "\x1f".join([str(project_id), rater, *segment])
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big")
+
+
+def reveal_key(segment: SegmentKey) -> str:
+    return f"annotate-reveal-{segment.doc_id}-{segment.segment_id}"
+
+
+main()

@@ -1,0 +1,77 @@
+"""λ Studio: fit the one weight of BARTScore++ to what people said, see how sure it is, save it, use it on Compare."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.calibration.calibrate import Calibration
+from core.plots.calibration import calibration_chart
+from core.ports import Project, Store
+from core.services import calibration as service
+from core.services.calibration import Choice, People
+from core.services.view import Column
+from pages._ui import errors, state, theme, wiring
+from pages._ui import lambda_parts as parts
+
+
+def main() -> None:
+    """Draw the page."""
+    store = wiring.store()
+    project = state.projects(store).project
+    st.title("λ Studio", anchor=False)
+    if project is None or not project.n_outputs:
+        st.markdown("There is nothing to calibrate yet. Upload what your systems wrote, or open the sample.")
+        st.page_link("pages/projects.py", label="Go to Projects", icon=":material/folder_open:")
+        return
+    refinements = wiring.view(project).refinements()
+    if not refinements:
+        st.info("BARTScore++ has not been scored here yet; λ weighs its two distances.", icon=":material/info:")
+        st.page_link("pages/compare.py", label="Score it on Compare", icon=":material/view_column:")
+        return
+    found = None
+    with st.container(border=True):
+        column = parts.refinement(refinements)
+        people = parts.people(store, project, wiring.dataset(project))
+        choice = parts.choice()
+    if people is not None:
+        found = fitted(project, column, people, choice)
+    if found is not None and people is not None:
+        keep(store, project, column, people, found)
+    parts.saved(store, project)
+
+
+def fitted(project: Project, column: Column, people: People, choice: Choice) -> Calibration | None:
+    """Fit and show; None when there is nothing to fit, which is said."""
+    data = service.points(wiring.view(project).tables[column.name], people)
+    if len(data) < 2:
+        parts.too_few(len(data), len(people.scores))
+        return None
+    with st.spinner(f"Fitting λ on {len(data)} outputs, and again on {choice.draws} resamples of them …"):
+        found = parts.fit(data, choice)
+    st.markdown(parts.sentence(found, people, choice))
+    parts.missing(found, people)
+    st.altair_chart(calibration_chart(found, choice.measure), width="stretch")
+    parts.legend(found)
+    parts.details(found, people, choice)
+    if who := theme.speaker(column.signature):
+        st.caption(f"The distances were {who}. Another model has another λ.")
+    return found
+
+
+def keep(store: Store, project: Project, column: Column, people: People, found: Calibration) -> None:
+    """Save this λ under a name, or use it at once."""
+    with st.form("lambda-save", border=False):
+        left, middle, right = st.columns([3, 1, 1], vertical_alignment="bottom")
+        name = left.text_input("Name for this λ", placeholder="e.g. de-en pilot", max_chars=80)
+        wanted = middle.form_submit_button("Save", icon=":material/save:", width="stretch")
+        use = right.form_submit_button("Save and use on Compare", type="primary", width="stretch")
+    if wanted or use:
+        with errors.boundary():
+            stored = service.save(store, project, name, found, column.refinement_signature, people)
+            st.toast(f"Saved λ = {state.lambda_text(stored.value)} as “{errors.plain(stored.name)}”")
+            if use:
+                state.use_lambda(project.id, stored.value)
+                st.switch_page("pages/compare.py", query_params=parts.address(project, stored.value))
+
+
+main()

@@ -1,0 +1,125 @@
+"""Projects: open the sample, upload outputs or MQM labels, choose a project, export, rename, delete."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.ports import Project, Store
+from core.services import sample
+from core.services.adding import Imported
+from pages._ui import errors, importing, project_list, scoring, state, upload, wiring
+
+UPLOADING = "projects-uploading"
+ROUND = "projects-round"
+DONE = "projects-imported"
+TITLES = {None: "Projects", "outputs": "Upload outputs", "labels": "Import MQM labels"}
+
+
+def main() -> None:
+    """Draw the page."""
+    store = wiring.store()
+    choice = state.projects(store)
+    uploading = st.session_state.get(UPLOADING)
+    st.title(TITLES[uploading], anchor=False)
+    if (job := importing.running()) is not None:
+        finish(job)
+    if uploading:
+        upload_steps(choice.all, choice.project)
+        return
+    done = st.session_state.get(DONE)
+    if done is not None and choice.project is not None and done.project.id == choice.project.id:
+        what_next(store, done._replace(project=choice.project))
+    own = [p for p in choice.all if not p.sample]
+    if not own:
+        welcome(store, choice.all)
+    else:
+        with st.container(horizontal=True):
+            begin("Upload outputs", "outputs", ":material/upload_file:", primary=True)
+            begin("Import MQM labels", "labels", ":material/label:")
+            if not any(p.sample for p in choice.all):
+                open_sample(store, choice.all)
+    if choice.all:
+        project_list.listing(store, choice.all, choice.project)
+
+
+def welcome(store: Store, projects: list[Project]) -> None:
+    """Three ways to begin."""
+    left, middle, right = st.columns(3)
+    with left.container(border=True, height="stretch"):
+        st.subheader("Open the sample", anchor=False)
+        st.markdown("Forty segments in two languages, four systems with planted errors, labels by two people.")
+        open_sample(store, projects)
+    with middle.container(border=True, height="stretch"):
+        st.subheader("Upload outputs", anchor=False)
+        st.markdown("What your systems wrote, with sources and references: CSV, TSV, JSONL, or one text file a system.")
+        begin("Upload outputs", "outputs", ":material/upload_file:", primary=True)
+    with right.container(border=True, height="stretch"):
+        st.subheader("Import MQM labels", anchor=False)
+        st.markdown("Errors people marked elsewhere, in Google’s MQM TSV. The outputs come with them.")
+        begin("Import MQM labels", "labels", ":material/label:")
+
+
+def begin(label: str, what: str, icon: str, primary: bool = False) -> None:
+    """A button that opens the upload."""
+
+    def go() -> None:
+        st.session_state[UPLOADING] = what
+        st.session_state.pop(DONE, None)
+
+    st.button(label, icon=icon, type="primary" if primary else "secondary", on_click=go, key=f"begin-{what}")
+
+
+def open_sample(store: Store, projects: list[Project]) -> None:
+    """Open the sample project on Compare; make it again where it was deleted."""
+    if not st.button("Open the sample", icon=":material/play_arrow:", key="begin-sample"):
+        return
+    found = next((p for p in projects if p.sample), None)
+    if found is None:
+        with st.spinner("Making the sample project …"):
+            store.projects.create(sample.NAME, sample=True)
+            found = sample.ensure(store)
+    if found is not None:
+        state.open_project(found.id)
+        st.switch_page("pages/compare.py", query_params={state.PROJECT: str(found.id)})
+
+
+def upload_steps(projects: list[Project], current: Project | None) -> None:
+    """The steps of an upload, one below the other."""
+
+    def back() -> None:
+        st.session_state.pop(UPLOADING, None)
+
+    st.button("Back to the projects", icon=":material/arrow_back:", on_click=back, type="tertiary")
+    ready, _ = upload.steps(f"upload-{st.session_state.get(ROUND, 0)}")
+    if ready is not None:
+        started = importing.button(wiring.store(), ready, importing.offer(ready, projects, current))
+        if started is not None:
+            finish(started)
+
+
+def finish(job: importing.Running) -> None:
+    """Follow an import to its end; on success show the project it made or changed."""
+    done = importing.watch(job)
+    if done is not None:
+        st.session_state[DONE] = done
+        st.session_state.pop(UPLOADING, None)
+        st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
+        upload.forget()
+        state.open_project(done.project.id)
+        st.rerun()
+
+
+def what_next(store: Store, done: Imported) -> None:
+    """What was imported, and what to do with it."""
+    importing.report(done)
+    project = done.project
+    with st.container(horizontal=True):
+        st.page_link("pages/compare.py", label="Compare the outputs", icon=":material/view_column:")
+        st.page_link("pages/annotate.py", label="Annotate them", icon=":material/edit_note:")
+    with st.expander("Score it now", expanded=True, icon=":material/bolt:"), errors.boundary():
+        with st.spinner("Reading the project …"):
+            data = wiring.dataset(project)
+        scoring.panel(store, project, data)
+
+
+main()

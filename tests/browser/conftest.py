@@ -1,0 +1,112 @@
+"""A real server on a free port with a home of its own, and a real Chromium. Without a browser these tests are skipped; in CI they fail."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+QUIET = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage"
+).split()
+PATIENCE = 60_000
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "browser" in Path(item.path).parts:
+            item.add_marker(pytest.mark.browser)
+            if not CHROMIUM and not os.environ.get("CI"):
+                item.add_marker(pytest.mark.skip(reason="no Chromium on this machine"))
+
+
+class Server:
+    """One running app. `kill` is SIGKILL to the app and everything it started."""
+
+    def __init__(self, home: Path, environ: dict[str, str]) -> None:
+        self.home, self.environ, self.process = home, environ, None
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        self.home.mkdir(parents=True, exist_ok=True)
+        command = [
+            sys.executable,
+            "-m",
+            "streamlit",
+            "run",
+            "app.py",
+            "--server.port",
+            str(self.port),
+            "--server.headless",
+            "true",
+        ]
+        environ = {**os.environ, "ERRORSCOPE_HOME": str(self.home), **self.environ}
+        with (self.home / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=environ, stdout=log, stderr=log, start_new_session=True
+            )
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline:
+            try:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
+                    if answer.status == 200:
+                        return
+            except OSError:
+                time.sleep(0.2)
+        raise RuntimeError(self.log())
+
+    def kill(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def log(self) -> str:
+        return (self.home / "server.log").read_text(encoding="utf-8", errors="replace")[-6000:]
+
+
+@contextmanager
+def serving(home: Path, **environ: str) -> Iterator[Server]:
+    """A server that is started, and killed at the end."""
+    server = Server(home, environ)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+    context.set_default_timeout(PATIENCE)
+    tab = context.new_page()
+    yield tab
+    context.close()

@@ -1,0 +1,78 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.commands.calibrate import run
+from core.errors import UserError
+from tests.core.calibration.test_calibrate import points
+
+
+def files(tmp_path: Path, *, systems: dict[str, str] | None = None) -> tuple[Path, Path]:
+    """refined.jsonl with a row that could not be refined, and a CSV with a row without score and one of another system."""
+    there = points(4)
+    rows: list[dict[str, Any]] = [
+        {**p.key._asdict(), "dist_exp": p.dist_exp, "dist_imp": p.dist_imp, "score_hyp": p.score_hyp} for p in there
+    ]
+    rows.append({"system": "A", "doc_id": "d9", "segment_id": "0", "status": "needs", "reason": "no reference"})
+    refined, human = tmp_path / "refined.jsonl", tmp_path / "F.csv"
+    refined.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    lines = [f"{p.key.system},{p.key.doc_id},{p.key.segment_id},{p.human},2" for p in there[1:]]
+    lines += ["Z,d0,0,1.5,2", "A,d9,1,,0"]
+    human.write_text("system,doc_id,segment_id,score,n_raters\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return refined, human
+
+
+def test_the_report_is_written_with_what_the_join_left_out(tmp_path: Path) -> None:
+    refined, human = files(tmp_path)
+    told: list[str] = []
+    run(refined, human, "kendall", "pooled", tmp_path / "lambda.json", 3, draws=20, say=told.append)
+    report = json.loads((tmp_path / "lambda.json").read_text(encoding="utf-8"))
+    assert {"lambda", "plateau", "agreement", "agreement_at", "ci", "cross_validated", "n"} <= report.keys()
+    assert report["n"] == 79
+    assert report["lambda"] == pytest.approx(2, rel=0.3)
+    assert set(report["agreement_at"]) == {"0", "1", "inf", "vanilla"}
+    assert report["joined"] == {"outputs": 79, "without_human_score": 1, "without_distances": 1}
+    assert told == report["notes"]
+    assert told[:4] == [
+        "1 outputs of refined.jsonl have no counterpart and are left out.",
+        "1 outputs of F.csv have no counterpart and are left out.",
+        "1 rows of refined.jsonl have no distances and are left out.",
+        "1 rows of F.csv have no score and are left out.",
+    ]
+
+
+def test_names_that_were_made_safe_for_a_spreadsheet_still_join(tmp_path: Path) -> None:
+    refined, human = files(tmp_path)
+    refined.write_text(refined.read_text(encoding="utf-8").replace('"system": "A"', '"system": "=A"'), encoding="utf-8")
+    human.write_text(human.read_text(encoding="utf-8").replace("\nA,", "\n'=A,"), encoding="utf-8")
+    assert run(refined, human, "kendall", "segment", tmp_path / "o.json", draws=0, say=lambda line: None).n == 79
+
+
+@pytest.mark.parametrize(
+    ("which", "old", "new", "message"),
+    [
+        ("refined.jsonl", '"dist_exp": ', '"dist_exp": "x", "was": ', "line 1, dist_exp: found 'x'"),
+        ("refined.jsonl", '{"system"', '["system"', "not JSON"),
+        ("refined.jsonl", '"doc_id"', '"document"', "line 1, doc_id"),
+        ("F.csv", "score", "rating", "no such column"),
+        ("F.csv", "1.5,2", "good,2", "found 'good'; expected a number"),
+        ("F.csv", "Z,d0,0", "B,d0,0", "each output once"),
+    ],
+)
+def test_bad_input_is_one_clear_error(tmp_path: Path, which: str, old: str, new: str, message: str) -> None:
+    refined, human = files(tmp_path)
+    path = tmp_path / which
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        run(refined, human, "kendall", "pooled", tmp_path / "lambda.json", draws=0)
+    assert message in str(caught.value)
+    assert not (tmp_path / "lambda.json").exists()
+
+
+def test_files_without_a_common_output_name_one_of_each(tmp_path: Path) -> None:
+    refined, human = files(tmp_path)
+    human.write_text("system,doc_id,segment_id,score\nX,d,1,2\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"no output stands in both files.*A / d0 / 0, there X / d / 1"):
+        run(refined, human, "kendall", "pooled", tmp_path / "lambda.json", draws=0)

@@ -1,0 +1,78 @@
+"""`score` and `refine` through the command line, as a user calls them."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.refine.result import weighted
+
+ROOT = Path(__file__).resolve().parents[3]
+INPUT = """system,doc_id,segment_id,source,reference,output
+A,d,1,x,The cat sat on the mat.,The dog sat on the mat 😀.
+B,d,1,x,The cat sat on the mat.,The cat sat on the mat.
+A,d,2,x,Prices rose by ten percent in May.,"=HYPERLINK(""x"")"
+B,d,3,x,,Prices rose.
+"""
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "core", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "in.csv"
+    path.write_text(INPUT, encoding="utf-8")
+    return path
+
+
+def test_score_writes_a_row_an_output_and_metric_with_status_and_reason(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scores.csv"
+    done = run("score", str(table), "--metrics", "chrf,ter", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(out.open(encoding="utf-8")))
+    assert list(rows[0]) == ["system", "doc_id", "segment_id", "metric", "signature", "score", "status", "reason"]
+    assert len(rows) == 8
+    by = {(r["system"], r["segment_id"], r["metric"]): r for r in rows}
+    assert float(by["B", "1", "chrf"]["score"]) == pytest.approx(100)
+    assert float(by["B", "1", "ter"]["score"]) == 0
+    lacking = by["B", "3", "chrf"]
+    assert (lacking["score"], lacking["status"]) == ("", "needs")
+    assert "reference" in lacking["reason"]
+
+
+@pytest.mark.models
+def test_refine_writes_the_distances_and_the_steps(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "refined.jsonl"
+    done = run("refine", str(table), "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [(r["system"], r["segment_id"]) for r in rows] == [("A", "1"), ("B", "1"), ("A", "2"), ("B", "3")]
+    first, copy, formula, lacking = rows
+    assert first["dist_exp"] == pytest.approx(first["score_refined"] - first["score_hyp"])
+    assert first["steps"][0]["after"] > first["steps"][0]["before"]
+    assert weighted(first["dist_exp"], first["dist_imp"], 1) < weighted(copy["dist_exp"], copy["dist_imp"], 1)
+    assert formula["non_translation"]
+    assert formula["refined"] == formula["output"] == '=HYPERLINK("x")'
+    assert lacking["status"] == "needs"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["score", "nowhere.csv", "--out", "x.csv"], "nowhere.csv"),
+        (["score", "{table}", "--metrics", "crhf", "--out", "x.csv"], "Did you mean chrf"),
+        (["mqm", "{table}", "--out", "x.csv"], "rater"),
+        (["score"], "Missing argument"),
+    ],
+)
+def test_bad_input_ends_with_2_and_a_clear_line(table: Path, arguments: list[str], message: str) -> None:
+    done = run(*[a.format(table=table) for a in arguments])
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

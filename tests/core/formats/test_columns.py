@@ -1,0 +1,271 @@
+"""Columns: names that are recognised, and datasets that come of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.data import Dataset, HumanScore, Output, Segment
+from core.errors import ImportProblems, Problem
+from core.formats.build import Builder
+from core.formats.cells import Table
+from core.formats.columns import guess, is_google_mqm, to_dataset
+from core.formats.files import Upload
+from core.formats.mapping import ColumnMapping
+from core.formats.table import read_table
+
+
+def table(text: str, name: str = "a.csv") -> Table:
+    return read_table(Upload(name, text.encode()))
+
+
+def dataset(text: str, name: str = "a.csv") -> Dataset:
+    t = table(text, name)
+    return to_dataset(t, guess(t))
+
+
+def problems(text: str, mapping: ColumnMapping | None = None, name: str = "a.csv") -> tuple[Problem, ...]:
+    t = table(text, name)
+    with pytest.raises(ImportProblems) as caught:
+        to_dataset(t, mapping or guess(t))
+    return caught.value.problems
+
+
+LONG = "doc_id,segment_id,source,reference,system,output,MQM\nd,1,s1,r1,A,a1,-2\nd,1,s1,r1,B,b1,\nd,2,s2,r2,A,a2,0.5\nd,2,s2,r2,B,,-1e1\n"
+
+
+def test_a_long_table_becomes_a_dataset_in_file_order() -> None:
+    got = dataset(LONG)
+    assert got.segments == (Segment("d", "1", "s1", ("r1",)), Segment("d", "2", "s2", ("r2",)))
+    assert got.outputs == (
+        Output("A", "d", "1", "a1"),
+        Output("B", "d", "1", "b1"),
+        Output("A", "d", "2", "a2"),
+        Output("B", "d", "2", ""),
+    )
+    assert got.human_scores == (
+        HumanScore("A", "d", "1", "MQM", -2.0),
+        HumanScore("A", "d", "2", "MQM", 0.5),
+        HumanScore("B", "d", "2", "MQM", -10.0),
+    )
+
+
+def test_a_wide_table_has_a_system_a_column() -> None:
+    got = dataset("id,Source,Ref1,Ref2,GPT-4,Online A\n7,s,r,,x,y\n3,s2,r1,r2,,z\n")
+    assert got.systems == ("GPT-4", "Online A")
+    assert got.segments == (Segment("", "7", "s", ("r",)), Segment("", "3", "s2", ("r1", "r2")))
+    assert [o.text for o in got.outputs] == ["x", "y", "", "z"]
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (
+            "doc,seg,src,ref,sys,hyp",
+            {
+                "document": "doc",
+                "segment": "seg",
+                "source": "src",
+                "references": ("ref",),
+                "system": "sys",
+                "output": "hyp",
+            },
+        ),
+        (
+            "DocID,Line,Input,refA,refB,Model,MT",
+            {"document": "DocID", "segment": "Line", "references": ("refA", "refB"), "system": "Model", "output": "MT"},
+        ),
+        ("id,source,target,system_id,candidate", {"references": ("target",), "output": "candidate"}),
+        ("id,source,target,system", {"references": (), "output": "target", "layout": "long"}),
+        (
+            "source,reference_1,reference-2,A,B",
+            {"layout": "wide", "systems": ("A", "B"), "references": ("reference_1", "reference-2")},
+        ),
+        ("source,refined,lang", {"layout": "wide", "systems": ("refined",)}),
+    ],
+)
+def test_usual_names_are_recognised(header: str, expected: dict[str, object]) -> None:
+    mapping = guess(table(header + "\n" + ",".join("x" * len(header.split(","))) + "\n"))
+    assert {name: getattr(mapping, name) for name in expected} == expected
+
+
+def test_numbers_left_over_are_human_scores_and_text_is_not() -> None:
+    mapping = guess(table("id,system,output,score,DA,comment,segment_number,empty\n1,A,x,3,,3,9,\n2,A,y,,4.5,no,9,\n"))
+    assert mapping.human_scores == ("score", "DA", "segment_number")
+    assert "comment" not in mapping.columns()
+
+
+def test_a_long_document_beside_summaries_is_the_source() -> None:
+    text = "document,summary,model,id\n" + "a long story " * 20 + ",short,A,1\n"
+    mapping = guess(table(text))
+    assert (mapping.source, mapping.document, mapping.output) == ("document", None, "summary")
+
+
+def test_without_a_system_column_the_file_is_the_system() -> None:
+    got = dataset("source,output\ns,x\ns2,y\n", "my.system.csv.gz")
+    assert got.systems == ("my.system",)
+    assert [s.segment_id for s in got.segments] == ["1", "2"]
+
+
+def test_without_segment_ids_rows_are_numbered_within_document_and_system() -> None:
+    got = dataset("doc,system,output\nd,A,a1\nd,A,a2\ne,A,a3\nd,B,b1\nd,B,b2\ne,B,b3\n")
+    assert [s.key for s in got.segments] == [("d", "1"), ("d", "2"), ("e", "1")]
+    assert [o.text for o in got.outputs] == ["a1", "b1", "a2", "b2", "a3", "b3"]
+
+
+def test_without_segment_ids_the_systems_must_have_equally_many_rows() -> None:
+    (problem,) = problems("system,output\nA,1\nA,2\nB,1\n")
+    assert (problem.found, problem.expected) == ("1 row of B", "2, as A has")
+
+
+def test_a_key_that_stands_twice_names_both_lines() -> None:
+    (problem,) = problems("seg,system,output\n1,A,x\n1,B,x\n1,A,x\n")
+    assert problem.row == 4
+    assert problem.found == "A, segment 1 again; it stands in line 2"
+    (problem,) = problems("seg,A,B\n1,x,y\n1,x,y\n")
+    assert problem.found == "segment 1 again; it stands in line 2"
+
+
+def test_references_that_differ_between_rows_are_a_problem() -> None:
+    (problem,) = problems("seg,system,ref,output\n1,A,r,x\n1,B,R,y\n")
+    assert (problem.row, problem.column, problem.expected) == (3, "ref", "“r”")
+    assert "line 2" in problem.found
+
+
+def test_sources_that_differ_between_rows_are_a_problem() -> None:
+    (problem,) = problems("seg,system,source,output\n1,A,s,x\n1,B,S,y\n")
+    assert (problem.row, problem.column) == (3, "source")
+
+
+def test_an_empty_reference_cell_says_nothing() -> None:
+    got = dataset("seg,system,ref,output\n1,A,,x\n1,B,,y\n2,A,r,x\n2,B,,y\n")
+    assert [s.references for s in got.segments] == [(), ("r",)]
+
+
+@pytest.mark.parametrize("score", ["good", '"3,5"', "inf", "1e999", "0x10", "1_000", "٣"])
+def test_a_score_that_is_no_number_is_a_problem(score: str) -> None:
+    mapping = ColumnMapping(segment="seg", system="system", output="output", human_scores=("DA",))
+    (problem,) = problems(f"seg,system,output,DA\n1,A,x,{score}\n", mapping)
+    assert (problem.row, problem.column) == (2, "DA")
+    assert problem.expected.startswith("a number")
+
+
+@pytest.mark.parametrize("score", ["", "NaN", "None", "n/a"])
+def test_no_score_is_no_problem_and_no_number(score: str) -> None:
+    mapping = ColumnMapping(segment="seg", system="system", output="output", human_scores=("DA",))
+    assert to_dataset(table(f"seg,system,output,DA\n1,A,x,{score}\n"), mapping).human_scores == ()
+
+
+def test_an_empty_segment_id_or_system_is_a_problem() -> None:
+    found = problems("seg,system,output\n,A,x\n1,,x\n")
+    assert [(p.row, p.column, p.expected) for p in found] == [
+        (2, "seg", "a segment id"),
+        (3, "system", "the name of a system"),
+    ]
+
+
+def test_every_problem_is_reported_at_once() -> None:
+    found = problems(
+        "seg,system,ref,output,DA\n1,A,r,x,1\n1,A,r,x,1\n1,B,R,y,2\n,B,R,y,2\n2,B,r,y,x\n",
+        ColumnMapping(segment="seg", system="system", references=("ref",), output="output", human_scores=("DA",)),
+    )
+    assert [p.row for p in found] == [3, 4, 5, 6]
+
+
+def test_problems_beyond_two_hundred_are_counted() -> None:
+    found = problems("seg,system,output\n" + "1,A,x\n" * 500)
+    assert len(found) == 201
+    assert found[-1].found == "299 more problems"  # 500 rows, 499 of them again, 200 listed
+
+
+def test_a_mapping_that_does_not_fit_is_a_problem() -> None:
+    found = problems(LONG, ColumnMapping(segment="sentence", output="output", source="output", system="system"))
+    assert [(p.column, p.expected) for p in found] == [
+        ("sentence", "a column sentence"),
+        ("output", "one role a column"),
+    ]
+    assert problems("a,b\n1,2\n", ColumnMapping(system_name="x"))[0].expected == "a column with outputs"
+    assert problems("a,b\n1,2\n", ColumnMapping(layout="wide"))[0].expected == "a column for each system"
+    assert problems("a,b\n1,2\n", ColumnMapping(output="a"))[0].found == "no system"
+
+
+def test_references_alone_are_no_dataset() -> None:
+    assert problems("source,reference\ns,r\n")[-1].found == "no outputs"
+
+
+def test_json_lists_are_references_and_nothing_else() -> None:
+    got = dataset('{"id": 1, "references": ["r1", "r2"], "system": "A", "output": "x"}\n', "a.jsonl")
+    assert got.segments[0].references == ("r1", "r2")
+    (problem,) = problems('{"id": 1, "system": "A", "output": ["x"]}\n', name="a.jsonl")
+    assert (problem.row, problem.column, problem.found) == (1, "output", "a list")
+
+
+def test_a_missing_json_output_is_no_output_and_an_empty_one_is() -> None:
+    got = dataset('{"id": 1, "system": "A", "output": ""}\n{"id": 2, "system": "A", "output": null}\n', "a.jsonl")
+    assert got.outputs == (Output("A", "", "1", ""),)
+    assert len(got.segments) == 2
+
+
+def test_emoji_rtl_and_html_pass_unchanged() -> None:
+    text = "👩‍👩‍👧 שלום עולם \u202bمرحبا\u202c <script>alert(1)</script> &amp; |*x*|"
+    assert dataset(f"id,system,output\n1,A,{text}\n").outputs[0].text == text
+
+
+def both(*texts: str) -> Builder:
+    builder = Builder()
+    for i, text in enumerate(texts):
+        t = table(text, f"{i}.csv")
+        builder.add(t, guess(t))
+    return builder
+
+
+def test_tables_with_the_same_keys_are_merged() -> None:
+    builder = both(
+        "id,ref,system,output\n1,r,A,x\n2,r2,A,y\n",
+        "id,source,system,output\n1,s,B,z\n2,s2,B,w\n",
+        "id,system,DA\n1,A,3\n2,B,4\n",
+    )
+    got = builder.dataset()
+    assert got.segments == (Segment("", "1", "s", ("r",)), Segment("", "2", "s2", ("r2",)))
+    assert got.systems == ("A", "B")
+    assert got.human_scores == (HumanScore("A", "", "1", "DA", 3.0), HumanScore("B", "", "2", "DA", 4.0))
+
+
+def test_what_tables_say_differently_names_the_other_file() -> None:
+    builder = both("id,source,system,output\n1,s,A,x\n", "id,source,system,output\n1,S,A,y\n")
+    with pytest.raises(ImportProblems) as caught:
+        builder.dataset()
+    assert [p.column for p in caught.value.problems] == ["source", "output"]
+    assert all("0.csv, line 2" in p.found and p.file == "1.csv" for p in caught.value.problems)
+
+
+def test_the_same_output_in_two_files_is_taken_once() -> None:
+    builder = both("id,system,output\n1,A,x\n", "id,system,output\n1,A,x\n2,A,y\n")
+    got = builder.dataset()
+    assert [o.text for o in got.outputs] == ["x", "y"]
+    assert any("1 output stood in another file already" in note for note in builder.notes(got))
+
+
+def test_files_may_know_fewer_references_but_not_others() -> None:
+    assert both("id,ref1,A\n1,r,x\n", "id,ref1,ref2,B\n1,r,q,y\n").dataset().segments[0].references == ("r", "q")
+    with pytest.raises(ImportProblems):
+        both("id,ref,A\n1,r,x\n", "id,ref,B\n1,q,y\n").dataset()
+
+
+def test_a_score_without_its_output_is_a_problem() -> None:
+    with pytest.raises(ImportProblems) as caught:
+        both("id,system,output\n1,A,x\n", "id,system,DA\n1,C,3\n").dataset()
+    assert "has no output" in caught.value.problems[0].found
+
+
+def test_notes_say_what_is_missing() -> None:
+    builder = both("id,ref,source,A,B\n1,r,s,x,\n2,,s,y,z\n")
+    assert builder.notes(builder.dataset()) == (
+        "1 of 2 segments have no reference; metrics that need one will leave them out.",
+        "1 output is empty.",
+    )
+
+
+def test_google_mqm_is_known_by_its_header() -> None:
+    assert is_google_mqm("system doc doc_id seg_id rater source target category severity".split())
+    assert is_google_mqm("system doc docSegId globalSegId rater source target category severity metadata".split())
+    assert not is_google_mqm("system doc seg_id source target".split())

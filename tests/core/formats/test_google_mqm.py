@@ -1,0 +1,299 @@
+import gzip
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
+from core.errors import ImportProblems, UserError
+from core.formats.google_mqm import COLUMNS, read, write
+
+DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
+HEAD = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
+
+
+def tsv(*rows: str) -> bytes:
+    """Rows given as "source|target|category|severity", all of rater r on system S, segment 7 of document d."""
+    return (HEAD + "".join("S\td\t1\t7\tr\t" + row.replace("|", "\t") + "\n" for row in rows)).encode()
+
+
+def errors(data: bytes) -> list[Span]:
+    return [e for r in read(data).rated for e in r.errors]
+
+
+def test_an_error_is_read_with_its_place_and_the_mark_leaves_the_text() -> None:
+    found = read(tsv("ein Haus|a <v>mouse</v> here|Accuracy/Mistranslation|Major"))
+    assert found.dataset.segments == (Segment("d", "7", "ein Haus"),)
+    assert found.dataset.outputs == (Output("S", "d", "7", "a mouse here"),)
+    span = Span("output", 2, 7, "mouse", "Major", "Accuracy/Mistranslation")
+    assert found.rated == (RatedOutput(OutputKey("S", "d", "7"), "r", (span,)),)
+    assert not found.warnings
+
+
+def test_an_omission_is_marked_in_the_source() -> None:
+    assert errors(tsv("ein <v>altes</v> Haus|a house|Accuracy/Omission|minor")) == [
+        Span("source", 4, 9, "altes", "Minor", "Accuracy/Omission")
+    ]
+
+
+@pytest.mark.parametrize("word", ["No-error", "no-error", "NO ERROR"])
+def test_a_clean_row_counts_as_a_rating_without_errors(word: str) -> None:
+    found = read(tsv(f"s|t|{word}|{word}"))
+    assert found.rated == (RatedOutput(OutputKey("S", "d", "7"), "r", ()),)
+    assert not found.warnings
+
+
+def test_an_empty_mark_is_a_place_without_text() -> None:
+    assert errors(tsv("s|ab<v></v>cd|Fluency/Punctuation|Minor")) == [
+        Span("output", 2, 2, "", "Minor", "Fluency/Punctuation")
+    ]
+
+
+def test_a_mark_that_never_closes_runs_to_the_end_and_is_told() -> None:
+    found = read(tsv("s|a <v>b c|Style|Minor"))
+    assert found.rated[0].errors == (Span("output", 2, 5, "b c", "Minor", "Style"),)
+    assert found.warnings[0][:3] == ("MQM TSV", 2, "target")
+
+
+def test_a_mark_that_never_opens_starts_at_the_beginning() -> None:
+    assert errors(tsv("s|a b</v> c|Style|Minor")) == [Span("output", 0, 3, "a b", "Minor", "Style")]
+
+
+def test_an_error_without_any_mark_is_kept_and_told() -> None:
+    found = read(tsv("s|t|Non-translation!|Major"))
+    assert found.rated[0].errors == (Span("output", 0, 0, "", "Major", "Non-translation!"),)
+    assert "without a mark" in found.warnings[0].found
+
+
+def test_several_marks_in_one_row_are_one_error_from_the_first_to_the_last() -> None:
+    found = read(tsv("s|a <v>b</v> c <v>d</v> e|Style|Minor"))
+    assert found.dataset.outputs[0].text == "a b c d e"
+    assert [e.quote for e in found.rated[0].errors] == ["b c d"]
+    assert "several marks" in found.warnings[0].found
+
+
+def test_a_tag_that_belongs_to_the_text_stays_where_the_rows_agree_on_it() -> None:
+    data = tsv("s|write <v>x</v> or <v>y</v>|No-error|No-error", "s|<v>write</v> <v>x</v> or <v>y</v>|Style|Minor")
+    assert read(data).dataset.outputs[0].text == "write <v>x</v> or <v>y</v>"
+    assert [e.quote for e in errors(data)] == ["write"]
+    no_clean_row = tsv("s|the tag <v> <v>is</v> nice|Style|Minor", "s|the tag <v> is <v>nice</v>|Style|Major")
+    assert read(no_clean_row).dataset.outputs[0].text == "the tag <v> is nice"
+    assert [e.quote for e in errors(no_clean_row)] == ["is", "nice"]
+
+
+def test_a_row_whose_text_drifted_keeps_its_error_on_the_same_words() -> None:
+    found = read(tsv("s|one two|No-error|No-error", "s| one <v>two</v>|Style|Major", "s|on <v>tow</v>|Style|Minor"))
+    assert [(e.start, e.end, e.quote) for e in found.rated[0].errors] == [(4, 7, "two"), (0, 0, "")]
+    assert [w.row for w in found.warnings if w.column == "target" and "differs" in w.found] == [3, 4]
+
+
+def test_marks_in_both_texts_are_told() -> None:
+    found = read(tsv("<v>s</v>|<v>t</v>|Style|Minor", "s|t|No-error|No-error"))
+    assert [e.side for e in found.rated[0].errors] == ["output"]
+    assert found.dataset.segments[0].source == "s"
+    assert [w.found for w in found.warnings][0] == "a mark in source and target"
+
+
+def test_quotes_are_text_and_only_line_feeds_end_a_line() -> None:
+    found = read(tsv('"s|he said "<v>no</v>\u2028\x0b\x85"|Style|Minor').replace(b"\n", b"\r\n"))
+    assert found.dataset.segments[0].source == '"s'
+    assert found.dataset.outputs[0].text == 'he said "no\u2028\x0b\x85"'
+
+
+def test_gzip_bom_case_and_order_of_columns_do_not_matter() -> None:
+    text = "\ufeffSeverity\tCategory\tTarget\tSource\tRater\tglobalSegId\tDoc\tSystem\nmajor\tStyle\t<v>t</v>\ts\tr\t7\td\tS\n"
+    assert errors(gzip.compress(text.encode())) == [Span("output", 0, 1, "t", "Major", "Style")]
+
+
+def test_rows_that_only_carry_texts_are_no_ratings() -> None:
+    found = read((HEAD + "ref\td\t1\t7\t\ts\tt\t\t\n").encode())
+    assert found.dataset.outputs == (Output("ref", "d", "7", "t"),)
+    assert not found.rated
+
+
+@pytest.mark.parametrize(
+    ("data", "row", "column"),
+    [
+        (b"", 0, ""),
+        (HEAD.encode(), 0, ""),
+        (b"system\tdoc\n", 1, "seg_id"),
+        (b"\xff\xfes\x00", 0, ""),
+        (HEAD.encode() + b"S\td\t1\n", 2, ""),
+        (HEAD.encode() + b"S\td\t1\t7\tr\ts\tt\tStyle\tMinor\tx\ty\n", 2, ""),
+        (HEAD.replace("doc_id", "rater").encode(), 1, "rater"),
+        (b"\x1f\x8bnonsense", 0, ""),
+    ],
+)
+def test_what_cannot_be_read_is_a_table_of_problems(data: bytes, row: int, column: str) -> None:
+    with pytest.raises(ImportProblems) as caught:
+        read(data, "labels.tsv")
+    first = caught.value.problems[0]
+    assert (first.file, first.row, first.column) == ("labels.tsv", row, column)
+
+
+def dataset(source: str | None = "ein altes Haus", text: str = "an old house") -> Dataset:
+    return Dataset((Segment("d", "7", source),), (Output("S", "d", "7", text),))
+
+
+def rating(*found: Span, rater: str = "r") -> RatedOutput:
+    return RatedOutput(OutputKey("S", "d", "7"), rater, found)
+
+
+def test_ordinary_labels_are_written_as_google_writes_them() -> None:
+    labels = [
+        rating(
+            Span("output", 3, 6, "old", "Minor", "Style/Awkward"),
+            Span("source", 4, 9, "altes", "Major", "Accuracy/Omission", "gone"),
+        ),
+        rating(rater="q"),
+    ]
+    start = "S\td\t1\t7\t"
+    assert write(dataset(), labels) == (
+        "\t".join(COLUMNS) + "\n"
+        f"{start}r\tein altes Haus\tan <v>old</v> house\tStyle/Awkward\tMinor\t\n"
+        f"{start}r\tein <v>altes</v> Haus\tan old house\tAccuracy/Omission\tMajor\tgone\n"
+        f"{start}q\tein altes Haus\tan old house\tNo-error\tNo-error\t\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tab\there",
+        "two\nlines\r",
+        "a literal <v>tag</v> and </v> and <V>",
+        "😀 bad 👩‍👩‍👧",
+        "שלום עולם",
+        '=HYPERLINK("x")',
+        "<script>alert(1)</script>",
+        "",
+        "\u2028\x85\x0b\x1c",
+        " blanks at the ends ",
+        "nul \0 and a lone surrogate \ud83d",
+    ],
+)
+def test_a_difficult_text_survives_the_round_trip(text: str) -> None:
+    n = len(text)
+    spans = tuple(
+        Span("output", a, b, text[a:b], "Minor", "Other", text) for a, b in {(0, n), (n // 2, n), (0, 0), (n, n)}
+    )
+    source = Span("source", 0, n, text, "Major", "Accuracy/Omission")
+    labels = (rating(*spans, source, rater=f"x{text}"), rating())
+    back = read(write(dataset(text, text), labels).encode())
+    assert back.rated == labels
+    assert back.dataset.outputs == dataset(text, text).outputs
+    assert back.dataset.segments == dataset(text, text).segments
+    assert not back.warnings
+
+
+def test_only_what_the_plain_columns_cannot_hold_brings_a_metadata_column() -> None:
+    assert write(dataset(), [rating()]).splitlines()[0] == "\t".join(COLUMNS)
+    lines = write(dataset(text="a\tb"), [rating()]).splitlines()
+    assert lines[0] == "\t".join([*COLUMNS, "metadata"])
+    assert lines[1].split("\t")[6] == "a b"
+
+
+def test_a_row_edited_by_hand_is_read_from_its_plain_columns() -> None:
+    written = write(dataset(text="a\tb"), [rating(Span("output", 0, 1, "a", "Minor", "Style"))])
+    found = read(written.replace("\tStyle\t", "\tOther\t").encode())
+    assert found.rated[0].errors == (Span("output", 0, 1, "a", "Minor", "Other"),)
+    found = read(written.replace("<v>a</v> b", "a <v>b</v>").encode())
+    assert found.dataset.outputs[0].text == "a b"
+    assert found.rated[0].errors[0].quote == "b"
+    assert found.warnings[0].column == "metadata"
+
+
+@pytest.mark.parametrize(
+    "kept", ['{"errorscope": 1}', '{"errorscope": {"cells": {"target": 5, "source": "x"}}}', "[]", "{", "[" * 100_000]
+)
+def test_metadata_that_is_not_ours_is_passed_over(kept: str) -> None:
+    row = f"S\td\t1\t7\tr\ts\t<v>t</v>\tStyle\tMinor\t{kept}\n"
+    assert [e.quote for e in errors((HEAD.rstrip("\n") + "\tmetadata\n" + row).encode())] == ["t"]
+
+
+def test_labels_that_do_not_fit_their_text_are_not_written() -> None:
+    with pytest.raises(UserError, match="not what stands there"):
+        write(dataset(), [rating(Span("output", 0, 3, "xyz", "Minor", "Style"))])
+    with pytest.raises(UserError, match="not there"):
+        write(dataset(), [RatedOutput(OutputKey("T", "d", "7"), "r", ())])
+
+
+TEXT = st.one_of(
+    st.text(max_size=12),
+    st.lists(st.sampled_from(["<v>", "</v>", "a", " ", "\t", "\n", "\r", "😀"]), max_size=8).map("".join),
+)
+NAME = st.text(min_size=1, max_size=5)
+
+
+@st.composite
+def labelled(draw: st.DrawFn) -> tuple[Dataset, tuple[RatedOutput, ...]]:
+    keys = draw(st.lists(st.tuples(NAME, NAME), min_size=1, max_size=3, unique=True))
+    segments = tuple(Segment(d, s, draw(st.none() | TEXT)) for d, s in keys)
+    systems = draw(st.lists(NAME, min_size=1, max_size=2, unique=True))
+    outputs = tuple(Output(system, s.doc_id, s.segment_id, draw(TEXT)) for s in segments for system in systems)
+    of = {s.key: s for s in segments}
+    rated = []
+    for o in outputs:
+        for rater in draw(st.lists(NAME, min_size=1, max_size=2, unique=True)):
+            spans = []
+            for _ in range(draw(st.integers(0, 3))):
+                source = of[o.key.segment].source
+                side = draw(st.sampled_from(["output", "source"])) if source is not None else "output"
+                text = o.text if side == "output" else source or ""
+                a, b = sorted((draw(st.integers(0, len(text))), draw(st.integers(0, len(text)))))
+                severity = draw(st.sampled_from(["Major", "Minor", "Neutral"]))
+                spans.append(
+                    Span(
+                        side,
+                        a,
+                        b,
+                        text[a:b],
+                        severity,
+                        draw(st.sampled_from(["Style", "No-error", "Other"])),
+                        draw(TEXT),
+                    )
+                )
+            rated.append(RatedOutput(o.key, rater, tuple(spans)))
+    return Dataset(segments, outputs), tuple(rated)
+
+
+@settings(max_examples=300, deadline=None)
+@given(labelled())
+def test_write_then_read_gives_the_same_labels(case: tuple[Dataset, tuple[RatedOutput, ...]]) -> None:
+    data, rated = case
+    back = read(write(data, rated).encode())
+    assert back.rated == rated
+    assert back.dataset == data
+    assert not back.warnings
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.binary(max_size=60)
+    | st.lists(TEXT | st.just("\t"), max_size=40).map(lambda p: (HEAD + "S\td\t1\t7\tr\t" + "".join(p)).encode())
+)
+def test_no_file_brings_anything_but_problems(data: bytes) -> None:
+    with suppress(ImportProblems):
+        read(data)
+
+
+def test_ted_zh_en_survives_the_round_trip() -> None:
+    path = DATA / "mqm_ted_zhen.tsv.gz"
+    if not path.exists():
+        pytest.skip("mqm_ted_zhen.tsv.gz is not beside the repository")
+    raw = path.read_bytes()
+    found = read(raw, path.name)
+    assert [w.row for w in found.warnings] == [9622]  # the one row without </v>
+    written = write(found.dataset, found.rated)
+    again = read(written.encode())
+    assert (again.dataset, again.rated) == (found.dataset, found.rated)
+
+    def kept(line: str) -> tuple[str, ...]:  # all but doc_id, the place in the document, and the empty comment
+        cells = line.split("\t")
+        return (*cells[:2], *cells[3:9])
+
+    before = {kept(line) for line in gzip.decompress(raw).decode().split("\n") if line}
+    after = {kept(line) for line in written.split("\n") if line}
+    assert len(before ^ after) == 2  # the row that now has its </v>

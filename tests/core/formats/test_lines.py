@@ -1,0 +1,91 @@
+"""Line-aligned text."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.data import Output, Segment
+from core.errors import ImportProblems, Problem
+from core.formats.files import Upload
+from core.formats.lines import LineRoles, aligned, guess_roles, read_lines
+
+
+def up(name: str, text: str) -> Upload:
+    return Upload(name, text.encode())
+
+
+def problems(source: Upload | None, references: list[Upload], systems: dict[str, Upload]) -> tuple[Problem, ...]:
+    with pytest.raises(ImportProblems) as caught:
+        aligned(source, references, systems)
+    return caught.value.problems
+
+
+def test_lines_belong_together_by_number() -> None:
+    got = aligned(
+        up("src.txt", "s1\ns2"),
+        [up("ref.txt", "r1\r\n\r\n")],
+        {"A": up("A.txt", "\na2\n"), "B": up("B.txt", "b1\nb2\n")},
+    )
+    assert got.segments == (Segment("", "1", "s1", ("r1",)), Segment("", "2", "s2", ()))
+    assert got.outputs == (
+        Output("A", "", "1", ""),
+        Output("B", "", "1", "b1"),
+        Output("A", "", "2", "a2"),
+        Output("B", "", "2", "b2"),
+    )
+
+
+def test_a_final_newline_is_no_line_but_an_empty_line_is() -> None:
+    assert read_lines(up("a", "x\n")) == ("x",)
+    assert read_lines(up("a", "x\n\n")) == ("x", "")
+    assert read_lines(up("a", "\n")) == ("",)
+
+
+def test_unicode_separators_do_not_shift_the_lines() -> None:
+    assert read_lines(up("a", "x\u2028y\nz\x85\x0b\x0c\x1c\n")) == ("x\u2028y", "z\x85\x0b\x0c\x1c")
+
+
+def test_different_lengths_name_both_files_and_both_lengths() -> None:
+    (problem,) = problems(
+        None, [up("ref.txt", "r\n" * 100)], {"hyp": up("hyp.txt", "h\n" * 98), "B": up("b.txt", "h\n" * 100)}
+    )
+    assert (
+        problem.sentence()
+        == "hyp.txt: found 98 lines; expected 100, as ref.txt has. Each output needs one reference line"
+    )
+
+
+def test_the_file_that_differs_from_the_others_is_named() -> None:
+    (problem,) = problems(up("src.txt", "s\n" * 3), [up("ref.txt", "r\n" * 2)], {"A": up("a.txt", "h\n" * 3)})
+    assert (problem.file, problem.found) == ("ref.txt", "2 lines")
+
+
+def test_an_output_is_blamed_when_one_reference_stands_against_one_output() -> None:
+    (problem,) = problems(None, [up("ref.txt", "r\n" * 2)], {"A": up("a.txt", "h\n")})
+    assert (problem.file, problem.found) == ("a.txt", "1 line")
+
+
+def test_all_unreadable_files_are_named() -> None:
+    found = problems(Upload("s.txt", b"\xff\xfe"), [Upload("r.txt", b"")], {"A": up("a.txt", "x\ry\r")})
+    assert [p.file for p in found] == ["r.txt", "s.txt", "a.txt"]
+    assert "carriage return" in found[2].found
+
+
+def test_no_system_is_a_problem() -> None:
+    assert problems(up("src.txt", "s\n"), [], {})[0].found == "no system"
+
+
+def test_references_and_source_may_be_absent() -> None:
+    assert aligned(None, [], {"A": up("a.txt", "x\n")}).segments == (Segment("", "1", None, ()),)
+
+
+def test_roles_are_guessed_from_names() -> None:
+    assert guess_roles(["newstest-src.de", "ref.A.en", "refB.en", "sysA.en", "sysB.en.gz"]) == LineRoles(
+        "newstest-src.de", ("ref.A.en", "refB.en"), (("sysA.en", "sysA"), ("sysB.en.gz", "sysB"))
+    )
+
+
+def test_a_second_source_is_a_system_and_equal_stems_keep_their_extension() -> None:
+    roles = guess_roles(["open-source.txt", "source.txt", "m.1", "m.2"])
+    assert roles.source == "source.txt"
+    assert roles.systems == (("open-source.txt", "open-source"), ("m.1", "m.1"), ("m.2", "m.2"))

@@ -1,0 +1,186 @@
+"""Tables: CSV, TSV, JSONL, and the ways in which they go wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import ImportProblems, Problem
+from core.formats.cells import Nested, Table
+from core.formats.files import Upload
+from core.formats.table import clearly_quoted, read_table, sample_values
+
+TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
+
+
+def table(name: str, text: str) -> Table:
+    return read_table(Upload(name, text.encode()))
+
+
+def cells(name: str, text: str) -> list[tuple[object, ...]]:
+    return [row.cells for row in table(name, text).rows]
+
+
+def refused(name: str, text: str) -> tuple[Problem, ...]:
+    with pytest.raises(ImportProblems) as caught:
+        table(name, text)
+    return caught.value.problems
+
+
+def test_csv_keeps_quotes_line_breaks_html_and_formulas() -> None:
+    got = table("a.csv", 'id,text\n1,"a ""b"",\r\nc"\r\n2,<b>x</b>\n3,=1+1\n4, x \n')
+    assert got.columns == ("id", "text")
+    assert [row.cells[1] for row in got.rows] == ['a "b",\r\nc', "<b>x</b>", "=1+1", " x "]
+    assert [row.line for row in got.rows] == [2, 4, 5, 6]  # the first record takes two lines
+
+
+def test_odd_line_separators_stay_in_their_field() -> None:
+    assert cells("a.csv", "id,text\n1,a\u2028b\x0b\x85c\rd\n") == [("1", "a\u2028b\x0b\x85c\rd")]
+    assert cells("a.tsv", "id\ttext\n1\ta\u2028b\x0b\x85c\rd\r\n") == [("1", "a\u2028b\x0b\x85c\rd")]
+
+
+def test_every_ragged_row_is_a_problem_with_both_counts() -> None:
+    problems = refused("a.csv", "a,b,c\n1,2,3\n1,2\n1,2,3,4\n")
+    assert [(p.row, p.found, p.expected) for p in problems] == [
+        (3, "2 fields", "3, as the header has"),
+        (4, "4 fields", "3, as the header has"),
+    ]
+
+
+def test_a_thousand_ragged_rows_are_counted_not_listed() -> None:
+    problems = refused("a.csv", "a,b\n" + "x\n" * 1000)
+    assert len(problems) == 201
+    assert problems[-1].found == "800 more problems"
+
+
+def test_blank_lines_are_no_rows() -> None:
+    assert cells("a.csv", "a,b\n\n1,2\n\r\n\n") == [("1", "2")]
+
+
+def test_a_quote_never_closed_is_named_where_it_opens() -> None:
+    (problem,) = refused("a.csv", 'a,b\n1,2\n3,"open\n4,5\n')
+    assert (problem.row, problem.found) == (3, "a quote that is never closed")
+
+
+def test_text_after_a_closing_quote_is_a_problem_not_a_guess() -> None:
+    (problem,) = refused("a.csv", 'a,b\n"x" y,2\n')
+    assert problem.row == 2
+    assert "broken" in problem.found
+
+
+def test_a_quote_inside_an_unquoted_field_is_text() -> None:
+    assert cells("a.csv", 'a,b\n5" tall,2\n') == [('5" tall', "2")]
+
+
+def test_a_header_alone_is_refused() -> None:
+    assert refused("a.csv", "a,b\n")[0].found == "a header and no rows"
+    assert refused("a.jsonl", "\n\n")[0].found == "no rows"
+
+
+def test_a_column_name_twice_is_a_problem_with_both_places() -> None:
+    (problem,) = refused("a.csv", "id,text,id\n1,2,3\n")
+    assert (problem.column, problem.found) == ("id", "the name twice, in columns 1 and 3")
+
+
+def test_an_unnamed_column_gets_its_number() -> None:
+    assert table("a.csv", ",text\n0,x\n").columns == ("column 1", "text")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+@pytest.mark.parametrize("mark", [",", "\t", ";"])
+def test_the_delimiter_is_checked_against_the_header(name: str, mark: str) -> None:
+    assert table(name, f"id{mark}text\n1{mark}x\n").columns == ("id", "text")
+
+
+def test_cr_line_ends_are_named() -> None:
+    assert "carriage return" in refused("a.csv", "a,b\r1,2\r")[0].found
+    assert "carriage return" in refused("a.csv", "a,b\r1,2\r\n3,4\n")[0].found
+
+
+def test_plain_tsv_takes_quotes_as_text() -> None:
+    got = cells("a.tsv", 'id\ttext\n1\t"Yes," he said.\n2\t"Yes."\n3\tsay "hi"\n4\t"open\n')
+    assert [c[1] for c in got] == ['"Yes," he said.', '"Yes."', 'say "hi"', '"open']
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
+def test_quoted_tsv_is_recognised(quoting: int) -> None:
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter="\t", quoting=quoting, lineterminator="\n")  # type: ignore[arg-type]
+    rows: list[list[object]] = [["id", "text"], [1, 'say "hi"'], [2, "tab\there"], [3, "two\nlines"], [4, "plain"]]
+    writer.writerows(rows)
+    assert clearly_quoted(out.getvalue().encode())
+    assert [c[1] for c in cells("a.tsv", out.getvalue())] == ['say "hi"', "tab\there", "two\nlines", "plain"]
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6))
+def test_csv_text_round_trips(rows: list[tuple[str, str]]) -> None:
+    # "\r\n" as line terminator makes csv quote a lone "\r"; a row must not be blank, so a third cell is constant
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerows([("a", "b", "c"), *((x, y, "z") for x, y in rows)])
+    assert cells("a.csv", out.getvalue()) == [(x, y, "z") for x, y in rows]
+
+
+@given(
+    st.lists(
+        st.tuples(*[st.text(st.characters(exclude_characters='\0\t\n\r"', exclude_categories=["Cs"]))] * 2), min_size=1
+    )
+)
+def test_plain_tsv_text_round_trips(rows: list[tuple[str, str]]) -> None:
+    text = "a\tb\tc\n" + "".join(f"{x}\t{y}\tz\n" for x, y in rows)
+    assert cells("a.tsv", text) == [(x, y, "z") for x, y in rows]
+
+
+@given(st.text(max_size=60), st.sampled_from(["a.csv", "a.tsv", "a.jsonl"]))
+def test_any_text_is_read_or_refused_with_problems(text: str, name: str) -> None:
+    with suppress(ImportProblems):
+        assert table(name, text.encode("utf-8", "replace").decode()).rows
+
+
+@given(st.binary(max_size=60), st.sampled_from(["a.csv", "a.tsv", "a.jsonl"]))
+def test_any_bytes_are_read_or_refused_with_problems(data: bytes, name: str) -> None:
+    with suppress(ImportProblems):
+        assert read_table(Upload(name, data)).rows
+
+
+def test_jsonl_reads_texts_lists_numbers_and_gaps() -> None:
+    got = table(
+        "a.jsonl",
+        '{"id": 1.50, "refs": ["x", "y"]}\n\n{"id": 2, "out": "", "more": {"a": 1}}\r\n{"id": null, "ok": true}\n',
+    )
+    assert got.columns == ("id", "refs", "out", "more", "ok")
+    assert got.rows[0].cells == ("1.50", ("x", "y"), None, None, None)
+    assert got.rows[1].cells == ("2", None, "", Nested('{"a": "1"}'), None)
+    assert got.rows[2].cells == (None, None, None, None, "true")
+    assert [row.line for row in got.rows] == [1, 3, 4]
+
+
+def test_jsonl_keeps_u2028_inside_a_line() -> None:
+    assert cells("a.jsonl", '{"t": "a\u2028b"}\n') == [("a\u2028b",)]
+
+
+def test_every_broken_json_line_is_a_problem() -> None:
+    text = '{"a": 1}\n{"a": \n[1]\n"x"\n{"a": 1, "a": 2}\n{"a": "\\ud800"}\n{"a": "\\u0000"}\n' + "[" * 100_000 + "\n"
+    problems = refused("a.jsonl", text)
+    assert [p.row for p in problems] == [2, 3, 4, 5, 6, 7, 8]
+    assert problems[0].expected == "one JSON object a line"
+    assert "twice" in problems[3].found
+    assert "surrogate" in problems[4].found
+    assert "nesting" in problems[6].found
+
+
+def test_an_escaped_backslash_is_not_taken_for_a_nul() -> None:
+    assert cells("a.jsonl", '{"a": "\\\\u0000"}\n') == [("\\u0000",)]
+
+
+def test_an_escaped_emoji_is_whole() -> None:
+    assert cells("a.jsonl", '{"a": "\\ud83d\\ude00"}\n') == [("😀",)]
+
+
+def test_samples_are_the_first_values_shortened() -> None:
+    assert sample_values(table("a.csv", f"a,b\n,x\n1,{'y' * 200}\n"), 5) == ("1", "x")
+    assert sample_values(table("a.csv", f"a,b\n1,{'y' * 200}\n"), 5) == ("1", "yyyyy…")

@@ -1,0 +1,65 @@
+"""String metrics against the packages called directly, and against arithmetic."""
+
+import pytest
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu import sentence_bleu, sentence_chrf, sentence_ter
+
+from core.data import Item
+from core.metrics import registry
+from core.metrics.base import no_progress
+from core.metrics.rouge import UnicodeWords
+
+PAIRS = [
+    ("The cat sat on a mat.", ("The cat sat on the mat.",)),
+    ("Prices fell in May", ("Prices rose in May.", "In May, prices were up.")),
+    ("", ("Something.",)),
+]
+
+
+def value(name: str, hypothesis: str, references: tuple[str, ...]) -> float:
+    found = registry.load(name).score([Item(None, hypothesis, references)], no_progress)[0].value
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("hypothesis", "references"), PAIRS)
+def test_sacrebleu_metrics_are_sacrebleus(hypothesis: str, references: tuple[str, ...]) -> None:
+    for name, call in (("chrf", sentence_chrf), ("bleu", sentence_bleu), ("ter", sentence_ter)):
+        assert value(name, hypothesis, references) == pytest.approx(call(hypothesis, list(references)).score)
+
+
+@pytest.mark.parametrize(("hypothesis", "references"), PAIRS)
+@pytest.mark.parametrize("name", ["rouge1", "rouge2", "rougeL"])
+def test_rouge_is_rouge_score_on_english(name: str, hypothesis: str, references: tuple[str, ...]) -> None:
+    own = RougeScorer([name], use_stemmer=False)
+    assert value(name, hypothesis, references) == pytest.approx(
+        own.score_multi(list(references), hypothesis)[name].fmeasure
+    )
+
+
+def test_rouge_1_by_hand() -> None:
+    # output {the, cat, sat, on, a, mat}, reference {the, cat, sat, on, the, mat}: 5 shared; P = R = 5/6
+    assert value("rouge1", "The cat sat on a mat.", ("The cat sat on the mat.",)) == pytest.approx(5 / 6)
+
+
+def test_ter_by_hand() -> None:
+    # one substitution, six reference words (the full stop is stripped as punctuation of the word it stands at: "mat.")
+    assert value("ter", "the cat sat on a mat.", ("the cat sat on the mat.",)) == pytest.approx(100 / 6)
+
+
+def test_rouge_sees_other_scripts() -> None:
+    # rouge-score alone keeps [a-z0-9] only, and would find nothing here
+    assert value("rouge1", "القط على الحصيرة", ("القط تحت الحصيرة",)) == pytest.approx(2 / 3)
+    assert UnicodeWords().tokenize("Größe_2, naïve!") == ["größe", "2", "naïve"]
+
+
+def test_the_string_signatures_are_exact() -> None:
+    assert registry.load("chrf").signature() == (
+        "chrf|v:1|nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|level:segment|sacrebleu:2.6.0"
+    )
+    assert registry.load("bleu").signature() == (
+        "bleu|v:1|nrefs:var|case:mixed|eff:yes|tok:13a|smooth:exp|level:segment|sacrebleu:2.6.0"
+    )
+    assert registry.load("rougeL").signature() == (
+        "rougeL|v:1|nrefs:var|measure:f|stem:no|tok:unicode|rouge-score:0.1.2"
+    )

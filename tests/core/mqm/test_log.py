@@ -1,0 +1,269 @@
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.data import SEVERITIES, Segment, SegmentKey
+from core.errors import UserError
+from core.mqm.log import IDLE_SECONDS, OutputLabels, SegmentLabels, check, fold, fold_segment
+from core.ports import Action, Event
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+KEY = SegmentKey("d", "1")
+SEGMENT = Segment("d", "1", "Das 😀 Haus", ("The 😀 house",))
+OUTPUTS = {"A": "The 😀 haus", "B": "A home"}
+EDIT_KINDS = ("add", "change", "delete", "verdict")
+
+
+def events(actions: Sequence[Action], seconds: Sequence[float] | None = None, rater: str = "ann") -> list[Event]:
+    at = seconds or range(len(actions))
+    return [
+        Event(i, START + timedelta(seconds=t), rater, KEY, a) for i, (a, t) in enumerate(zip(actions, at, strict=True))
+    ]
+
+
+def labels_after(*actions: Action) -> SegmentLabels:
+    """The labels after actions that are each checked first, as storage does."""
+    log: list[Event] = []
+    for action in actions:
+        check(action, fold_segment(log), SEGMENT, OUTPUTS)
+        log += events([action])
+    return fold_segment(log)
+
+
+def add(mark: str, start: int = 0, end: int = 3, system: str = "A", kind: str = "add", **more: Any) -> Action:
+    side = more.get("side", "output")
+    quote = (OUTPUTS[system] if side == "output" else SEGMENT.source or "")[start:end]
+    span = {
+        "mark": mark,
+        "side": side,
+        "start": start,
+        "end": end,
+        "quote": quote,
+        "severity": "Major",
+        "category": "Fluency/Spelling",
+        "note": "",
+    }
+    return Action(f"{kind}-{mark}-{start}", kind, system, span | more)  # type: ignore[arg-type]
+
+
+def simple(kind: str, system: str | None = None, **payload: Any) -> Action:
+    return Action(f"{kind}-{payload}", kind, system, payload)  # type: ignore[arg-type]
+
+
+OPEN = simple("open", order=["A", "B"], seed=1)
+UNDO, REDO, SUBMIT, REOPEN = simple("undo"), simple("redo"), simple("submit"), simple("reopen")
+FINE_A, FINE_B = simple("verdict", "A", value="no_error"), simple("verdict", "B", value="no_error")
+
+
+@st.composite
+def spans(draw: st.DrawFn) -> Action:
+    system = draw(st.sampled_from(sorted(OUTPUTS)))
+    side = draw(st.sampled_from(["output", "source"]))
+    text = OUTPUTS[system] if side == "output" else SEGMENT.source or ""
+    start = draw(st.integers(0, len(text)))
+    return add(
+        draw(st.sampled_from(["m1", "m2", "m3"])),
+        start,
+        draw(st.integers(start, len(text))),
+        system,
+        draw(st.sampled_from(["add", "add", "change"])),
+        side=side,
+        severity=draw(st.sampled_from(SEVERITIES)),
+        category=draw(st.sampled_from(["Other", "Accuracy/Omission"])),
+    )
+
+
+ACTIONS = st.one_of(
+    spans(),
+    spans(),
+    st.builds(
+        lambda s, m: simple("delete", s, mark=m), st.sampled_from(sorted(OUTPUTS)), st.sampled_from(["m1", "m2", "m3"])
+    ),
+    st.builds(
+        lambda s, v: simple("verdict", s, value=v),
+        st.sampled_from(sorted(OUTPUTS)),
+        st.sampled_from(["no_error", "non_translation", None]),
+    ),
+    st.sampled_from([UNDO, UNDO, REDO, SUBMIT, REOPEN, simple("open", order=["B", "A"], seed=7)]),
+)
+
+
+def accepted(actions: Sequence[Action]) -> list[Action]:
+    """Those actions that storage would take, one after the other."""
+    taken: list[Action] = []
+    for action in actions:
+        try:
+            check(action, fold_segment(events(taken)), SEGMENT, OUTPUTS)
+        except UserError:
+            continue
+        taken.append(action)
+    return taken
+
+
+@given(st.lists(ACTIONS, max_size=25))
+def test_any_accepted_sequence_folds_to_labels_that_hold_together(actions: list[Action]) -> None:
+    labels = fold_segment(events(accepted(actions)))
+    for system, output in labels.outputs.items():
+        assert not (output.marks and output.verdict)
+        assert len({m.id for m in output.marks}) == len(output.marks)
+        places = [(m.span.side, m.span.start, m.span.end, m.span.severity, m.span.category) for m in output.marks]
+        assert len(set(places)) == len(places)
+        for m in output.marks:
+            m.span.check(OUTPUTS[system] if m.span.side == "output" else SEGMENT.source or "")
+
+
+@given(st.lists(ACTIONS, max_size=15), ACTIONS)
+def test_undo_takes_back_exactly_the_last_edit_and_redo_brings_it_again(actions: list[Action], last: Action) -> None:
+    before = accepted(actions)
+    if last.kind not in EDIT_KINDS or accepted([*before, last]) == before:
+        return
+    done = fold_segment(events([*before, last]))
+    undone = fold_segment(events([*before, last, UNDO]))
+    assert undone.outputs == fold_segment(events(before)).outputs
+    assert done.can_undo
+    assert undone.can_redo
+    assert fold_segment(events([*before, last, UNDO, REDO])).outputs == done.outputs
+
+
+@given(st.lists(ACTIONS, max_size=20))
+def test_undoing_everything_leaves_nothing_and_redoing_everything_restores_it(actions: list[Action]) -> None:
+    taken = accepted(actions)
+    n = len(taken)
+    full = fold_segment(events(taken))
+    assert fold_segment(events(taken + [UNDO] * n)).outputs == {}
+    undos = next(k for k in range(n + 1) if not fold_segment(events(taken + [UNDO] * k)).can_undo)
+    assert fold_segment(events(taken + [UNDO] * undos + [REDO] * undos)).outputs == full.outputs
+
+
+@given(st.lists(ACTIONS, max_size=12), st.lists(ACTIONS, max_size=12))
+def test_two_raters_do_not_touch_each_other(one: list[Action], two: list[Action]) -> None:
+    a, b = accepted(one), accepted(two)
+    mixed = fold(events(a, rater="ann") + events(b, rater="bob"))
+    assert mixed.get(("ann", KEY), SegmentLabels()) == fold_segment(events(a))
+    assert mixed.get(("bob", KEY), SegmentLabels()) == fold_segment(events(b))
+
+
+def test_undo_works_across_the_outputs_of_a_segment() -> None:
+    labels = labels_after(add("m1"), FINE_B, UNDO, UNDO, REDO)
+    assert labels.of("A").marks[0].id == "m1"
+    assert labels.of("B") == OutputLabels()
+    assert labels.can_undo
+    assert labels.can_redo
+
+
+def test_a_new_edit_forgets_what_could_be_redone() -> None:
+    assert not labels_after(add("m1"), UNDO, FINE_B).can_redo
+    assert labels_after(add("m1"), UNDO, OPEN).can_redo
+
+
+def test_undo_and_redo_with_nothing_to_do_change_nothing() -> None:
+    assert labels_after(FINE_A, FINE_B, SUBMIT, REDO).submitted
+    assert labels_after(UNDO, REDO).outputs == {}
+
+
+def test_a_mark_withdraws_the_verdict_and_a_verdict_clears_the_marks() -> None:
+    assert labels_after(FINE_A, add("m1")).of("A").verdict is None
+    assert labels_after(add("m1"), FINE_A).of("A").marks == ()
+    assert labels_after(add("m1"), FINE_A, UNDO).of("A").marks[0].id == "m1"
+
+
+def test_withdrawing_a_verdict_leaves_marks_alone() -> None:
+    none = simple("verdict", "A", value=None)
+    assert len(labels_after(add("m1"), none).of("A").marks) == 1
+    assert labels_after(FINE_A, none).of("A") == OutputLabels()
+
+
+def test_a_submit_needs_a_mark_or_a_verdict_for_every_output() -> None:
+    with pytest.raises(UserError, match="1 of 2 outputs"):
+        labels_after(FINE_A, SUBMIT)
+    assert labels_after(FINE_A, add("m1", 0, 1, "B"), SUBMIT).submitted
+
+
+def test_a_change_after_the_submit_withdraws_it() -> None:
+    assert not labels_after(FINE_A, FINE_B, SUBMIT, add("m1")).submitted
+    assert not labels_after(FINE_A, FINE_B, SUBMIT, UNDO).submitted
+    assert not labels_after(FINE_A, FINE_B, SUBMIT, REOPEN).submitted
+    assert labels_after(FINE_A, FINE_B, SUBMIT, REOPEN, SUBMIT).submitted
+
+
+def test_overlapping_marks_are_fine_and_exact_duplicates_are_not() -> None:
+    assert len(labels_after(add("m1", 0, 3), add("m2", 2, 5), add("m3", 0, 3, severity="Minor")).of("A").marks) == 3
+    with pytest.raises(UserError, match="marked already"):
+        labels_after(add("m1"), add("m2"))
+    with pytest.raises(UserError, match="marked already"):
+        labels_after(add("m1", 0, 3), add("m2", 2, 5), add("m2", 0, 3, kind="change"))
+    assert labels_after(add("m1"), add("m1", kind="change", note="now I see why")).of("A").marks[0].span.note
+
+
+def test_a_mark_must_exist_to_be_changed_or_deleted_and_must_not_to_be_added() -> None:
+    gone = simple("delete", "A", mark="m1")
+    with pytest.raises(UserError, match="does not exist"):
+        labels_after(add("m1", kind="change"))
+    with pytest.raises(UserError, match="does not exist"):
+        labels_after(add("m1"), gone, gone)
+    with pytest.raises(UserError, match="exists already"):
+        labels_after(add("m1"), add("m1", 4, 5))
+    assert labels_after(add("m1"), gone).of("A").marks == ()
+
+
+def test_offsets_are_code_points() -> None:
+    # "The 😀 haus": the emoji is one code point at 4, so "haus" begins at 6 (in UTF-16 it would be 7)
+    assert labels_after(add("m1", 6, 10)).of("A").marks[0].span.quote == "haus"
+    with pytest.raises(UserError, match="not what stands there"):
+        labels_after(add("m1", 7, 11, quote="haus"))
+
+
+def test_an_omission_is_marked_in_the_source_only_when_there_is_one() -> None:
+    omission = add("m1", 4, 5, side="source", category="Accuracy/Omission")
+    assert labels_after(omission).of("A").marks[0].span.quote == "😀"
+    nothing = add("m1", 0, 0, side="source")
+    with pytest.raises(UserError, match="no source"):
+        check(nothing, SegmentLabels(), Segment("d", "1", None), OUTPUTS)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        Action("1", "explode", "A", {}),  # type: ignore[arg-type]
+        Action("1", "add", "A", {}),
+        Action("1", "add", "A", ["mark"]),  # type: ignore[arg-type]
+        Action("1", "delete", "A", {"mark": ""}),
+        add("m1", severity="Critical"),
+        add("m1", severity=["Major"]),
+        add("m1", category=""),
+        add("m1", category=None),
+        add("m1", note=7),
+        add("m1", side="reference"),
+        Action("1", "add", "A", dict(add("m1").payload) | {"start": 0.0}),
+        Action("1", "add", "A", dict(add("m1", 0, 1).payload) | {"end": True}),
+        Action("1", "add", "A", dict(add("m1").payload) | {"start": -3}),
+        Action("1", "verdict", "A", {}),
+        Action("1", "verdict", "A", {"value": "perfect"}),
+        Action("1", "verdict", "Z", {"value": "no_error"}),
+        Action("1", "verdict", None, {"value": "no_error"}),
+        Action("1", "open", None, {"order": "AB"}),
+    ],
+)
+def test_a_malformed_action_is_a_user_error(action: Action) -> None:
+    with pytest.raises(UserError):
+        labels_after(action)
+
+
+def test_the_recorded_order_is_the_last_one_opened() -> None:
+    labels = labels_after(simple("open", order=["B", "A"], seed=7))
+    assert (labels.order, labels.seed) == (("B", "A"), 7)
+
+
+def test_time_counts_between_events_but_not_pauses() -> None:
+    actions = [simple("open", order=[], seed=1), FINE_A, FINE_B, SUBMIT, simple("open", order=[], seed=1), REOPEN]
+    # 5 s, then 10 s, then a pause of an hour that counts as IDLE_SECONDS; the way to an `open` counts nothing; then 2 s
+    seconds = [0, 5, 15, 3615, 9000, 9002]
+    assert fold_segment(events(actions, seconds)).seconds == 5 + 10 + IDLE_SECONDS + 2
+
+
+def test_a_clock_set_back_never_takes_time_away() -> None:
+    assert fold_segment(events([FINE_A, FINE_B, SUBMIT], [100, 40, 50])).seconds == 10

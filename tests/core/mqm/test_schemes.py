@@ -1,0 +1,74 @@
+import pytest
+
+from core.errors import UserError
+from core.mqm.schemes import FLAT, GOOGLE, MAROT, SCHEMES, Rule, Scheme, edited, scheme
+from core.mqm.typology import paths
+
+
+@pytest.mark.parametrize(
+    ("severity", "category", "google", "marot", "flat"),
+    [
+        ("Major", "Accuracy/Mistranslation", 5, 5, 5),
+        ("Minor", "Accuracy/Mistranslation", 1, 1, 1),
+        ("Neutral", "Style/Awkward", 0, 0, 0),
+        ("Minor", "Fluency/Punctuation", 0.1, 0.1, 1),
+        ("Major", "Fluency/Punctuation", 5, 5, 5),
+        ("minor", "fluency / punctuation", 0.1, 0.1, 1),
+        ("Major", "Non-translation!", 25, 25, 5),
+        ("Minor", "non-translation", 25, 25, 1),
+        ("Minor", "Source error", 1, 0, 1),
+        ("Major", "Source issue", 5, 0, 5),
+        ("Major", "Accuracy/Creative Reinterpretation", 5, 0, 5),
+        ("MAJOR", "Fluency/Punctuation marks", 5, 5, 5),
+        ("Minor", "Fluency/Punctuation marks", 1, 1, 1),  # a longer name is not a branch below
+        ("Minor", "Fluency/Punctuation/Comma", 0.1, 0.1, 1),
+    ],
+)
+def test_weights_of_the_named_schemes(severity: str, category: str, google: float, marot: float, flat: float) -> None:
+    assert [s.weight(severity, category) for s in (GOOGLE, MAROT, FLAT)] == [google, marot, flat]
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMES))
+@pytest.mark.parametrize("severity", ["Critical", "", "No-error", "Mjaor"])
+def test_an_unknown_severity_is_an_error_and_not_0(name: str, severity: str) -> None:
+    with pytest.raises(UserError, match="Major, Minor, Neutral"):
+        SCHEMES[name].weight(severity, "Source error")
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMES))
+def test_every_category_of_the_tree_has_a_weight(name: str) -> None:
+    assert all(SCHEMES[name].weight(s, p) >= 0 for s in ("Major", "Minor", "Neutral") for p in paths())
+
+
+def test_signatures_name_scheme_and_version() -> None:
+    assert GOOGLE.signature() == "mqm|scheme:google|v:1"
+    assert MAROT.signature() == "mqm|scheme:marot|v:1"
+
+
+def test_an_edited_scheme_replaces_the_weight_and_signs_its_rules() -> None:
+    mine = edited(GOOGLE, "mine", [Rule("minor", "fluency/punctuation", 0.5), Rule("Critical", "", 10)])
+    assert mine.weight("Minor", "Fluency/Punctuation") == 0.5
+    assert mine.weight("Critical", "Other") == 10
+    assert mine.weight("Major", "Other") == 5
+    assert GOOGLE.weight("Minor", "Fluency/Punctuation") == 0.1
+    other = edited(GOOGLE, "mine", [Rule("Critical", "", 11)])
+    assert mine.signature().startswith("mqm|scheme:mine|v:1|rules:")
+    assert mine.signature() != other.signature()
+
+
+def test_a_scheme_cannot_pose_as_one_of_ours() -> None:
+    with pytest.raises(UserError, match="a name of its own"):
+        edited(GOOGLE, "Google", [])
+    assert Scheme("google", 1, (Rule("Major", "", 9.0),)).signature() != GOOGLE.signature()
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
+def test_a_weight_is_a_number_of_0_or_more(weight: float) -> None:
+    with pytest.raises(UserError, match="0 or more"):
+        edited(GOOGLE, "mine", [Rule("Major", "", weight)])
+
+
+def test_an_unknown_scheme_names_those_there_are() -> None:
+    assert scheme(" Google") is GOOGLE
+    with pytest.raises(UserError, match="google, marot, flat"):
+        scheme("wmt")

@@ -1,0 +1,95 @@
+"""From labels, or a score of the upload, to a saved λ."""
+
+import math
+
+import pytest
+
+from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
+from core.errors import UserError
+from core.ports import Action
+from core.refine.result import weighted
+from core.services import calibration as service
+from core.services.calibration import Choice
+from tests.fakes import memory_store
+
+# Outputs whose people punish explicit errors three times as much as implicit ones: λ near 3 orders them all.
+DISTANCES = [(0.1 * i, 0.05 * ((7 * i) % 11)) for i in range(12)]
+TRUE_LAMBDA = 3.0
+
+
+def project():
+    store = memory_store()
+    made = store.projects.create("p")
+    segments = tuple(Segment("d", str(i), "source", ("a reference",)) for i in range(12))
+    outputs = tuple(Output("A", "d", str(i), f"bad words {i}") for i in range(12))
+    human = tuple(HumanScore("A", "d", str(i), "da", weighted(*DISTANCES[i], TRUE_LAMBDA)) for i in range(12))
+    store.projects.add(made.id, Dataset(segments, outputs, human))
+    return store, store.projects.get(made.id)
+
+
+def table() -> dict[OutputKey, Value]:
+    return {
+        OutputKey("A", "d", str(i)): Value(
+            weighted(*d, 1.0), parts={"dist_exp": d[0], "dist_imp": d[1], "score_hyp": -d[0] - d[1]}
+        )
+        for i, d in enumerate(DISTANCES)
+    }
+
+
+def test_a_score_of_the_upload_is_met_exactly_by_the_lambda_it_was_made_with() -> None:
+    store, made = project()
+    people = service.from_score(store.projects.dataset(made.id), "da", higher_is_better=True)
+    found = service.fit(service.points(table(), people), Choice(draws=20))
+    assert found.agreement == pytest.approx(1.0)
+    assert found.plateau.low <= TRUE_LAMBDA <= found.plateau.high
+
+
+def test_a_score_where_lower_is_better_is_turned_round() -> None:
+    store, made = project()
+    data = store.projects.dataset(made.id)
+    up, down = (service.from_score(data, "da", higher_is_better=h) for h in (True, False))
+    assert [v[0] for v in down.scores.values()] == [-v[0] for v in up.scores.values()]
+    assert up.signature != down.signature
+
+
+def mark(i: int, rater: str, severity: str) -> Action:
+    payload = {
+        "mark": f"m{i}{rater}", "side": "output", "start": 0, "end": 3, "quote": "bad", "severity": severity,
+        "category": "Accuracy/Mistranslation", "note": "",
+    }  # fmt: skip
+    return Action(f"a{i}{rater}", "add", "A", payload)
+
+
+def test_only_submitted_labels_of_the_chosen_raters_count() -> None:
+    store, made = project()
+    for rater, severity in (("Ann", "Major"), ("Bo", "Minor")):
+        store.labels.append(
+            made.id, rater, SegmentKey("d", "0"), [mark(0, rater, severity), Action(f"s{rater}", "submit", None, {})]
+        )
+    store.labels.append(made.id, "Ann", SegmentKey("d", "1"), [mark(1, "Ann", "Major")])
+    # Major 5 and Minor 1: the mean of both raters is 3, of Ann alone 5; segment 1 was not submitted
+    both = service.from_labels(store, made, ["Ann", "Bo"], "google")
+    assert both.scores == {OutputKey("A", "d", "0"): (-3.0, 2)}
+    assert service.from_labels(store, made, ["Ann"], "google").scores == {OutputKey("A", "d", "0"): (-5.0, 1)}
+    assert both.words == "2 annotators"
+
+
+def test_outputs_that_are_not_scored_stay_out() -> None:
+    store, made = project()
+    people = service.from_score(store.projects.dataset(made.id), "da", higher_is_better=True)
+    scored = table()
+    scored[OutputKey("A", "d", "3")] = Value(None, "needs", "no reference")
+    assert len(service.points(scored, people)) == 11
+
+
+def test_a_saved_lambda_says_what_it_was_fitted_on_and_keeps_its_name() -> None:
+    store, made = project()
+    people = service.from_score(store.projects.dataset(made.id), "da", higher_is_better=True)
+    found = service.fit(service.points(table(), people), Choice(draws=20))
+    saved = service.save(store, made, " pilot ", found, "refinement|v:1", people)
+    assert (saved.name, saved.value) == ("pilot", found.lam)
+    assert "people:human;name:da" in saved.signature
+    assert saved.result["n"] == 12
+    assert math.isfinite(saved.result["agreement"])
+    with pytest.raises(UserError):
+        service.save(store, made, "pilot", found, "refinement|v:1", people)

@@ -1,0 +1,96 @@
+"""What leaves a project: over a store held in memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, cast
+
+from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value
+from core.formats import google_mqm
+from core.ports import Action, ActionKind, Event, ScoredBy, Store
+from core.services.export import labels_as_csv, labels_as_google_mqm, score_rows, scores_as_csv, scores_as_jsonl
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ONE, TWO = SegmentKey("d", "1"), SegmentKey("d", "2")
+DATASET = Dataset(
+    (Segment("d", "1", "Quelle", ("ref",)), Segment("d", "2", "zwei")),
+    (Output("A", "d", "1", "=😀 bad text"), Output("B", "d", "1", "fine"), Output("A", "d", "2", "x")),
+)
+
+
+def event(number: int, rater: str, segment: SegmentKey, kind: ActionKind, system: str | None, **payload: Any) -> Event:
+    return Event(number, NOW, rater, segment, Action(str(number), kind, system, payload))
+
+
+MARK = {
+    "mark": "m",
+    "side": "output",
+    "start": 3,
+    "end": 6,
+    "quote": "bad",
+    "severity": "Major",
+    "category": "Fluency/Grammar",
+    "note": "-",
+}
+EVENTS = [
+    event(1, "ann", ONE, "add", "A", **MARK),
+    event(2, "ann", ONE, "verdict", "B", value="no_error"),
+    event(3, "ann", ONE, "submit", None),
+    event(4, "bob", TWO, "verdict", "A", value="non_translation"),
+]
+SCORED = {
+    "chrf|v": {OutputKey("A", "d", "2"): Value(3.0), OutputKey("A", "d", "1"): Value(-1.5)},
+    "bleu|v": {OutputKey("B", "d", "1"): Value(None, "needs", "no reference")},
+}
+
+
+def store() -> Store:
+    return cast(
+        Store,
+        SimpleNamespace(
+            projects=SimpleNamespace(dataset=lambda project: DATASET),
+            scores=SimpleNamespace(
+                signatures=lambda project: [ScoredBy(s.split("|")[0], s, len(v), NOW) for s, v in SCORED.items()],
+                table=lambda project, signature: SCORED[signature],
+            ),
+            labels=SimpleNamespace(events=lambda project: EVENTS),
+        ),
+    )
+
+
+def test_scores_come_in_the_order_of_the_dataset_with_their_signatures() -> None:
+    assert [(s.metric, s.segment_id, s.value, s.status) for s in score_rows(store(), 1)] == [
+        ("chrf", "1", -1.5, "ok"),
+        ("chrf", "2", 3.0, "ok"),
+        ("bleu", "1", None, "needs"),
+    ]
+    assert len(score_rows(store(), 1, ["bleu|v"])) == 1
+    assert scores_as_csv(store(), 1).splitlines()[3] == "B,d,1,bleu,bleu|v,,needs,no reference"
+    assert scores_as_jsonl(store(), 1).count("\n") == 3
+
+
+def test_labels_are_written_one_row_a_mark_or_verdict() -> None:
+    rows = list(csv.DictReader(io.StringIO(labels_as_csv(store(), 1))))
+    assert [(r["rater"], r["system"], r["quote"], r["verdict"], r["submitted"]) for r in rows] == [
+        ("ann", "A", "bad", "", "yes"),
+        ("ann", "B", "", "no_error", "yes"),
+        ("bob", "A", "", "non_translation", "no"),
+    ]
+    assert (rows[0]["start"], rows[0]["end"], rows[0]["note"]) == ("3", "6", "'-")
+
+
+def test_labels_of_other_raters_are_left_out_on_request() -> None:
+    rows = list(csv.DictReader(io.StringIO(labels_as_csv(store(), 1, ["bob"]))))
+    assert [r["rater"] for r in rows] == ["bob"]
+
+
+def test_google_mqm_holds_the_submitted_labels_and_reads_back() -> None:
+    back = google_mqm.read(labels_as_google_mqm(store(), 1).encode())
+    assert [(r.rater, r.key.system, [(e.start, e.end, e.quote) for e in r.errors]) for r in back.rated] == [
+        ("ann", "A", [(3, 6, "bad")]),
+        ("ann", "B", []),
+    ]
+    assert len(google_mqm.read(labels_as_google_mqm(store(), 1, submitted_only=False).encode()).rated) == 3

@@ -1,0 +1,131 @@
+"""Labels from Google's MQM TSV into a project, and out again."""
+
+from pathlib import Path
+
+import pytest
+
+from core.data import Dataset, Output, Segment
+from core.errors import ImportProblems, UserError
+from core.formats import google_mqm
+from core.formats.files import Upload
+from core.mqm.log import fold
+from core.mqm.scores import rated_outputs
+from core.ports import Store
+from core.services.adding import Target
+from core.services.export import labels_as_google_mqm
+from core.services.mqm_import import import_labels, read
+from tests.fakes import memory_store
+
+TED = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "mqm_ted_zhen.tsv.gz"
+HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"
+ROWS = (
+    "A 🚀\tnews\t1\t7\tann\tQuelle\t😀 a <v>bad</v> cat\tFluency/Grammar\tMajor",
+    "A 🚀\tnews\t1\t7\tann\tQuelle\t😀 a bad <v>cat</v>\tAccuracy/Mistranslation\tMinor",
+    "<b>B</b>\tnews\t1\t7\tann\tQuelle\tعنوان =1+1\tNo-error\tNo-error",
+    "A 🚀\tnews\t1\t7\tbob\t<v>Quelle</v>\t😀 a bad cat\tAccuracy/Omission\tMinor",
+    "A 🚀\tnews\t2\t8\tbob\tzwei\t<v>xyz</v>\tNon-translation!\tMajor",
+)
+
+
+def tsv(*rows: str, name: str = "labels.tsv") -> Upload:
+    return Upload(name, "\n".join([HEADER, *rows, ""]).encode())
+
+
+def labels(store: Store, project: int) -> set[object]:
+    texts = {o.key: o.text for o in store.projects.dataset(project).outputs}
+    return {(r.key, r.rater, frozenset(r.errors)) for r in rated_outputs(fold(store.labels.events(project)), texts)}
+
+
+def test_outputs_and_labels_come_in_under_the_names_of_the_raters() -> None:
+    store = memory_store()
+    found = read([tsv(*ROWS)])
+    assert found.summary() == "2 segments × 2 systems, labels of 3 outputs by 2 raters"
+    done = import_labels(store, Target("p"), found)
+    assert store.labels.raters(done.project.id) == ["ann", "bob"]
+    assert done.report.outputs == 3
+    assert done.labelled == 4  # ann: A and B of segment 7; bob: A of 7 and A of 8
+    assert labels(store, done.project.id) == {(r.key, r.rater, frozenset(r.errors)) for r in found.rated}
+
+
+def test_the_same_file_twice_adds_nothing() -> None:
+    store = memory_store()
+    done = import_labels(store, Target("p"), read([tsv(*ROWS)]))
+    before = store.labels.events(done.project.id)
+    again = import_labels(store, Target("p", done.project.id), read([tsv(*ROWS)]))
+    assert store.labels.events(done.project.id) == before
+    assert again.labelled == 0
+    assert (again.report.segments, again.report.outputs) == (0, 0)
+
+
+def test_an_import_that_was_cut_off_is_completed_by_the_next() -> None:
+    store = memory_store()
+    whole = import_labels(store, Target("whole"), read([tsv(*ROWS)]))
+    part = import_labels(store, Target("part"), read([tsv(*ROWS[:3])]))
+    import_labels(store, Target("part", part.project.id), read([tsv(*ROWS)]))
+    assert labels(store, part.project.id) == labels(store, whole.project.id)
+
+
+def test_an_error_on_the_way_leaves_no_new_project_behind() -> None:
+    store = memory_store()
+
+    def stop(done: int, total: int) -> None:
+        if done == 1:
+            raise UserError("the disk is full")
+
+    with pytest.raises(UserError):
+        import_labels(store, Target("p"), read([tsv(*ROWS)]), stop)
+    assert store.projects.list() == []
+
+
+def test_progress_is_told_for_each_rater_and_segment() -> None:
+    told: list[tuple[int, int]] = []
+    import_labels(memory_store(), Target("p"), read([tsv(*ROWS)]), lambda done, total: told.append((done, total)))
+    assert told == [(0, 3), (1, 3), (2, 3)]  # ann 7, bob 7, bob 8
+
+
+def test_labels_of_other_texts_than_the_project_holds_are_refused_and_change_nothing() -> None:
+    store = memory_store()
+    project = store.projects.create("p").id
+    store.projects.add(project, Dataset((Segment("news", "7", "Quelle"),), (Output("A 🚀", "news", "7", "other"),)))
+    with pytest.raises(ImportProblems):
+        import_labels(store, Target("p", project), read([tsv(*ROWS)]))
+    assert store.labels.events(project) == []
+
+
+def test_two_files_that_contradict_each_other_are_a_problem() -> None:
+    other = tsv("A 🚀\tnews\t1\t7\teve\tQuelle\tanother text\tNo-error\tNo-error", name="more.tsv")
+    found = read([tsv(*ROWS), other])
+    (problem,) = found.problems
+    assert problem.file == "more.tsv"
+    assert "another text" in problem.found
+    with pytest.raises(ImportProblems):
+        import_labels(memory_store(), Target("p"), found)
+
+
+def test_a_file_that_is_no_such_tsv_is_a_problem_and_no_exception() -> None:
+    found = read([Upload("x.tsv", b"\x80\x04pickle")])
+    assert found.problems[0].found == "a Python pickle"
+
+
+def test_exported_labels_come_back_the_same_in_a_fresh_project() -> None:
+    store = memory_store()
+    first = import_labels(store, Target("first"), read([tsv(*ROWS)]))
+    text = labels_as_google_mqm(store, first.project.id)
+    second = import_labels(store, Target("second"), read([Upload("back.tsv", text.encode())]))
+    assert labels(store, second.project.id) == labels(store, first.project.id)
+    assert len(labels(store, second.project.id)) == 4
+    assert labels_as_google_mqm(store, second.project.id) == text
+
+
+@pytest.mark.skipif(not TED.exists(), reason="the TED data is not beside the repository")
+def test_thirty_segments_of_the_ted_release_come_back_the_same() -> None:
+    full = google_mqm.read(TED.read_bytes(), TED.name)
+    wanted = {s.key for s in full.dataset.segments[:30]}
+    part = google_mqm.write(full.dataset, [r for r in full.rated if r.key.segment in wanted])
+    store = memory_store()
+    first = import_labels(store, Target("ted"), read([Upload("ted.tsv", part.encode())]))
+    assert not first.notes
+    again = labels_as_google_mqm(store, first.project.id)
+    second = import_labels(store, Target("again"), read([Upload("again.tsv", again.encode())]))
+    assert labels(store, second.project.id) == labels(store, first.project.id)
+    assert len(labels(store, first.project.id)) == sum(r.key.segment in wanted for r in full.rated)

@@ -1,0 +1,217 @@
+import logging
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+import pytest
+
+from core.data import Dataset, Item, Output, Segment, Value
+from core.errors import UserError
+from core.metrics.base import Cancelled, Metric, Progress
+from core.ports import Store
+from core.services.scoring import GIVE_UP_AFTER, Doing, score_dataset
+from core.signature import content_key
+from tests.fakes import counting_metric, memory_store, small_dataset
+
+
+class Puts:
+    """A cache that remembers how large each stored chunk was."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Value] = {}
+        self.sizes: list[int] = []
+
+    def known(self, signature: str, keys: Collection[str]) -> set[str]:
+        return {key for key in keys if f"{signature} {key}" in self.values}
+
+    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
+        self.values |= {f"{signature} {key}": value for key, value in values.items()}
+        self.sizes.append(len(values))
+
+
+def texts(*outputs: str) -> Dataset:
+    """One segment with an output by each of the systems 0, 1, …"""
+    return Dataset(
+        (Segment("d", "1", "s", ("r",)),), tuple(Output(str(i), "d", "1", text) for i, text in enumerate(outputs))
+    )
+
+
+def stored(cache: Puts, text: str) -> Value:
+    return cache.values[f"length|v:1 {content_key('s', text, ('r',))}"]
+
+
+@pytest.fixture
+def store() -> Store:
+    return memory_store()
+
+
+def test_every_output_gets_a_value_and_equal_texts_are_scored_once(store: Store) -> None:
+    seen: list[Item] = []
+    data = texts("aa", "b", "aa")
+    project = store.projects.create("p").id
+    store.projects.add(project, data)
+    [result] = score_dataset(data, [counting_metric(seen=seen)], store.scores)
+    assert (result.metric, result.signature, result.new, result.known, result.failed) == (
+        "length",
+        "length|v:1",
+        2,
+        0,
+        0,
+    )
+    assert [item.hypothesis for item in seen] == ["aa", "b"]
+    assert [v.value for v in store.scores.table(project, "length|v:1").values()] == [2.0, 1.0, 2.0]
+
+
+def test_what_is_known_is_not_scored_again(store: Store) -> None:
+    seen: list[Item] = []
+    score_dataset(small_dataset(3), [counting_metric()], store.scores)
+    [result] = score_dataset(small_dataset(4), [counting_metric(seen=seen)], store.scores)
+    assert (result.new, result.known) == (2, 6)  # segment 3, by two systems
+    assert {item.source for item in seen} == {"source 3"}
+
+
+def test_chunks_are_stored_as_they_are_done_and_grow_while_quick() -> None:
+    cache = Puts()
+    score_dataset(small_dataset(20), [counting_metric()], cache, chunk=4)
+    assert cache.sizes == [4, 8, 16, 12]  # 40 items
+
+
+def test_stopping_keeps_the_finished_chunks_and_a_second_run_does_the_rest() -> None:
+    cache = Puts()
+    seen: list[Item] = []
+    metric = counting_metric(seen=seen)
+    with pytest.raises(Cancelled):
+        score_dataset(small_dataset(5), [metric], cache, lambda doing: doing.done < 6, chunk=4)
+    assert (len(cache.values), len(seen)) == (4, 6)  # the second chunk was stopped after two of its items
+    [result] = score_dataset(small_dataset(5), [metric], cache, chunk=4)
+    assert (result.new, result.known) == (6, 4)
+    assert len(cache.values) == 10
+
+
+def test_progress_counts_items_over_all_metrics_and_ends_at_the_total() -> None:
+    told: list[Doing] = []
+
+    def watch(doing: Doing) -> bool:
+        told.append(doing)
+        return True
+
+    cache = Puts()
+    score_dataset(small_dataset(2), [counting_metric("length")], cache)
+    score_dataset(small_dataset(2), [counting_metric("length"), counting_metric("other")], cache, watch)
+    assert {doing.total for doing in told} == {8}  # 4 texts, 2 metrics
+    assert [doing.done for doing in told] == sorted(doing.done for doing in told)
+    assert (told[0].done, told[-1].done) == (4, 8)  # the first metric was known
+    assert told[-1].sentence() == "other · 4 of 4"
+
+
+@pytest.mark.parametrize(
+    ("left", "sentence"),
+    [
+        (None, "chrF · 1 of 9"),
+        (0.2, "chrF · 1 of 9 · about 1 s left"),
+        (59, "chrF · 1 of 9 · about 59 s left"),
+        (95, "chrF · 1 of 9 · about 2 min left"),
+    ],
+)
+def test_the_time_left_is_said_in_words(left: float | None, sentence: str) -> None:
+    assert Doing(1, 20, "chrF", 1, 9, left).sentence() == sentence
+
+
+def test_an_item_that_lacks_what_a_metric_needs_is_never_shown_to_it(store: Store) -> None:
+    seen: list[Item] = []
+    data = Dataset(
+        (Segment("d", "1", None, ("r",)), Segment("d", "2", "", ())),
+        (Output("A", "d", "1", "x"), Output("A", "d", "2", "y")),
+    )
+    project = store.projects.create("p").id
+    store.projects.add(project, data)
+    for need in ("source", "reference"):
+        score_dataset(data, [counting_metric(need, needs=frozenset({need}), seen=seen)], store.scores)
+    source, reference = (list(store.scores.table(project, f"{need}|v:1").values()) for need in ("source", "reference"))
+    assert [v.status for v in source] == ["needs", "ok"]  # an empty source is a source
+    assert [v.status for v in reference] == ["ok", "needs"]
+    assert source[0] == Value(None, "needs", "source needs a source text, and this segment has none")
+    assert [item.hypothesis for item in seen] == ["y", "x"]
+
+
+def test_a_value_that_is_no_number_becomes_undefined_with_a_reason() -> None:
+    cache = Puts()
+    given = {
+        "nan": Value(math.nan, parts={"p": 1.0, "q": math.inf}),
+        "none": Value(None),
+        "bad": Value(2.0, "undefined", "why"),
+    }
+    score_dataset(texts(*given), [counting_metric(of=lambda item: given[item.hypothesis])], cache)
+    assert stored(cache, "nan") == Value(None, "undefined", "the metric gave no number (nan)", {"p": 1.0})
+    assert stored(cache, "none").status == "undefined"
+    assert stored(cache, "bad") == Value(None, "undefined", "why")
+
+
+def failing(on: str, error: Exception, seen: list[Item]) -> Metric:
+    def of(item: Item) -> Value:
+        if item.hypothesis == on:
+            raise error
+        return Value(1.0)
+
+    return counting_metric(of=of, seen=seen)
+
+
+def test_an_unexpected_error_costs_its_chunk_only_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    cache = Puts()
+    seen: list[Item] = []
+    with caplog.at_level(logging.ERROR):
+        [result] = score_dataset(texts(*"abcdefgh"), [failing("g", RuntimeError("boom\nmore"), seen)], cache, chunk=2)
+    # chunks: ab, then cdef, then gh
+    assert (result.new, result.failed) == (6, 2)
+    assert stored(cache, "g").status == stored(cache, "h").status == "error"
+    assert result.reason == "the metric stopped on an unexpected error (RuntimeError: boom); see worker.log"
+    assert "Traceback" in caplog.text
+
+
+def test_a_large_chunk_that_fails_is_tried_again_in_small_ones() -> None:
+    cache = Puts()
+    # chunks: ab, then cdef fails because of d and is tried again as cd (fails, 2 lost) and ef
+    [result] = score_dataset(texts(*"abcdef"), [failing("d", RuntimeError("boom"), [])], cache, chunk=2)
+    assert (result.new, result.failed) == (4, 2)
+    assert stored(cache, "e") == stored(cache, "f") == Value(1.0)
+
+
+def test_errors_are_tried_again_by_the_next_job(store: Store) -> None:
+    data = texts("a", "b")
+    score_dataset(data, [failing("b", RuntimeError("boom"), [])], store.scores, chunk=1)
+    [result] = score_dataset(data, [counting_metric()], store.scores)
+    assert (result.new, result.known) == (1, 1)
+
+
+def test_a_metric_that_fails_again_and_again_is_given_up_and_the_others_go_on() -> None:
+    cache = Puts()
+    calls: list[int] = []
+
+    def broken(items: Sequence[Item], progress: Progress) -> list[Value]:
+        calls.append(len(items))
+        raise RuntimeError("no such kernel")
+
+    metric = Metric(counting_metric("broken").spec, lambda: "broken", broken)
+    results = score_dataset(small_dataset(50), [metric, counting_metric()], cache, chunk=2)
+    assert [(r.new, r.failed) for r in results] == [(0, 100), (100, 0)]
+    assert len([n for n in calls if n == 2]) == GIVE_UP_AFTER
+
+
+def test_something_the_user_can_mend_ends_the_metric_at_once_with_its_message() -> None:
+    cache = Puts()
+    seen: list[Item] = []
+    error = UserError("the model is not here", where="/models/x", hint="Set ERRORSCOPE_SEQ2SEQ")
+    [result] = score_dataset(texts(*"abcd"), [failing("a", error, seen)], cache, chunk=1)
+    assert (result.failed, len(seen)) == (4, 1)
+    assert stored(cache, "d") == Value(None, "error", str(error))
+
+
+def test_a_metric_that_gives_too_few_values_is_at_fault() -> None:
+    cache = Puts()
+    metric = Metric(counting_metric().spec, lambda: "length|v:1", lambda items, progress: [Value(1.0)])
+    [result] = score_dataset(texts("a", "b"), [metric], cache)
+    assert result.failed == 2
+    assert "1 values for 2 items" in result.reason
+
+
+def test_an_empty_project_is_scored_at_once() -> None:
+    assert score_dataset(Dataset((), ()), [counting_metric()], Puts())[0].new == 0

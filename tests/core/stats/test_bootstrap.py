@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+from core.stats.bootstrap import draws_of, mean_interval, percentiles, system_intervals
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_seed_another() -> None:
+    values = np.random.default_rng(0).normal(size=30)
+    assert mean_interval(values, 1) == mean_interval(values, 1)
+    assert mean_interval(values, 1) != mean_interval(values, 2)
+
+
+def test_the_interval_has_the_width_the_normal_law_foretells() -> None:
+    values = np.random.default_rng(0).normal(size=400)
+    found = mean_interval(values, 0, draws=4000)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.value == pytest.approx(values.mean())
+    assert found.high - found.low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.05)
+
+
+def test_documents_are_drawn_whole() -> None:
+    # two documents of mean 0 (3 values) and 8 (1 value): draws are 0, 2 (one of each: 8 / 4) or 8
+    found = mean_interval([0, 0, 0, 8], 0, units=["a", "a", "a", "b"])
+    assert (found.value, found.low, found.high, found.n) == (2, 0, 8, 2)
+
+
+def test_one_segment_has_no_interval_and_says_so() -> None:
+    assert mean_interval([2.0], 0)[:4] == (2, None, None, 1)
+    assert "at least two" in mean_interval([2.0], 0).reason
+    assert mean_interval([], 0).value is None
+
+
+def test_a_constant_has_an_interval_of_no_width() -> None:
+    found = system_intervals({"A": [3.0, 3.0, 3.0]}, 0)["A"]
+    assert (found.low, found.high) == (3, 3)
+
+
+def test_draws_are_counts_of_n_units() -> None:
+    drawn = list(draws_of(5, 0, 50))
+    assert len(drawn) == 50
+    assert all(d.sum() == 5 and (d >= 0).all() for d in drawn)
+
+
+def test_percentiles_hold_the_level_between_them() -> None:
+    assert percentiles(np.arange(101.0), 0.9) == pytest.approx((5, 95))

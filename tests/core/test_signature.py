@@ -1,0 +1,26 @@
+"""Signatures read back, and content keys that never confuse two texts."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.signature import content_key, signature
+
+texts = st.tuples(st.none() | st.text(), st.text(), st.lists(st.text(), max_size=3).map(tuple))
+
+
+def test_a_signature_is_written_in_the_order_given() -> None:
+    assert signature("m", {"v": 1, "lambda": 1.70, "stem": False}) == "m|v:1|lambda:1.7|stem:no"
+
+
+@given(st.text(), st.text())
+def test_a_signature_splits_again_at_every_bar(name: str, value: str) -> None:
+    assert signature("m", {name: value}).count("|") == 1
+
+
+@given(texts, texts)
+def test_two_items_share_a_key_only_if_they_are_equal(first, second) -> None:
+    assert (content_key(*first) == content_key(*second)) == (first == second)
+
+
+def test_missing_and_empty_source_differ() -> None:
+    assert content_key(None, "a", ()) != content_key("", "a", ())

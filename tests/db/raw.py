@@ -1,0 +1,31 @@
+"""Looking into a database past the code under test."""
+
+from sqlalchemy import Engine, text
+
+TABLES = (
+    "projects",
+    "segments",
+    "segment_references",
+    "outputs",
+    "human_scores",
+    "scores",
+    "jobs",
+    "raters",
+    "events",
+    "calibrations",
+)
+
+
+def counts(engine: Engine) -> dict[str, int]:
+    """Rows of every table."""
+    return {table: scalar(engine, f"SELECT count(*) FROM {table}") for table in TABLES}
+
+
+def scalar(engine: Engine, sql: str) -> int:
+    with engine.connect() as connection:
+        return int(connection.execute(text(sql)).scalar() or 0)
+
+
+def rows(engine: Engine, sql: str) -> list[tuple[object, ...]]:
+    with engine.connect() as connection:
+        return [tuple(row) for row in connection.execute(text(sql))]

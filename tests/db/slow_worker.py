@@ -1,0 +1,34 @@
+"""The worker with a metric that takes its time: `python -m tests.db.slow_worker`, arguments as for `db.worker`.
+
+SLOW_SECONDS is the time an item takes; SLOW_LOG a file that gets one line, the hypothesis, for every item begun.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from core.data import Item, Value
+from core.errors import UserError
+from core.metrics.base import Metric
+from db.worker import main
+from tests.fakes import counting_metric
+
+
+def load(name: str) -> Metric:
+    if name == "missing":
+        raise UserError("its model is not here", hint="Fetch it")
+
+    def of(item: Item) -> Value:
+        with Path(os.environ["SLOW_LOG"]).open("a", encoding="utf-8") as file:
+            file.write(f"{item.hypothesis}\n")
+        time.sleep(float(os.environ["SLOW_SECONDS"]))
+        if name == "deadly":
+            os._exit(1)
+        return Value(float(len(item.hypothesis)))
+
+    return counting_metric(name, of)
+
+
+if __name__ == "__main__":
+    sys.exit(main(load=load))

@@ -1,0 +1,259 @@
+"""What every implementation of the ports does: the database, and the fakes that other tests use in its place."""
+
+import math
+import time
+from pathlib import Path
+
+import pytest
+
+from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
+from core.errors import ImportProblems, UserError
+from core.ports import Action, ImportReport, SavedLambda, Store
+from core.signature import content_key
+from db.store import open_store
+from tests.fakes import memory_store, small_dataset
+
+FIRST = SegmentKey("doc", "0")
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return memory_store() if request.param == "memory" else open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    made = store.projects.create("news")
+    store.projects.add(made.id, small_dataset())
+    return made.id
+
+
+def no_error(id: str, system: str) -> Action:
+    return Action(id, "verdict", system, {"value": "no_error"})
+
+
+def test_a_dataset_comes_back_as_it_went_in(store: Store) -> None:
+    data = Dataset(
+        (Segment("d", "1", None, ()), Segment("d", "2", "", ("r", "r", "")), Segment("a", "1", "s", ("x",))),
+        (Output("B", "d", "1", ""), Output("A", "d", "1", "b"), Output("A", "a", "1", "c")),
+        (HumanScore("A", "a", "1", "da", -0.5), HumanScore("B", "d", "1", "da", 71.0)),
+    )
+    made = store.projects.create("p")
+    report = store.projects.add(made.id, data)
+    assert report == ImportReport(segments=3, outputs=3, references=4, human_scores=2, unchanged=0)
+    assert store.projects.dataset(made.id) == data
+    found = store.projects.get(made.id)
+    assert (found.n_segments, found.n_outputs, found.systems, found.human_scores) == (3, 3, ("B", "A"), ("da",))
+
+
+def test_importing_the_same_twice_changes_nothing(store: Store, project: int) -> None:
+    # 3 segments + 6 outputs + 3 references are there already
+    assert store.projects.add(project, small_dataset()) == ImportReport(0, 0, 0, 0, unchanged=12)
+    assert store.projects.dataset(project) == small_dataset()
+
+
+def test_a_system_can_be_added_without_repeating_sources_and_references(store: Store, project: int) -> None:
+    alone = Dataset((Segment("doc", "1", None),), (Output("C", "doc", "1", "new"),))
+    assert store.projects.add(project, alone) == ImportReport(0, 1, 0, 0, unchanged=1)
+    data = store.projects.dataset(project)
+    assert data.systems == ("A", "B", "C")
+    assert [o.system for o in data.outputs_of()[SegmentKey("doc", "1")]] == ["A", "B", "C"]
+    assert data.segment_of()[SegmentKey("doc", "1")].source == "source 1"
+
+
+def test_new_references_are_appended_and_a_missing_source_is_filled_in(store: Store, project: int) -> None:
+    store.projects.add(project, Dataset((Segment("doc", "9", None, ("a",)),), ()))
+    report = store.projects.add(project, Dataset((Segment("doc", "9", "s", ("b", "a")),), ()))
+    assert report == ImportReport(0, 0, 1, 0, unchanged=1, sources=1)
+    assert store.projects.dataset(project).segments[-1] == Segment("doc", "9", "s", ("a", "b"))
+
+
+def test_a_contradiction_names_every_place_and_changes_nothing(store: Store, project: int) -> None:
+    clash = Dataset(
+        (Segment("doc", "0", "another source", ("reference 0", "more")), Segment("doc", "new", "s")),
+        (Output("A", "doc", "1", "another output"), Output("A", "doc", "new", "t"), Output("A", "doc", "nowhere", "u")),
+        (HumanScore("A", "doc", "2", "da", math.nan), HumanScore("Z", "doc", "2", "da", 1.0)),
+    )
+    with pytest.raises(ImportProblems) as raised:
+        store.projects.add(project, clash)
+    # source, output, an output without a segment, a score that is no number, a score without an output
+    assert len(raised.value.problems) == 5
+    assert "another source" in raised.value.problems[0].found
+    assert "source 0" in raised.value.problems[0].expected
+    assert store.projects.dataset(project) == small_dataset()
+
+
+def test_project_names_are_taken_once_and_never_empty(store: Store, project: int) -> None:
+    with pytest.raises(UserError):
+        store.projects.create("news")
+    with pytest.raises(UserError):
+        store.projects.create("  ")
+    other = store.projects.create(" other ")
+    with pytest.raises(UserError):
+        store.projects.rename(other.id, "news")
+    store.projects.rename(project, "news")
+    store.projects.rename(project, "old news")
+    assert [p.name for p in store.projects.list()] == ["old news", "other"]
+
+
+def test_a_deleted_project_is_gone_with_its_labels(store: Store, project: int) -> None:
+    store.labels.append(project, "ann", FIRST, [no_error("1", "A")])
+    store.jobs.enqueue(project, ["chrf"])
+    store.projects.delete(project)
+    assert store.projects.list() == []
+    assert store.labels.events(project) == []
+    assert store.jobs.recent() == []
+    for call in (store.projects.get, store.projects.delete, store.projects.dataset):
+        with pytest.raises(UserError):
+            call(project)
+
+
+def test_values_are_found_by_content_in_every_project(store: Store, project: int) -> None:
+    key = content_key("source 0", "A output 0", ("reference 0",))
+    value = Value(0.25, parts={"dist_exp": 1.5}, detail={"steps": [1, "é"]})
+    store.scores.put("m", "m|v:1", {key: value, "other": Value(None, "undefined", "why")}, 0.5)
+    assert store.scores.known("m|v:1", [key, "other", "third"]) == {key, "other"}
+    assert store.scores.known("m|v:2", [key]) == set()
+    assert store.scores.table(project, "m|v:1") == {OutputKey("A", "doc", "0"): Value(0.25, parts={"dist_exp": 1.5})}
+    assert store.scores.detail(project, "m|v:1", FIRST) == {"A": value}
+    assert store.scores.detail(project, "m|v:1", SegmentKey("doc", "1")) == {}
+    second = store.projects.create("second")
+    assert store.scores.signatures(second.id) == []
+    store.projects.add(second.id, small_dataset())
+    [by] = store.scores.signatures(second.id)
+    assert (by.metric, by.signature, by.n, by.newest.tzinfo is not None) == ("m", "m|v:1", 1, True)
+
+
+def test_an_error_is_not_known_and_gives_way_but_a_value_stays(store: Store, project: int) -> None:
+    key = content_key("source 0", "A output 0", ("reference 0",))
+    store.scores.put("m", "s", {key: Value(None, "error", "out of memory")}, 0.1)
+    assert store.scores.known("s", [key]) == set()
+    assert store.scores.table(project, "s")[OutputKey("A", "doc", "0")].reason == "out of memory"
+    store.scores.put("m", "s", {key: Value(1.0)}, 0.1)
+    store.scores.put("m", "s", {key: Value(2.0)}, 0.1)
+    assert store.scores.table(project, "s") == {OutputKey("A", "doc", "0"): Value(1.0)}
+
+
+def test_new_references_make_old_values_stale(store: Store, project: int) -> None:
+    values = {content_key(*item): Value(1.0) for _, item in small_dataset().items()}
+    store.scores.put("m", "s", values, 0.1)
+    assert len(store.scores.table(project, "s")) == 6
+    store.projects.add(project, Dataset((Segment("doc", "0", None, ("second reference",)),), ()))
+    assert len(store.scores.table(project, "s")) == 4  # both outputs of segment 0 are compared with another set now
+
+
+def test_the_same_unfinished_request_is_queued_once(store: Store, project: int) -> None:
+    first = store.jobs.enqueue(project, ["chrf", "bleu", "chrf"])
+    assert first.metrics == ("chrf", "bleu")
+    assert store.jobs.enqueue(project, ["bleu", "chrf"]) == first
+    other = store.jobs.enqueue(project, ["ter"])
+    assert [job.id for job in store.jobs.recent(project)] == [other.id, first.id]
+    store.jobs.cancel(first.id)
+    assert store.jobs.enqueue(project, ["chrf", "bleu"]).id not in (first.id, other.id)
+    with pytest.raises(UserError):
+        store.jobs.enqueue(project, [])
+    with pytest.raises(UserError):
+        store.jobs.enqueue(999, ["chrf"])
+
+
+def test_a_job_goes_through_its_states(store: Store, project: int) -> None:
+    queued = store.jobs.enqueue(project, ["chrf"])
+    job = store.jobs.lease("w1")
+    assert job is not None
+    assert (job.id, job.state, job.worker) == (queued.id, "running", "w1")
+    assert store.jobs.lease("w2") is None
+    assert store.jobs.beat(job.id, "w1", 3, 10, "chrF")
+    assert not store.jobs.beat(job.id, "w2", 9, 10)
+    store.jobs.finish(job.id, "w2", "failed")
+    assert (store.jobs.get(job.id).state, store.jobs.get(job.id).done) == ("running", 3)
+    store.jobs.finish(job.id, "w1", "queued")
+    assert store.jobs.get(job.id).worker is None
+    again = store.jobs.lease("w2")
+    assert again is not None
+    assert again.started == job.started
+    store.jobs.finish(job.id, "w2", "done", "fine")
+    done = store.jobs.get(job.id)
+    assert (done.state, done.message, done.finished is not None) == ("done", "fine", True)
+    store.jobs.cancel(job.id)
+    assert store.jobs.get(job.id).state == "done"
+
+
+def test_a_cancelled_job_is_lost_at_the_next_beat(store: Store, project: int) -> None:
+    job = store.jobs.enqueue(project, ["chrf"])
+    store.jobs.lease("w1")
+    store.jobs.cancel(job.id)
+    assert not store.jobs.beat(job.id, "w1", 1, 2)
+    store.jobs.finish(job.id, "w1", "done")
+    assert store.jobs.get(job.id).state == "cancelled"
+    assert store.jobs.lease("w1") is None
+
+
+def test_a_job_whose_worker_went_silent_goes_to_another(store: Store, project: int) -> None:
+    job = store.jobs.enqueue(project, ["chrf"])
+    store.jobs.lease("w1", 0.05)
+    assert store.jobs.lease("w2", 0.05) is None
+    time.sleep(0.1)
+    taken = store.jobs.lease("w2", 0.05)
+    assert taken is not None
+    assert taken.worker == "w2"
+    assert not store.jobs.beat(job.id, "w1", 5, 6)
+    with pytest.raises(UserError):
+        store.jobs.get(job.id + 1000)
+
+
+def test_actions_are_recorded_once_and_in_order(store: Store, project: int) -> None:
+    actions = [no_error("1", "A"), no_error("2", "B"), Action("3", "submit", None, {})]
+    assert store.labels.append(project, "ann", FIRST, actions[:2]) == ["1", "2"]
+    assert store.labels.append(project, "ann", FIRST, [*actions, actions[0]]) == ["1", "2", "3"]
+    events = store.labels.events(project)
+    assert [e.action for e in events] == actions
+    assert [e.number for e in events] == sorted({e.number for e in events})
+    assert all(e.time.tzinfo is not None and e.rater == "ann" and e.segment == FIRST for e in events)
+
+
+def test_a_batch_is_recorded_whole_or_not_at_all(store: Store, project: int) -> None:
+    bad = Action(
+        "2",
+        "add",
+        "A",
+        {"mark": "m", "side": "output", "start": 0, "end": 3, "quote": "xyz", "severity": "Major", "category": "Other"},
+    )
+    with pytest.raises(UserError):
+        store.labels.append(project, "ann", FIRST, [no_error("1", "A"), bad])
+    with pytest.raises(UserError):
+        store.labels.append(project, "ann", SegmentKey("doc", "none"), [no_error("1", "A")])
+    with pytest.raises(UserError):
+        store.labels.append(project, " ", FIRST, [no_error("1", "A")])
+    assert store.labels.events(project) == []
+    assert store.labels.raters() == []
+
+
+def test_events_can_be_read_for_one_rater_and_one_segment(store: Store, project: int) -> None:
+    store.labels.append(project, "ann", FIRST, [no_error("1", "A")])
+    store.labels.append(project, "bob", FIRST, [no_error("2", "A")])
+    store.labels.append(project, "bob", SegmentKey("doc", "1"), [no_error("3", "A")])
+    ids = [
+        [e.action.id for e in store.labels.events(project, rater=r, segment=s)]
+        for r, s in (("bob", None), (None, FIRST), ("bob", FIRST))
+    ]
+    assert ids == [["2", "3"], ["1", "2"], ["2"]]
+    other = store.projects.create("other")
+    assert store.labels.raters() == store.labels.raters(project) == ["ann", "bob"]
+    assert store.labels.raters(other.id) == []
+
+
+@pytest.mark.parametrize("value", [0.0, 1.7, 0.1 + 0.2, math.inf])
+def test_a_saved_lambda_is_kept_exactly(store: Store, project: int, value: float) -> None:
+    fitted = SavedLambda(
+        "mine", value, "sig", "ref", {"plateau": [1.0, math.inf], "warnings": ["few raters"], "tau": None}
+    )
+    saved = store.calibrations.save(project, fitted)
+    assert saved.id is not None
+    assert store.calibrations.list(project) == [saved]
+    assert (saved.value, saved.result) == (value, fitted.result)
+    with pytest.raises(UserError):
+        store.calibrations.save(project, fitted)
+    store.calibrations.delete(project, "mine")
+    assert store.calibrations.list(project) == []
+    with pytest.raises(UserError):
+        store.calibrations.delete(project, "mine")

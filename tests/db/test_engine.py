@@ -1,0 +1,158 @@
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Engine, text
+from sqlalchemy.dialects import registry
+from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.schema import CreateTable
+
+from core.errors import UserError
+from db.engine import connect, migrate, reading, writing
+from db.store import open_store
+from db.tables import metadata, to_json
+from tests.db.raw import scalar
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_sqlite_runs_write_ahead_fully_synchronous_with_foreign_keys(engine: Engine) -> None:
+    with reading(engine) as connection:
+        pragmas = {
+            p: connection.exec_driver_sql(f"PRAGMA {p}").scalar()
+            for p in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10_000}  # 2 is FULL
+
+
+def test_the_folder_of_the_database_is_made(engine: Engine, tmp_path: Path) -> None:
+    assert (tmp_path / "home" / "errorscope.db").exists()
+
+
+def test_migrations_make_exactly_the_tables_the_code_uses(engine: Engine) -> None:
+    with reading(engine) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_migrating_twice_changes_nothing(engine: Engine) -> None:
+    before = scalar(engine, "PRAGMA schema_version")
+    migrate(engine)
+    assert scalar(engine, "PRAGMA schema_version") == before
+
+
+def test_processes_that_start_together_all_find_the_tables(url: str) -> None:
+    code = f"from db.store import open_store; print(open_store({url!r}).projects.list())"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    answers = [process.communicate(timeout=60) for process in processes]
+    assert answers == [(b"[]\n", b"")] * 3
+
+
+def test_threads_that_start_together_all_find_the_tables(url: str) -> None:
+    found: list[object] = []
+    threads = [threading.Thread(target=lambda: found.append(open_store(url).projects.list())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [[]] * 4
+
+
+def test_a_database_of_a_newer_version_is_left_alone(engine: Engine, url: str) -> None:
+    with writing(engine) as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(UserError, match="newer version"):
+        open_store(url)
+    assert scalar(engine, "SELECT version_num FROM alembic_version") == 9999
+
+
+def test_a_file_that_is_no_database_is_a_user_error(tmp_path: Path) -> None:
+    (tmp_path / "hyp.txt").write_text("The cat sat on the mat.\n" * 50)
+    with pytest.raises(UserError, match="cannot be opened"):
+        open_store(f"sqlite:///{tmp_path / 'hyp.txt'}")
+
+
+@pytest.mark.parametrize("url", ["errorscope.db", "nosuch://x/y"])
+def test_an_address_that_is_no_database_is_a_user_error(url: str) -> None:
+    with pytest.raises(UserError, match="cannot be used"):
+        open_store(url)
+
+
+def test_a_folder_that_cannot_be_made_is_a_user_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="folder"):
+        connect(f"sqlite:///{tmp_path / 'file' / 'errorscope.db'}")
+
+
+def test_a_writer_holds_the_lock_from_its_first_statement_on(engine: Engine) -> None:
+    # A second writer must wait even though the first has only read so far: otherwise both would read, then one would fail.
+    order: list[str] = []
+
+    def second() -> None:
+        with writing(engine) as connection:
+            order.append(f"second sees {connection.execute(text('SELECT count(*) FROM raters')).scalar()}")
+
+    with writing(engine) as connection:
+        connection.execute(text("SELECT count(*) FROM raters")).scalar()
+        thread = threading.Thread(target=second)
+        thread.start()
+        time.sleep(0.2)
+        assert order == []
+        connection.execute(text("INSERT INTO raters (name, created) VALUES ('ann', '2026-01-01')"))
+        assert scalar(engine, "SELECT count(*) FROM raters") == 0  # readers neither wait nor see what is not committed
+    thread.join()
+    assert order == ["second sees 1"]
+
+
+def test_an_error_rolls_back_everything_even_a_new_table(engine: Engine) -> None:
+    def fail() -> None:
+        with writing(engine) as connection:
+            connection.execute(text("INSERT INTO raters (name, created) VALUES ('ann', '2026-01-01')"))
+            connection.execute(text("CREATE TABLE extra (id INTEGER)"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert scalar(engine, "SELECT count(*) FROM raters") == 0
+    assert scalar(engine, "SELECT count(*) FROM sqlite_master WHERE name = 'extra'") == 0
+
+
+def test_a_database_that_stays_locked_is_a_user_error(engine: Engine, url: str) -> None:
+    impatient = connect(url)
+    with writing(engine), impatient.connect() as connection:
+        connection.exec_driver_sql("PRAGMA busy_timeout=50")
+        connection.rollback()
+        connection.close()
+        with pytest.raises(UserError, match="could not be written"), writing(impatient):
+            pass
+    impatient.dispose()
+
+
+def test_foreign_keys_are_enforced(engine: Engine) -> None:
+    with pytest.raises(IntegrityError), writing(engine) as connection:
+        connection.execute(text("INSERT INTO segment_references (segment, position, text) VALUES (7, 0, 'x')"))
+
+
+def test_faults_of_ours_are_not_hidden_as_user_errors(engine: Engine) -> None:
+    with pytest.raises(OperationalError), writing(engine) as connection:
+        connection.execute(text("SELECT * FROM nowhere"))
+
+
+@pytest.mark.parametrize("name", ["postgresql", "mysql"])
+def test_tables_can_be_declared_elsewhere(name: str) -> None:
+    dialect = registry.load(name)()
+    for table in metadata.sorted_tables:
+        assert str(CreateTable(table).compile(dialect=dialect)).strip().startswith("CREATE TABLE")
+
+
+def test_json_refuses_nan_at_any_depth() -> None:
+    assert to_json({"a": [float("inf"), "NaN"]}) == '{"a":[Infinity,"NaN"]}'
+    with pytest.raises(ValueError, match="NaN"):
+        to_json({"a": [{"b": (float("nan"),)}]})

@@ -1,0 +1,137 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import IntegrityError
+
+from core.data import SegmentKey
+from core.errors import UserError
+from core.mqm.log import fold_segment
+from core.ports import Action, Store
+from db.engine import writing
+from db.store import open_store
+from tests.db.raw import counts, rows, scalar
+from tests.fakes import small_dataset
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST = SegmentKey("doc", "0")
+
+SAVE_AND_WAIT = """
+import sys, time
+from core.data import SegmentKey
+from core.ports import Action
+from db.store import open_store
+store = open_store(sys.argv[1])
+segment = SegmentKey("doc", "0")
+mark = {"mark": "m1", "side": "output", "start": 0, "end": 1, "quote": "A", "severity": "Major", "category": "Other", "note": "😀"}
+print(*store.labels.append(1, "ann", segment, [Action("e1", "add", "A", mark), Action("e2", "verdict", "B", {"value": "no_error"})]))
+print(*store.labels.append(1, "ann", segment, [Action("e3", "submit", None, {})]), flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    made = store.projects.create("p").id
+    store.projects.add(made, small_dataset())
+    return made
+
+
+def mark(id: str, quote: str = "A", **more: object) -> Action:
+    span = {
+        "mark": f"m-{id}",
+        "side": "output",
+        "start": 0,
+        "end": 1,
+        "quote": quote,
+        "severity": "Major",
+        "category": "Other",
+        "note": "",
+    }
+    return Action(id, "add", "A", span | more, "2026-01-01T10:00:00.123Z")
+
+
+def test_what_was_acknowledged_survives_a_kill(url: str, engine: Engine, project: int) -> None:
+    process = subprocess.Popen([sys.executable, "-c", SAVE_AND_WAIT, url], cwd=ROOT, text=True, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert [process.stdout.readline().split() for _ in range(2)] == [["e1", "e2"], ["e3"]]
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    labels = fold_segment(open_store(url).labels.events(project, rater="ann", segment=FIRST))
+    assert labels.submitted
+    assert labels.of("A").marks[0].span.note == "😀"
+    assert labels.of("B").verdict == "no_error"
+    assert rows(engine, "SELECT action_id, kind FROM events ORDER BY number") == [
+        ("e1", "add"),
+        ("e2", "verdict"),
+        ("e3", "submit"),
+    ]
+
+
+def test_threads_that_send_the_same_action_record_it_once(url: str, engine: Engine, project: int) -> None:
+    start = threading.Barrier(4)
+    answers: list[list[str]] = []
+
+    def send() -> None:
+        store = open_store(url)
+        start.wait()
+        answers.append(store.labels.append(project, "ann", FIRST, [mark("e1")]))
+
+    threads = [threading.Thread(target=send) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [["e1"]] * 4
+    assert scalar(engine, "SELECT count(*) FROM events") == 1
+
+
+def test_a_span_that_is_not_in_the_text_leaves_nothing_behind(store: Store, engine: Engine, project: int) -> None:
+    before = counts(engine)
+    with pytest.raises(UserError, match="not what stands there"):
+        store.labels.append(project, "ann", FIRST, [mark("e1"), mark("e2", quote="wrong", category="Style")])
+    assert counts(engine) == before
+
+
+def test_an_action_comes_back_as_it_was_sent(store: Store, project: int) -> None:
+    sent = mark("e1", note="\u2028 <b>x</b> \ud83d שלום")  # even half a surrogate pair, as a browser may cut one
+    store.labels.append(project, "ann", FIRST, [sent])
+    assert [event.action for event in store.labels.events(project)] == [sent]
+
+
+def test_events_can_be_neither_changed_nor_deleted(store: Store, engine: Engine, project: int) -> None:
+    store.labels.append(project, "ann", FIRST, [mark("e1")])
+    for statement in (
+        "UPDATE events SET kind = 'delete'",
+        "DELETE FROM events",
+        "DELETE FROM segments",
+        "DELETE FROM raters",
+    ):
+        with pytest.raises(IntegrityError), writing(engine) as connection:
+            connection.execute(text(statement))
+    assert rows(engine, "SELECT kind FROM events") == [("add",)]
+
+
+def test_a_project_is_deleted_with_its_log_and_numbers_are_never_used_again(
+    store: Store, engine: Engine, project: int
+) -> None:
+    store.labels.append(project, "ann", FIRST, [mark("e1"), mark("e2", severity="Minor")])
+    store.projects.delete(project)
+    assert scalar(engine, "SELECT count(*) FROM events") == 0
+    again = store.projects.create("again").id
+    store.projects.add(again, small_dataset())
+    store.labels.append(again, "ann", FIRST, [mark("e1")])
+    assert [event.number for event in store.labels.events(again)] == [3]
+
+
+def test_the_same_action_id_in_two_projects_is_two_actions(store: Store, project: int) -> None:
+    other = store.projects.create("other").id
+    store.projects.add(other, small_dataset())
+    for where in (project, other):
+        store.labels.append(where, "ann", FIRST, [mark("e1")])
+        assert len(store.labels.events(where)) == 1

@@ -1,0 +1,127 @@
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from core.data import Dataset, HumanScore, Output, Segment
+from core.errors import ImportProblems
+from core.ports import Store
+from core.signature import content_key
+from tests.db.raw import counts, rows
+from tests.fakes import small_dataset
+
+ODD = [
+    "😀 bad",
+    "שלום עולם",
+    "a\u2028b\u2029c\x85d",
+    "line\r\nline\n",
+    "  trailing  \t",
+    "",
+    "<b>&amp;</b>",
+    "=1+1",
+    "\x00nul",
+    "é",
+    "e\u0301",
+    "\ufeffbom",
+]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_text_is_stored_exactly(store: Store, text: str) -> None:
+    data = Dataset(
+        (Segment(text, text, text, (text, text)), Segment("d", "none", None)), (Output(text, text, text, text),)
+    )
+    project = store.projects.create("p").id
+    store.projects.add(project, data)
+    assert store.projects.dataset(project) == data
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=6))
+def test_any_text_round_trips(store: Store, texts: list[str]) -> None:
+    segments = tuple(Segment("d", str(i), t, (t, t[::-1])) for i, t in enumerate(texts))
+    data = Dataset(segments, tuple(Output("S", "d", str(i), t) for i, t in enumerate(texts)))
+    project = store.projects.create(f"p{time.perf_counter_ns()}").id
+    store.projects.add(project, data)
+    assert store.projects.dataset(project) == data
+
+
+def test_a_conflicting_import_leaves_every_table_as_it_was(store: Store, engine: Engine) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset())
+    before, texts = counts(engine), rows(engine, "SELECT id, text, content_key FROM outputs ORDER BY id")
+    good = small_dataset(9, ("A", "B", "C"))
+    clash = Dataset(good.segments, (*good.outputs, Output("A", "doc", "0", "not what was imported")))
+    with pytest.raises(
+        ImportProblems,
+        match="system “A”, document “doc”, segment “0”: found 'not what was imported'; expected 'A output 0'",
+    ):
+        store.projects.add(project, clash)
+    assert counts(engine) == before
+    assert rows(engine, "SELECT id, text, content_key FROM outputs ORDER BY id") == texts
+
+
+def test_long_texts_are_quoted_where_they_differ(store: Store) -> None:
+    same = "word " * 200
+    project = store.projects.create("p").id
+    store.projects.add(project, Dataset((Segment("d", "1", same + "old end"),), ()))
+    with pytest.raises(ImportProblems) as raised:
+        store.projects.add(project, Dataset((Segment("d", "1", same + "new end"),), ()))
+    [problem] = raised.value.problems
+    assert "new end" in problem.found
+    assert "old end" in problem.expected
+    assert len(problem.found) < 100
+
+
+def test_a_text_twice_in_one_file_is_one_row_and_a_contradiction_within_it_is_found(
+    store: Store, engine: Engine
+) -> None:
+    project = store.projects.create("p").id
+    segment, output = Segment("d", "1", "s"), Output("A", "d", "1", "t")
+    report = store.projects.add(project, Dataset((segment, segment), (output, output)))
+    assert (report.segments, report.outputs, report.unchanged) == (1, 1, 2)
+    with pytest.raises(ImportProblems):
+        store.projects.add(project, Dataset((Segment("d", "2", "s"), Segment("d", "2", "z")), ()))
+    assert counts(engine)["segments"] == 1
+
+
+def test_a_different_human_score_is_a_contradiction(store: Store) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(
+        project,
+        Dataset(small_dataset(1).segments, small_dataset(1).outputs, (HumanScore("A", "doc", "0", "da", 70.0),)),
+    )
+    with pytest.raises(ImportProblems, match="human score “da”"):
+        store.projects.add(project, Dataset((), (), (HumanScore("A", "doc", "0", "da", 71.0),)))
+
+
+def test_content_keys_follow_the_references(store: Store, engine: Engine) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(2, ("A",)))
+    store.projects.add(project, Dataset((Segment("doc", "1", None, ("second",)),), ()))
+    assert rows(engine, "SELECT text, content_key FROM outputs ORDER BY id") == [
+        ("A output 0", content_key("source 0", "A output 0", ("reference 0",))),
+        ("A output 1", content_key("source 1", "A output 1", ("reference 1", "second"))),
+    ]
+
+
+def test_deleting_a_project_leaves_no_row_of_it(store: Store, engine: Engine) -> None:
+    empty = counts(engine)
+    project = store.projects.create("p").id
+    store.projects.add(
+        project, Dataset(small_dataset().segments, small_dataset().outputs, (HumanScore("A", "doc", "0", "da", 1.0),))
+    )
+    store.jobs.enqueue(project, ["chrf"])
+    store.projects.delete(project)
+    assert counts(engine) == empty
+
+
+def test_ten_thousand_outputs_are_imported_and_read_in_seconds(store: Store) -> None:
+    data = small_dataset(2500, ("A", "B", "C", "D"))
+    project = store.projects.create("large").id
+    began = time.monotonic()
+    assert store.projects.add(project, data).outputs == 10_000
+    assert store.projects.dataset(project) == data
+    assert time.monotonic() - began < 10  # about one second on an idle laptop; the bound leaves room for a busy machine

@@ -1,0 +1,225 @@
+"""The worker as a real process on a file database."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from sqlalchemy import Engine
+
+from core.data import Dataset, Output, Segment
+from core.ports import Job, Store
+from db.worker import Pace, work
+from tests.db.raw import rows, scalar
+from tests.fakes import counting_metric, small_dataset
+
+ROOT = Path(__file__).resolve().parents[2]
+N = 40  # items of the project
+Start = Callable[..., "subprocess.Popen[bytes]"]
+
+
+def until(true: Callable[[], bool], seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Callable[[], list[str]]:
+    """The items that any worker has begun, in order."""
+    file = tmp_path / "begun.txt"
+    return lambda: file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+
+@pytest.fixture
+def start(tmp_path: Path, url: str) -> Iterator[Start]:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def run(*arguments: str, seconds: float = 0.0) -> "subprocess.Popen[bytes]":
+        extra = {
+            "ERRORSCOPE_HOME": str(tmp_path / "home"),
+            "SLOW_LOG": str(tmp_path / "begun.txt"),
+            "SLOW_SECONDS": str(seconds),
+        }
+        command = [sys.executable, "-m", "tests.db.slow_worker", "--database", url, *arguments]
+        started.append(subprocess.Popen(command, cwd=ROOT, env=os.environ | extra, stderr=subprocess.DEVNULL))
+        return started[-1]
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def job(store: Store) -> Job:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(N // 2))
+    return store.jobs.enqueue(project, ["slow"])
+
+
+def expire(engine: Engine) -> None:
+    """Pretend that the heartbeat stopped a minute ago, instead of waiting for the lease to run out."""
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE jobs SET heartbeat = '2020-01-01 00:00:00.000000'")
+
+
+def test_a_job_is_scored_and_reported(start: Start, store: Store, engine: Engine, job: Job, tmp_path: Path) -> None:
+    assert start("--once").wait(timeout=60) == 0
+    done = store.jobs.get(job.id)
+    assert (done.state, done.done, done.total, done.message) == ("done", N, N, "")
+    assert done.started is not None
+    assert len(store.scores.table(job.project_id, "slow|v:1")) == N
+    assert f"job {job.id}: done" in (tmp_path / "home" / "worker.log").read_text(encoding="utf-8")
+
+
+def test_after_a_kill_another_worker_goes_on_and_repeats_nothing_that_is_stored(
+    start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
+) -> None:
+    first = start(seconds=0.05)
+    until(lambda: scalar(engine, "SELECT count(*) FROM scores") >= 8 and len(begun()) > 12)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    stored = scalar(engine, "SELECT count(*) FROM scores")
+    before = begun()
+    assert 8 <= stored < len(before) < N
+    assert store.jobs.get(job.id).state == "running"  # nobody said otherwise; its lease runs out
+    expire(engine)
+    assert start("--once").wait(timeout=60) == 0
+    assert store.jobs.get(job.id).state == "done"
+    assert scalar(engine, "SELECT count(*) FROM scores") == N
+    times = Counter(begun())
+    assert len(times) == N
+    assert sorted(item for item, n in times.items() if n > 1) == sorted(
+        before[stored:]
+    )  # only the chunk that was cut off
+
+
+def test_a_worker_told_to_end_gives_its_job_back(
+    start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
+) -> None:
+    first = start(seconds=0.05)
+    until(lambda: len(begun()) > 10)
+    first.terminate()
+    assert first.wait(timeout=10) == 0
+    waiting = store.jobs.get(job.id)
+    assert (waiting.state, waiting.worker) == ("queued", None)
+    stored = scalar(engine, "SELECT count(*) FROM scores")
+    assert 0 < stored < N
+    assert start("--once").wait(timeout=60) == 0
+    assert store.jobs.get(job.id).state == "done"
+    assert scalar(engine, "SELECT count(*) FROM scores") == N
+
+
+def test_a_cancelled_job_stops_between_two_items(
+    start: Start, store: Store, job: Job, begun: Callable[[], list[str]]
+) -> None:
+    worker = start("--once", seconds=0.2)
+    until(lambda: len(begun()) > 1)
+    store.jobs.cancel(job.id)
+    assert worker.wait(timeout=20) == 0
+    assert store.jobs.get(job.id).state == "cancelled"
+    assert len(begun()) < N
+
+
+def test_the_worker_ends_with_the_process_it_belongs_to(start: Start, store: Store, job: Job) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    worker = start("--parent", str(parent.pid))
+    until(lambda: store.jobs.get(job.id).state == "done")
+    assert worker.poll() is None  # idle, and waiting
+    parent.kill()
+    parent.wait()
+    assert worker.wait(timeout=15) == 0
+
+
+def test_a_metric_that_cannot_be_loaded_fails_the_job_but_not_the_others(start: Start, store: Store, job: Job) -> None:
+    store.jobs.cancel(job.id)
+    second = store.jobs.enqueue(job.project_id, ["missing", "slow"])
+    assert start("--once").wait(timeout=60) == 0
+    failed = store.jobs.get(second.id)
+    assert (failed.state, failed.message) == ("failed", "missing: its model is not here. Fetch it")
+    assert len(store.scores.table(job.project_id, "slow|v:1")) == N
+
+
+def test_a_job_that_kills_every_worker_is_given_up_and_the_queue_goes_on(
+    start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
+) -> None:
+    store.jobs.cancel(job.id)
+    deadly = store.jobs.enqueue(job.project_id, ["deadly"])
+    for _ in range(6):
+        if start("--once").wait(timeout=60) == 0:
+            break
+        expire(engine)
+    assert store.jobs.get(deadly.id).state == "failed"
+    assert "worker died" in store.jobs.get(deadly.id).message
+
+
+def test_the_lease_is_kept_while_a_model_loads_longer_than_it_holds(store: Store, job: Job) -> None:
+    loading, go = Event(), Event()
+
+    def load(name: str) -> object:
+        loading.set()
+        go.wait(20)
+        return counting_metric(name)
+
+    pace = Pace(lease=0.6, beat=0.05, poll=0.05)
+    worker = Thread(target=work, args=(store, load, Event()), kwargs={"once": True, "pace": pace})
+    worker.start()
+    loading.wait(20)
+    time.sleep(1.0)  # longer than the lease
+    assert store.jobs.lease("other", 0.6) is None
+    go.set()
+    worker.join(20)
+    assert store.jobs.get(job.id).state == "done"
+
+
+def test_what_is_imported_while_a_job_runs_is_scored_too(store: Store, job: Job) -> None:
+    late = Dataset((Segment("doc", "0", None),), (Output("C", "doc", "0", "late"),))
+    seen: list[object] = []
+
+    def load(name: str) -> object:
+        metric = counting_metric(name)
+
+        def of(item: object) -> object:
+            if not seen:
+                store.projects.add(job.project_id, late)
+            seen.append(item)
+            return metric.score([item], lambda done: True)[0]  # type: ignore[list-item]
+
+        return counting_metric(name, of)  # type: ignore[arg-type]
+
+    work(store, load, Event(), once=True)  # type: ignore[arg-type]
+    assert store.jobs.get(job.id).state == "done"
+    assert len(store.scores.table(job.project_id, "slow|v:1")) == N + 1
+
+
+def test_a_project_deleted_while_its_job_runs_is_no_fault(store: Store, job: Job, engine: Engine) -> None:
+    def load(name: str) -> object:
+        store.projects.delete(job.project_id)
+        return counting_metric(name)
+
+    work(store, load, Event(), once=True)  # type: ignore[arg-type]
+    assert rows(engine, "SELECT * FROM jobs") == []
+
+
+def test_a_database_that_cannot_be_opened_is_one_clear_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "db.worker", "--once", "--database", "nosuch://x"]
+    ended = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"ERRORSCOPE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("this database address cannot be used")
+    assert len(ended.stderr.splitlines()) == 1

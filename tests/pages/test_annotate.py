@@ -1,0 +1,247 @@
+"""What the Annotate page and the span editor tell each other, and the page itself without a browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, Output, Segment, SegmentKey, Value
+from core.ports import Store
+from core.services import labels as work
+from core.signature import content_key
+from db.store import open_store
+from pages._ui import identity
+from pages._ui.span_annotator.exchange import Answer, blind_id, editor_data, receive
+from tests.fakes import memory_store
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = SegmentKey("news", "2")
+TEXTS = {"Aardvark": "😀 bad <b>text</b>", "Buzzard": "A good text."}
+
+
+def texts() -> Dataset:
+    segments = tuple(Segment("news", str(i), f"Quelle {i}") for i in (1, 2, 3))
+    outputs = tuple(
+        Output(name, s.doc_id, s.segment_id, text if s.key == HERE else f"{text} {s.segment_id}")
+        for s in segments
+        for name, text in TEXTS.items()
+    )
+    return Dataset(segments, outputs)
+
+
+def filled() -> tuple[Store, int]:
+    store = memory_store()
+    project = store.projects.create("pilot").id
+    store.projects.add(project, texts())
+    return store, project
+
+
+def systems(store: Store) -> Any:
+    return lambda project, segment: [o.system for o in store.projects.dataset(project).outputs_of().get(segment, ())]
+
+
+def add(project: int, number: int = 1, system: str = "Aardvark", **change: object) -> dict[str, Any]:
+    """Marks "bad": in code points [2, 5), because the emoji counts one."""
+    payload = {"mark": f"m{number}", "side": "output", "start": 2, "end": 5, "quote": "bad", "severity": "Major"}
+    payload |= {"category": "Accuracy/Mistranslation", "note": ""} | change
+    return {"id": f"a{number}", "kind": "add", "output": blind_id(project, HERE, system), "payload": payload}
+
+
+def outbox(project: int, *actions: object, rater: str = "Ana", n: int = 7) -> dict[str, Any]:
+    batch = {"project": project, "doc": HERE.doc_id, "segment": HERE.segment_id, "actions": list(actions)}
+    return {"n": n, "rater": rater, "batches": [batch]}
+
+
+def drawn(store: Store, project: int, rater: str, answer: Answer | None = None, **options: Any) -> dict[str, Any]:
+    order = work.open_segment(store, project, rater, HERE, seed=3)
+    events = store.labels.events(project, rater=rater, segment=HERE)
+    dataset = store.projects.dataset(project)
+    return editor_data(dataset, project, rater, HERE, order, events, answer or Answer(), more=True, **options)
+
+
+def test_a_mark_is_recorded_under_its_system_and_acknowledged() -> None:
+    store, project = filled()
+    answer = receive(store, "Ana", outbox(project, add(project)), systems(store))
+    assert (answer.received, answer.acknowledged, answer.refused) == (7, ["a1"], {})
+    (mark,) = work.current(store, project, "Ana")[HERE].of("Aardvark").marks
+    assert (mark.span.start, mark.span.end, mark.span.quote) == (2, 5, "bad")
+
+
+def test_the_same_outbox_twice_is_acknowledged_twice_and_recorded_once() -> None:
+    store, project = filled()
+    for _ in range(2):
+        assert receive(store, "Ana", outbox(project, add(project)), systems(store)).acknowledged == ["a1"]
+    assert [e.action.id for e in store.labels.events(project)] == ["a1"]
+
+
+def test_only_the_wrong_action_of_a_batch_is_refused() -> None:
+    store, project = filled()
+    wrong_quote = add(project, 2, start=0, quote="b")
+    duplicate = add(project, 3)
+    fine = add(project, 4, severity="Minor")
+    answer = receive(store, "Ana", outbox(project, add(project), wrong_quote, duplicate, fine), systems(store))
+    assert answer.acknowledged == ["a1", "a4"]
+    assert set(answer.refused) == {"a2", "a3"}
+    assert "marked already" in answer.refused["a3"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"id": "x", "kind": "open", "output": None, "payload": {"order": ["Aardvark"]}},
+        {"id": "x", "kind": "nonsense", "output": None, "payload": {}},
+        {"id": "x", "kind": "add", "output": "o-of-another-segment", "payload": {}},
+        {"id": "x", "kind": "add", "payload": {}},
+        {"id": "x", "kind": "delete", "output": blind_id(1, HERE, "Aardvark"), "payload": "m1"},
+    ],
+)
+def test_an_action_that_cannot_be_read_is_refused_and_changes_nothing(broken: dict[str, Any]) -> None:
+    store, project = filled()
+    answer = receive(store, "Ana", outbox(project, broken), systems(store))
+    assert set(answer.refused) == {"x"}
+    assert store.labels.events(project) == []
+
+
+def test_an_outbox_of_another_annotator_waits_in_its_browser() -> None:
+    store, project = filled()
+    answer = receive(store, "Ben", outbox(project, add(project), rater="Ana"), systems(store))
+    assert (answer.received, answer.acknowledged, answer.refused) == (0, [], {})
+    assert store.labels.events(project) == []
+
+
+@pytest.mark.parametrize("value", [None, "text", {}, {"n": 1}, {"rater": "Ana"}, {"rater": "Ana", "n": "1"}])
+def test_what_is_no_outbox_is_left_alone(value: object) -> None:
+    store, _ = filled()
+    assert receive(store, "Ana", value, systems(store)) == Answer()
+
+
+def test_the_browser_is_told_no_system() -> None:
+    store, project = filled()
+    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    told = json.dumps(drawn(store, project, "Ana"), ensure_ascii=False)
+    assert not any(name in told for name in TEXTS)
+    assert "Buzzard" in json.dumps(drawn(store, project, "Ana", names=True))
+
+
+def test_an_annotator_is_sent_no_label_of_another() -> None:
+    store, project = filled()
+    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    assert [e["id"] for e in drawn(store, project, "Ana")["events"]] == ["a1"]
+    assert drawn(store, project, "Ben")["events"] == []
+
+
+def test_the_neighbours_of_the_document_come_along() -> None:
+    store, project = filled()
+    data = drawn(store, project, "Ana")
+    assert (data["before"], data["source"], data["after"]) == (["Quelle 1"], "Quelle 2", ["Quelle 3"])
+    assert {o["before"] for o in data["outputs"]} == {f"{text} 1" for text in TEXTS.values()}
+
+
+def test_the_order_of_outputs_is_recorded_and_stays() -> None:
+    store, project = filled()
+    first = [o["id"] for o in drawn(store, project, "Ana")["outputs"]]
+    assert [o["id"] for o in drawn(store, project, "Ana")["outputs"]] == first
+    (opened,) = store.labels.events(project)
+    assert sorted(opened.action.payload["order"]) == sorted(TEXTS)
+
+
+@given(st.text())
+def test_a_name_is_short_printable_and_stays_what_it_is(raw: str) -> None:
+    name = identity.cleaned(raw)
+    assert name.isprintable() or not name
+    assert len(name) <= identity.LONGEST
+    assert identity.cleaned(name) == name
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
+    monkeypatch.setenv("ERRORSCOPE_DB", f"sqlite:///{tmp_path / 'labels.db'}")
+    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    project = store.projects.create("pilot <script>").id
+    store.projects.add(project, texts())
+    at = AppTest.from_file(str(ROOT / "pages" / "annotate.py"), default_timeout=30)
+    at.query_params["project"] = str(project)
+    at.query_params["doc"], at.query_params["segment"] = HERE
+    return at
+
+
+def signed_in(at: AppTest, name: str = "Ana") -> AppTest:
+    at.run()
+    at.text_input(key="annotator-name-first").set_value(name)
+    next(b for b in at.button if b.label == "Start").click()
+    return at.run()
+
+
+def address(at: AppTest, name: str) -> str:
+    value = at.query_params[name]
+    return value if isinstance(value, str) else value[0]
+
+
+def said(blocks: Sequence[Any]) -> str:
+    return " ".join(str(b.value) for b in blocks)
+
+
+def test_the_name_is_asked_before_anything_is_shown(app: AppTest) -> None:
+    app.run()
+    assert not app.exception
+    assert "Who is annotating?" in said(app.markdown)
+    signed_in(app, "  Ana   Ruiz ")
+    assert not app.exception
+    assert "Who is annotating?" not in said(app.markdown)
+    assert app.session_state["errorscope_annotator"] == "Ana Ruiz"
+    assert "name" not in app.query_params
+
+
+def test_what_the_editor_sends_is_on_disk_after_the_run(app: AppTest, tmp_path: Path) -> None:
+    signed_in(app)
+    project = int(address(app, "project"))
+    app.session_state["annotate-editor"] = {"outbox": outbox(project, add(project))}
+    app.run()
+    assert not app.exception
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    assert [e.action.id for e in store.labels.events(project) if e.action.kind == "add"] == ["a1"]
+
+
+def test_next_goes_on_and_the_address_says_so(app: AppTest) -> None:
+    signed_in(app)
+    next(b for b in app.button if b.label == "Next").click()
+    app.run()
+    assert not app.exception
+    assert address(app, "segment") == "3"
+
+
+def test_a_segment_that_is_not_there_gives_the_next_unlabelled_one(app: AppTest) -> None:
+    app.query_params["segment"] = "99"
+    signed_in(app)
+    assert not app.exception
+    assert address(app, "segment") == "1"
+
+
+def test_scores_and_names_come_after_the_submission_and_only_on_request(app: AppTest, tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    key = content_key("Quelle 2", TEXTS["Aardvark"], ())
+    store.scores.put("chrf", "chrF2|version:1", {key: Value(61.2)}, 0.1)
+    signed_in(app)
+    assert not app.toggle
+    project = int(address(app, "project"))
+    clean = {"kind": "verdict", "output": blind_id(project, HERE, "Buzzard"), "payload": {"value": "no_error"}}
+    done = [add(project), {"id": "v", **clean}, {"id": "s", "kind": "submit", "output": None, "payload": {}}]
+    app.session_state["annotate-editor"] = {"outbox": outbox(project, *done)}
+    app.run()
+    assert not app.exception
+    assert not app.dataframe
+    app.toggle[0].set_value(True).run()
+    assert not app.exception
+    table = app.dataframe[0].value.set_index("output")
+    (column,) = table.columns
+    assert column.endswith("↑")
+    assert table[column].to_dict() == {"Aardvark": "61.2", "Buzzard": "not scored"}

@@ -1,0 +1,121 @@
+"""The Compare page over a real database, without a browser; the cards themselves are in the browser tests."""
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, Output, Segment, Value
+from core.ports import Store
+from core.refine.result import Refinement, Token
+from core.signature import content_key
+from pages._ui import compare_cards
+from tests.pages.test_shell import run, store
+
+__all__ = ["store"]
+TEXTS = {"alpha": ("The river rose.", "Bananas <b>x</b>"), "beta": ("The river burst its banks.", "=1+1")}
+SIGN = "bartscore++|lambda:1|v:1|model:bart-mini|rev:abc"
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the cards are given, in order."""
+    given: list[dict[str, Any]] = []
+    monkeypatch.setattr(compare_cards, "_component", lambda: lambda **kw: given.append(kw["data"]))
+    return given
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    segments = tuple(Segment("d", str(i + 1), f"source {i + 1}", ("The river burst its banks.",)) for i in range(2))
+    outputs = tuple(Output(s, "d", str(i + 1), t) for s, texts in TEXTS.items() for i, t in enumerate(texts))
+    made = store.projects.create("rivers *and* banks").id
+    store.projects.add(made, Dataset(segments, outputs))
+    return made
+
+
+def score(store: Store, project: int) -> None:
+    values = {}
+    for n, (_, item) in enumerate(store.projects.dataset(project).items()):
+        analysis = Refinement("f", 0, False, "", item.hypothesis, -1.0 - n, -0.5, -0.1, (Token("x", 0, 1, -1.0),), ())
+        values[content_key(*item)] = Value(-1.0, parts=analysis.parts(), detail=analysis.to_json())
+    store.scores.put("bartscore++", SIGN, values, 1.0)
+
+
+def open_page(project: int, **query: str) -> AppTest:
+    at = run(project=str(project), **query)
+    assert not at.exception
+    assert not at.error, at.error[0].value
+    return at
+
+
+def test_an_unscored_project_shows_its_texts_and_offers_to_score_them(
+    store: Store, project: int, seen: list[Any]
+) -> None:
+    at = open_page(project)
+    assert "Not scored yet" in at.info[0].value
+    assert {c["status"] for c in seen[-1]["cards"]} == {"missing"}
+    at.multiselect(key=next(m.key for m in at.multiselect if m.key.startswith("metrics-"))).set_value(["chrf"]).run()
+    at.button(key=f"score-{project}").click().run()
+    assert [j.metrics for j in store.jobs.recent(project)] == [("chrf",)]
+    assert "Being scored now" in at.info[0].value
+
+
+def test_a_scored_segment_comes_with_its_refinement_metrics_and_presets(
+    store: Store, project: int, seen: list[Any]
+) -> None:
+    score(store, project)
+    open_page(project)
+    data = seen[-1]
+    assert [c["name"] for c in data["cards"]] == ["alpha", "beta"]
+    assert all(c["status"] == "no_edit" and c["exp"] >= 0 for c in data["cards"])
+    assert (data["position"], data["total"], data["lam"]) == (1, 2, "1")
+    assert any(p["label"] == "SFHOT" and p["value"] == "4.9" for p in data["presets"])
+
+
+def test_the_address_opens_a_segment_at_a_lambda(store: Store, project: int, seen: list[Any]) -> None:
+    score(store, project)
+    at = open_page(project, doc="d", segment="2", **{"lambda": "inf"})
+    assert (seen[-1]["segment"], seen[-1]["lam"]) == ("2", "inf")
+    assert at.query_params["lambda"] == "inf"
+
+
+@pytest.mark.parametrize("query", [{"doc": "no", "segment": "such"}, {"lambda": "-3"}, {"lambda": "much"}])
+def test_an_address_that_names_nothing_opens_the_first_segment_at_lambda_one(
+    store: Store, project: int, seen: list[Any], query: dict[str, str]
+) -> None:
+    score(store, project)
+    open_page(project, **query)
+    assert (seen[-1]["position"], seen[-1]["lam"]) == (1, "1")
+
+
+def test_search_finds_an_output_and_says_when_there_is_none(store: Store, project: int, seen: list[Any]) -> None:
+    score(store, project)
+    at = open_page(project)
+    at.text_input(key="compare-search").set_value("BANANAS").run()
+    assert (seen[-1]["segment"], seen[-1]["total"]) == ("2", 1)
+    at.text_input(key="compare-search").set_value("nowhere").run()
+    assert "No segment matches" in at.info[0].value
+
+
+def test_blind_hides_names_from_the_cards(store: Store, project: int, seen: list[Any]) -> None:
+    score(store, project)
+    at = open_page(project)
+    at.toggle(key="compare-blind").set_value(True).run()
+    assert sorted(c["name"] for c in seen[-1]["cards"]) == ["Output A", "Output B"]
+    assert "alpha" not in str(seen[-1])
+
+
+def test_filtering_by_system_keeps_its_card_only(store: Store, project: int, seen: list[Any]) -> None:
+    score(store, project)
+    at = open_page(project)
+    at.multiselect(key=f"compare-systems-{project}").set_value(["beta"]).run()
+    assert [c["name"] for c in seen[-1]["cards"]] == ["beta"]
+
+
+def test_sorting_by_a_metric_opens_the_first_segment_of_that_order(store: Store, project: int, seen: list[Any]) -> None:
+    score(store, project)
+    at = open_page(project)
+    at.radio(key="compare-sort").set_value("a metric").run()
+    assert (seen[-1]["position"], seen[-1]["segment"]) == (1, "2")  # later outputs were given larger distances
+    assert not at.error

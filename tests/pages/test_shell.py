@@ -1,0 +1,150 @@
+"""What every page shares: the project switcher, the address, the line of running jobs, and where errors end."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, Output, Segment
+from core.ports import Job, Store
+from pages._ui import errors, jobs, state, theme, wiring
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DATA = Dataset((Segment("d", "1", "source", ("reference",)),), (Output("a", "d", "1", "output"),))
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """An empty store, with the sample left out, that app.py opens too."""
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
+    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
+    monkeypatch.delenv("ERRORSCOPE_DB", raising=False)
+    monkeypatch.setattr(wiring.sample, "ensure", lambda opened: None)
+    st.cache_resource.clear()
+    return wiring.open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+
+
+def run(page: str = "compare", **query: str) -> AppTest:
+    at = AppTest.from_file(APP, default_timeout=30)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    return at.switch_page(f"pages/{page}.py").run()
+
+
+def job(**changes: object) -> Job:
+    fields = {
+        "id": 1, "project_id": 1, "metrics": ("chrf",), "state": "running", "done": 0, "total": 100, "message": "",
+        "created": NOW, "started": NOW, "finished": None, "worker": "w", "heartbeat": NOW,
+    }  # fmt: skip
+    return Job(**(fields | changes))  # type: ignore[arg-type]
+
+
+def test_compare_opens_on_an_empty_database(store: Store) -> None:
+    at = run()
+    assert not at.exception
+    assert "There is no project yet" in at.markdown[0].value
+
+
+def test_the_switcher_opens_the_project_the_address_names(store: Store) -> None:
+    for name in ("first", "second"):
+        store.projects.add(store.projects.create(name).id, DATA)
+    second = next(p for p in store.projects.list() if p.name == "second")
+    at = run(project=str(second.id))
+    assert at.sidebar.selectbox(key="switcher").value == second.id
+    assert at.title[0].value == "second"
+
+
+def test_switching_the_project_forgets_the_place_in_the_old_one(store: Store) -> None:
+    ids = []
+    for name in ("first", "second"):
+        ids.append(store.projects.create(name).id)
+        store.projects.add(ids[-1], DATA)
+    at = run(project=str(ids[0]))
+    assert at.query_params["segment"] == "1"
+    at.sidebar.selectbox(key="switcher").set_value(ids[1]).run()
+    assert at.query_params["project"] == str(ids[1])
+    assert at.title[0].value == "second"
+
+
+@pytest.mark.parametrize("asked", ["99", "x'; --", "-1"])
+def test_an_address_with_an_unknown_project_gets_a_calm_answer(store: Store, asked: str) -> None:
+    store.projects.add(store.projects.create("only").id, DATA)
+    at = run(project=asked)
+    assert not at.exception
+    assert "There is no such project" in at.error[0].value
+
+
+def test_a_running_job_stands_at_the_foot_and_can_be_cancelled(store: Store) -> None:
+    project = store.projects.create("only")
+    store.projects.add(project.id, DATA)
+    queued = store.jobs.enqueue(project.id, ["chrf"])
+    at = run(project=str(project.id))
+    at.button(key=f"cancel-{queued.id}").click().run()
+    assert store.jobs.get(queued.id).state == "cancelled"
+    assert not at.exception
+
+
+def test_remaining_time_is_the_pace_so_far_times_what_is_left() -> None:
+    # 25 of 100 in 60 s: 2.4 s each, 75 left
+    assert jobs.remaining(job(done=25), NOW + timedelta(seconds=60)) == 180.0
+    assert jobs.remaining(job(), NOW) is None
+    assert jobs.in_words(180.0) == "about 3 min left"
+
+
+def test_a_job_says_what_it_waits_for() -> None:
+    later = NOW + timedelta(seconds=90)
+    assert "python -m db.worker" in jobs.progress_text(job(state="queued"), NOW, own_worker=False)
+    assert jobs.progress_text(job(state="queued"), NOW, own_worker=True) == "waiting to start"
+    assert "gone silent" in jobs.progress_text(job(done=5), later, own_worker=True)
+    assert jobs.progress_text(job(done=5, message="chrF · 5 of 9"), NOW, own_worker=True) == "5 of 100 · chrF · 5 of 9"
+
+
+def test_a_fault_of_ours_is_an_apology_with_a_number_and_no_traceback() -> None:
+    def page() -> None:
+        from pages._ui import errors
+
+        with errors.boundary():
+            raise RuntimeError("secret detail")
+
+    at = AppTest.from_function(page).run()
+    assert not at.exception
+    assert "not your doing" in at.error[0].value
+    assert "secret" not in at.error[0].value
+
+
+def test_a_user_error_is_shown_with_its_next_step_and_its_text_unformatted() -> None:
+    def page() -> None:
+        from core.errors import UserError
+        from pages._ui import errors
+
+        with errors.boundary():
+            raise UserError("the file is *odd*", where="a_b.csv", got="<b>", expected="text", hint="Look at it")
+
+    at = AppTest.from_function(page).run()
+    assert at.error[0].value == (
+        "**The file is \\*odd\\*** (a\\_b\\.csv)  \nfound \\<b\\>; expected text  \nLook at it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1.68", 1.68), ("inf", float("inf")), ("0", 0.0), ("-1", None), ("nan", None), ("x", None), (None, None)],
+)
+def test_lambda_in_the_address_is_a_number_from_zero_to_infinity_or_nothing(
+    text: str | None, value: float | None
+) -> None:
+    assert state.parse_lambda(text) == value
+
+
+def test_the_bundled_model_is_always_said_to_be_small() -> None:
+    assert "bundled demonstration BART, small" in theme.speaker("bartscore++|lambda:1|model:bart-mini|rev:abc")
+    assert theme.speaker("chrf|v:1") == ""
+    assert "facebook" in theme.speaker("bartscore|model:facebook/bart-large-cnn|rev:abc")
+
+
+def test_plain_text_keeps_its_marks() -> None:
+    assert errors.plain("**a** :red[b] $x$ <i>") == "\\*\\*a\\*\\* \\:red\\[b\\] \\$x\\$ \\<i\\>"
