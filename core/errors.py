@@ -37,7 +37,7 @@ class UserError(Exception):
         super().__init__(f"{message}. {hint}" if hint else f"{message}.")
 
 
-class ImportProblems(UserError):
+class ImportProblems(UserError):  # noqa: N818  (the table it carries)
     """An upload that cannot be taken as it is; nothing of it was imported."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:

@@ -28,6 +28,7 @@ from core.metrics.base import Cancelled, Metric
 from core.ports import Job, JobState, Store
 from core.services.scoring import Doing, Scored, score_dataset
 from core.settings import load as settings
+from core.settings import offline
 from db.store import open_store
 
 log = logging.getLogger("errorscope.worker")
@@ -56,6 +57,7 @@ def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> 
     parser.add_argument("--parent", type=int, metavar="PID", help="end when this process is gone")
     parser.add_argument("--once", action="store_true", help="end when nothing is queued any more")
     given = parser.parse_args(arguments)
+    offline()
     chosen = settings()
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -67,6 +69,8 @@ def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> 
         print(error, file=sys.stderr)
         return 2
     if given.parent:
+        if hasattr(os, "nice"):
+            os.nice(5)  # pages on the same machine come first
         Thread(target=_watch_parent, args=(given.parent, stop), daemon=True).start()
     work(store, load, stop, once=given.once)
     return 0

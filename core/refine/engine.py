@@ -127,7 +127,7 @@ class Analysis:
         step = Step(
             position=position - 1,
             edit=options[best].edit,
-            old="" if options[best].edit == "insert" else decode([old]),
+            old=decode([old]),
             new="" if new is None else decode([new]),
             before=current.score,
             after=scored[best].score,

@@ -27,7 +27,8 @@ class Token(NamedTuple):
 class Step(NamedTuple):
     """One round: the worst token at `position` (sub-word index without `<s>`), the edit that was chosen, and what it gained.
 
-    `old` is "" for an insertion, `new` is "" for a deletion; `before` and `after` are BARTScores of the whole text;
+    `old` is that worst token (an insertion goes before it; "" at the end of the text), `new` is "" for a deletion;
+    `before` and `after` are BARTScores of the whole text;
     `alternatives` are the k most probable tokens at that place with their probabilities; `text` is the result.
     """
 

@@ -73,7 +73,8 @@ def panel(store: Store, project: Project, data: Dataset) -> None:
     default = [line.spec.name for line in found if line.spec.name in STANDARD and line.open(total)]
     chosen = st.multiselect(
         "Metrics to score with", list(labels), default, format_func=lambda name: labels[name],
-        key=f"metrics-{project.id}-{len(default)}", placeholder="Everything usual is scored; choose more here",
+        key=f"metrics-{project.id}-{len(default)}", placeholder="Everything usual is scored; choose more here" if labels else "Nothing can be scored: see what is needed above",
+        disabled=not labels,
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):
         text = f"Score {total:,} outputs with {len(chosen)} metric{'s' if len(chosen) != 1 else ''}"

@@ -94,7 +94,7 @@ function trace(card, memory) {
     const what = el("span");
     if (edit === "substitute") put(what, put(el("del"), quoted(old)), "\u2192 ", put(el("ins"), quoted(fresh)));
     else if (edit === "delete") put(what, "deleted ", put(el("del"), quoted(old)));
-    else put(what, "inserted ", put(el("ins"), quoted(fresh)));
+    else put(what, "inserted ", put(el("ins"), quoted(fresh)), old ? " before " : " at the end", old ? quoted(old) : null);
     const row = put(el("li"), el("span", "num", i + 1), what, el("span", "num", `${signed(before, 3)} \u2192 ${signed(after, 3)}`));
     if (near.length) row.append(el("small", "", "likely here: " + near.map(([w, p]) => `${w.trim() || w} ${(100 * p).toFixed(0)} %`).join(", ")));
     list.append(row);
