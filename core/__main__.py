@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -106,6 +107,7 @@ def calibrate(
 
 def main() -> None:
     offline()
+    logging.getLogger("core").addHandler(logging.NullHandler())
     try:
         app(prog_name="python -m core")
     except UserError as error:

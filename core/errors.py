@@ -37,6 +37,10 @@ class UserError(Exception):
         super().__init__(f"{message}. {hint}" if hint else f"{message}.")
 
 
+class Unavailable(UserError):  # noqa: N818  (a state, not a fault)
+    """Storage could not take this now: locked, full, or not writable. Nothing was changed; the same may succeed later."""
+
+
 class ImportProblems(UserError):  # noqa: N818  (the table it carries)
     """An upload that cannot be taken as it is; nothing of it was imported."""
 

@@ -5,7 +5,7 @@ Every method is one transaction. Nothing returned is a database row. Times are a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
@@ -33,6 +33,15 @@ class ImportReport(NamedTuple):
     human_scores: int
     unchanged: int
     sources: int = 0  # segments that had no source and now have one
+    labelled: int = 0  # outputs with new labels, counted rater by rater
+
+
+Told = Callable[[int, int], None]
+"""Told how many of how many pieces of work (rater × segment) are done."""
+
+
+def nobody(done: int, total: int) -> None:
+    """For callers that do not watch."""
 
 
 class Projects(Protocol):
@@ -41,16 +50,21 @@ class Projects(Protocol):
     def create(self, name: str, *, sample: bool = False) -> Project: ...  # UserError when the name is taken or empty
     def rename(self, project_id: int, name: str) -> None: ...
     def delete(self, project_id: int) -> None: ...
-    def add(self, project_id: int, dataset: Dataset) -> ImportReport:
-        """Add what is new; what is there already stays. A different text under an existing key raises
-        `ImportProblems` (source or output) and changes nothing; new references of a segment are appended."""
+    def add(
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody
+    ) -> ImportReport:
+        """Add what is new, then record `labels` as `Labels.append` does, all of it or nothing; what is there already stays.
+
+        A different text under an existing key raises `ImportProblems` (source or output); new references of a segment
+        are appended. `tell` hears of every batch before it is recorded.
+        """
         ...
 
     def dataset(self, project_id: int) -> Dataset: ...
 
 
 class ScoredBy(NamedTuple):
-    """A metric a project has scores of; `n` of its outputs have a row, of any status."""
+    """A metric a project has scores of; `n` of its outputs have a row that is not an error."""
 
     metric: str
     signature: str
@@ -138,6 +152,14 @@ class Event(NamedTuple):
     rater: str
     segment: SegmentKey
     action: Action
+
+
+class LabelBatch(NamedTuple):
+    """Actions of one rater on one segment, in order."""
+
+    rater: str
+    segment: SegmentKey
+    actions: Sequence[Action]
 
 
 class Labels(Protocol):

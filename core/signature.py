@@ -15,16 +15,16 @@ def signature(metric: str, options: Mapping[str, object]) -> str:
     """
 
     def plain(value: object) -> str:
-        text = (
-            ("yes" if value else "no")
-            if isinstance(value, bool)
-            else f"{value:g}"
-            if isinstance(value, float)
-            else str(value)
-        )
-        return text.replace("|", "/")
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return (number(value) if isinstance(value, float) else str(value)).replace("|", "/")
 
     return "|".join([plain(metric), *(f"{plain(k)}:{plain(v)}" for k, v in options.items())])
+
+
+def number(value: float) -> str:
+    """The shortest text that reads back as the same number: 1, 1.7, inf."""
+    return repr(float(value)).removesuffix(".0")
 
 
 def package(name: str) -> str:

@@ -22,9 +22,9 @@ from sqlalchemy import Connection, Engine, Insert, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
-from core.errors import UserError
+from core.errors import Unavailable, UserError
 
-BUSY_SECONDS = 10.0
+BUSY_SECONDS = 30.0
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _MIGRATING = Lock()  # Alembic keeps its context in module globals
 _ADVISORY_LOCK = 4_973_214  # any number; PostgreSQL takes turns on it
@@ -105,7 +105,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 def writing(engine: Engine) -> Iterator[Connection]:
     """A transaction that writes: committed at the end, rolled back on any error.
 
-    Raises `UserError` when the database is locked by somebody else, full, or may not be written to.
+    Raises `Unavailable` when the database is locked by somebody else, full, or may not be written to.
     """
     try:
         with engine.connect() as connection:
@@ -114,7 +114,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
                 yield connection
     except OperationalError as error:
         if any(word in str(error.orig).lower() for word in _NOT_WRITABLE):
-            raise UserError(
+            raise Unavailable(
                 "the database could not be written to",
                 where=_shown(engine),
                 got=str(error.orig),

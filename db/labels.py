@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, insert, select
 from sqlalchemy.exc import IntegrityError
@@ -10,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from core.data import Segment, SegmentKey
 from core.errors import UserError
 from core.mqm.log import check, fold_segment
-from core.ports import Action, Event
+from core.ports import Action, Event, LabelBatch, Told
 from db.engine import inserted, reading, writing
 from db.tables import events, now, outputs, raters, segments
 
@@ -25,44 +27,22 @@ class SqlLabels:
 
     def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
         """Record new actions in one transaction; the ids are returned after it is committed to disk."""
-        if not rater.strip():
-            raise UserError("the annotator has no name", hint="Type your name first")
-        if any(not action.id for action in actions):
-            raise UserError("an action has no id", hint="Reload the page; nothing was saved")
+        batch = LabelBatch(rater, segment, actions)
+        _check_names(batch)
         if actions:
             try:
-                self._append(project_id, rater, segment, actions)
+                self._append(project_id, batch)
             except IntegrityError:  # another process recorded the rater, or one of the actions, at the same moment
-                self._append(project_id, rater, segment, actions)
+                self._append(project_id, batch)
         return list(dict.fromkeys(action.id for action in actions))
 
-    def _append(self, project_id: int, rater: str, key: SegmentKey, actions: Sequence[Action]) -> None:
+    def _append(self, project_id: int, batch: LabelBatch) -> None:
         with writing(self._engine) as connection:
-            segment_id, segment, texts = _texts(connection, project_id, key)
-            rater_id = _rater(connection, rater)
-            known = _known(connection, project_id, [action.id for action in actions])
-            log = _events(connection, project_id, rater, key)
-            rows = []
-            for action in actions:
-                if action.id in known:
-                    continue
-                known.add(action.id)
-                check(action, fold_segment(log), segment, texts)
-                log.append(Event(0, now(), rater, key, action))
-                rows.append(
-                    {
-                        "project_id": project_id,
-                        "action_id": action.id,
-                        "time": log[-1].time,
-                        "rater": rater_id,
-                        "segment": segment_id,
-                        "kind": action.kind,
-                        "system": action.system,
-                        "payload": dict(action.payload),
-                        "client_time": action.client_time,
-                    }
-                )
-            if rows:
+            texts = _texts(connection, project_id, batch.segment)
+            rater = _rater(connection, batch.rater)
+            known = _known(connection, project_id, [action.id for action in batch.actions])
+            log = _events(connection, project_id, batch.rater, batch.segment)
+            if rows := _new(batch, project_id, rater, texts, known, log):
                 connection.execute(insert(events), rows)
 
     def events(self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None) -> list[Event]:
@@ -71,15 +51,98 @@ class SqlLabels:
             return _events(connection, project_id, rater, segment)
 
     def raters(self, project_id: int | None = None) -> list[str]:
-        """Names of raters, in the order in which they first came: of a project those who left events there, else all."""
+        """Names of raters, in the order in which they first came: of a project those who did more there than open a segment, else all."""
         found = select(raters.c.name).order_by(raters.c.id)
         if project_id is not None:
-            found = found.where(raters.c.id.in_(select(events.c.rater).where(events.c.project_id == project_id)))
+            active = select(events.c.rater).where(events.c.project_id == project_id, events.c.kind != "open")
+            found = found.where(raters.c.id.in_(active))
         with reading(self._engine) as connection:
             return list(connection.execute(found).scalars())
 
 
-def _texts(connection: Connection, project_id: int, key: SegmentKey) -> tuple[int, Segment, dict[str, str]]:
+def record(connection: Connection, project_id: int, batches: Sequence[LabelBatch], tell: Told) -> int:
+    """Record many batches within the caller's transaction; returns how many outputs got labels, counted rater by rater.
+
+    Raises as `SqlLabels.append` does. What is compared is read once for the whole project.
+    """
+    for batch in batches:
+        _check_names(batch)
+    texts = _all_texts(connection, project_id)
+    rater_ids = {name: _rater(connection, name) for name in dict.fromkeys(batch.rater for batch in batches)}
+    known: set[str] = set()
+    logs: dict[tuple[str, SegmentKey], list[Event]] = defaultdict(list)
+    for event in _events(connection, project_id, None, None):
+        known.add(event.action.id)
+        logs[event.rater, event.segment].append(event)
+    rows: list[dict[str, Any]] = []
+    for done, batch in enumerate(batches):
+        tell(done, len(batches))
+        if batch.segment not in texts:
+            raise _no_such_segment(batch.segment)
+        log = logs[batch.rater, batch.segment]
+        rows += _new(batch, project_id, rater_ids[batch.rater], texts[batch.segment], known, log)
+    if rows:
+        connection.execute(insert(events), rows)
+    return len({(row["rater"], row["segment"], row["system"]) for row in rows if row["system"] is not None})
+
+
+class _Texts(NamedTuple):
+    id: int
+    segment: Segment
+    outputs: dict[str, str]  # by system
+
+
+def _check_names(batch: LabelBatch) -> None:
+    if not batch.rater.strip():
+        raise UserError("the annotator has no name", hint="Type your name first")
+    if any(not action.id for action in batch.actions):
+        raise UserError("an action has no id", hint="Reload the page; nothing was saved")
+
+
+def _new(
+    batch: LabelBatch, project_id: int, rater: int, texts: _Texts, known: set[str], log: list[Event]
+) -> list[dict[str, Any]]:
+    """Rows for the actions that are not known, each checked against the log before it; `known` and `log` grow by them."""
+    rows: list[dict[str, Any]] = []
+    for action in batch.actions:
+        if action.id in known:
+            continue
+        known.add(action.id)
+        check(action, fold_segment(log), texts.segment, texts.outputs)
+        log.append(Event(0, now(), batch.rater, batch.segment, action))
+        rows.append(
+            {
+                "project_id": project_id,
+                "action_id": action.id,
+                "time": log[-1].time,
+                "rater": rater,
+                "segment": texts.id,
+                "kind": action.kind,
+                "system": action.system,
+                "payload": dict(action.payload),
+                "client_time": action.client_time,
+            }
+        )
+    return rows
+
+
+def _no_such_segment(key: SegmentKey) -> UserError:
+    return UserError(
+        "there is no such segment", got=f"{key.doc_id} / {key.segment_id}", hint="Reload the page; nothing was saved"
+    )
+
+
+def _all_texts(connection: Connection, project_id: int) -> dict[SegmentKey, _Texts]:
+    found: dict[int, _Texts] = {}
+    for row in connection.execute(select(segments).where(segments.c.project_id == project_id)):
+        found[row.id] = _Texts(row.id, Segment(row.doc_id, row.segment_id, row.source), {})
+    written = select(outputs.c.segment, outputs.c.system, outputs.c.text).join_from(outputs, segments)
+    for row in connection.execute(written.where(segments.c.project_id == project_id).order_by(outputs.c.position)):
+        found[row.segment].outputs[row.system] = row.text
+    return {texts.segment.key: texts for texts in found.values()}
+
+
+def _texts(connection: Connection, project_id: int, key: SegmentKey) -> _Texts:
     found = select(segments.c.id, segments.c.source).where(
         segments.c.project_id == project_id,
         segments.c.doc_id == key.doc_id,
@@ -87,14 +150,10 @@ def _texts(connection: Connection, project_id: int, key: SegmentKey) -> tuple[in
     )
     row = connection.execute(found).first()
     if row is None:
-        raise UserError(
-            "there is no such segment",
-            got=f"{key.doc_id} / {key.segment_id}",
-            hint="Reload the page; nothing was saved",
-        )
+        raise _no_such_segment(key)
     written = select(outputs.c.system, outputs.c.text).where(outputs.c.segment == row.id).order_by(outputs.c.position)
     texts = {output.system: output.text for output in connection.execute(written)}
-    return row.id, Segment(key.doc_id, key.segment_id, row.source), texts
+    return _Texts(row.id, Segment(key.doc_id, key.segment_id, row.source), texts)
 
 
 def _rater(connection: Connection, name: str) -> int:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
+from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, delete, func, insert, select, true, update
 from sqlalchemy.exc import IntegrityError
 
 from core.data import Dataset, HumanScore, Output, Segment
 from core.errors import UserError
-from core.ports import ImportReport, Project
+from core.ports import ImportReport, LabelBatch, Project, Told, nobody
 from db import imports
+from db import labels as log
 from db.engine import inserted, reading, writing
 from db.tables import human_scores, now, outputs, projects, segment_references, segments
 
@@ -55,14 +57,24 @@ class SqlProjects:
             if not connection.execute(delete(projects).where(projects.c.id == project_id)).rowcount:
                 raise no_such_project(project_id)
 
-    def add(self, project_id: int, dataset: Dataset) -> ImportReport:
+    def add(
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody
+    ) -> ImportReport:
+        """Texts and labels in one transaction."""
+        try:
+            return self._add(project_id, dataset, labels, tell)
+        except IntegrityError:  # another process recorded a rater, or one of the actions, at the same moment
+            return self._add(project_id, dataset, labels, tell)
+
+    def _add(self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch], tell: Told) -> ImportReport:
         with writing(self._engine) as connection:
             if (
                 connection.execute(select(projects.c.id).where(projects.c.id == project_id).with_for_update()).first()
                 is None
             ):
                 raise no_such_project(project_id)
-            return imports.add(connection, project_id, dataset)
+            report = imports.add(connection, project_id, dataset)
+            return report._replace(labelled=log.record(connection, project_id, labels, tell)) if labels else report
 
     def dataset(self, project_id: int) -> Dataset:
         """The whole project as it was imported, in document order. Raises `UserError` when there is no such project."""

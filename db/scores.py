@@ -92,7 +92,7 @@ class SqlScores:
             )
 
     def signatures(self, project_id: int) -> list[ScoredBy]:
-        """What the project's outputs are scored with, the newest last."""
+        """What the project's outputs are scored with, the newest last; what failed is still to be scored and does not count."""
         newest = func.max(runs.c.created)
         found = (
             select(signatures.c.metric, signatures.c.signature, func.count(), newest)
@@ -101,7 +101,7 @@ class SqlScores:
             .join(scores, scores.c.content_key == outputs.c.content_key)
             .join(signatures, signatures.c.id == scores.c.signature)
             .join(runs, runs.c.id == scores.c.run)
-            .where(segments.c.project_id == project_id)
+            .where(segments.c.project_id == project_id, scores.c.status != "error")
             .group_by(signatures.c.id, signatures.c.metric, signatures.c.signature)
             .order_by(newest, signatures.c.id)
         )

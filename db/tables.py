@@ -90,6 +90,7 @@ projects = Table(
     Column("name", NAME, nullable=False, unique=True),
     Column("created", Utc, nullable=False),
     Column("sample", Boolean, nullable=False),
+    sqlite_autoincrement=True,  # an id that was deleted is never given again: links and open pages may still name it
 )
 
 segments = Table(
@@ -184,6 +185,7 @@ jobs = Table(
     Column("worker", NAME),
     Column("heartbeat", Utc),
     Column("attempts", Integer, nullable=False),  # leases since the job last got further
+    sqlite_autoincrement=True,
 )
 
 raters = Table(

@@ -16,26 +16,28 @@ import signal
 import socket
 import sys
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from threading import Event, Thread
 
-from core.errors import UserError
+from core.errors import Unavailable, UserError
 from core.metrics import registry
 from core.metrics.base import Cancelled, Metric
 from core.ports import Job, JobState, Store
 from core.services.scoring import Doing, Scored, score_dataset
 from core.settings import load as settings
 from core.settings import offline
+from db.jobs import ATTEMPTS
 from db.store import open_store
 
 log = logging.getLogger("errorscope.worker")
 
 Load = Callable[[str], Metric]
 
-LEASE_SECONDS = 30.0
+LEASE_SECONDS = 60.0
 BEAT_SECONDS = 1.0
 POLL_SECONDS = 0.5
 LOG_BYTES, LOG_FILES = 1_000_000, 3
@@ -110,8 +112,12 @@ def _exists(pid: int) -> bool:
 
 
 def work(store: Store, load: Load, stop: Event, *, once: bool = False, pace: Pace | None = None) -> None:
-    """Lease and run jobs until `stop` is set; with `once` until none is left."""
+    """Lease and run jobs until `stop` is set; with `once` until none is left.
+
+    A job whose scores cannot be written goes back to the queue; after `ATTEMPTS` times without progress it is given up.
+    """
     pace = pace or Pace()
+    furthest, refusals = dict[int, int](), Counter[int]()
     worker = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"
     log.info("%s started", worker)
     while not stop.is_set():
@@ -122,7 +128,11 @@ def work(store: Store, load: Load, stop: Event, *, once: bool = False, pace: Pac
             stop.wait(10 * pace.poll)
             continue
         if job is not None:
-            run(store, job, worker, load, stop, pace)
+            if job.done > furthest.get(job.id, -1):
+                furthest[job.id], refusals[job.id] = job.done, 0
+            if not run(store, job, worker, load, stop, pace, last=refusals[job.id] + 1 >= ATTEMPTS):
+                refusals[job.id] += 1
+                stop.wait(10 * pace.poll)
         elif once:
             break
         else:
@@ -165,8 +175,12 @@ class Lease:
                 return
 
 
-def run(store: Store, job: Job, worker: str, load: Load, stop: Event, pace: Pace) -> None:
-    """Work on a leased job to its end, or until it is cancelled, lost or `stop` is set; never raises."""
+def run(store: Store, job: Job, worker: str, load: Load, stop: Event, pace: Pace, *, last: bool = False) -> bool:
+    """Work on a leased job to its end, or until it is cancelled, lost or `stop` is set; never raises.
+
+    False when storage could not be written to: the job is queued again, unless this was its `last` attempt.
+    """
+    writable = True
     log.info("job %d: project %d, %s", job.id, job.project_id, ", ".join(job.metrics))
     state: JobState = "failed"
     message = "the job stopped on an unexpected error; see worker.log"
@@ -175,13 +189,16 @@ def run(store: Store, job: Job, worker: str, load: Load, stop: Event, pace: Pace
             state, message = _score(store, job, load, stop, lease)
         except Cancelled:
             state, message = "queued", "waiting to go on"
+        except Unavailable as error:
+            log.warning("job %d: %s", job.id, error)
+            state, message, writable = "failed" if last else "queued", str(error), False
         except UserError as error:
             message = str(error)
         except Exception:
             log.exception("job %d failed", job.id)
     if lease.lost.is_set():
         log.info("job %d: cancelled, or with another worker now", job.id)
-        return
+        return writable
     try:
         if state == "done":
             lease.beat()
@@ -189,6 +206,7 @@ def run(store: Store, job: Job, worker: str, load: Load, stop: Event, pace: Pace
     except Exception:
         log.exception("job %d could not be finished", job.id)
     log.info("job %d: %s %s", job.id, state, message)
+    return writable
 
 
 def _score(store: Store, job: Job, load: Load, stop: Event, lease: Lease) -> tuple[JobState, str]:

@@ -46,18 +46,20 @@ def workspace(project: Project, rater: str) -> None:
     store, dataset = wiring.store(), wiring.dataset(project)
     mine, answer = recorded(project, rater)
     segment = open_segment(project, dataset, mine)
-    order = work.open_segment(store, project.id, rater, segment, seed_of(project.id, rater, segment))
+    systems = [output.system for output in dataset.outputs_of()[segment]]
+    order = work.open_segment(store, project.id, rater, segment, systems, seed_of(project.id, rater, segment))
     rest = work.next_unlabelled(dataset, mine, segment)
     header(dataset, project, rater, mine, segment)
     submitted = work.finished(mine.get(segment), order)
-    names = submitted and st.session_state.get(reveal_key(segment), False)
+    reveal = reveal_key(project.id, rater, segment)
+    names = submitted and st.session_state.get(reveal, False)
     events = store.labels.events(project.id, rater=rater, segment=segment)
     data = editor_data(
         dataset, project.id, rater, segment, order, events, answer, more=rest not in (None, segment), names=names
     )
     span_editor(data, key=EDITOR, on_go=remember_go)
     if submitted:
-        st.toggle("Show the systems' names and the metric scores", key=reveal_key(segment))
+        st.toggle("Show the systems' names and the metric scores", key=reveal)
         if names:
             scores(wiring.view(project), segment, order)
 
@@ -132,8 +134,8 @@ def seed_of(project_id: int, rater: str, segment: SegmentKey) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big")
 
 
-def reveal_key(segment: SegmentKey) -> str:
-    return f"annotate-reveal-{segment.doc_id}-{segment.segment_id}"
+def reveal_key(project_id: int, rater: str, segment: SegmentKey) -> str:
+    return f"annotate-reveal-{(project_id, rater, *segment)!r}"
 
 
 main()

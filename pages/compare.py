@@ -99,7 +99,7 @@ def segment(project: Project, query: Query, blind: bool, lam: float) -> None:
         "position": at + 1,
         "total": len(order),
         "lam": state.lambda_text(lam),
-        "presets": parts.presets(store, project),
+        "presets": parts.presets(store, project, main.refinement_signature if main else ""),
         "search": parts.SEARCH,
     }
 

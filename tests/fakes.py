@@ -15,7 +15,20 @@ from core.data import Dataset, HumanScore, Item, Output, OutputKey, Segment, Seg
 from core.errors import ImportProblems, Problem, UserError
 from core.metrics.base import Cancelled, Metric, MetricSpec, Progress
 from core.mqm.log import check, fold_segment
-from core.ports import Action, Event, ImportReport, Job, JobState, Project, SavedLambda, ScoredBy, Store
+from core.ports import (
+    Action,
+    Event,
+    ImportReport,
+    Job,
+    JobState,
+    LabelBatch,
+    Project,
+    SavedLambda,
+    ScoredBy,
+    Store,
+    Told,
+    nobody,
+)
 from core.signature import content_key
 
 UNFINISHED = ("queued", "running")
@@ -84,8 +97,23 @@ class FakeProjects:
         self.m.events = [e for e in self.m.events if e[0] != project_id]
         self.m.lambdas = {k: v for k, v in self.m.lambdas.items() if k[0] != project_id}
 
-    def add(self, project_id: int, dataset: Dataset) -> ImportReport:
+    def add(
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody
+    ) -> ImportReport:
         self.m.need(project_id)
+        before, events = self.m.datasets[project_id], self.m.events[:]
+        try:
+            report = self._add(project_id, dataset)
+            for done, batch in enumerate(labels):
+                tell(done, len(labels))
+                FakeLabels(self.m).append(project_id, *batch)
+        except BaseException:
+            self.m.datasets[project_id], self.m.events = before, events
+            raise
+        new = [event for _, event in self.m.events[len(events) :] if event.action.system is not None]
+        return report._replace(labelled=len({(e.rater, e.segment, e.action.system) for e in new}))
+
+    def _add(self, project_id: int, dataset: Dataset) -> ImportReport:
         old = self.m.datasets[project_id]
         segments = {s.key: s for s in old.segments}
         outputs = {o.key: o for o in old.outputs}
@@ -166,7 +194,10 @@ class FakeScores:
         return {key: stored[content_key(*item)] for key, item in items if content_key(*item) in stored}
 
     def signatures(self, project_id: int) -> list[ScoredBy]:
-        found = [(metric, s, len(self._rows(project_id, s)), newest) for s, (metric, newest) in self.m.metrics.items()]
+        found = [
+            (metric, s, sum(v.status != "error" for v in self._rows(project_id, s).values()), newest)
+            for s, (metric, newest) in self.m.metrics.items()
+        ]
         return sorted((ScoredBy(*row) for row in found if row[2]), key=lambda by: by.newest)
 
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]:
@@ -261,7 +292,12 @@ class FakeLabels:
         return [e for e in mine if rater in (None, e.rater) and segment in (None, e.segment)]
 
     def raters(self, project_id: int | None = None) -> list[str]:
-        return list(dict.fromkeys(e.rater for project, e in self.m.events if project_id in (None, project)))
+        def counts(project: int, event: Event) -> bool:
+            return project_id is None or (project == project_id and event.action.kind != "open")
+
+        everyone = dict.fromkeys(event.rater for _, event in self.m.events)
+        active = {event.rater for project, event in self.m.events if counts(project, event)}
+        return [rater for rater in everyone if rater in active]
 
 
 class FakeCalibrations:

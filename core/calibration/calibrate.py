@@ -19,6 +19,7 @@ from core.signature import signature
 from core.stats.correlation import Group, Measure, agreement, group_ids, known
 
 VERSION = 1
+NAMED = {"acc_eq": "acc_eq(eps=0)"}
 ENOUGH_OUTPUTS = 100
 ENOUGH_RATERS = 2
 PAIRS_IN_ALL = 100_000_000
@@ -156,7 +157,14 @@ def calibrate(
             *fits.notes,
         ),
         signature=signature(
-            "lambda", {"measure": measure, "group": group, "seed": seed, "draws": affordable, "v": VERSION}
+            "lambda",
+            {
+                "measure": "acc_eq(eps=0)" if measure == "acc_eq" else measure,
+                "group": group,
+                "seed": seed,
+                "draws": affordable,
+                "v": VERSION,
+            },
         ),
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.data import Dataset, OutputKey, Score, Value
+from core.errors import UserError
 from core.formats.load import load
 from core.formats.write import scores_csv, scores_jsonl
 from core.metrics import registry
@@ -34,6 +35,11 @@ class Memory:
 
 def score(files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say) -> None:
     """Score outputs in files; writes CSV, or JSON Lines when `out` ends in .jsonl. Raises UserError."""
+    if not metrics:
+        raise UserError(
+            "no metric was named", where="--metrics", expected="one or more of " + ", ".join(registry.METRICS)
+        )
+    check_writable(out)
     dataset = load(files)
     chosen = registry.chosen(metrics)
     memory = _run(dataset, metrics, say)
@@ -48,6 +54,7 @@ def score(files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say) ->
 
 def refine(files: Sequence[Path], variant: Variant, out: Path, say: Say) -> None:
     """Refine outputs in files, one JSON object a line; `λ` needs nothing more than its `dist_exp` and `dist_imp`."""
+    check_writable(out)
     dataset = load(files)
     name = next(n for n, v in VARIANTS.items() if v == variant)
     memory = _run(dataset, [name], say)
@@ -75,6 +82,12 @@ def refine(files: Sequence[Path], variant: Variant, out: Path, say: Say) -> None
             handle.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
+def check_writable(out: Path) -> None:
+    """Raise `UserError` before the work rather than after it when there is no folder to write into."""
+    if not out.parent.is_dir() or out.is_dir():
+        raise UserError("this file cannot be written", where=str(out), hint="Name a file in a folder that exists")
+
+
 VARIANTS: dict[str, Variant] = {
     "bartscore++": "f",
     "bartscore++-p": "precision",
@@ -97,6 +110,8 @@ def _run(dataset: Dataset, metrics: Sequence[str], say: Say) -> Memory:
         return True
 
     for result in score_dataset(dataset, registry.chosen(metrics), memory, tell):
+        if result.failed and not result.new and not result.known:
+            raise UserError(f"{result.metric} scored nothing", got=result.reason)
         if result.failed:
             say(f"{result.metric}: {result.failed} not scored: {result.reason}\n")
     return memory

@@ -11,7 +11,7 @@ from core.data import Item, Value
 from core.metrics.bartscore import DIRECTIONS, TRUNCATED, model_facts, needs_of, scorer
 from core.metrics.base import Cancelled, Metric, MetricSpec, Option, Progress
 from core.refine.result import Refinement, Variant, weighted
-from core.signature import signature
+from core.signature import number, signature
 
 VERSION = 1
 
@@ -36,7 +36,7 @@ def refinement_signature(variant: Variant) -> str:
 def at_lambda(refinement: str, lam: float) -> str:
     """The signature of BARTScore++ at λ, from that of its refinement."""
     name, _, rest = refinement.partition("|")
-    return f"bartscore++|lambda:{lam:g}|{rest}"
+    return f"bartscore++|lambda:{number(lam)}|{rest}"
 
 
 def refined(item: Item, variant: Variant) -> Refinement:

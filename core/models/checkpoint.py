@@ -32,7 +32,7 @@ def resolve(role: str) -> Checkpoint:
     """
     if role == "bundled":
         return Checkpoint(
-            "bart-mini", BUNDLED, _revision(BUNDLED), "small demonstration model that ships with Errorscope"
+            "bundled/bart-mini", BUNDLED, _revision(BUNDLED), "small demonstration model that ships with Errorscope"
         )
     folder = Path(role).expanduser()
     if not folder.is_dir():

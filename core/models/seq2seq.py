@@ -15,6 +15,7 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
 
+from core.errors import UserError
 from core.models.checkpoint import Checkpoint, resolve
 
 Ids = list[int]
@@ -161,10 +162,19 @@ class Seq2SeqScorer:
 
 
 def load(role: str, device: str = "auto") -> Seq2SeqScorer:
-    """The scorer for a role of the settings (`bundled`, a folder, a hub id in the local cache); loaded once a process."""
-    return _load(
-        resolve(role), "cuda" if device == "auto" and torch.cuda.is_available() else device.replace("auto", "cpu")
-    )
+    """The scorer for a role of the settings (`bundled`, a folder, a hub id in the local cache); loaded once a process.
+
+    Raises UserError for a device that is not auto, cpu or cuda, or is not there.
+    """
+    there = torch.cuda.is_available()
+    if device not in ("auto", "cpu", "cuda") or (device == "cuda" and not there):
+        raise UserError(
+            "this device cannot be used",
+            where="ERRORSCOPE_DEVICE",
+            got=repr(device) + ("" if there else ", and there is no CUDA device here"),
+            expected="auto, cpu or cuda",
+        )
+    return _load(resolve(role), "cuda" if there and device != "cpu" else "cpu")
 
 
 @lru_cache(maxsize=2)

@@ -55,6 +55,7 @@ class Settings:
     gibberish: float = 0.03
     word_errors: float = 0.06
     token_errors: float = 0.04
+    cut_short: float = 0.04
     renamed: float = 0.35
 
 
@@ -142,7 +143,8 @@ def damaged_prefix(target: Tokens, corpus: Corpus, s: Settings, rng: np.random.G
     """What the decoder reads and what it should say: (inputs, labels), of one length.
 
     The label at each place is the token of `target` that comes next, as if the reader knew where the prefix has left
-    it; the inside of a wrong word has no right answer and is left out of the loss.
+    it; the inside of a wrong word has no right answer and is left out of the loss. A long word is sometimes cut short in
+    both, so that one which is mended sub-word by sub-word costs less on the way than leaving it out.
     """
     inputs: Tokens = []
     labels: Tokens = []
@@ -160,6 +162,8 @@ def damaged_prefix(target: Tokens, corpus: Corpus, s: Settings, rng: np.random.G
             say(token, IGNORE)
 
     for word in corpus.words(target):
+        if len(word) > 1 and rng.random() < s.cut_short:
+            word = word[: rng.integers(1, len(word))]
         if rng.random() < s.word_errors:
             kind = rng.integers(0, 4)
             other = corpus.name(rng) if rng.random() < 0.3 else corpus.word_list[rng.integers(len(corpus.word_list))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,12 +26,18 @@ class LabelImport:
     notes: tuple[str, ...] = ()
 
 
-def label_actions(rated: Iterable[RatedOutput], labels: Mapping[Place, SegmentLabels] | None = None) -> LabelImport:
-    """The actions that bring `rated` into the log: open, then marks and verdicts, then submit, per rater and segment.
+def label_actions(
+    rated: Iterable[RatedOutput],
+    labels: Mapping[Place, SegmentLabels] | None = None,
+    known: Collection[str] = frozenset(),
+) -> LabelImport:
+    """The actions that bring `rated` into the log: marks and verdicts, then submit, per rater and segment.
 
-    Ids are made from the content, so that importing a file twice adds nothing. `labels` are those the log holds
-    already: an output that a rater has labelled there is left as it is. A submit names the outputs the file rates,
-    since raters in such files often saw some systems only.
+    Ids are made from the content, so that importing a file twice adds nothing. `labels` and `known` are the labels and
+    the ids of the actions that the log holds already: an output that a rater has labelled there is left as it is, and
+    so is one whose labels came from a file before and were withdrawn since. A submit names the outputs the file rates,
+    since raters in such files often saw some systems only; a segment that gets no new labels is not submitted again.
+    No order of the systems is recorded: files do not say in which one the raters saw them.
     """
     held = labels or {}
     by_place: dict[Place, dict[str, list[Span]]] = {}
@@ -48,16 +54,19 @@ def label_actions(rated: Iterable[RatedOutput], labels: Mapping[Place, SegmentLa
             if wrong := _unfit(place[0], errors):
                 notes.append(f"{where}: {wrong}; not taken over")
                 continue
-            taken.append(system)
             wanted = _distinct(errors, where, notes)
             if not before.of(system).complete:
-                edits += _edits(place, system, wanted)
+                new = _edits(place, system, wanted)
+                if any(a.id in known for a in new):
+                    notes.append(f"{where}: imported before and withdrawn here since; left as it is here")
+                    continue
+                edits += new
             elif _plain(errors_of(before.of(system))) != _plain(wanted):
                 notes.append(f"{where}: labelled here otherwise; kept as it is here")
-        if not taken or (before.submitted and not edits):
-            continue
-        shown = () if before.order else (_action(place, None, "open", {"order": taken}),)
-        actions[place] = (*shown, *edits, _action(place, None, "submit", {"systems": taken}))
+            taken.append(system)
+        if edits:
+            submit = _action(place, None, "submit", {"systems": taken}, *(a.id for a in edits))
+            actions[place] = (*edits, submit)
     return LabelImport(actions, tuple(notes))
 
 
@@ -118,8 +127,9 @@ def _payload(e: Span) -> dict[str, Any]:
     }
 
 
-def _action(place: Place, system: str | None, kind: ActionKind, payload: Mapping[str, Any]) -> Action:
-    return Action(f"import-{_digest(*place, system, kind, payload)}", kind, system, payload)
+def _action(place: Place, system: str | None, kind: ActionKind, payload: Mapping[str, Any], *after: str) -> Action:
+    """An action whose id is made of its content and of the ids `after` which it comes."""
+    return Action(f"import-{_digest(*place, system, kind, payload, *after)}", kind, system, payload)
 
 
 def _digest(*content: Any) -> str:

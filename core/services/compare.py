@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 
 from core.data import OutputKey, Score, SegmentKey, Value
 from core.services.view import Array, Column, View, fold
+from core.signature import number
 from core.stats.bootstrap import mean_interval
 
 Order = npt.NDArray[np.intp]
@@ -57,7 +58,7 @@ def signature_at(column: Column, lam: float) -> str:
     """The column's signature; that of a refinement names the λ its values were weighted with."""
     if not column.refinement:
         return column.signature
-    return "|".join(f"lambda:{lam:g}" if p.startswith("lambda:") else p for p in column.signature.split("|"))
+    return "|".join(f"lambda:{number(lam)}" if p.startswith("lambda:") else p for p in column.signature.split("|"))
 
 
 def row_mean(values: Array) -> Array:

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.data import Dataset, SegmentKey
-from core.errors import UserError
 from core.mqm.log import OutputLabels, SegmentLabels, fold, fold_segment
 from core.ports import Action, Store
 
@@ -37,21 +36,17 @@ class Labelled(NamedTuple):
     seconds: float  # spent on the whole segment
 
 
-def open_segment(store: Store, project_id: int, rater: str, segment: SegmentKey, seed: int) -> tuple[str, ...]:
-    """The systems of a segment in the order this rater sees them; shuffled by `seed` at first, recorded, and the same ever after.
+def open_segment(
+    store: Store, project_id: int, rater: str, segment: SegmentKey, systems: Collection[str], seed: int
+) -> tuple[str, ...]:
+    """The `systems` of a segment in the order this rater sees them; shuffled by `seed` at first, recorded, and the same ever after.
 
     Systems added to the project later come after the recorded ones. Raises `UserError` when there is no such segment.
     """
-    outputs = store.projects.dataset(project_id).outputs_of()
-    if segment not in outputs:
-        raise UserError(
-            "there is no such segment", got=f"{segment.doc_id} / {segment.segment_id}", hint="Choose another"
-        )
-    systems = [output.system for output in outputs[segment]]
     recorded = _labels(store, project_id, rater, segment).order
     kept = [system for system in recorded if system in systems]
     order = (*kept, *shuffled((s for s in systems if s not in kept), project_id, rater, segment, seed))
-    if order != recorded:
+    if not set(order) <= set(recorded):
         made_of = _digest("open", project_id, rater, segment, seed, *order)  # two tabs opening at once record one event
         action = Action(f"open-{made_of}", "open", None, {"order": list(order), "seed": seed})
         store.labels.append(project_id, rater, segment, [action])

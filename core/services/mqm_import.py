@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey
@@ -12,12 +12,8 @@ from core.formats.files import Upload
 from core.formats.problems import Collector, counted, shown
 from core.mqm.actions import label_actions
 from core.mqm.log import fold
-from core.ports import Store
-from core.services import adding
+from core.ports import LabelBatch, Store, Told, nobody
 from core.services.adding import Imported, Target
-
-Told = Callable[[int, int], None]
-"""Told how many of how many pieces of work (rater × segment) are done."""
 
 
 class MqmFiles(NamedTuple):
@@ -76,32 +72,23 @@ def _differs(problems: Collector, file: str, place: str, found: str | None, befo
     problems.add(file, 0, place, shown(found or ""), f"{shown(before or '')}, as in the file before", todo)
 
 
-def nobody(done: int, total: int) -> None:
-    """For callers that do not watch."""
-
-
 def import_labels(store: Store, target: Target, found: MqmFiles, tell: Told = nobody) -> Imported:
-    """Import the outputs in one transaction, then the labels, one transaction a rater and segment.
+    """Import outputs and labels in one transaction: all of the files, or nothing and no new project.
 
-    Importing a file twice adds nothing, and an import that was cut off is completed by importing the file again. A new
-    project is not left behind when an error stops it. Raises `ImportProblems` as `adding.add` does.
+    Importing a file twice adds nothing. What raters have since made of imported labels stays; the notes say where the
+    files have it otherwise. Raises `ImportProblems` and `UserError` as `adding.add` does.
     """
     if found.problems:
         raise ImportProblems(found.problems)
-    made = adding.add(store, target, found.dataset)
+    new = target.project_id is None
+    project_id = store.projects.create(target.name).id if target.project_id is None else target.project_id
     try:
-        wanted = label_actions(found.rated, fold(store.labels.events(made.project.id)))
-        for done, ((rater, segment), actions) in enumerate(wanted.actions.items()):
-            tell(done, len(wanted.actions))
-            store.labels.append(made.project.id, rater, segment, actions)
+        events = store.labels.events(project_id)
+        wanted = label_actions(found.rated, fold(events), {e.action.id for e in events})
+        batches = [LabelBatch(rater, segment, actions) for (rater, segment), actions in wanted.actions.items()]
+        report = store.projects.add(project_id, found.dataset, batches, tell)
     except BaseException:
-        if target.project_id is None:
-            store.projects.delete(made.project.id)
+        if new:
+            store.projects.delete(project_id)
         raise
-    labelled = {
-        (rater, segment, a.system)
-        for (rater, segment), actions in wanted.actions.items()
-        for a in actions
-        if a.system is not None
-    }
-    return made._replace(notes=wanted.notes, labelled=len(labelled))
+    return Imported(store.projects.get(project_id), report, wanted.notes, report.labelled)

@@ -83,7 +83,8 @@ def score_dataset(
     Each chunk is stored as it is done, so that work which was broken off goes on where it stopped. Chunks start at `chunk`
     items and grow while they are quick. An item without the source or reference a metric needs gets status "needs". When a
     metric raises, the items of that chunk get status "error" and the others go on; a `UserError` ends the metric.
-    Raises `Cancelled` as soon as `on_progress` returns False between two items; what was stored stays.
+    Raises `Cancelled` as soon as `on_progress` returns False between two items, and `Unavailable` when `scores` cannot
+    take a chunk now; what was stored stays.
     """
     items = {content_key(*item): item for _, item in dataset.items()}
     total = len(items) * len(metrics)

@@ -33,7 +33,7 @@ def payload(view: View, shown: Shown, details: Mapping[str, Value]) -> dict[str,
         {
             "name": c.name,
             "label": c.label,
-            "higher": c.higher_is_better,
+            "higher": None if c.human else c.higher_is_better,
             "refinement": c.refinement,
             "main": c.name == shown.refinement,
             "digits": c.digits,

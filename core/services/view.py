@@ -43,10 +43,14 @@ class Column(NamedTuple):
 
     @property
     def arrow(self) -> str:
+        if self.human:
+            return ""
         return "↑" if self.higher_is_better else "↓"
 
     @property
     def direction(self) -> str:
+        if self.human:
+            return "which way is better, the upload does not say"
         return f"{self.arrow} {'higher' if self.higher_is_better else 'lower'} is better"
 
     @property

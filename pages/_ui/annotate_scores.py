@@ -18,7 +18,7 @@ def scores(view: View, segment: SegmentKey, order: Sequence[str]) -> None:
         return
     rows = [
         {"output": system}
-        | {f"{c.label} {c.direction[0]}": cell(view, c, OutputKey(system, *segment)) for c in view.columns}
+        | {f"{c.label} {c.arrow}".strip(): cell(view, c, OutputKey(system, *segment)) for c in view.columns}
         for system in order
     ]
     st.dataframe(rows, hide_index=True)

@@ -41,7 +41,7 @@ def _order(project: Project, view: View, query: Query) -> Query:
     labels, kept = {c.name: c.label for c in view.columns}, f"compare-order-{project.id}"
     names, shown = list(labels), st.session_state.get(kept, "document order")
     first = next((names.index(c.name) for c in view.refinements()), 0)
-    with st.popover(f"Order: {shown}", icon=":material/sort:"):
+    with st.popover(f"Order: {errors.plain(shown)}", icon=":material/sort:"):
         chosen = ORDERS[st.radio("Order of the segments", list(ORDERS), key="compare-sort", disabled=not labels)]
         metric = second = system = ""
         if names and chosen != "document":
@@ -78,10 +78,17 @@ def jumps(project: Project, query: Query) -> bool:
     return before != now and query.sort != "document"
 
 
-def presets(store: Store, project: Project) -> list[dict[str, str]]:
-    """The λs one can choose by name: those saved in this project, then the paper's."""
+def presets(store: Store, project: Project, refinement: str) -> list[dict[str, str]]:
+    """The λs one can choose by name: those saved in this project, then the paper's.
+
+    A λ that was fitted on another refinement than the one shown (another model or variant) says so.
+    """
     saved = [
-        {"kind": "saved", "label": s.name, "value": state.lambda_text(s.value)}
+        {
+            "kind": "saved",
+            "label": s.name + ("" if s.refinement == refinement else " (fitted with another model or variant)"),
+            "value": state.lambda_text(s.value),
+        }
         for s in store.calibrations.list(project.id)
     ]
     return [*saved, *({"kind": "paper", "label": p.label, "value": state.lambda_text(p.lam)} for p in PRESETS)]

@@ -121,9 +121,12 @@ def start(store: Store, ready: Ready, into: Target) -> None:
                 job.imported = mqm_import.import_labels(store, into, ready.mqm, tell)
             else:
                 job.imported = adding.add(store, into, ready.dataset)
-            wiring.changed(job.imported.project.id)
         except Exception as error:  # shown by `watch`
             job.error = error
+        finally:
+            project = into.project_id if job.imported is None else job.imported.project.id
+            if project is not None:
+                wiring.changed(project)
 
     job.thread = Thread(target=work, name="errorscope-import", daemon=False)
     add_script_run_ctx(job.thread)

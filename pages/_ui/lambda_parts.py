@@ -38,13 +38,14 @@ def refinement(columns: Sequence[Column]) -> Column:
 def people(store: Store, project: Project, dataset: Dataset) -> People | None:
     """Labels of chosen annotators under a weight scheme, or a score of the upload; None, and why, when there is neither."""
     raters = store.labels.raters(project.id)
-    kinds = ([LABELS] if raters else []) + list(project.human_scores)
+    kinds = ([(LABELS, "")] if raters else []) + [("score", name) for name in project.human_scores]
     if not kinds:
         st.info("Nobody has labelled an output yet, and no human score came with the upload.", icon=":material/info:")
         st.page_link("pages/annotate.py", label="Label outputs on Annotate", icon=":material/edit_note:")
         return None
     first, second, third = st.columns([1, 2, 1])
-    kind = first.selectbox("What people said", kinds, key=f"lambda-people-{project.id}")
+    key = f"lambda-people-{project.id}"
+    kind, name = first.selectbox("What people said", kinds, format_func=lambda k: k[1] or k[0], key=key)
     if kind == LABELS:
         chosen = second.multiselect("Annotators", raters, default=raters, key=f"lambda-raters-{project.id}")
         scheme = third.selectbox(
@@ -55,7 +56,7 @@ def people(store: Store, project: Project, dataset: Dataset) -> People | None:
             return None
         return service.from_labels(store, project, chosen, scheme)
     higher = second.toggle("Higher is better", value=True, key=f"lambda-higher-{project.id}")
-    return service.from_score(dataset, kind, higher_is_better=higher)
+    return service.from_score(dataset, name, higher_is_better=higher)
 
 
 def choice() -> Choice:

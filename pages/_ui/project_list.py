@@ -90,8 +90,8 @@ def _delete(store: Store, project: Project) -> None:
     keep, go = st.columns(2)
     if keep.button("Keep it", width="stretch", key="delete-no"):
         st.rerun()
-    if go.button("Delete it for good", type="primary", width="stretch", key="delete-yes", on_click=delete):
-        st.query_params.pop(state.PROJECT, None)
+    asked = go.button("Delete it for good", type="primary", width="stretch", key="delete-yes", on_click=delete)
+    if asked and all(p.id != project.id for p in store.projects.list()):
         st.rerun()
 
 

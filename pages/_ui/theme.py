@@ -29,6 +29,6 @@ def speaker(signature: str) -> str:
     facts = dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
     if "model" not in facts:
         return ""
-    if facts["model"] == "bart-mini":
+    if facts["model"] == "bundled/bart-mini":
         return f"scored by the bundled demonstration BART, small ({plain(facts.get('rev', ''))})"
     return f"scored by {plain(facts['model'])} ({plain(facts.get('rev', ''))})"

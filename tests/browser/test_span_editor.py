@@ -241,6 +241,27 @@ def tab(context: BrowserContext) -> Page:
     return context.new_page()
 
 
+def test_a_server_killed_right_after_saved_has_every_label(server: Server, page: Page) -> None:
+    opened(server, page, "killed")
+    for first, last, severity in (("bad", "bad", "1"), ("kept", "people", "2"), ("home", "home", "3")):
+        drag(page, first, last)
+        page.keyboard.press(severity)
+        category(page, "gram")
+    page.locator(".esa-output").nth(2).get_by_role("button", name="Non-translation").click()
+    saved(page)
+    server.kill()
+    try:
+        kept = edits(server, "killed")
+        assert sorted((a.payload["quote"], a.payload["severity"]) for a in kept if a.kind == "add") == [
+            ("bad", "Major"),
+            ("home", "Neutral"),
+            ("kept people", "Minor"),
+        ]
+        assert [a.payload["value"] for a in kept if a.kind == "verdict"] == ["non_translation"]
+    finally:
+        server.start()
+
+
 def test_what_a_dead_server_did_not_record_waits_and_is_recorded_once(server: Server, page: Page) -> None:
     opened(server, page, "outage")
     click(page, "weather")

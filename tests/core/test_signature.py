@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.signature import content_key, signature
+from core.signature import content_key, number, signature
 
 texts = st.tuples(st.none() | st.text(), st.text(), st.lists(st.text(), max_size=3).map(tuple))
 
@@ -24,3 +24,9 @@ def test_two_items_share_a_key_only_if_they_are_equal(first, second) -> None:
 
 def test_missing_and_empty_source_differ() -> None:
     assert content_key(None, "a", ()) != content_key("", "a", ())
+
+
+def test_numbers_in_a_signature_read_back_as_they_were() -> None:
+    for value in (1.0, 1.7, 0.1, 2.0231415926, 1e-9, float("inf")):
+        assert float(number(value)) == value
+    assert (number(1.0), number(1.7), number(float("inf"))) == ("1", "1.7", "inf")

@@ -8,7 +8,7 @@ import pytest
 
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import ImportProblems, UserError
-from core.ports import Action, ImportReport, SavedLambda, Store
+from core.ports import Action, ImportReport, LabelBatch, SavedLambda, Store
 from core.signature import content_key
 from db.store import open_store
 from tests.fakes import memory_store, small_dataset
@@ -228,6 +228,39 @@ def test_a_batch_is_recorded_whole_or_not_at_all(store: Store, project: int) -> 
     assert store.labels.raters() == []
 
 
+def test_texts_and_labels_come_in_together_or_not_at_all(store: Store) -> None:
+    project = store.projects.create("together").id
+    good = [LabelBatch("ann", FIRST, [no_error("1", "A")]), LabelBatch("bob", FIRST, [no_error("2", "A")])]
+    for bad in (
+        LabelBatch("bob", SegmentKey("doc", "none"), [no_error("3", "A")]),
+        LabelBatch("bob", FIRST, [Action("3", "submit", None, {})]),  # B has neither a mark nor a verdict
+        LabelBatch(" ", FIRST, [no_error("3", "A")]),
+    ):
+        with pytest.raises(UserError):
+            store.projects.add(project, small_dataset(), [*good, bad])
+        assert store.projects.get(project).n_segments == 0
+        assert (store.labels.events(project), store.labels.raters()) == ([], [])
+    told: list[tuple[int, int]] = []
+    report = store.projects.add(project, small_dataset(), good, lambda *at: told.append(at))
+    assert (report.outputs, report.labelled, told) == (6, 2, [(0, 2), (1, 2)])
+    more = [*good, LabelBatch("bob", FIRST, [no_error("4", "B"), Action("5", "submit", None, {})])]
+    assert store.projects.add(project, small_dataset(), more).labelled == 1
+    assert [(e.rater, e.action.id) for e in store.labels.events(project)] == [
+        ("ann", "1"),
+        ("bob", "2"),
+        ("bob", "4"),
+        ("bob", "5"),
+    ]
+
+
+def test_an_id_that_was_deleted_is_never_given_again(store: Store, project: int) -> None:
+    newest = store.projects.create("newest").id
+    job = store.jobs.enqueue(newest, ["chrf"]).id
+    store.projects.delete(newest)
+    assert store.projects.create("next").id > newest
+    assert store.jobs.enqueue(project, ["chrf"]).id > job
+
+
 def test_events_can_be_read_for_one_rater_and_one_segment(store: Store, project: int) -> None:
     store.labels.append(project, "ann", FIRST, [no_error("1", "A")])
     store.labels.append(project, "bob", FIRST, [no_error("2", "A")])
@@ -240,6 +273,13 @@ def test_events_can_be_read_for_one_rater_and_one_segment(store: Store, project:
     other = store.projects.create("other")
     assert store.labels.raters() == store.labels.raters(project) == ["ann", "bob"]
     assert store.labels.raters(other.id) == []
+
+
+def test_who_only_opened_a_segment_is_a_rater_of_no_project(store: Store, project: int) -> None:
+    store.labels.append(project, "looker", FIRST, [Action("o", "open", None, {"order": ["A", "B"], "seed": 1})])
+    store.labels.append(project, "ann", FIRST, [no_error("1", "A")])
+    assert store.labels.raters(project) == ["ann"]
+    assert store.labels.raters() == ["looker", "ann"]
 
 
 @pytest.mark.parametrize("value", [0.0, 1.7, 0.1 + 0.2, math.inf])

@@ -75,8 +75,10 @@ def test_signatures_count_outputs_and_know_the_newest(store: Store) -> None:
     values = {content_key(*item): Value(1.0) for _, item in small_dataset().items()}
     before = datetime.now(UTC)
     store.scores.put("m", "long signature " * 100, values, 0.1)
-    store.scores.put("n", "s2", {KEY: Value(None, "error", "why")}, 0.1)
-    first, second = store.scores.signatures(project)
+    failed, lacking = list(values)[:2]
+    store.scores.put("n", "s2", {failed: Value(None, "error", "why"), lacking: Value(None, "needs", "why")}, 0.1)
+    store.scores.put("o", "s3", {failed: Value(None, "error", "why")}, 0.1)
+    first, second = store.scores.signatures(project)  # what failed is still to be scored
     assert (first.metric, first.signature, first.n) == ("m", "long signature " * 100, 6)
     assert (second.metric, second.n) == ("n", 1)
     assert before <= first.newest <= second.newest <= datetime.now(UTC)

@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine
 
 from core.data import Dataset, Output, Segment
+from core.errors import Unavailable
 from core.ports import Job, Store
 from db.worker import Pace, work
 from tests.db.raw import rows, scalar
@@ -199,6 +201,29 @@ def test_what_is_imported_while_a_job_runs_is_scored_too(store: Store, job: Job)
     work(store, load, Event(), once=True)  # type: ignore[arg-type]
     assert store.jobs.get(job.id).state == "done"
     assert len(store.scores.table(job.project_id, "slow|v:1")) == N + 1
+
+
+@pytest.mark.parametrize(("busy", "state", "puts"), [(2, "done", 3), (99, "failed", 4)])
+def test_a_job_whose_scores_cannot_be_written_is_queued_again_a_few_times(
+    store: Store, job: Job, monkeypatch: pytest.MonkeyPatch, busy: int, state: str, puts: int
+) -> None:
+    put, calls, states = store.scores.put, [0], list[str]()
+
+    def refuse(*given: Any, **more: Any) -> None:
+        calls[0] += 1
+        if calls[0] <= busy:
+            raise Unavailable("the database could not be written to")
+        put(*given, **more)
+
+    finish = store.jobs.finish
+    monkeypatch.setattr(store.scores, "put", refuse)
+    monkeypatch.setattr(store.jobs, "finish", lambda *a: (states.append(a[2]), finish(*a)))
+    metric = counting_metric("slow")
+    work(store, lambda name: metric, Event(), once=True, pace=Pace(beat=60, poll=0.01))
+    # 4 leases at most (db.jobs.ATTEMPTS), as for a job that kills its worker
+    assert states == ["queued"] * min(busy, 3) + [state]
+    assert calls[0] >= puts
+    assert len(store.scores.table(job.project_id, "slow|v:1")) == (N if state == "done" else 0)
 
 
 def test_a_project_deleted_while_its_job_runs_is_no_fault(store: Store, job: Job, engine: Engine) -> None:

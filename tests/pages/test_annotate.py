@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment, SegmentKey, Value
-from core.ports import Store
+from core.errors import Unavailable
+from core.ports import Action, Store
 from core.services import labels as work
 from core.signature import content_key
 from db.store import open_store
@@ -60,7 +63,7 @@ def outbox(project: int, *actions: object, rater: str = "Ana", n: int = 7) -> di
 
 
 def drawn(store: Store, project: int, rater: str, answer: Answer | None = None, **options: Any) -> dict[str, Any]:
-    order = work.open_segment(store, project, rater, HERE, seed=3)
+    order = work.open_segment(store, project, rater, HERE, systems(store)(project, HERE), seed=3)
     events = store.labels.events(project, rater=rater, segment=HERE)
     dataset = store.projects.dataset(project)
     return editor_data(dataset, project, rater, HERE, order, events, answer or Answer(), more=True, **options)
@@ -90,6 +93,86 @@ def test_only_the_wrong_action_of_a_batch_is_refused() -> None:
     assert answer.acknowledged == ["a1", "a4"]
     assert set(answer.refused) == {"a2", "a3"}
     assert "marked already" in answer.refused["a3"]
+
+
+UNDO = {"id": "u", "kind": "undo", "output": None, "payload": {}}
+UNREADABLE = {"id": "x", "kind": "nonsense", "output": None, "payload": {}}
+
+
+@pytest.mark.parametrize("parted", [False, True])
+@pytest.mark.parametrize("readable", [False, True])
+def test_an_undo_after_a_refused_action_undoes_nothing_older(readable: bool, parted: bool) -> None:
+    store, project = filled()
+    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    wrong = add(project, 2) if readable else UNREADABLE
+    fine = add(project, 3, severity="Minor")
+    second = outbox(project, wrong, UNDO, fine)
+    if parted:  # something in another segment was done between the two
+        second["batches"] = [batch for part in ([wrong], [UNDO, fine]) for batch in outbox(project, *part)["batches"]]
+    answer = receive(store, "Ana", second, systems(store))
+    assert (answer.acknowledged, set(answer.refused)) == (["a3"], {wrong["id"], "u"})
+    assert "done before it was refused" in answer.refused["u"]
+    assert [m.id for m in work.current(store, project, "Ana")[HERE].of("Aardvark").marks] == ["m1", "m3"]
+    # what the browser draws: the events it is sent, and what is left in its outbox, which is nothing
+    assert [e["id"] for e in drawn(store, project, "Ana", answer)["events"]] == ["a1", "a3"]
+
+
+def busy_after(store: Store, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    """Storage that takes `n` writes and then none."""
+    append, calls = store.labels.append, [0]
+
+    def limited(*given: Any) -> list[str]:
+        calls[0] += 1
+        if calls[0] > n:
+            raise Unavailable("the database could not be written to", got="database is locked")
+        return append(*given)
+
+    monkeypatch.setattr(store.labels, "append", limited)
+
+
+def test_what_a_busy_database_did_not_take_is_neither_acknowledged_nor_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, project = filled()
+    sent = outbox(project, add(project), add(project, 2, severity="Minor"))
+    sent["batches"] += outbox(project, add(project, 3, severity="Neutral"))["batches"]
+    with monkeypatch.context() as patched:
+        busy_after(store, patched, 1)
+        answer = receive(store, "Ana", sent, systems(store))
+        assert (answer.received, answer.acknowledged, answer.refused) == (7, ["a1", "a2"], {})
+        busy_after(store, patched, 0)
+        assert receive(store, "Ana", sent, systems(store)) == Answer(received=7)
+    assert receive(store, "Ana", sent, systems(store)).acknowledged == ["a1", "a2", "a3"]
+
+
+def test_a_database_that_gets_busy_between_two_actions_keeps_the_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, project = filled()
+    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    fine = [add(project, 3, severity="Minor"), add(project, 4, severity="Neutral")]
+    busy_after(store, monkeypatch, 3)  # the whole batch, refused; then a2, refused; then a3; a4 finds it busy
+    answer = receive(store, "Ana", outbox(project, add(project, 2), *fine), systems(store))
+    assert (answer.acknowledged, set(answer.refused)) == (["a3"], {"a2"})
+
+
+OUTBOX_SCRIPT = ROOT / "pages" / "_ui" / "span_annotator" / "outbox.js"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="runs the editor's own script in Node")
+def test_the_browser_too_drops_an_undo_that_followed_a_refused_action() -> None:
+    def entry(name: str, kind: str, segment: str) -> dict[str, Any]:
+        return {"project": 1, "doc": "news", "segment": segment, "action": {"id": name, "kind": kind}}
+
+    entries = [
+        entry("before", "undo", "2"),
+        entry("refused", "add", "2"),
+        entry("after", "undo", "2"),
+        entry("again", "redo", "2"),
+        entry("kept", "add", "2"),
+        entry("elsewhere", "undo", "3"),
+    ]
+    code = OUTBOX_SCRIPT.read_text(encoding="utf-8") + (
+        f"\nconsole.log(strays({json.dumps(entries)}, {{ refused: 'why' }}).map((e) => e.action.id).join(' '));"
+    )
+    run = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["after", "again"]
 
 
 @pytest.mark.parametrize(
@@ -224,6 +307,32 @@ def test_a_segment_that_is_not_there_gives_the_next_unlabelled_one(app: AppTest)
     signed_in(app)
     assert not app.exception
     assert address(app, "segment") == "1"
+
+
+def test_names_shown_for_one_segment_are_shown_for_no_other(app: AppTest, tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    places = (SegmentKey("a-b", "c"), SegmentKey("a", "b-c"))
+    more = tuple(Segment(*key, "Quelle") for key in places)
+    project = store.projects.list()[0].id
+    store.projects.add(project, Dataset(more, tuple(Output("Aardvark", *key, "text") for key in places)))
+    for rater in ("Ana", "Ben"):
+        for n, key in enumerate(places):
+            verdict = Action(f"{rater}{n}", "verdict", "Aardvark", {"value": "no_error"})
+            store.labels.append(project, rater, key, [verdict, Action(f"{rater}{n}s", "submit", None, {})])
+    app.query_params["doc"], app.query_params["segment"] = places[0]
+    signed_in(app)
+    app.toggle[0].set_value(True).run()
+    assert app.toggle[0].value is True
+    keys = {app.toggle[0].key}
+    next(b for b in app.button if b.label == "Next").click()
+    app.run()
+    assert address(app, "doc") == "a"
+    assert app.toggle[0].value is False
+    keys.add(app.toggle[0].key)
+    app.session_state["errorscope_annotator"] = "Ben"
+    app.run()
+    assert app.toggle[0].value is False
+    assert len(keys | {app.toggle[0].key}) == 3
 
 
 def test_scores_and_names_come_after_the_submission_and_only_on_request(app: AppTest, tmp_path: Path) -> None:

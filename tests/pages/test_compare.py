@@ -14,7 +14,7 @@ from tests.pages.test_shell import run, store
 
 __all__ = ["store"]
 TEXTS = {"alpha": ("The river rose.", "Bananas <b>x</b>"), "beta": ("The river burst its banks.", "=1+1")}
-SIGN = "bartscore++|lambda:1|v:1|model:bart-mini|rev:abc"
+SIGN = "bartscore++|lambda:1|v:1|model:bundled/bart-mini|rev:abc"
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from core.data import Dataset, Output, Segment
+from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.mapping import ColumnMapping
 from core.ports import Store
@@ -217,7 +218,7 @@ def test_mqm_labels_come_with_their_outputs_and_twice_adds_nothing(store: Store)
     (project,) = store.projects.list()
     before = store.labels.events(project.id)
     assert [e.rater for e in before] == ["ann"] * len(before)
-    assert {e.action.kind for e in before} == {"open", "add", "verdict", "submit"}
+    assert {e.action.kind for e in before} == {"add", "verdict", "submit"}
     assert "Labels of 2 outputs" in at.success[0].value
     at = uploaded(("wmt.tsv", MQM), at=at, what="labels")
     at = press(at, "Add labels of 2 outputs by 1 rater to “wmt”")
@@ -237,6 +238,24 @@ def test_an_import_that_fails_says_why_and_keeps_the_files(store: Store, monkeyp
     assert "there is a project" in at.error[0].value.lower()
     assert "no problems" in texts(at)
     assert [p.n_outputs for p in store.projects.list()] == [0]
+
+
+def test_what_is_cached_of_a_project_is_read_again_after_an_import_that_failed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = uploaded(("p.csv", CSV))
+    project = store.projects.create("p").id
+    seen: list[int] = []
+
+    def fail(*args: object) -> None:
+        raise UserError("the disk is full")
+
+    monkeypatch.setattr(importing, "offer", lambda *args: importing.Offer(Target("p", project), "Import now", True))
+    monkeypatch.setattr(importing.adding, "add", fail)
+    monkeypatch.setattr(importing.wiring, "changed", seen.append)
+    at = press(at.run(), "Import now")
+    assert "disk is full" in at.error[0].value
+    assert seen == [project]
 
 
 def test_a_project_is_renamed_and_a_taken_name_is_refused(store: Store) -> None:

@@ -141,7 +141,7 @@ def test_lambda_in_the_address_is_a_number_from_zero_to_infinity_or_nothing(
 
 
 def test_the_bundled_model_is_always_said_to_be_small() -> None:
-    assert "bundled demonstration BART, small" in theme.speaker("bartscore++|lambda:1|model:bart-mini|rev:abc")
+    assert "bundled demonstration BART, small" in theme.speaker("bartscore++|lambda:1|model:bundled/bart-mini|rev:abc")
     assert theme.speaker("chrf|v:1") == ""
     assert "facebook" in theme.speaker("bartscore|model:facebook/bart-large-cnn|rev:abc")
 

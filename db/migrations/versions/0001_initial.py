@@ -42,6 +42,7 @@ def upgrade() -> None:
         sa.Column("name", NAME, nullable=False, unique=True),
         sa.Column("created", UTC, nullable=False),
         sa.Column("sample", sa.Boolean, nullable=False),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "segments",
@@ -120,6 +121,7 @@ def upgrade() -> None:
         sa.Column("worker", NAME),
         sa.Column("heartbeat", UTC),
         sa.Column("attempts", sa.Integer, nullable=False),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "raters",

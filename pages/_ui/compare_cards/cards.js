@@ -161,7 +161,7 @@ function table(view, rows) {
     });
     const there = column.filter((v) => v !== null);
     const best = metric.higher ? Math.max(...there) : Math.min(...there);
-    values.set(metric.name, { column, best: there.length > 1 && there.some((v) => v !== best) ? best : null });
+    values.set(metric.name, { column, best: metric.higher !== null && there.length > 1 && there.some((v) => v !== best) ? best : null });
   }
   const body = el("tbody");
   rows.forEach(({ part }, i) => {

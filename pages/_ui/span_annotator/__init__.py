@@ -3,7 +3,8 @@
 It receives `data` (see `exchange.editor_data`) and answers with the state `outbox`
 {n, rater, batches: [{project, doc, segment, actions: [{id, kind, output, payload, time}]}]}, every action of this annotator
 that no `data` has acknowledged yet, again and again until one does, and with the trigger `go` {to: next | previous | unlabelled}.
-`data` answers with `received` (the last n that was worked through), `acknowledged` [id] and `refused` {id: why}.
+`data` answers with `received` (the last n that was worked through), `acknowledged` [id] and `refused` {id: why}; an action that
+is in neither could not be written now: it stays in the browser, is shown as not saved yet, and is sent again.
 """
 
 from __future__ import annotations

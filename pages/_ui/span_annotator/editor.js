@@ -227,7 +227,7 @@ function createEditor(parent) {
     outbox.drop([...data.events.map((e) => e.id), ...data.acknowledged]);
     const left = outbox.of(place.rater);
     const refused = left.filter((e) => data.refused[e.action.id]);
-    outbox.drop(refused.map((e) => e.action.id));
+    outbox.drop([...refused, ...strays(left, data.refused)].map((e) => e.action.id));
     flight.heard = Date.now();
     if (before > left.length) flight.savedAt = new Date();
     if (refused.length) message = { text: `Not recorded: ${data.refused[refused[0].action.id]}`, tone: "alert" };
@@ -236,6 +236,7 @@ function createEditor(parent) {
       Object.assign(flight, { open: false, stalled: false, wait: FIRST_RETRY });
     } else if (data.received >= flight.n) {
       flight.open = false;
+      if (outbox.of(place.rater).some((e) => flight.ids.has(e.action.id))) flight.stalled = true; // neither recorded nor refused: kept, sent again
       if (outbox.of(place.rater).some((e) => !flight.ids.has(e.action.id))) setTimeout(flush, 20);
     }
   }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey, SegmentKey
-from core.errors import UserError
+from core.errors import Unavailable, UserError
 from core.mqm import typology
 from core.mqm.log import SegmentLabels
 from core.ports import Action, Event, Store
@@ -27,6 +27,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 """What the browser may do, and the part of each payload that goes to and fro: never a system's name."""
 ON_OUTPUT = frozenset({"add", "change", "delete", "verdict"})
+STEPS = frozenset({"undo", "redo"})
 BEFORE, AFTER = 2, 1
 
 Systems = Callable[[int, SegmentKey], Sequence[str]]
@@ -40,24 +41,33 @@ def blind_id(project_id: int, segment: SegmentKey, system: str) -> str:
 
 @dataclass
 class Answer:
-    """What became of an outbox: which batch number, which actions are on disk, which were refused and why."""
+    """What became of an outbox: which batch number, which actions are on disk, which were refused and why.
+
+    An action that is in neither could not be written now; the browser keeps it and sends it again.
+    """
 
     received: int = 0
     acknowledged: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     labels: dict[tuple[int, SegmentKey], SegmentLabels] = field(default_factory=dict)
+    broken: set[tuple[int, SegmentKey]] = field(default_factory=set)  # where something was refused
 
 
 def receive(store: Store, rater: str, outbox: Any, systems: Systems) -> Answer:
     """Record what the browser sent. An outbox of another annotator is left alone: it waits in that browser.
 
     A batch is one transaction; when it is refused its actions are tried one by one, so that only the wrong ones are lost.
+    After a refusal no undo or redo of that segment is taken: it was meant for an action that is not there. When storage
+    cannot be written to, the rest of the outbox is left for later, so that the order of actions stays.
     """
     if not isinstance(outbox, Mapping) or outbox.get("rater") != rater or not isinstance(outbox.get("n"), int | float):
         return Answer()
     answer = Answer(received=int(outbox["n"]))
     for batch in outbox.get("batches") or ():
-        _record(store, rater, batch, systems, answer)
+        try:
+            _record(store, rater, batch, systems, answer)
+        except Unavailable:
+            break
     return answer
 
 
@@ -71,37 +81,56 @@ def _record(store: Store, rater: str, batch: Any, systems: Systems, answer: Answ
     try:
         place = Place(int(batch["project"]), SegmentKey(str(batch["doc"]), str(batch["segment"])))
         names = {blind_id(place.project_id, place.segment, s): s for s in systems(place.project_id, place.segment)}
+    except Unavailable:
+        raise
     except UserError as error:
         answer.refused.update({a["id"]: str(error) for a in raw})
         return
-    actions = []
+    if not raw or (place not in answer.broken and _whole(store, rater, place, raw, names, answer)):
+        return
     for entry in raw:
         try:
-            actions.append(_action(entry, names))
-        except (KeyError, TypeError, ValueError):
-            answer.refused[entry["id"]] = "the page and the server disagree about this segment. Reload the page"
+            action = _action(entry, names)
+            if action.kind in STEPS and place in answer.broken:
+                raise UserError(
+                    "left out, because something done before it was refused", hint="Look at the marks again"
+                )
+            _save(store, rater, place, [action], answer)
+        except Unavailable:
+            raise
+        except UserError as error:
+            answer.refused[entry["id"]] = str(error)
+            answer.broken.add(place)
+
+
+def _whole(
+    store: Store, rater: str, place: Place, raw: Sequence[Mapping[str, Any]], names: Mapping[str, str], answer: Answer
+) -> bool:
+    """Record a batch in one transaction; False, with nothing recorded, when something in it has to be refused."""
     try:
-        _save(store, rater, place, actions, answer)
+        _save(store, rater, place, [_action(entry, names) for entry in raw], answer)
+    except Unavailable:
+        raise
     except UserError:
-        for action in actions:
-            try:
-                _save(store, rater, place, [action], answer)
-            except UserError as error:
-                answer.refused[action.id] = str(error)
+        return False
+    return True
 
 
 def _save(store: Store, rater: str, place: Place, actions: Sequence[Action], answer: Answer) -> None:
-    if actions:
-        saved = save(store, place.project_id, rater, place.segment, actions)
-        answer.acknowledged += saved.ids
-        answer.labels[place] = saved.labels
+    saved = save(store, place.project_id, rater, place.segment, actions)
+    answer.acknowledged += saved.ids
+    answer.labels[place] = saved.labels
 
 
 def _action(raw: Mapping[str, Any], names: Mapping[str, str]) -> Action:
     """The action in the words of the log, with nothing in it that its kind does not know. Its form is checked there."""
-    kind, given = raw["kind"], dict(raw.get("payload") or {})
-    system = names[raw["output"]] if kind in ON_OUTPUT else None
-    return Action(raw["id"], kind, system, {k: given[k] for k in FIELDS[kind] if k in given}, str(raw.get("time", "")))
+    try:
+        kind, given = raw["kind"], dict(raw.get("payload") or {})
+        system = names[raw["output"]] if kind in ON_OUTPUT else None
+        payload = {k: given[k] for k in FIELDS[kind] if k in given}
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError("the page and the server disagree about this segment", hint="Reload the page") from error
+    return Action(raw["id"], kind, system, payload, str(raw.get("time", "")))
 
 
 def editor_data(

@@ -22,6 +22,16 @@ function storage() {
   }
 }
 
+/** Undo and redo that were done after a refused action of the same segment: they were meant for it, and would undo an older one. */
+function strays(entries, refused) {
+  const broken = new Set();
+  return entries.filter((e) => {
+    const where = JSON.stringify([e.project, e.doc, e.segment]);
+    if (refused[e.action.id]) broken.add(where);
+    return broken.has(where) && (e.action.kind === "undo" || e.action.kind === "redo");
+  });
+}
+
 const outbox = {
   durable: () => storage() !== null,
   recall() {

@@ -67,6 +67,8 @@ def test_refine_writes_the_distances_and_the_steps(table: Path, tmp_path: Path) 
     [
         (["score", "nowhere.csv", "--out", "x.csv"], "nowhere.csv"),
         (["score", "{table}", "--metrics", "crhf", "--out", "x.csv"], "Did you mean chrf"),
+        (["score", "{table}", "--metrics", ",", "--out", "x.csv"], "no metric was named"),
+        (["score", "{table}", "--metrics", "chrf", "--out", "no/such/folder/x.csv"], "cannot be written"),
         (["mqm", "{table}", "--out", "x.csv"], "rater"),
         (["score"], "Missing argument"),
     ],
@@ -75,4 +77,14 @@ def test_bad_input_ends_with_2_and_a_clear_line(table: Path, arguments: list[str
     done = run(*[a.format(table=table) for a in arguments])
     assert done.returncode == 2
     assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_device_that_is_not_there_is_one_clear_line(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ERRORSCOPE_DEVICE", "gpu")
+    done = run("refine", str(table), "--out", str(tmp_path / "r.jsonl"))
+    assert done.returncode == 2
+    assert "ERRORSCOPE_DEVICE" in done.stderr
     assert "Traceback" not in done.stderr

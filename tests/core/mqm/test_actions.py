@@ -33,12 +33,13 @@ def applied(actions: tuple[Action, ...], before: tuple[Action, ...] = ()) -> Seg
     return fold_segment(log)
 
 
-def test_an_import_is_opened_marked_and_submitted() -> None:
+def test_an_import_is_marked_and_submitted() -> None:
     found = label_actions([rated("A", TWO, DREI), rated("B", WHOLE), rated("C")])
     actions = found.actions["ann", KEY]
-    assert [a.kind for a in actions] == ["open", "add", "add", "verdict", "verdict", "submit"]
+    assert [a.kind for a in actions] == ["add", "add", "verdict", "verdict", "submit"]
     labels = applied(actions)
     assert labels.submitted
+    assert labels.order == ()  # no file says in which order the rater saw the systems
     assert errors_of(labels.of("A")) == (TWO, DREI)
     assert labels.of("B").verdict == "non_translation"
     assert labels.of("C").verdict == "no_error"
@@ -70,7 +71,7 @@ def test_ids_differ_between_raters_segments_and_errors() -> None:
     other = OutputKey("A", "d", "2")
     found = label_actions([rated("A", TWO, DREI), rated("A", TWO, rater="ben"), RatedOutput(other, "ann", (TWO,))])
     ids = [a.id for actions in found.actions.values() for a in actions]
-    assert len(ids) == len(set(ids)) == 4 + 3 + 3
+    assert len(ids) == len(set(ids)) == 3 + 2 + 2
 
 
 def test_what_was_labelled_here_is_kept_and_told() -> None:
@@ -87,15 +88,41 @@ def test_more_outputs_of_a_segment_are_added_to_it() -> None:
     assert applied(more, first).submitted
 
 
+def test_labels_that_a_rater_withdrew_are_left_out_and_told() -> None:
+    first = label_actions([rated("A", TWO), rated("B")]).actions["ann", KEY]
+    gone = (*first, Action("d", "delete", "A", {"mark": first[0].payload["mark"]}))
+    held, known = {("ann", KEY): applied(gone)}, {a.id for a in gone}
+    same = label_actions([rated("A", TWO), rated("B")], held, known)
+    assert not same.actions
+    assert same.notes == ("ann, A, segment 1: imported before and withdrawn here since; left as it is here",)
+    more = label_actions([rated("A", TWO), rated("B"), rated("C")], held, known).actions["ann", KEY]
+    assert more[-1].payload == {"systems": ["B", "C"]}
+    assert applied(more, gone).submitted
+
+
+def test_other_labels_for_an_output_that_was_withdrawn_are_submitted_again() -> None:
+    first = label_actions([rated("A", TWO)]).actions["ann", KEY]
+    gone = (*first, Action("d", "delete", "A", {"mark": first[0].payload["mark"]}))
+    second = label_actions([rated("A", DREI)], {("ann", KEY): applied(gone)}, {a.id for a in gone})
+    labels = applied(second.actions["ann", KEY], gone)
+    assert (labels.submitted, errors_of(labels.of("A"))) == (True, (DREI,))
+
+
+def test_a_segment_without_new_labels_is_not_submitted_again() -> None:
+    first = label_actions([rated("A", TWO)]).actions["ann", KEY]
+    reopened = (*first, Action("r", "reopen", None, {}))
+    assert not label_actions([rated("A", TWO)], {("ann", KEY): applied(reopened)}, {a.id for a in reopened}).actions
+
+
 def test_exact_duplicates_count_once_and_are_told() -> None:
     found = label_actions([rated("A", TWO, TWO)])
-    assert [a.kind for a in found.actions["ann", KEY]] == ["open", "add", "submit"]
+    assert [a.kind for a in found.actions["ann", KEY]] == ["add", "submit"]
     assert "more than once" in found.notes[0]
 
 
 def test_errors_beside_a_non_translation_are_told() -> None:
     found = label_actions([rated("B", TWO, WHOLE)])
-    assert [a.kind for a in found.actions["ann", KEY]] == ["open", "verdict", "submit"]
+    assert [a.kind for a in found.actions["ann", KEY]] == ["verdict", "submit"]
     assert "replaces 1 other" in found.notes[0]
 
 

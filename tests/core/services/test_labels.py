@@ -7,6 +7,7 @@ from core.services import labels
 from tests.fakes import memory_store, small_dataset
 
 S0, S1, S2 = (SegmentKey("doc", str(i)) for i in range(3))
+SYSTEMS = ("A", "B", "C", "D")
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def store() -> Store:
 @pytest.fixture
 def project(store: Store) -> int:
     made = store.projects.create("p").id
-    store.projects.add(made, small_dataset(3, ("A", "B", "C", "D")))
+    store.projects.add(made, small_dataset(3, SYSTEMS))
     return made
 
 
@@ -31,9 +32,9 @@ def submit(store: Store, project: int, rater: str, segment: SegmentKey) -> None:
 
 
 def test_the_order_is_shuffled_recorded_once_and_stays(store: Store, project: int) -> None:
-    order = labels.open_segment(store, project, "ann", S0, seed=1)
+    order = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1)
     assert sorted(order) == ["A", "B", "C", "D"]
-    assert labels.open_segment(store, project, "ann", S0, seed=2) == order
+    assert labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=2) == order
     [event] = store.labels.events(project)
     assert (event.action.kind, event.action.payload) == ("open", {"order": list(order), "seed": 1})
     assert labels.current(store, project, "ann")[S0].order == order
@@ -49,16 +50,32 @@ def test_the_order_depends_on_rater_segment_and_seed_and_on_nothing_else(store: 
 
 
 def test_a_system_added_later_comes_last(store: Store, project: int) -> None:
-    order = labels.open_segment(store, project, "ann", S0, seed=1)
+    order = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1)
     store.projects.add(project, Dataset((Segment("doc", "0", None),), (Output("E", "doc", "0", "late"),)))
-    assert labels.open_segment(store, project, "ann", S0, seed=1) == (*order, "E")
-    assert labels.open_segment(store, project, "ann", S0, seed=1) == (*order, "E")
+    assert labels.open_segment(store, project, "ann", S0, [*SYSTEMS, "E"], seed=1) == (*order, "E")
+    assert labels.open_segment(store, project, "ann", S0, [*SYSTEMS, "E"], seed=1) == (*order, "E")
     assert len(store.labels.events(project)) == 2
+
+
+def test_opening_a_segment_does_not_read_the_project(
+    store: Store, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(project_id: int) -> Dataset:
+        raise AssertionError("the whole project was read")
+
+    monkeypatch.setattr(store.projects, "dataset", read)
+    assert sorted(labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1)) == ["A", "B", "C", "D"]
+
+
+def test_a_page_that_does_not_know_the_newest_system_changes_no_order(store: Store, project: int) -> None:
+    order = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1)
+    assert labels.open_segment(store, project, "ann", S0, SYSTEMS[:2], seed=1) == tuple(s for s in order if s in "AB")
+    assert labels.current(store, project, "ann")[S0].order == order
 
 
 def test_a_segment_that_is_not_there_is_a_user_error(store: Store, project: int) -> None:
     with pytest.raises(UserError, match="no such segment"):
-        labels.open_segment(store, project, "ann", SegmentKey("doc", "99"), seed=1)
+        labels.open_segment(store, project, "ann", SegmentKey("doc", "99"), SYSTEMS, seed=1)
 
 
 def test_saving_returns_what_is_on_disk_and_the_labels_after_it(store: Store, project: int) -> None:

@@ -4,16 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from core.data import Dataset, Output, Segment
+from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import ImportProblems, UserError
 from core.formats import google_mqm
 from core.formats.files import Upload
 from core.mqm.log import fold
 from core.mqm.scores import rated_outputs
-from core.ports import Store
+from core.ports import Action, Store
 from core.services.adding import Target
 from core.services.export import labels_as_google_mqm
+from core.services.labels import open_segment
 from core.services.mqm_import import import_labels, read
+from db.store import open_store
 from tests.fakes import memory_store
 
 TED = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "mqm_ted_zhen.tsv.gz"
@@ -25,6 +27,11 @@ ROWS = (
     "A 🚀\tnews\t1\t7\tbob\t<v>Quelle</v>\t😀 a bad cat\tAccuracy/Omission\tMinor",
     "A 🚀\tnews\t2\t8\tbob\tzwei\t<v>xyz</v>\tNon-translation!\tMajor",
 )
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return memory_store() if request.param == "memory" else open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
 
 
 def tsv(*rows: str, name: str = "labels.tsv") -> Upload:
@@ -75,6 +82,57 @@ def test_an_error_on_the_way_leaves_no_new_project_behind() -> None:
     with pytest.raises(UserError):
         import_labels(store, Target("p"), read([tsv(*ROWS)]), stop)
     assert store.projects.list() == []
+
+
+def system_c(*segments: str) -> list[str]:
+    return [f"C\tnews\t1\t{s}\tann\tQuelle\tnew text\tNo-error\tNo-error" for s in segments]
+
+
+def test_an_error_on_the_way_leaves_a_project_as_it_was(store: Store) -> None:
+    done = import_labels(store, Target("p"), read([tsv(*ROWS[:3])]))
+    before = store.projects.dataset(done.project.id), store.labels.events(done.project.id)
+
+    def stop(done: int, total: int) -> None:
+        if done == 1:
+            raise UserError("the disk is full")
+
+    with pytest.raises(UserError, match="disk"):
+        import_labels(store, Target("p", done.project.id), read([tsv(*ROWS, *system_c("7"))]), stop)
+    assert (store.projects.dataset(done.project.id), store.labels.events(done.project.id)) == before
+    assert store.labels.raters() == ["ann"]
+
+
+def test_a_mark_that_its_rater_deleted_stays_deleted_and_the_rest_comes_in(store: Store) -> None:
+    project = import_labels(store, Target("p"), read([tsv(*ROWS[1:3])])).project.id
+    (added,) = [e.action for e in store.labels.events(project) if e.action.kind == "add"]
+    delete = Action("d", "delete", added.system, {"mark": added.payload["mark"]})
+    store.labels.append(project, "ann", SegmentKey("news", "7"), [delete])
+    done = import_labels(store, Target("p", project), read([tsv(*ROWS[1:3], *system_c("7"))]))
+    assert (done.report.outputs, done.labelled) == (1, 1)
+    assert "A 🚀, segment 7: imported before and withdrawn here since" in done.notes[0]
+    now = fold(store.labels.events(project))["ann", SegmentKey("news", "7")]
+    assert now.submitted
+    assert {system for system, labels in now.outputs.items() if labels.complete} == {"<b>B</b>", "C"}
+    before = store.labels.events(project)
+    again = import_labels(store, Target("p", project), read([tsv(*ROWS[1:3], *system_c("7"))]))
+    assert (again.labelled, store.labels.events(project)) == (0, before)
+
+
+def test_only_labels_that_were_recorded_are_counted(store: Store) -> None:
+    project = import_labels(store, Target("p"), read([tsv(*ROWS[:3])])).project.id
+    # ann's labels of A and B are there; bob's of A in segment 7 and of A in segment 8 are new
+    assert import_labels(store, Target("p", project), read([tsv(*ROWS)])).labelled == 2
+    withdraw = Action("w", "verdict", "<b>B</b>", {"value": None})
+    store.labels.append(project, "ann", SegmentKey("news", "7"), [withdraw])
+    assert import_labels(store, Target("p", project), read([tsv(*ROWS)])).labelled == 0
+
+
+def test_who_goes_on_under_the_name_of_a_rater_sees_the_systems_shuffled_anew_in_each_segment(store: Store) -> None:
+    rows = [f"{s}\td\t1\t{i}\tann\tQuelle {i}\t{s} {i}\tNo-error\tNo-error" for i in range(20) for s in "ABCD"]
+    project = import_labels(store, Target("p"), read([tsv(*rows)])).project.id
+    segments = [SegmentKey("d", str(i)) for i in range(20)]
+    orders = {open_segment(store, project, "ann", segment, systems="ABCD", seed=1) for segment in segments}
+    assert len(orders) > 5  # of 24 that are possible
 
 
 def test_progress_is_told_for_each_rater_and_segment() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from core.data import SEVERITIES, Value
 from core.metrics import registry
+from core.metrics.base import no_progress
 from core.mqm.actions import label_actions
 from core.mqm.log import fold
 from core.mqm.schemes import GOOGLE
@@ -295,3 +296,15 @@ def test_the_recorded_scores_belong_to_texts_of_the_sample_and_are_complete() ->
     assert all(v.status != "error" for values in run.values() for v in values.values())
     with gzip.open(sample.SCORES) as lines:
         assert sum(1 for _ in lines) == len(keys) * len(run)
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("name", ["chrf", "bartscore", "bartscore++"])
+def test_the_recorded_scores_are_what_this_installation_computes(name: str) -> None:
+    metric = registry.load(name)
+    kept = sample.recorded()[name, metric.signature()]
+    items = {content_key(*item): item for _, item in sample.dataset().items()}
+    some = sorted(items)[::40]  # four outputs, whichever
+    for key, now in zip(some, metric.score([items[k] for k in some], no_progress), strict=True):
+        assert now.value == pytest.approx(kept[key].value, abs=1e-4)
+        assert (now.detail or {}).get("refined") == (kept[key].detail or {}).get("refined")

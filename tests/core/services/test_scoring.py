@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pytest
 
 from core.data import Dataset, Item, Output, Segment, Value
-from core.errors import UserError
+from core.errors import Unavailable, UserError
 from core.metrics.base import Cancelled, Metric, Progress
 from core.ports import Store
 from core.services.scoring import GIVE_UP_AFTER, Doing, score_dataset
@@ -211,6 +211,19 @@ def test_a_metric_that_gives_too_few_values_is_at_fault() -> None:
     [result] = score_dataset(texts("a", "b"), [metric], cache)
     assert result.failed == 2
     assert "1 values for 2 items" in result.reason
+
+
+def test_scores_that_cannot_be_written_now_are_nobodys_error() -> None:
+    class Busy(Puts):
+        def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
+            if self.sizes:
+                raise Unavailable("the database could not be written to")
+            super().put(metric, signature, values, seconds)
+
+    cache = Busy()
+    with pytest.raises(Unavailable):
+        score_dataset(small_dataset(5), [counting_metric()], cache, chunk=4)
+    assert [value.status for value in cache.values.values()] == ["ok"] * 4
 
 
 def test_an_empty_project_is_scored_at_once() -> None:
