@@ -17,9 +17,9 @@ TICKS = (0.0, 0.25, 0.5, 1.0, 2.0, 5.0, 20.0, float("inf"))
 MEASURE_NAMES = {"kendall": "Kendall τ-b", "acc_eq": "acc_eq (ε = 0)", "spearman": "Spearman ρ", "pearson": "Pearson r"}
 
 
-def lambda_text(lam: float) -> str:
+def lambda_text(lam: float, digits: int = 3) -> str:
     """λ as people read it: three significant digits, or ∞."""
-    return "∞" if lam == float("inf") else f"{lam:.3g}"
+    return "∞" if lam == float("inf") else f"{lam:.{digits}g}"
 
 
 def _rows(named: Mapping[str, float]) -> alt.InlineData:
@@ -93,10 +93,12 @@ def _ticks(named: Mapping[str, float], color: str, x: alt.X, dash: list[float], 
 
 
 def plateau_text(p: Plateau) -> str:
-    """[1.2, 2.4) and the like; one number when it is one."""
+    """[1.2, 2.4) and the like, with as many digits as tell its ends apart; one number when it is one."""
     if p.low == p.high:
         return lambda_text(p.low)
-    return f"{'[' if p.low_closed else '('}{lambda_text(p.low)}, {lambda_text(p.high)}{']' if p.high_closed else ')'}"
+    ends = ((lambda_text(p.low, digits), lambda_text(p.high, digits)) for digits in range(3, 17))
+    low, high = next((pair for pair in ends if pair[0] != pair[1]), (repr(p.low), repr(p.high)))
+    return f"{'[' if p.low_closed else '('}{low}, {high}{']' if p.high_closed else ')'}"
 
 
 def calibration_chart(c: Calibration, measure: str = "kendall") -> alt.LayerChart:

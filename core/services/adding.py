@@ -11,7 +11,7 @@ from core.errors import Problem
 from core.formats.problems import Collector, counted, shown
 from core.ports import ImportReport, Project, Store
 
-_TODO = "The project holds another text under this name: mend the file, or import it into a new project"
+_NEXT_STEP = "The project holds another text under this name: mend the file, or import it into a new project"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +51,21 @@ def compare(old: Dataset, new: Dataset) -> tuple[ImportReport, tuple[Problem, ..
             n["unchanged"] += 1
         else:
             place = f"source of document {shown(segment.doc_id)}, segment {shown(segment.segment_id)}"
-            problems.add("", 0, place, *_around_difference(segment.source or "", was.source or ""), _TODO)
+            problems.add("", 0, place, *_around_difference(segment.source or "", was.source or ""), _NEXT_STEP)
     for output in new.outputs:
         text = outputs.get(output.key)
         n["outputs"] += text is None
         n["unchanged"] += text == output.text
         if text is not None and text != output.text:
             found, there_now = _around_difference(output.text, text)
-            problems.add("", 0, f"output of {_place(output.key)}", found, there_now, _TODO)
+            problems.add("", 0, f"output of {_place(output.key)}", found, there_now, _NEXT_STEP)
     for score in new.human_scores:
         value = scores.get(score[:4])
         n["human_scores"] += value is None
         n["unchanged"] += value == score.value
         if value not in (None, score.value):
             place = f"human score {shown(score.name)} of {_place(OutputKey(*score[:3]))}"
-            problems.add("", 0, place, f"{score.value:g}", f"{value:g}", _TODO)
+            problems.add("", 0, place, f"{score.value:g}", f"{value:g}", _NEXT_STEP)
     return ImportReport(**{name: n[name] for name in ImportReport._fields}), problems.closed()
 
 

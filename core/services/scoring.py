@@ -125,6 +125,8 @@ def _score_metric(
         part, began = todo[at : at + size], time.monotonic()
         try:
             values = values_of(metric, [items[key] for key in part], progress_from(at))
+            if metric.signature() != signature:
+                raise UserError("the model was exchanged while it was scoring", hint="Score again")
             failures = 0
         except Cancelled:
             raise

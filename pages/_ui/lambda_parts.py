@@ -10,6 +10,7 @@ import streamlit as st
 from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS, Calibration, Point
 from core.calibration.presets import PRESETS
 from core.data import Dataset
+from core.formats.problems import counted
 from core.mqm.schemes import SCHEMES
 from core.plots.calibration import MEASURE_NAMES, lambda_text, plateau_text
 from core.ports import Project, Store
@@ -155,7 +156,9 @@ def details(found: Calibration, people: People, choice: Choice) -> None:
             st.markdown(
                 f"**{errors.plain(sign)} at this λ, 95 % interval**  \n{errors.plain(f'[{number(low)}, {number(high)}]')}"
             )
-        st.markdown(f"**Fitted on**  \n{found.n} outputs of {found.n_systems} systems, {found.n_segments} segments")
+        st.markdown(
+            f"**Fitted on**  \n{counted(found.n, 'output')} of {counted(found.n_systems, 'system')}, {counted(found.n_segments, 'segment')}"
+        )
         st.caption(errors.plain(f"{found.signature}|{people.signature}"))
 
 

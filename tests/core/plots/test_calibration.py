@@ -77,3 +77,9 @@ def test_a_stored_report_draws_the_same_chart() -> None:
 def test_a_plateau_is_written_with_its_ends(plateau: Plateau, text: str) -> None:
     assert plateau_text(plateau) == text
     assert lambda_text(math.inf) == "∞"
+
+
+def test_a_narrow_plateau_is_written_with_the_digits_that_tell_its_ends_apart() -> None:
+    assert plateau_text(Plateau(1.2, 2.4, True, False)) == "[1.2, 2.4)"
+    assert plateau_text(Plateau(1.97312, 1.97345, False, False)) == "(1.9731, 1.9734)"
+    assert plateau_text(Plateau(2.0, 2.0, True, True)) == "2"

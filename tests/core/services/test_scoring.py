@@ -228,3 +228,13 @@ def test_scores_that_cannot_be_written_now_are_nobodys_error() -> None:
 
 def test_an_empty_project_is_scored_at_once() -> None:
     assert score_dataset(Dataset((), ()), [counting_metric()], Puts())[0].new == 0
+
+
+def test_values_of_a_model_exchanged_meanwhile_are_not_stored_under_the_old_name() -> None:
+    revisions = iter(["length|rev:1", "length|rev:2"])
+    metric = Metric(counting_metric("length").spec, lambda: next(revisions), counting_metric("length").score)
+    cache = Puts()
+    (result,) = score_dataset(texts("a", "bb"), [metric], cache)
+    assert (result.new, result.failed) == (0, 2)
+    assert "exchanged" in result.reason
+    assert all(value.status == "error" for value in cache.values.values())
