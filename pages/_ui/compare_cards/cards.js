@@ -7,7 +7,10 @@ const el = (tag, className, text) => {
   return node;
 };
 const put = (parent, ...children) => { parent.append(...children.filter(Boolean)); return parent; };
-const signed = (x, digits) => (x < 0 ? "\u2212" : "") + Math.abs(x).toFixed(digits);
+const signed = (x, digits) => {
+  const size = Math.abs(x).toFixed(digits);
+  return (x < 0 && Number(size) > 0 ? "\u2212" : "") + size;
+};
 const toLam = (text) => (text === "inf" ? Infinity : Number(text));
 const fromLam = (lam) => (lam === Infinity ? "inf" : String(+lam.toFixed(6)));
 const shownLam = (lam) => (lam === Infinity ? "\u221e" : lam.toFixed(2));

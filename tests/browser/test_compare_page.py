@@ -1,0 +1,63 @@
+"""Compare on the sample, in a real browser: it is scored at once, and λ ranks the cards anew without rescoring."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core.data import SegmentKey
+from core.refine.result import weighted
+from db.store import open_store
+from tests.browser.conftest import Server, serving
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("home"), ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
+        yield running
+
+
+def ranking(server: Server, key: SegmentKey, lam: float) -> list[str]:
+    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
+    (project,) = store.projects.list()
+    signature = next(s.signature for s in store.scores.signatures(project.id) if s.metric == "bartscore++")
+    table = store.scores.table(project.id, signature)
+    parts = {k.system: v.parts for k, v in table.items() if k.segment == key}
+    return sorted(parts, key=lambda s: -weighted(parts[s]["dist_exp"], parts[s]["dist_imp"], lam))
+
+
+def shown(page: Page) -> list[str]:
+    """The names of the cards from left to right, then down."""
+    boxes = [(c.bounding_box(), c.locator(".esc-name").inner_text()) for c in page.locator(".esc-card").all()]
+    return [name for box, name in sorted(boxes, key=lambda b: (round(b[0]["y"]), b[0]["x"]) if b[0] else (0, 0))]
+
+
+def test_the_lambda_slider_ranks_the_cards_anew_and_the_address_follows(server: Server, page: Page) -> None:
+    page.goto(server.url)
+    page.get_by_role("button", name="Open the sample").click()
+    expect(page.locator(".esc-card")).to_have_count(4)
+    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
+    (project,) = store.projects.list()
+    keys = [s.key for s in store.projects.dataset(project.id).segments]
+    key = next(k for k in keys if ranking(server, k, 0) != ranking(server, k, float("inf")))
+    page.goto(f"{server.url}/compare?project={project.id}&doc={key.doc_id}&segment={key.segment_id}")
+    expect(page.locator(".esc-card")).to_have_count(4)
+    for button, lam in (("Home", 0.0), ("End", float("inf"))):
+        page.locator("#esc-lambda").focus()
+        page.keyboard.press(button)
+        page.wait_for_function(
+            "names => [...document.querySelectorAll('.esc-card')].map(c => [c.getBoundingClientRect(), c.querySelector('.esc-name').textContent])"
+            ".sort((a, b) => Math.round(a[0].y) - Math.round(b[0].y) || a[0].x - b[0].x).map(x => x[1]).join('|') === names",
+            arg="|".join(ranking(server, key, lam)),
+        )
+        page.wait_for_url(re.compile("lambda=" + ("inf" if lam else "0")))
+    assert shown(page) == ranking(server, key, float("inf"))
+
+
+def test_the_page_is_scored_without_a_worker_and_says_which_model_speaks(server: Server, page: Page) -> None:
+    page.goto(f"{server.url}/compare")
+    expect(page.locator(".esc-card .esc-score").first).to_be_visible()
+    expect(page.get_by_text(re.compile("bundled demonstration BART, small")).first).to_be_visible()
