@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run test check format
+.PHONY: run test check format bench
 .DEFAULT_GOAL := run
 
 $(VENV)/ready: requirements.txt
@@ -30,3 +30,6 @@ test: check
 format: $(VENV)/ready-to-test
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+
+bench: $(VENV)/ready-to-test
+	$(PY) -m tests.bench

@@ -1,4 +1,4 @@
-"""The command line: `python -m core score | refine | mqm | calibrate`. Bad input ends with exit status 2 and one clear line."""
+"""The command line: `python -m core score | refine | mqm | calibrate | metrics | sensitivity`. Bad input ends with exit status 2 and one clear line."""
 
 from __future__ import annotations
 
@@ -28,6 +28,17 @@ class Variant(StrEnum):
     faithfulness = "faithfulness"
 
 
+class NonTranslation(StrEnum):
+    overlap = "overlap"
+    probability = "probability"
+    off = "off"
+
+
+class PromptSide(StrEnum):
+    encoder = "encoder"
+    decoder = "decoder"
+
+
 class Measure(StrEnum):
     kendall = "kendall"
     acc_eq = "acc_eq"
@@ -53,7 +64,9 @@ def say(line: str) -> None:
 def score(
     files: Files,
     out: Out,
-    metrics: Annotated[str, typer.Option(help="metric names, separated by commas")] = "chrf,bartscore++",
+    metrics: Annotated[
+        str, typer.Option(help="metrics, separated by commas; with options: name|option:value (see `metrics`)")
+    ] = "chrf,bartscore++",
 ) -> None:
     """Score outputs: one row an output and metric, with its signature, status and reason."""
     from core.commands.score import score as run
@@ -66,11 +79,31 @@ def refine(
     files: Files,
     out: Out,
     variant: Annotated[Variant, typer.Option(help="BARTScore direction")] = Variant.f,
+    k: Annotated[str | None, typer.Option(help="most probable tokens tried at the worst place; default 10")] = None,
+    rounds: Annotated[str | None, typer.Option(help="edits at most, a number or half; default half")] = None,
+    edits: Annotated[
+        str | None, typer.Option(help="kinds of edit, joined by +; default insert+delete+substitute")
+    ] = None,
+    non_translation: Annotated[
+        NonTranslation | None, typer.Option(help="test before refining; default overlap")
+    ] = None,
+    prompt: Annotated[
+        list[str] | None, typer.Option(help="phrase that enters the three scores; may be repeated, the mean counts")
+    ] = None,
+    prompts: Annotated[
+        str | None, typer.Option(help="a list of phrases: FILE:LIST, or the name of a list of ERRORSCOPE_PROMPTS or mt")
+    ] = None,
+    side: Annotated[PromptSide | None, typer.Option(help="where prompts are put; default encoder")] = None,
 ) -> None:
     """Refine outputs with BARTScore++: the refined text, its trace, and the two distances λ weighs."""
+    from core.commands.score import phrases
     from core.commands.score import refine as run
 
-    run(files, variant.value, out, say)
+    given = {
+        "k": k, "rounds": rounds, "edits": edits, "nt": non_translation and non_translation.value,
+        "prompt": phrases(prompt or [], prompts), "side": side and side.value,
+    }  # fmt: skip
+    run(files, variant.value, {name: value for name, value in given.items() if value}, out, say)
 
 
 @app.command()
@@ -103,6 +136,29 @@ def calibrate(
     from core.commands.calibrate import run
 
     run(refined, human, measure.value, group.value, out, seed)
+
+
+@app.command()
+def metrics() -> None:
+    """List every metric with what it needs, and every option with its default and what may be written."""
+    from core.commands.metrics import table
+
+    print(table())
+
+
+@app.command()
+def sensitivity(
+    pairs: Annotated[list[Path], typer.Argument(help="pairs of a good and a perturbed output: CSV, TSV, JSONL, JSON")],
+    out: Out,
+    metrics: Annotated[str, typer.Option(help="metric names, separated by commas")] = "chrf,bartscore++",
+    lam: Annotated[float, typer.Option("--lambda", help="λ of BARTScore++, 0 to inf")] = 1.0,
+    empty: Annotated[str, typer.Option(help="the output that says nothing; DEMETR takes a full stop")] = "",
+    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+) -> None:
+    """Sensitivity of metrics to errors: z and the share of pairs ranked right, by type of error, with intervals."""
+    from core.commands.sensitivity import run
+
+    run(pairs, [n.strip() for n in metrics.split(",") if n.strip()], out, say, lam=lam, empty=empty, seed=seed)
 
 
 def main() -> None:

@@ -10,17 +10,23 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`home` holds the database and logs; `database` is any SQLAlchemy URL; `seq2seq` a role: bundled, a path or a hub id."""
+    """`home` holds the database and logs; `database` is any SQLAlchemy URL; `seq2seq` a role: bundled, a path or a hub id;
+    `prompts` a JSON file of prompt lists, if there is one; `dtype` and `languages` say how the scorer computes and reads."""
 
     home: Path
     database: str
     seq2seq: str
     device: str
     worker: str
+    prompts: Path | None = None
+    dtype: str = "fp32"
+    languages: str = ""
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read ERRORSCOPE_HOME, ERRORSCOPE_DB, ERRORSCOPE_SEQ2SEQ, ERRORSCOPE_DEVICE (auto, cpu, cuda) and ERRORSCOPE_WORKER (auto, off)."""
+    """Read ERRORSCOPE_HOME, ERRORSCOPE_DB, ERRORSCOPE_SEQ2SEQ, ERRORSCOPE_DEVICE (auto, cpu, cuda), ERRORSCOPE_DTYPE
+    (fp32, bf16), ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_WORKER (auto, off) and ERRORSCOPE_PROMPTS (a JSON file)."""
+    prompts = environ.get("ERRORSCOPE_PROMPTS")
     home = Path(environ.get("ERRORSCOPE_HOME") or Path.home() / ".errorscope").expanduser()
     return Settings(
         home=home,
@@ -28,6 +34,9 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         seq2seq=environ.get("ERRORSCOPE_SEQ2SEQ") or "bundled",
         device=environ.get("ERRORSCOPE_DEVICE") or "auto",
         worker=environ.get("ERRORSCOPE_WORKER") or "auto",
+        prompts=Path(prompts).expanduser() if prompts else None,
+        dtype=environ.get("ERRORSCOPE_DTYPE") or "fp32",
+        languages=environ.get("ERRORSCOPE_LANGUAGES") or "",
     )
 
 

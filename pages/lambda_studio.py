@@ -52,7 +52,7 @@ def fitted(project: Project, column: Column, people: People, choice: Choice) -> 
     parts.missing(found, people)
     st.altair_chart(calibration_chart(found, choice.measure), width="stretch")
     parts.legend(found)
-    parts.details(found, people, choice)
+    parts.details(found, people, choice, column)
     if who := theme.speaker(column.signature):
         st.caption(f"The distances were {who}. Another model has another λ.")
     return found
@@ -71,6 +71,7 @@ def keep(store: Store, project: Project, column: Column, people: People, found: 
             st.toast(f"Saved λ = {state.lambda_text(stored.value)} as “{errors.plain(stored.name)}”")
             if use:
                 state.use_lambda(project.id, stored.value)
+                state.use_refinement(project.id, column.name)
                 st.switch_page("pages/compare.py", query_params=parts.address(project, stored.value))
 
 

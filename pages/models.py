@@ -12,7 +12,7 @@ from core.models.checkpoint import Checkpoint, describe, resolve
 from core.settings import Settings
 from core.settings import load as settings
 from pages._ui import errors, tables, wiring
-from pages._ui.models_parts import facts, hidden, installed, own_version, row
+from pages._ui.models_parts import facts, hidden, installed, options, own_version, row
 
 PACKAGES = ("streamlit", "sqlalchemy", "sacrebleu", "rouge-score", "torch", "transformers")
 
@@ -74,6 +74,16 @@ def metrics() -> None:
     st.html("<style>.st-key-models-metrics td:last-child { min-width: 15rem; }</style>")
     with st.container(key="models-metrics"):
         tables.reading([{k: v for k, v in r.items() if k != "signature"} for r in rows], tall=len(rows))
+    with st.expander("Options: what can be set, and how it is written", icon=":material/tune:"):
+        st.caption(
+            "Set them where you score, or on the command line as name|option:value, in quotes. A metric with other options "
+            "is a metric of its own, scored beside the plain one."
+        )
+        st.code(
+            'python -m core score outputs.csv --metrics "chrf,bartscore++|k:5|rounds:8" --out scores.csv',
+            language="shell",
+        )
+        tables.reading(options(), tall=len(options()))
     with st.expander("Signatures: everything a score depends on", icon=":material/fingerprint:"):
         tables.reading([{"metric": r["metric"], "signature": r["signature"]} for r in rows], tall=len(rows))
 
@@ -85,6 +95,7 @@ def installation(chosen: Settings) -> None:
         ("Folder for database and logs", str(chosen.home), "ERRORSCOPE_HOME"),
         ("Model", chosen.seq2seq, "ERRORSCOPE_SEQ2SEQ"),
         ("Device", chosen.device, "ERRORSCOPE_DEVICE"),
+        ("Prompt lists", str(chosen.prompts or "mt alone, built in"), "ERRORSCOPE_PROMPTS"),
         ("Scoring worker", chosen.worker, "ERRORSCOPE_WORKER"),
         ("Errorscope", own_version(), ""),
         ("Python", platform.python_version(), ""),

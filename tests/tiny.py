@@ -1,18 +1,31 @@
-"""A seeded, untrained BART of a few thousand parameters with a byte tokenizer: real code paths, no weights needed."""
+"""Seeded, untrained models of a few thousand parameters with a byte tokenizer: real code paths, no weights needed.
+
+Weights are spread wide, so that an untrained model has strong opinions to disagree with.
+"""
 
 from functools import cache
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
-from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    M2M100Config,
+    M2M100ForConditionalGeneration,
+    MBartConfig,
+    MBartForConditionalGeneration,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
-from core.models.seq2seq import Seq2SeqScorer
+from core.models.seq2seq import Languages, Seq2SeqScorer
 
-SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "__de__", "__en__"]
 WORDS = ["Ġthe", "Ġcat", "Ġdog", "Ġsat", "Ġon", "Ġmat", "Ġa", "Ġran", "The", "Ġhouse", "Ġred", "Ġblue"]
 
 
-def tokenizer() -> PreTrainedTokenizerFast:
+def tokenizer(template: str = "<s> $A </s>") -> PreTrainedTokenizerFast:
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {token: i for i, token in enumerate([*SPECIALS, *alphabet])}
     merges: list[tuple[str, str]] = []
@@ -26,7 +39,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
     inner = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
-    inner.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
+    inner.post_processor = processors.TemplateProcessing(single=template, special_tokens=[("<s>", 0), ("</s>", 2)])
     return PreTrainedTokenizerFast(
         tokenizer_object=inner,
         bos_token="<s>",
@@ -34,29 +47,84 @@ def tokenizer() -> PreTrainedTokenizerFast:
         eos_token="</s>",
         unk_token="<unk>",
         mask_token="<mask>",
+        extra_special_tokens=["__de__", "__en__"],
         clean_up_tokenization_spaces=False,
     )
 
 
 @cache
 def tiny_scorer(seed: int = 0, positions: int = 128) -> Seq2SeqScorer:
-    """Weights are spread wide, so that the untrained model has strong opinions to disagree with."""
+    """BART."""
     torch.manual_seed(seed)
-    words = tokenizer()
-    config = BartConfig(
+    config = BartConfig(**_bart_shape(tokenizer()), max_position_embeddings=positions)
+    return Seq2SeqScorer(BartForConditionalGeneration(config), tokenizer(), token_budget=400)
+
+
+@cache
+def tiny_mbart(seed: int = 0) -> Seq2SeqScorer:
+    """BART with the norms before the sub-layers, and a bias on the vocabulary."""
+    torch.manual_seed(seed)
+    model = MBartForConditionalGeneration(MBartConfig(**_bart_shape(tokenizer()), max_position_embeddings=128))
+    model.final_logits_bias += torch.randn_like(model.final_logits_bias)
+    return Seq2SeqScorer(model, tokenizer(), token_budget=400)
+
+
+@cache
+def tiny_m2m100(seed: int = 0) -> Seq2SeqScorer:
+    """M2M100 / NLLB: sources in German, everything else in English."""
+    torch.manual_seed(seed)
+    config = M2M100Config(**_bart_shape(tokenizer()), max_position_embeddings=128)
+    return Seq2SeqScorer(
+        M2M100ForConditionalGeneration(config), tokenizer(), languages=Languages("de", "en"), token_budget=400
+    )
+
+
+@cache
+def tiny_t5(seed: int = 0, *, gated: bool = False) -> Seq2SeqScorer:
+    """T5, or its gated successor; both number positions by distance."""
+    torch.manual_seed(seed)
+    words = tokenizer("$A </s>")
+    config = T5Config(
         vocab_size=len(words),
         d_model=32,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        max_position_embeddings=positions,
-        init_std=0.3,
-        bos_token_id=0,
+        d_kv=12,
+        d_ff=64,
+        num_layers=2,
+        num_heads=2,
+        relative_attention_num_buckets=8,
+        relative_attention_max_distance=20,
+        initializer_factor=1.0,
+        feed_forward_proj="gated-gelu" if gated else "relu",
+        tie_word_embeddings=not gated,
         pad_token_id=1,
         eos_token_id=2,
-        decoder_start_token_id=2,
+        decoder_start_token_id=1,
     )
-    return Seq2SeqScorer(BartForConditionalGeneration(config).eval(), words, token_budget=400)
+    return Seq2SeqScorer(T5ForConditionalGeneration(config), words, token_budget=400)
+
+
+def _bart_shape(words: PreTrainedTokenizerFast) -> dict[str, object]:
+    return {
+        "vocab_size": len(words),
+        "d_model": 32,
+        "encoder_layers": 1,
+        "decoder_layers": 2,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 64,
+        "decoder_ffn_dim": 64,
+        "init_std": 0.3,
+        "bos_token_id": 0,
+        "pad_token_id": 1,
+        "eos_token_id": 2,
+        "decoder_start_token_id": 2,
+    }
+
+
+FAMILIES = {
+    "bart": tiny_scorer,
+    "mbart": tiny_mbart,
+    "m2m100": tiny_m2m100,
+    "t5": tiny_t5,
+    "t5-gated": lambda seed=0: tiny_t5(seed, gated=True),
+}

@@ -12,7 +12,9 @@ from core.errors import UserError
 from core.formats.load import load
 from core.formats.write import scores_csv, scores_jsonl
 from core.metrics import registry
-from core.metrics.bartscore_pp import refinement_signature
+from core.metrics.bartscore_pp import NAMES, refinement_of
+from core.metrics.base import Metric
+from core.refine import prompts
 from core.refine.result import Variant
 from core.services.scoring import Doing, score_dataset
 from core.signature import content_key
@@ -34,15 +36,15 @@ class Memory:
 
 
 def score(files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say) -> None:
-    """Score outputs in files; writes CSV, or JSON Lines when `out` ends in .jsonl. Raises UserError."""
+    """Score outputs in files with metric expressions; writes CSV, or JSON Lines when `out` ends in .jsonl. Raises UserError."""
     if not metrics:
         raise UserError(
             "no metric was named", where="--metrics", expected="one or more of " + ", ".join(registry.METRICS)
         )
+    chosen = registry.chosen(metrics)
     check_writable(out)
     dataset = load(files)
-    chosen = registry.chosen(metrics)
-    memory = _run(dataset, metrics, say)
+    memory = _run(dataset, chosen, say)
     rows: list[Score] = []
     for metric in chosen:
         name, signature = metric.spec.name, metric.signature()
@@ -52,16 +54,22 @@ def score(files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say) ->
     out.write_text(write(rows), encoding="utf-8", newline="")
 
 
-def refine(files: Sequence[Path], variant: Variant, out: Path, say: Say) -> None:
-    """Refine outputs in files, one JSON object a line; `λ` needs nothing more than its `dist_exp` and `dist_imp`."""
+def refine(files: Sequence[Path], variant: Variant, options: Mapping[str, object], out: Path, say: Say) -> None:
+    """Refine outputs in files, one JSON object a line; `λ` needs nothing more than its `dist_exp` and `dist_imp`.
+
+    `options` are those of BARTScore++, as values or as the texts of an expression. Raises UserError.
+    """
+    name = next(n for n, v in NAMES.items() if v == variant)
+    if options.get("side") and not options.get("prompt"):
+        raise UserError("a side was named, but no prompt", where="--side", hint="Add --prompt or --prompts")
+    metric = registry.load(registry.expression(name, options))
     check_writable(out)
     dataset = load(files)
-    name = next(n for n, v in VARIANTS.items() if v == variant)
-    memory = _run(dataset, [name], say)
+    memory = _run(dataset, [metric], say)
     segments = dataset.segment_of()
     texts = {o.key: o.text for o in dataset.outputs}
     with out.open("w", encoding="utf-8", newline="") as handle:
-        for key, value in _values(dataset, memory, registry.load(name).signature()):
+        for key, value in _values(dataset, memory, metric.signature()):
             segment = segments[key.segment]
             row: dict[str, Any] = {
                 **key._asdict(),
@@ -78,8 +86,14 @@ def refine(files: Sequence[Path], variant: Variant, out: Path, say: Say) -> None
                     **value.parts,
                     "steps": [_step(s) for s in value.detail["steps"]],
                 }
-            row["signature"] = refinement_signature(variant)
+            row["signature"] = refinement_of(metric.signature())
             handle.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def phrases(given: Sequence[str], listed: str | None) -> tuple[str, ...]:
+    """The prompts of a command line: phrases given one by one, then those of `FILE:LIST` or a list's name. Raises UserError."""
+    alone = tuple(prompts.checked(phrase, "--prompt") for phrase in given)
+    return alone + (prompts.from_file(listed) if listed else ())
 
 
 def check_writable(out: Path) -> None:
@@ -88,28 +102,20 @@ def check_writable(out: Path) -> None:
         raise UserError("this file cannot be written", where=str(out), hint="Name a file in a folder that exists")
 
 
-VARIANTS: dict[str, Variant] = {
-    "bartscore++": "f",
-    "bartscore++-p": "precision",
-    "bartscore++-r": "recall",
-    "bartscore++-faithfulness": "faithfulness",
-}
-
-
 def _step(step: Sequence[Any]) -> dict[str, Any]:
     from core.refine.result import Step
 
     return Step(*step)._asdict()
 
 
-def _run(dataset: Dataset, metrics: Sequence[str], say: Say) -> Memory:
+def _run(dataset: Dataset, metrics: Sequence[Metric], say: Say) -> Memory:
     memory = Memory()
 
     def tell(doing: Doing) -> bool:
         say(doing.sentence())
         return True
 
-    for result in score_dataset(dataset, registry.chosen(metrics), memory, tell):
+    for result in score_dataset(dataset, metrics, memory, tell):
         if result.failed and not result.new and not result.known:
             raise UserError(f"{result.metric} scored nothing", got=result.reason)
         if result.failed:

@@ -1,19 +1,25 @@
-"""BARTScore (Yuan et al. 2021): mean log probability a token, in the four directions of Table 6 of Lu et al. 2023."""
+"""BARTScore (Yuan et al. 2021): mean log probability a token, in the four directions of Table 6 of Lu et al. 2023.
+
+With prompts (appendix A there) it is the mean over the prompts; which of several references is used is decided without them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.data import Item, Value
-from core.metrics.base import Cancelled, Metric, MetricSpec, Need, Progress
+from core.metrics.base import Cancelled, Metric, MetricSpec, Need, Option, Progress, Values, Work, family
 from core.models.checkpoint import resolve
+from core.refine.options import Side, prompt_fact
+from core.refine.prompts import conditioned, scored
 from core.refine.result import Variant
 from core.settings import load as settings
 from core.signature import package, signature
 
 if TYPE_CHECKING:
-    from core.models.seq2seq import Ids, Seq2SeqScorer
+    from core.models.seq2seq import Encoded, Seq2SeqScorer
+    from core.models.seq2seq import Side as Language
 
 DIRECTIONS: dict[Variant, str] = {
     "precision": "reference → output",
@@ -21,15 +27,25 @@ DIRECTIONS: dict[Variant, str] = {
     "f": "mean of reference → output and output → reference",
     "faithfulness": "source → output",
 }
+TRUNCATED = "the text is longer than the model reads; its end was left out"
+PROMPT = Option(
+    "prompt", "phrases", (), "phrases joined to the texts before scoring; the score is the mean over them", "Prompts"
+)
+SIDE = Option(
+    "side", "choice", "encoder", "a prompt ends the text that is read (encoder) or begins the one that is scored (decoder)",
+    "Side of the prompts", "on the {}", choices=("encoder", "decoder"), when=lambda values: bool(values["prompt"]),
+)  # fmt: skip
 
 
 def model_facts() -> dict[str, object]:
-    """What a signature says of the model: name, revision, number format, library versions."""
-    checkpoint = resolve(settings().seq2seq)
+    """What a signature says of the model: name, revision, languages where it must be told, number format, library versions."""
+    chosen = settings()
+    checkpoint = resolve(chosen.seq2seq)
     return {
         "model": checkpoint.name,
         "rev": checkpoint.revision,
-        "dtype": "fp32",
+        **({"languages": chosen.languages} if chosen.languages else {}),
+        "dtype": chosen.dtype,
         "torch": package("torch").split("+")[0],
         "transformers": package("transformers"),
     }
@@ -44,7 +60,28 @@ def scorer() -> Seq2SeqScorer:
     from core.models.seq2seq import load
 
     chosen = settings()
-    return load(chosen.seq2seq, chosen.device)
+    return load(chosen.seq2seq, chosen.device, chosen.dtype, chosen.languages)
+
+
+class Pair(NamedTuple):
+    """An output and what it is scored against, with a prompt or "" for none."""
+
+    condition: str
+    hypothesis: str
+    prompt: str
+
+
+class Found(NamedTuple):
+    """The directions a variant asks for (None for the others), and whether a text was cut."""
+
+    precision: float | None
+    recall: float | None
+    truncated: bool
+
+    @property
+    def value(self) -> float:
+        there = [v for v in (self.precision, self.recall) if v is not None]
+        return sum(there) / len(there)
 
 
 def _metric(variant: Variant, name: str, label: str) -> Metric:
@@ -57,53 +94,110 @@ def _metric(variant: Variant, name: str, label: str) -> Metric:
         range=(float("-inf"), 0),
         higher_is_better=True,
         needs=needs_of(variant),
+        options=(PROMPT, SIDE),
         perfect_on_copy=False,
     )
 
-    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-        model = scorer()
-        conditions = [[i.source or ""] if variant == "faithfulness" else list(i.references) for i in items]
-        pairs = [(c, item.hypothesis) for item, given in zip(items, conditions, strict=True) for c in given]
-        forward = variant in ("precision", "f", "faithfulness")
-        backward = variant in ("recall", "f")
-        passes = forward + backward
+    def make(values: Values) -> Work:
+        prompts, side = tuple(values["prompt"]), values["side"]
+        facts = {"v": 1, "variant": variant, "nrefs": "best", "prompt": prompt_fact(prompts, side)}
 
-        def tick(offset: int, done: int) -> None:
-            if not progress((offset + done) * len(items) // max(1, passes * len(pairs))):
-                raise Cancelled
+        def sign() -> str:
+            return signature(name, facts | model_facts())
 
-        ids = {text: model.encode(text) for pair in pairs for text in pair}
-        there = _means(model, [(ids[c].ids, ids[h].ids) for c, h in pairs], lambda n: tick(0, n)) if forward else []
-        back = (
-            _means(model, [(ids[h].ids, ids[c].ids) for c, h in pairs], lambda n: tick(forward * len(pairs), n))
-            if backward
-            else []
-        )
-        values = [(p + r) / 2 for p, r in zip(there, back, strict=True)] if variant == "f" else there or back
-        out, first = [], 0
-        for given, item in zip(conditions, items, strict=True):
-            here = range(first, first + len(given))
-            best = max(here, key=lambda i: values[i])
-            first += len(given)
-            cut = ids[item.hypothesis].truncated or any(ids[c].truncated for c in given)
-            parts = {"condition": float(best - here.start)}
-            if variant == "f":
-                parts |= {"precision": there[best], "recall": back[best]}
-            out.append(Value(values[best], reason=TRUNCATED if cut else "", parts=parts))
-        return out
+        def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+            return _Scoring(scorer(), items, variant, prompts, side, progress).values()
 
-    def sign() -> str:
-        return signature(name, {"v": 1, "variant": variant, "nrefs": "best", "prompt": "none", **model_facts()})
+        return Work(sign, score)
 
-    return Metric(spec, sign, score)
+    return family(spec, make)
 
 
-TRUNCATED = "the text is longer than the model reads; its end was left out"
+class _Scoring:
+    """One call of `score`: plain scores where a reference is to be chosen or nothing is prompted, then the prompted ones."""
+
+    def __init__(
+        self,
+        model: Seq2SeqScorer,
+        items: Sequence[Item],
+        variant: Variant,
+        prompts: tuple[str, ...],
+        side: Side,
+        progress: Progress,
+    ) -> None:
+        self.model, self.items, self.variant = model, items, variant
+        self.prompts, self.side, self.progress = prompts, side, progress
+        self.known: dict[tuple[str, Language], Encoded] = {}
+        faithful = variant == "faithfulness"
+        self.conditions = [[i.source or ""] if faithful else list(i.references) for i in items]
+        unprompted = sum(len(given) for given in self.conditions if len(given) > 1 or not prompts)
+        self.done, self.total = 0, (unprompted + len(prompts) * len(items)) * (2 if variant == "f" else 1)
+
+    def values(self) -> list[Value]:
+        plain = self._plain()
+        best = [_best(found) for found in plain]
+        if self.prompts:
+            texts = zip(self.conditions, best, self.items, strict=True)
+            pairs = [Pair(given[at], item.hypothesis, p) for given, at, item in texts for p in self.prompts]
+            means = _in_groups(self._scored(pairs), [len(self.prompts)] * len(self.items))
+            used = [_mean(group) for group in means]
+        else:
+            used = [found[at] for found, at in zip(plain, best, strict=True)]
+        return [self._value(found, at) for found, at in zip(used, best, strict=True)]
+
+    def _plain(self) -> list[list[Found]]:
+        """The unprompted scores against every condition; none where prompts are set and there is no choice to make."""
+        asked = [given if len(given) > 1 or not self.prompts else [] for given in self.conditions]
+        pairs = [Pair(c, item.hypothesis, "") for given, item in zip(asked, self.items, strict=True) for c in given]
+        return _in_groups(self._scored(pairs), [len(given) for given in asked])
+
+    def _value(self, found: Found, at: int) -> Value:
+        parts = {"condition": float(at)}
+        if found.precision is not None and found.recall is not None:
+            parts |= {"precision": found.precision, "recall": found.recall}
+        return Value(found.value, reason=TRUNCATED if found.truncated else "", parts=parts)
+
+    def _scored(self, pairs: Sequence[Pair]) -> list[Found]:
+        forward, backward = self.variant != "recall", self.variant in ("recall", "f")
+        there = [(c, h, p) for c, h, p in pairs] if forward else []
+        back = [(h, c, p) for c, h, p in pairs] if backward else []
+        condition: Language = "source" if self.variant == "faithfulness" else "target"
+        read = [self._encoded(conditioned(x, p, self.side), condition) for x, _, p in there + back]
+        written = [self._encoded(scored(y, p, self.side), "target") for _, y, p in there + back]
+        logps = self.model.pairs([[*r.lead, *r.ids] for r in read], [w.ids for w in written], self._tick)
+        self.done += len(written)
+        means = [float(p.mean()) for p in logps]
+        cut = [r.truncated or w.truncated for r, w in zip(read, written, strict=True)]
+        precisions = means[: len(pairs)] if forward else [None] * len(pairs)
+        recalls = means[-len(pairs) :] if backward else [None] * len(pairs)
+        both = [any(cut[i :: len(pairs)]) for i in range(len(pairs))]
+        return [Found(p, r, c) for p, r, c in zip(precisions, recalls, both, strict=True)]
+
+    def _encoded(self, text: str, language: Language) -> Encoded:
+        if (text, language) not in self.known:
+            self.known[text, language] = self.model.encode(text, language)
+        return self.known[text, language]
+
+    def _tick(self, done: int) -> None:
+        if not self.progress((self.done + done) * len(self.items) // max(1, self.total)):
+            raise Cancelled
 
 
-def _means(model: Seq2SeqScorer, pairs: list[tuple[Ids, Ids]], tick: Callable[[int], None]) -> list[float]:
-    logps = model.pairs([c for c, _ in pairs], [t for _, t in pairs], tick)
-    return [float(p.mean()) for p in logps]
+def _best(found: Sequence[Found]) -> int:
+    return max(range(len(found)), key=lambda i: found[i].value, default=0)
+
+
+def _in_groups(found: Sequence[Found], sizes: Sequence[int]) -> list[list[Found]]:
+    rest = iter(found)
+    return [[next(rest) for _ in range(size)] for size in sizes]
+
+
+def _mean(found: Sequence[Found]) -> Found:
+    def mean(values: list[float | None]) -> float | None:
+        there = [v for v in values if v is not None]
+        return sum(there) / len(there) if there else None
+
+    return Found(mean([f.precision for f in found]), mean([f.recall for f in found]), any(f.truncated for f in found))
 
 
 PRECISION = _metric("precision", "bartscore-p", "BARTScore P")

@@ -6,31 +6,56 @@ A value is stored at λ = 1 together with its two distances; any other λ is ari
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 from core.data import Item, Value
-from core.metrics.bartscore import DIRECTIONS, TRUNCATED, model_facts, needs_of, scorer
-from core.metrics.base import Cancelled, Metric, MetricSpec, Option, Progress
-from core.refine.result import Refinement, Variant, weighted
+from core.metrics.bartscore import DIRECTIONS, PROMPT, SIDE, TRUNCATED, model_facts, needs_of, scorer
+from core.metrics.base import Cancelled, Metric, MetricSpec, Option, Progress, Values, Work, family
+from core.refine.options import NonTranslation, Options
+from core.refine.result import EDITS, Refinement, Variant, weighted
 from core.signature import number, signature
 
 VERSION = 1
+USUAL = Options()
+NAMES: dict[str, Variant] = {
+    "bartscore++": "f",
+    "bartscore++-p": "precision",
+    "bartscore++-r": "recall",
+    "bartscore++-faithfulness": "faithfulness",
+}
+OVERLAP = Option(
+    "overlap", "decimal", USUAL.overlap, "of ten tokens or more: no translation at this token overlap or less",
+    "Overlap limit", "overlap ≤ {}", low=0, high=1, when=lambda values: bool(values["nt"] == "overlap"),
+)  # fmt: skip
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "k", "whole", USUAL.k, "most probable tokens tried at the worst place (the paper: 10)",
+        "Candidates k", "k = {}", low=1, high=1000,
+    ),
+    Option(
+        "rounds", "whole", USUAL.rounds, "edits at most; half: half as many as the output has tokens, rounded up",
+        "Rounds at most", "rounds ≤ {}", low=0, high=10_000, none="half",
+    ),
+    Option("edits", "several", USUAL.edits, "kinds of edit that are tried", "Edits", "only {}", choices=EDITS),
+    Option(
+        "nt", "choice", USUAL.non_translation,
+        "test before refining: token overlap for ten tokens or more, else improbable tokens; probability alone; or off",
+        "Non-translation test", "non-translation test: {}", choices=get_args(NonTranslation),
+    ),
+    OVERLAP,
+    Option(
+        "share", "decimal", USUAL.share, "no translation when this share of tokens or more is improbable",
+        "Improbable tokens limit", "improbable ≥ {}", low=0, high=1, when=lambda values: bool(values["nt"] != "off"),
+    ),
+    PROMPT,
+    SIDE,
+)  # fmt: skip
 
 
-def refinement_signature(variant: Variant) -> str:
+def refinement_signature(variant: Variant, options: Options = USUAL) -> str:
     """What the distances and the refined sentence depend on; λ is not part of it."""
-    return signature(
-        "refinement",
-        {
-            "v": VERSION,
-            "variant": variant,
-            "nrefs": "best",
-            "nt": "overlap0.2+prob0.7",
-            "k": 10,
-            "rounds": "half",
-            "prompt": "none",
-        }
-        | model_facts(),
-    )
+    facts = {"v": VERSION, "variant": variant, "nrefs": "best"}
+    return signature("refinement", facts | options.facts() | model_facts())
 
 
 def at_lambda(refinement: str, lam: float) -> str:
@@ -39,16 +64,41 @@ def at_lambda(refinement: str, lam: float) -> str:
     return f"bartscore++|lambda:{number(lam)}|{rest}"
 
 
-def refined(item: Item, variant: Variant) -> Refinement:
-    """The analysis of one item; torch is loaded on the first call."""
-    from core.refine.engine import refine
+def refinement_of(signed: str) -> str:
+    """The signature of the refinement behind BARTScore++ at some λ: `at_lambda` undone."""
+    facts = signed.split("|")[1:]
+    return "|".join(["refinement", *(fact for fact in facts if not fact.startswith("lambda:"))])
 
-    return refine(
-        scorer(), item.hypothesis, [item.source or ""] if variant == "faithfulness" else item.references, variant
+
+def options_of(values: Values) -> Options:
+    """The refinement's options from those of the metric."""
+    return Options(
+        k=values["k"],
+        rounds=values["rounds"],
+        edits=tuple(values["edits"]),
+        non_translation=values["nt"],
+        overlap=values.get("overlap", USUAL.overlap),
+        share=values["share"],
+        prompts=tuple(values["prompt"]),
+        side=values["side"],
     )
 
 
-def _metric(variant: Variant, name: str, label: str) -> Metric:
+def refined(
+    items: Sequence[Item], variant: Variant, options: Options = USUAL, progress: Progress = lambda done: True
+) -> list[Refinement]:
+    """The analyses of some items, in their order; torch is loaded on the first call. Raises `Cancelled`."""
+    from core.refine.engine import Stopped, Task, refine_all
+
+    tasks = [Task(i.hypothesis, (i.source or "",) if variant == "faithfulness" else i.references) for i in items]
+    try:
+        return refine_all(scorer(), tasks, variant, options, progress)
+    except Stopped as stopped:
+        raise Cancelled from stopped
+
+
+def _metric(name: str, label: str) -> Metric:
+    variant = NAMES[name]
     spec = MetricSpec(
         name=name,
         label=label,
@@ -59,31 +109,35 @@ def _metric(variant: Variant, name: str, label: str) -> Metric:
         higher_is_better=True,
         needs=needs_of(variant),
         perfect_on_copy=False,  # the implicit distance may be negative
-        options=(
-            Option("lambda", 1.0, "weight of explicit against implicit errors, 0 … ∞; changing it rescores nothing"),
-        ),
+        options=tuple(
+            o for o in OPTIONS if o is not OVERLAP or variant != "faithfulness"
+        ),  # no overlap with a document
     )
 
-    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-        out = []
-        for done, item in enumerate(items):
-            if not progress(done):
-                raise Cancelled
-            analysis = refined(item, variant)
-            out.append(
-                Value(
-                    weighted(analysis.dist_exp, analysis.dist_imp, 1.0),
-                    reason=TRUNCATED if analysis.truncated else "",
-                    parts=analysis.parts(),
-                    detail=analysis.to_json(),
-                )
-            )
-        return out
+    def make(values: Values) -> Work:
+        options = options_of(values)
 
-    return Metric(spec, lambda: at_lambda(refinement_signature(variant), 1.0), score)
+        def sign() -> str:
+            return at_lambda(refinement_signature(variant, options), 1.0)
+
+        def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+            return [_value(analysis) for analysis in refined(items, variant, options, progress)]
+
+        return Work(sign, score)
+
+    return family(spec, make)
 
 
-F = _metric("f", "bartscore++", "BARTScore++")
-PRECISION = _metric("precision", "bartscore++-p", "BARTScore++ P")
-RECALL = _metric("recall", "bartscore++-r", "BARTScore++ R")
-FAITHFULNESS = _metric("faithfulness", "bartscore++-faithfulness", "BARTScore++ faithfulness")
+def _value(analysis: Refinement) -> Value:
+    return Value(
+        weighted(analysis.dist_exp, analysis.dist_imp, 1.0),
+        reason=TRUNCATED if analysis.truncated else "",
+        parts=analysis.parts(),
+        detail=analysis.to_json(),
+    )
+
+
+F = _metric("bartscore++", "BARTScore++")
+PRECISION = _metric("bartscore++-p", "BARTScore++ P")
+RECALL = _metric("bartscore++-r", "BARTScore++ R")
+FAITHFULNESS = _metric("bartscore++-faithfulness", "BARTScore++ faithfulness")

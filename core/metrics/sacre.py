@@ -6,41 +6,59 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.data import Item, Value
-from core.metrics.base import Cancelled, Metric, MetricSpec, Progress
+from core.metrics.base import Cancelled, Metric, MetricSpec, Option, Progress, Values, Work, family
 from core.signature import package, signature
 
 
-def _metric(spec: MetricSpec, build: Callable[[], Any], facts: dict[str, object]) -> Metric:
-    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-        scorer, out = build(), []
-        for done, item in enumerate(items):
-            if not progress(done):
-                raise Cancelled
-            out.append(Value(float(scorer.sentence_score(item.hypothesis, list(item.references)).score)))
-        return out
+def _metric(spec: MetricSpec, build: Callable[[Values], Any], facts: Callable[[Values], dict[str, object]]) -> Metric:
+    def make(values: Values) -> Work:
+        signed = {"v": spec.version, **facts(values), "level": "segment"}
 
-    def sign() -> str:
-        return signature(spec.name, {"v": spec.version, **facts, "level": "segment", "sacrebleu": package("sacrebleu")})
+        def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+            scorer, out = build(values), []
+            for done, item in enumerate(items):
+                if not progress(done):
+                    raise Cancelled
+                out.append(Value(float(scorer.sentence_score(item.hypothesis, list(item.references)).score)))
+            return out
 
-    return Metric(spec, sign, score)
+        return Work(lambda: signature(spec.name, signed | {"sacrebleu": package("sacrebleu")}), score)
+
+    return family(spec, make)
 
 
-def _chrf() -> Any:
+BETA = 2  # sacreBLEU leaves β out of its signature; here any other stands in it
+
+
+def _chrf(values: Values) -> Any:
     from sacrebleu.metrics.chrf import CHRF
 
-    return CHRF()
+    return CHRF(beta=values["beta"], word_order=values["word_order"])
 
 
-def _bleu() -> Any:
+def _chrf_facts(values: Values) -> dict[str, object]:
+    beta = {} if values["beta"] == BETA else {"beta": values["beta"]}
+    return {"nrefs": "var", "case": "mixed", "eff": True, "nc": 6, "nw": values["word_order"], "space": False, **beta}
+
+
+def _bleu(values: Values) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
-    return BLEU(effective_order=True)
+    return BLEU(effective_order=True, tokenize=values["tokenize"])
 
 
-def _ter() -> Any:
+def _bleu_facts(values: Values) -> dict[str, object]:
+    return {"nrefs": "var", "case": "mixed", "eff": True, "tok": values["tokenize"], "smooth": "exp"}
+
+
+def _ter(values: Values) -> Any:
     from sacrebleu.metrics.ter import TER
 
     return TER()
+
+
+def _ter_facts(values: Values) -> dict[str, object]:
+    return {"nrefs": "var", "case": "lc", "tok": "tercom", "norm": False, "punct": True, "asian": False}
 
 
 CHRF = _metric(
@@ -53,10 +71,17 @@ CHRF = _metric(
         range=(0, 100),
         higher_is_better=True,
         needs=frozenset({"reference"}),
+        options=(
+            Option("beta", "whole", BETA, "weight of recall against precision in F", "β", "β = {}", low=1, high=10),
+            Option(
+                "word_order", "whole", 0, "word n-grams counted beside those of characters; 2 is chrF++", "Word order",
+                "word order {}", low=0, high=6,
+            ),
+        ),
     ),
     _chrf,
-    {"nrefs": "var", "case": "mixed", "eff": True, "nc": 6, "nw": 0, "space": False},
-)
+    _chrf_facts,
+)  # fmt: skip
 
 BLEU = _metric(
     MetricSpec(
@@ -68,10 +93,16 @@ BLEU = _metric(
         range=(0, 100),
         higher_is_better=True,
         needs=frozenset({"reference"}),
+        options=(
+            Option(
+                "tokenize", "choice", "13a", "how sacreBLEU finds words; zh for Chinese, char for other scripts without blanks",
+                "Words by", "words by {}", choices=("13a", "intl", "zh", "char", "none"),
+            ),
+        ),
     ),
     _bleu,
-    {"nrefs": "var", "case": "mixed", "eff": True, "tok": "13a", "smooth": "exp"},
-)
+    _bleu_facts,
+)  # fmt: skip
 
 TER = _metric(
     MetricSpec(
@@ -85,5 +116,5 @@ TER = _metric(
         needs=frozenset({"reference"}),
     ),
     _ter,
-    {"nrefs": "var", "case": "lc", "tok": "tercom", "norm": False, "punct": True, "asian": False},
+    _ter_facts,
 )

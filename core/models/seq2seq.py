@@ -1,170 +1,278 @@
 """An encoder–decoder as a scorer: log p(y_t | y_<t, x) for every token of y, teacher-forced.
 
-Targets carry `<s>` and `</s>`; both are scored, padding never is. A score does not depend on what it is batched with
-(to 1e-4 in fp32).
+Every token of a target is scored, `<s>` (where the family has one) and `</s>` included, padding never. A score does not
+depend on what it is batched with (to 1e-4 in fp32).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from threading import Lock
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from torch import Tensor
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from core.errors import UserError
+from core.models import packed
+from core.models.anatomy import anatomy
+from core.models.budget import Budget, tokens_for, use_the_cores_that_are_ours
 from core.models.checkpoint import Checkpoint, resolve
+from core.models.packed import Row, Run
+from core.models.spans import aligned
 
 Ids = list[int]
+Array = npt.NDArray[np.float64]
+Side = Literal["target", "source"]
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+EXAMPLE = "source-target, such as de-en, in the model's own names"
+LOGITS_AT_ONCE = 1 << 22  # numbers of one piece of the vocabulary projection: what a processor's cache can hold
 
 
 class Encoded(NamedTuple):
-    """A text as the model reads it. `offsets` are code points of the text a token covers; `truncated`: the end was cut off."""
+    """A text as the model reads it.
+
+    `offsets` are code points of the text a token covers; `truncated`: the end was cut off; `lead` stands before the text
+    when it is read (a language token), and is never scored.
+    """
 
     ids: Ids
     offsets: tuple[tuple[int, int], ...]
     truncated: bool
+    lead: tuple[int, ...] = ()
 
 
-class Condition(NamedTuple):
-    """An encoded conditioning text, ready to be attended to by many targets."""
+class Languages(NamedTuple):
+    """The languages of a multilingual model, as its tokenizer names them; references and outputs are in `target`."""
 
-    states: torch.Tensor  # (1, length, d_model)
-    mask: torch.Tensor  # (1, length)
+    source: str
+    target: str
 
 
 class Seq2SeqScorer:
-    """Scores token sequences with one loaded checkpoint; not tied to any metric."""
+    """Scores token sequences with one loaded checkpoint; not tied to any metric.
 
-    def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase, *, token_budget: int = 6000) -> None:
-        self.model, self.tokenizer, self.token_budget = model.eval(), tokenizer, token_budget
-        self.device = model.device
-        self.pad = int(model.config.pad_token_id)
-        self.start = int(model.config.decoder_start_token_id)
+    `first` is the number of leading tokens of every target that belong to the format (`<s>`), not to the text.
+    `dtype` is float32 or bfloat16; probabilities are computed from float32 logits either way.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        languages: Languages | None = None,
+        token_budget: int | None = None,
+    ) -> None:
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self._tokenizing = Lock()  # a tokenizer that two threads use at once may refuse to
+        self.parts = anatomy(model)
+        self.device = self.parts.weight.device
         self.special = sorted(set(tokenizer.all_special_ids))
-        self.limit = int(getattr(model.config, "max_position_embeddings", 1024))
-
-    def encode(self, text: str) -> Encoded:
-        """Token ids with `<s>` and `</s>`; a "<s>" that stands in the text is text. One over the model's length keeps its beginning and says so."""
-        out = self.tokenizer(
-            text, return_offsets_mapping=True, truncation=False, verbose=False, split_special_tokens=True
+        config = model.config
+        self.limit = int(getattr(config, "max_position_embeddings", 0) or getattr(config, "n_positions", 0) or 1024)
+        self._lead = self._language_tokens(languages)
+        self.starts: Ids = [int(config.decoder_start_token_id), *self._lead["target"]]
+        probe = self.encode("a").ids
+        self.first = int(probe[0] in self.special)
+        keys = self.parts.blocks[0].itself.key(
+            torch.zeros(1, self.parts.weight.shape[1], dtype=self.parts.weight.dtype, device=self.device)
         )
-        ids, offsets = list(out["input_ids"]), [tuple(o) for o in out["offset_mapping"]]
-        if len(ids) <= self.limit:
-            return Encoded(ids, tuple(offsets), False)
-        keep = self.limit - 1
-        return Encoded([*ids[:keep], ids[-1]], (*offsets[:keep], offsets[-1]), True)
+        self.budget = Budget(token_budget or tokens_for(len(self.parts.blocks) * 4 * keys.nbytes, self.device))
+
+    def _language_tokens(self, languages: Languages | None) -> dict[Side, tuple[int, ...]]:
+        if self.model.config.model_type != "m2m_100":
+            return {"source": (), "target": ()}
+        if languages is None:
+            raise UserError(
+                "a multilingual model must be told the languages",
+                where="ERRORSCOPE_LANGUAGES",
+                expected=EXAMPLE,
+            )
+        return {
+            "source": (language_token(self.tokenizer, languages.source),),
+            "target": (language_token(self.tokenizer, languages.target),),
+        }
+
+    # ── texts ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def encode(self, text: str, side: Side = "target") -> Encoded:
+        """Token ids as they are scored; a "<s>" that stands in the text is text. One over the model's length keeps its beginning and says so."""
+        lead = self._lead[side]
+        fast = bool(self.tokenizer.is_fast)
+        with self._tokenizing:
+            out = self.tokenizer(
+                text,
+                return_offsets_mapping=fast,
+                add_special_tokens=not lead,
+                truncation=False,
+                verbose=False,
+                split_special_tokens=True,
+            )
+        ids = list(out["input_ids"])
+        offsets = [tuple(o) for o in out["offset_mapping"]] if fast else []
+        if lead:
+            ids.append(int(self.tokenizer.eos_token_id))
+            offsets.append((0, 0))
+        if not fast:
+            offsets = aligned(text, [str(self.tokenizer.decode([i])) for i in ids])
+        room = self.limit - len(lead)
+        if len(ids) <= room:
+            return Encoded(ids, tuple(offsets), False, lead)
+        keep = room - 1
+        return Encoded([*ids[:keep], ids[-1]], (*offsets[:keep], offsets[-1]), True, lead)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of token ids, special tokens left out."""
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
-    @torch.inference_mode()
-    def condition(self, ids: Ids) -> Condition:
-        tensor = torch.tensor([ids], device=self.device)
-        mask = torch.ones_like(tensor)
-        return Condition(self.model.get_encoder()(input_ids=tensor, attention_mask=mask).last_hidden_state, mask)
+    # ── passes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @torch.inference_mode()
-    def given(self, condition: Condition, targets: Sequence[Ids], skip: int = 0) -> list[np.ndarray]:
-        """Log probabilities of the tokens of each target from index `skip` on, all given one condition.
+    def read(self, conditions: Sequence[Ids]) -> list[Tensor]:
+        """What the decoder attends to of each conditioning text (lead included): keys and values of every layer."""
+        order = sorted(range(len(conditions)), key=lambda i: (len(conditions[i]), i))
+        out: list[Tensor] = [torch.empty(0)] * len(conditions)
 
-        Targets that share their first `skip` tokens need those scored once only; the caller adds them.
-        """
-        out: list[np.ndarray] = []
-        for rows in self._chunks([len(t) for t in targets]):
-            group = [targets[i] for i in rows]
-            n = len(group)
-            out.extend(self._decode(condition.states.expand(n, -1, -1), condition.mask.expand(n, -1), group, skip))
+        def work(piece: range) -> None:
+            rows = [conditions[order[i]] for i in piece]
+            sizes = torch.tensor([len(r) for r in rows], device=self.device)
+            inputs = torch.zeros((len(rows), len(rows[-1])), dtype=torch.long, device=self.device)
+            mask = torch.arange(inputs.shape[1], device=self.device) < sizes[:, None]
+            inputs[mask] = torch.tensor([i for r in rows for i in r], device=self.device)
+            states = self.model.get_encoder()(input_ids=inputs, attention_mask=mask.long()).last_hidden_state
+            read = packed.memory(self.parts, states[mask])
+            for i, part in zip(piece, torch.split(read, [len(r) for r in rows], dim=2), strict=True):
+                out[order[i]] = part
+
+        self.budget.spend([len(conditions[i]) for i in order], work)
         return out
 
     @torch.inference_mode()
+    def run(self, rows: Sequence[Row]) -> Run:
+        """The decoder over many rows, in as many passes as the token budget asks for."""
+        if not rows:
+            return Run(self.parts.weight.new_empty((0, self.parts.weight.shape[1])), torch.empty(0))
+        runs = self.budget.spend(
+            [len(r.ids) for r in rows], lambda piece: packed.run(self.parts, [rows[i] for i in piece])
+        )
+        if len(runs) == 1:
+            return runs[0]
+        return Run(torch.cat([r.hidden for r in runs]), torch.cat([r.past for r in runs], dim=2))
+
+    def inputs(self, target: Ids) -> Ids:
+        """What the decoder is fed to score a target."""
+        return [*self.starts, *target[:-1]]
+
+    # ── the vocabulary ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    @torch.inference_mode()
+    def logps(self, hidden: Tensor, targets: Sequence[int]) -> Array:
+        """Log probability of one token for each row of `hidden` (tokens, d)."""
+        wanted = torch.as_tensor(targets, device=self.device)
+        out = torch.empty(len(hidden), device=self.device)
+        for piece in self._pieces(len(hidden)):
+            table = self._logits(hidden[piece]).log_softmax(dim=1)
+            out[piece] = table.gather(1, wanted[piece, None]).squeeze(1)
+        return out.double().cpu().numpy()
+
+    @torch.inference_mode()
+    def likely(self, hidden: Tensor, targets: Sequence[int], k: int) -> tuple[Array, Tensor, Tensor]:
+        """As `logps`, and the k most probable tokens of each row, special ones left out: ids (tokens, k), log probabilities."""
+        wanted = torch.as_tensor(targets, device=self.device)
+        k = min(k, self.parts.weight.shape[0] - len(self.special))
+        out = torch.empty(len(hidden), device=self.device)
+        near = torch.empty((len(hidden), k), dtype=torch.long, device=self.device)
+        values = torch.empty((len(hidden), k), device=self.device)
+        for piece in self._pieces(len(hidden)):
+            table = self._logits(hidden[piece]).log_softmax(dim=1)
+            out[piece] = table.gather(1, wanted[piece, None]).squeeze(1)
+            table[:, self.special] = -torch.inf
+            best = torch.topk(table, k)
+            near[piece], values[piece] = best.indices, best.values
+        return out.double().cpu().numpy(), near, values
+
+    @torch.inference_mode()
+    def bounds(self, hidden: Tensor, targets: Sequence[int], some: Tensor) -> Array:
+        """Upper bounds of `logps` for a small part of the work: the normaliser over the tokens `some` (m,) and the target alone.
+
+        A sum over part of the vocabulary is below the sum over all of it, so the log probability comes out above.
+        """
+        wanted = torch.as_tensor(targets, device=self.device)
+        own = torch.linalg.vecdot(hidden, self.parts.weight[wanted]).float()
+        logits = torch.nn.functional.linear(hidden, self.parts.weight[some]).float()
+        if self.parts.bias is not None:
+            own, logits = own + self.parts.bias[wanted], logits + self.parts.bias[some]
+        whole = logits.logsumexp(dim=1)
+        whole = torch.where(torch.isin(wanted, some), whole, torch.logaddexp(whole, own))
+        out: Array = (own - whole).double().cpu().numpy()
+        return out
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        bias = self.parts.bias
+        logits = torch.nn.functional.linear(hidden, self.parts.weight).float()
+        return logits if bias is None else logits + bias.float()
+
+    def _pieces(self, rows: int) -> list[slice]:
+        size = max(1, LOGITS_AT_ONCE // self.parts.weight.shape[0])
+        return [slice(first, first + size) for first in range(0, rows, size)]
+
+    # ── whole texts ──────────────────────────────────────────────────────────────────────────────────────────────────
+
     def pairs(
         self,
         conditions: Sequence[Ids],
         targets: Sequence[Ids],
         tick: Callable[[int], None] | None = None,
-    ) -> list[np.ndarray]:
-        """Log probabilities of each target given its own condition; batched by length, returned in the order given."""
-        order = sorted(range(len(targets)), key=lambda i: (len(conditions[i]) + len(targets[i]), i))
-        out: list[np.ndarray] = [np.empty(0)] * len(targets)
+    ) -> list[Array]:
+        """Log probabilities of each target given its own condition (lead included), in the order given.
+
+        Equal conditions are read once, pairs of like length are scored together.
+        """
+        order = sorted(range(len(targets)), key=lambda i: (len(conditions[i]), conditions[i], len(targets[i]), i))
+        out: list[Array] = [np.empty(0)] * len(targets)
         done = 0
-        for rows in self._chunks([len(conditions[i]) + len(targets[i]) for i in order]):
-            group = [order[i] for i in rows]
-            inputs = self._pad([conditions[i] for i in group])
-            mask = (
-                torch.arange(inputs.shape[1], device=self.device) < self._lengths([conditions[i] for i in group])
-            ).long()
-            states = self.model.get_encoder()(input_ids=inputs, attention_mask=mask).last_hidden_state
-            for i, logps in zip(group, self._decode(states, mask, [targets[i] for i in group], 0), strict=True):
-                out[i] = logps
+        for piece in self.budget.pieces([len(conditions[i]) + len(targets[i]) for i in order]):
+            group = [order[i] for i in piece]
+            texts = {tuple(conditions[i]): i for i in group}
+            read = dict(zip(texts, self.read([conditions[i] for i in texts.values()]), strict=True))
+            hidden = self.run([Row(read[tuple(conditions[i])], None, 0, self.inputs(targets[i])) for i in group]).hidden
+            skip = len(self.starts) - 1
+            wanted = [[0] * skip + targets[i] for i in group]
+            flat = self.logps(hidden, [t for row in wanted for t in row])
+            ends = np.cumsum([len(row) for row in wanted])
+            for i, logps in zip(group, np.split(flat, ends[:-1]), strict=True):
+                out[i] = logps[skip:]
             done += len(group)
             if tick:
                 tick(done)
         return out
 
-    @torch.inference_mode()
-    def alternatives(self, condition: Condition, target: Ids, position: int, k: int) -> list[tuple[int, float]]:
-        """The k most probable tokens at `position` of `target`, special tokens left out, as (id, log probability)."""
-        prefix = torch.tensor([[self.start, *target[:position]]], device=self.device)
-        hidden = self._hidden(condition.states, condition.mask, prefix)[:, -1]
-        logps = torch.log_softmax(self._logits(hidden).float(), dim=-1)[0]
-        logps[self.special] = -torch.inf
-        best = torch.topk(logps, k)
-        return [(int(i), float(v)) for v, i in zip(best.values, best.indices, strict=True)]
 
-    def _decode(self, states: torch.Tensor, mask: torch.Tensor, targets: Sequence[Ids], skip: int) -> list[np.ndarray]:
-        labels = self._pad(targets)
-        inputs = torch.cat([labels.new_full((len(targets), 1), self.start), labels[:, :-1]], dim=1)
-        hidden = self._hidden(states, mask, inputs)[:, skip:]
-        wanted = labels[:, skip:]
-        real = torch.arange(skip, labels.shape[1], device=self.device) < self._lengths(targets)
-        logits = self._logits(hidden[real]).float()
-        flat = logits.gather(1, wanted[real].unsqueeze(1)).squeeze(1) - logits.logsumexp(dim=-1)
-        pieces = flat.double().cpu().numpy()
-        ends = np.cumsum([len(t) - skip for t in targets])
-        return np.split(pieces, ends[:-1])
-
-    def _hidden(self, states: torch.Tensor, mask: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
-        out = self.model.get_decoder()(
-            input_ids=inputs, encoder_hidden_states=states, encoder_attention_mask=mask, use_cache=False
-        )
-        hidden: torch.Tensor = out.last_hidden_state
-        return hidden
-
-    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        logits: torch.Tensor = self.model.get_output_embeddings()(hidden)
-        bias = getattr(self.model, "final_logits_bias", None)
-        return logits if bias is None else logits + bias
-
-    def _lengths(self, rows: Sequence[Ids]) -> torch.Tensor:
-        return torch.tensor([[len(r)] for r in rows], device=self.device)
-
-    def _pad(self, rows: Sequence[Ids]) -> torch.Tensor:
-        out = torch.full((len(rows), max(map(len, rows))), self.pad, device=self.device)
-        for i, row in enumerate(rows):
-            out[i, : len(row)] = torch.tensor(row, device=self.device)
-        return out
-
-    def _chunks(self, sizes: Sequence[int]) -> list[range]:
-        """Consecutive ranges of rows whose padded size stays within the token budget; at least one row each."""
-        out: list[range] = []
-        first, widest = 0, 0
-        for i, size in enumerate(sizes):
-            widest = max(widest, size)
-            if i > first and widest * (i - first + 1) > self.token_budget:
-                out.append(range(first, i))
-                first, widest = i, size
-        return [*out, range(first, len(sizes))] if sizes else []
+def language_token(tokenizer: PreTrainedTokenizerBase, language: str) -> int:
+    """The id of a language's token, written as the tokenizer has it (`__de__`, `deu_Latn`) or as `de`. Raises UserError."""
+    for name in (language, f"__{language}__"):
+        found = tokenizer.convert_tokens_to_ids(name)
+        if isinstance(found, int) and found != tokenizer.unk_token_id and found in tokenizer.all_special_ids:
+            return found
+    raise UserError(
+        "the model does not know this language",
+        where="ERRORSCOPE_LANGUAGES",
+        got=language,
+        expected="a language in the model's own names",
+    )
 
 
-def load(role: str, device: str = "auto") -> Seq2SeqScorer:
+def load(role: str, device: str = "auto", dtype: str = "fp32", languages: str = "") -> Seq2SeqScorer:
     """The scorer for a role of the settings (`bundled`, a folder, a hub id in the local cache); loaded once a process.
 
-    Raises UserError for a device that is not auto, cpu or cuda, or is not there.
+    `languages` is "source-target" in the model's own names, for a multilingual model. Raises UserError for a device that
+    is not auto, cpu or cuda, or is not there, for another dtype than fp32 and bf16, and for one language alone.
     """
     there = torch.cuda.is_available()
     if device not in ("auto", "cpu", "cuda") or (device == "cuda" and not there):
@@ -174,14 +282,26 @@ def load(role: str, device: str = "auto") -> Seq2SeqScorer:
             got=repr(device) + ("" if there else ", and there is no CUDA device here"),
             expected="auto, cpu or cuda",
         )
-    return _load(resolve(role), "cuda" if there and device != "cpu" else "cpu")
+    if dtype not in DTYPES:
+        raise UserError(
+            "there is no such number format", where="ERRORSCOPE_DTYPE", got=repr(dtype), expected=" or ".join(DTYPES)
+        )
+    source, _, target = languages.partition("-")
+    if bool(source) != bool(target):
+        raise UserError("two languages are needed", where="ERRORSCOPE_LANGUAGES", got=languages, expected=EXAMPLE)
+    pair = Languages(source, target) if source else None
+    return _load(resolve(role), "cuda" if there and device != "cpu" else "cpu", dtype, pair)
 
 
 @lru_cache(maxsize=2)
-def _load(checkpoint: Checkpoint, device: str) -> Seq2SeqScorer:
+def _load(checkpoint: Checkpoint, device: str, dtype: str, languages: Languages | None) -> Seq2SeqScorer:
+    use_the_cores_that_are_ours()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     tokenizer = AutoTokenizer.from_pretrained(checkpoint.path, local_files_only=True)
     model = AutoModelForSeq2SeqLM.from_pretrained(
-        checkpoint.path, local_files_only=True, use_safetensors=True, dtype=torch.float32
+        checkpoint.path,
+        local_files_only=True,
+        use_safetensors=True,
+        dtype=DTYPES[dtype],
     )
-    return Seq2SeqScorer(model.to(device), tokenizer)
+    return Seq2SeqScorer(model.to(device), tokenizer, languages=languages)

@@ -1,179 +1,432 @@
-"""Detect–correct: refine an output step by step towards its reference (Lu et al. 2023, section 3.2; METHODS section 1).
+"""Detect–correct: refine outputs step by step towards their references (Lu et al. 2023, section 3.2; METHODS section 1).
 
 Each round takes the token with the lowest log p(y_t | y_<t, r), tries to insert, delete and substitute there, and keeps
 the edit with the highest BARTScore under the chosen variant, or stops when none is better than leaving it alone.
 The published code departs from the paper in three places (docs/bartscore.md); this follows the paper.
+
+Many sentences are refined at once. A text that is read is read once; what stands before an edit is never computed again;
+candidates that cannot win are dropped (`core.refine.contest`); the scores of the chosen one are carried into the next
+round. Nothing is approximated.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from core.models.seq2seq import Condition, Encoded, Ids, Seq2SeqScorer
+from core.models.packed import Row
+from core.models.seq2seq import Array, Encoded, Ids, Seq2SeqScorer
+from core.refine.contest import Candidate, Contest, candidates
 from core.refine.non_translation import why_not_a_translation
-from core.refine.result import Edit, Refinement, Step, Token, Variant
+from core.refine.options import Options
+from core.refine.prompted import Three, prompted
+from core.refine.result import Refinement, Step, Token, Variant
 
-TOP_K = 10
 TIE = 1e-6
 """Two scores nearer than this are equal: the same text scored in different batches may differ in the last digits."""
 
+NEAR = 64
+"""Likely tokens a position gives to the part of the vocabulary that bounds are computed with."""
 
-AT_ONCE = 7
-"""Candidates whose recall is computed together, best precision first."""
-
-
-class Candidate(NamedTuple):
-    edit: Edit
-    token: int | None
-    ids: Ids
+FIRST, TOGETHER = 4, 64
+"""Candidates of a sentence that are computed first, and those of all sentences together that keep a processor busy."""
 
 
-class Scored(NamedTuple):
-    """A text with the log probabilities of its tokens given the condition, and its BARTScore under the variant."""
+class Task(NamedTuple):
+    """An output and the texts it may be analysed against: its references, or its source alone under `faithfulness`."""
 
-    ids: Ids
-    logps: np.ndarray
-    score: float
+    hypothesis: str
+    conditions: tuple[str, ...]
 
 
-def refine(scorer: Seq2SeqScorer, hypothesis: str, conditions: Sequence[str], variant: Variant) -> Refinement:
-    """Analyse one output against its references (or against its source alone, under `faithfulness`).
+class Stopped(Exception):  # noqa: N818  (an outcome, not an error)
+    """`progress` said no."""
 
-    Of several references the one with the best plain BARTScore is used for everything. Scores are ≤ 0, higher is better.
-    Raises ValueError without a condition. A text over the model's length is cut at the end and `truncated` says so.
+
+def refine(
+    scorer: Seq2SeqScorer,
+    hypothesis: str,
+    conditions: Sequence[str],
+    variant: Variant,
+    options: Options = Options(),  # noqa: B008  (frozen)
+) -> Refinement:
+    """Analyse one output: see `refine_all`."""
+    return refine_all(scorer, [Task(hypothesis, tuple(conditions))], variant, options)[0]
+
+
+def refine_all(
+    scorer: Seq2SeqScorer,
+    tasks: Sequence[Task],
+    variant: Variant,
+    options: Options = Options(),  # noqa: B008  (frozen)
+    progress: Callable[[int], bool] = lambda done: True,
+) -> list[Refinement]:
+    """Analyse outputs against their references (or against their source alone, under `faithfulness`), in the order given.
+
+    Of several references the one with the best plain BARTScore is used for everything. Scores are ≤ 0, higher is better;
+    they do not depend on which outputs are analysed together. A text over the model's length is cut at the end and
+    `truncated` says so. `progress` hears how many are done, at least once a round; `Stopped` is raised when it says no.
+    Raises ValueError for a task without a condition.
     """
-    if not conditions:
+    if any(not task.conditions for task in tasks):
         raise ValueError("refine needs at least one reference (or the source)")
-    encoded = scorer.encode(hypothesis)
-    analyses = [Analysis(scorer, scorer.encode(text), variant) for text in conditions]
-    plain = [a.score(encoded.ids) for a in analyses]
-    chosen = max(range(len(analyses)), key=lambda i: plain[i].score)
-    analysis, first = analyses[chosen], plain[chosen]
-    best = analysis.score(analysis.encoded.ids)
-    inner = slice(1, -1)
-    why = why_not_a_translation(
-        encoded.ids[inner],
-        analysis.encoded.ids[inner],
-        first.logps[inner],
-        float(first.logps.mean()),
-        float(best.logps.mean()),
-        by_overlap=variant != "faithfulness",
-    )
-    last, steps = (first, ()) if why else analysis.correct(first)
-    return Refinement(
-        variant=variant,
-        condition=-1 if variant == "faithfulness" else chosen,
-        non_translation=bool(why),
-        why_non_translation=why,
-        refined=scorer.decode(last.ids) if steps else hypothesis,
-        score_hyp=first.score,
-        score_refined=last.score,
-        score_ref=best.score,
-        tokens=tokens(hypothesis, encoded, first.logps),
-        steps=steps,
-        truncated=encoded.truncated or analysis.encoded.truncated,
-    )
+    with torch.inference_mode():
+        return _Engine(scorer, variant, options, progress).all(tasks)
 
 
-def tokens(text: str, encoded: Encoded, logps: np.ndarray) -> tuple[Token, ...]:
+def tokens(text: str, encoded: Encoded, logps: Array, first: int) -> tuple[Token, ...]:
     """The sub-words of `text` with their log probabilities; `<s>` is left out, `</s>` stands at the end."""
     inner = [
         Token(text[start:end], start, end, float(logp))
-        for (start, end), logp in zip(encoded.offsets[1:-1], logps[1:-1], strict=True)
+        for (start, end), logp in zip(encoded.offsets[first:-1], logps[first:-1], strict=True)
     ]
     return (*inner, Token("", len(text), len(text), float(logps[-1])))
 
 
-class Analysis:
-    """Everything scored against one conditioning text, which is encoded once."""
+@dataclass(slots=True, eq=False)
+class Text:
+    """A text given its condition: what the decoder keeps of it, and the log probabilities of its tokens."""
 
-    def __init__(self, scorer: Seq2SeqScorer, encoded: Encoded, variant: Variant) -> None:
-        self.scorer, self.encoded, self.variant = scorer, encoded, variant
-        self.condition: Condition = scorer.condition(encoded.ids)
+    ids: Ids
+    logps: Array
+    hidden: Tensor
+    past: Tensor
+    score: float
 
-    def score(self, ids: Ids) -> Scored:
-        logps = self.scorer.given(self.condition, [ids])[0]
-        return Scored(ids, logps, self._combine(float(logps.mean()), [ids])[0])
 
-    def correct(self, current: Scored) -> tuple[Scored, tuple[Step, ...]]:
-        """Rounds of detect and correct, at most half as many as the hypothesis has tokens (rounded up)."""
-        steps: list[Step] = []
-        for _ in range(math.ceil(0.5 * (len(current.ids) - 2))):
-            done = self.round(current)
-            if done is None:
-                break
-            current, step = done
-            steps.append(step)
-        return current, tuple(steps)
+@dataclass(slots=True, eq=False)
+class Sentence:
+    """A task on its way: `condition` is the text chosen, `read` what the decoder attends to of it."""
 
-    def round(self, current: Scored) -> tuple[Scored, Step] | None:
-        """One round; None when leaving the text as it is scores at least as well as every edit."""
-        position = 1 + int(np.argmin(current.logps[1:]))
-        alternatives = self.scorer.alternatives(self.condition, current.ids, position, TOP_K)
-        full = len(current.ids) >= self.scorer.limit
-        options = candidates(current.ids, position, [token for token, _ in alternatives], insert=not full)
-        if not options:
-            return None
-        scored = self._score_candidates(current, options, position)
-        best = max(range(len(options)), key=lambda i: scored[i].score)
-        if scored[best].score <= current.score + TIE:
-            return None
-        old, new = current.ids[position], options[best].token
-        decode = self.scorer.decode
-        step = Step(
-            position=position - 1,
-            edit=options[best].edit,
-            old=decode([old]),
-            new="" if new is None else decode([new]),
-            before=current.score,
-            after=scored[best].score,
-            alternatives=tuple((decode([token]), math.exp(logp)) for token, logp in alternatives),
-            text=decode(options[best].ids),
-        )
-        return scored[best], step
+    task: int
+    hypothesis: Encoded
+    condition: Encoded
+    chosen: int
+    read: Tensor
+    first: Text
+    itself: float
+    near: Tensor  # tokens that bounds of precision are computed with
+    near_back: Tensor  # the same for recall
+    why: str = ""
+    rounds: int = 0
+    now: Text = field(init=False)
+    steps: list[Step] = field(default_factory=list)
 
-    def _score_candidates(self, current: Scored, options: Sequence[Candidate], position: int) -> list[Scored]:
-        rest = self.scorer.given(self.condition, [c.ids for c in options], skip=position)
-        logps = [np.concatenate([current.logps[:position], r]) for r in rest]
-        precision = [float(p.mean()) for p in logps]
-        if self.variant in ("precision", "faithfulness"):
-            scores = precision
-        elif self.variant == "recall":
-            scores = self._recall([c.ids for c in options])
+    def __post_init__(self) -> None:
+        self.now = self.first
+
+
+class Turn(NamedTuple):
+    """A sentence in a round: where it is worst, what is likely there, and the contest of its candidates."""
+
+    sentence: Sentence
+    at: int
+    near: list[tuple[int, float]]
+    contest: Contest
+
+
+class _Engine:
+    def __init__(
+        self, scorer: Seq2SeqScorer, variant: Variant, options: Options, progress: Callable[[int], bool]
+    ) -> None:
+        self.scorer, self.variant, self.options, self.progress = scorer, variant, options, progress
+        self.forward = variant != "recall"
+        self.backward = variant in ("recall", "f")
+        self.kept = len(scorer.starts)  # inputs before the first token of a target is fed
+
+    # ── the whole ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def all(self, tasks: Sequence[Task]) -> list[Refinement]:
+        side = "source" if self.variant == "faithfulness" else "target"
+        texts = {t for task in tasks for t in task.conditions}
+        conditions = {t: self.scorer.encode(t, side) for t in texts}  # type: ignore[arg-type]
+        hypotheses = [self.scorer.encode(task.hypothesis) for task in tasks]
+        sizes = [
+            len(h.ids) + sum(len(conditions[c].ids) for c in t.conditions)
+            for h, t in zip(hypotheses, tasks, strict=True)
+        ]
+        waiting = sorted(range(len(tasks)), key=lambda i: (sizes[i], tasks[i].conditions), reverse=True)
+        out: list[Refinement | None] = [None] * len(tasks)
+        active: list[Sentence] = []
+        done = 0
+        while waiting or active:
+            if not self.progress(done):
+                raise Stopped
+            room = POOL - sum(sizes[s.task] for s in active)
+            if waiting and (not active or room > POOL // 2):
+                block: list[int] = []
+                while waiting and (not (block or active) or room > sizes[waiting[-1]]):
+                    block.append(waiting.pop())
+                    room -= sizes[block[-1]]
+                active += self._begin([(i, hypotheses[i], [conditions[c] for c in tasks[i].conditions]) for i in block])
+            finished = [s for s in active if s.why or len(s.steps) >= s.rounds]
+            going = [s for s in active if not (s.why or len(s.steps) >= s.rounds)]
+            finished += self._round(going)
+            for sentence, scores in zip(finished, self._scores(finished, tasks), strict=True):
+                out[sentence.task] = self._result(sentence, tasks[sentence.task], scores)
+            done += len(finished)
+            stopped = set(map(id, finished))
+            active = [s for s in active if id(s) not in stopped]
+        self.progress(done)
+        return [r for r in out if r is not None]
+
+    def _begin(self, block: Sequence[tuple[int, Encoded, list[Encoded]]]) -> list[Sentence]:
+        """Score every output against every condition of its own, and choose among the conditions."""
+        pairs = [(n, h, c) for n, (_, h, cs) in enumerate(block) for c in cs]
+        distinct = {(*c.lead, *c.ids): c for _, _, c in pairs}
+        read = dict(zip(distinct, self.scorer.read([list(k) for k in distinct]), strict=True))
+
+        def of(c: Encoded) -> Tensor:
+            return read[*c.lead, *c.ids]
+
+        there, near = self._whole([of(c) for _, _, c in pairs], [h.ids for _, h, _ in pairs])
+        plain = [t.score for t in there]
+        near_back = near
+        if self.backward:
+            lead = tuple(self.scorer.starts[1:])
+            outputs = dict.fromkeys((*lead, *h.ids) for _, h, _ in pairs)
+            turned = dict(zip(outputs, self.scorer.read([list(k) for k in outputs]), strict=True))
+            back, near_back = self._whole([turned[*lead, *h.ids] for _, h, _ in pairs], [c.ids for _, _, c in pairs])
+            plain = [
+                b.score if self.variant == "recall" else (p.score + b.score) / 2
+                for p, b in zip(there, back, strict=True)
+            ]
+        best = [
+            max(rows, key=lambda i: plain[i])
+            for rows in (list(g) for _, g in groupby(range(len(pairs)), key=lambda i: pairs[i][0]))
+        ]
+        chosen = {(*pairs[i][2].lead, *pairs[i][2].ids): pairs[i][2] for i in best}
+        selves, _ = self._whole([read[k] for k in chosen], [c.ids for c in chosen.values()], near=0)
+        itself = dict(zip(chosen, (t.score for t in selves), strict=True))
+        out, at = [], 0
+        for i, (task, hypothesis, conditions) in zip(best, block, strict=True):
+            condition = pairs[i][2]
+            text = Text(there[i].ids, there[i].logps, there[i].hidden, there[i].past, plain[i])
+            key = (*condition.lead, *condition.ids)
+            more = torch.as_tensor([*hypothesis.ids, *condition.ids], device=self.scorer.device)
+            sentence = Sentence(
+                task,
+                hypothesis,
+                condition,
+                i - at,
+                of(condition),
+                text,
+                itself[key],
+                torch.unique(torch.cat([near[i].flatten(), more])),
+                torch.unique(torch.cat([near_back[i].flatten(), more])),
+            )
+            at += len(conditions)
+            sentence.why = self._why(sentence)
+            inner = len(hypothesis.ids) - self.scorer.first - 1
+            sentence.rounds = math.ceil(inner / 2) if self.options.rounds is None else self.options.rounds
+            out.append(sentence)
+        return out
+
+    def _whole(self, read: Sequence[Tensor], texts: Sequence[Ids], near: int = NEAR) -> tuple[list[Text], list[Tensor]]:
+        """Texts from their first token on, each with likely tokens at every position."""
+        scorer, skip = self.scorer, self.kept - 1
+        run = scorer.run([Row(r, None, 0, scorer.inputs(t)) for r, t in zip(read, texts, strict=True)])
+        targets = [i for t in texts for i in (*[0] * skip, *t)]
+        if near:
+            flat, ids, _ = scorer.likely(run.hidden, targets, near)
         else:
-            scores = self._f_of_those_that_can_win([c.ids for c in options], precision, current.score)
-        return [Scored(c.ids, p, s) for c, p, s in zip(options, logps, scores, strict=True)]
+            flat, ids = scorer.logps(run.hidden, targets), run.hidden.new_zeros((len(targets), 0), dtype=torch.long)
+        out, likely, at = [], [], 0
+        for text in texts:
+            end = at + skip + len(text)
+            logps = flat[at + skip : end]
+            out.append(Text(text, logps, run.hidden[at:end], run.past[:, :, at:end], float(logps.mean())))
+            likely.append(ids[at + skip : end])
+            at = end
+        return out, likely
 
-    def _f_of_those_that_can_win(self, texts: list[Ids], precision: list[float], best: float) -> list[float]:
-        """F by text, −∞ for one that cannot beat the best: recall is ≤ 0, so F ≤ precision / 2."""
-        scores = [-math.inf] * len(texts)
-        order = sorted(range(len(texts)), key=lambda i: -precision[i])
-        for first in range(0, len(order), AT_ONCE):
-            rows = [i for i in order[first : first + AT_ONCE] if precision[i] / 2 >= best]
-            for i, recall in zip(rows, self._recall([texts[i] for i in rows]), strict=True):
-                scores[i] = (precision[i] + recall) / 2
-                best = max(best, scores[i])
-        return scores
+    def _why(self, sentence: Sentence) -> str:
+        first, ids = self.scorer.first, sentence.hypothesis.ids
+        text = sentence.first
+        return why_not_a_translation(
+            ids[first:-1],
+            sentence.condition.ids[first:-1],
+            text.logps[first:-1],
+            float(text.logps.mean()),
+            sentence.itself,
+            self.options if self.variant != "faithfulness" else self.options.without_overlap(),
+        )
 
-    def _combine(self, precision: float, texts: list[Ids]) -> list[float]:
-        if self.variant in ("precision", "faithfulness"):
-            return [precision]
-        recall = self._recall(texts)[0]
-        return [recall if self.variant == "recall" else (precision + recall) / 2]
+    # ── one round ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _recall(self, texts: list[Ids]) -> list[float]:
-        return [float(p.mean()) for p in self.scorer.pairs(texts, [self.encoded.ids] * len(texts))]
+    def _round(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Detect and correct once in every sentence; those that are left as they are come back."""
+        if not sentences:
+            return []
+        turns = self._enter(sentences)
+        for width in (max(FIRST, TOGETHER // len(turns)), ALL):
+            asked = [(t, t.contest.open(width, self._unknown)) for t in turns]
+            self._advance([(t, c) for t, some in asked for c in sorted(some, key=lambda c: len(c.ids))])
+            several = 1
+            while ready := [(t, c) for t in turns for c in t.contest.open(several, self._known)]:
+                self._settle(ready)
+                several *= 2
+        won = [(t, t.contest.winner) for t in turns if t.contest.winner]
+        if not self.forward:
+            self._decode([(t, c) for t, c in won])
+        for turn, winner in won:
+            self._accept(turn, winner)
+        return [t.sentence for t in turns if not t.contest.winner]
+
+    def _enter(self, sentences: Sequence[Sentence]) -> list[Turn]:
+        first, skip = self.scorer.first, self.kept - 1
+        places = [first + int(np.argmin(s.now.logps[first:])) for s in sentences]
+        hidden = torch.stack([s.now.hidden[skip + t] for s, t in zip(sentences, places, strict=True)])
+        following = [s.now.ids[min(t + 1, len(s.now.ids) - 1)] for s, t in zip(sentences, places, strict=True)]
+        after, near, logps = self.scorer.likely(hidden, following, self.options.k)
+        out = []
+        for i, (s, at) in enumerate(zip(sentences, places, strict=True)):
+            likely = list(zip(near[i].tolist(), logps[i].tolist(), strict=True))
+            full = len(s.now.ids) + skip >= self.scorer.limit
+            edits = [e for e in self.options.edits if not (full and e == "insert")]
+            entered = candidates(s.now.ids, s.now.logps, at, likely, float(after[i]), edits)
+            out.append(Turn(s, at, likely, Contest(entered, s.now.score + TIE, self.variant)))
+        return out
+
+    def _known(self, c: Candidate) -> bool:
+        return (c.hidden is not None or not self.forward) and (c.back is not None or not self.backward)
+
+    def _unknown(self, c: Candidate) -> bool:
+        return not self._known(c)
+
+    def _advance(self, asked: Sequence[tuple[Turn, Candidate]]) -> None:
+        """Compute what is missing of these candidates' hidden states; those that drop out on the way stay as they are."""
+        if self.forward:
+            self._decode([(t, c) for t, c in asked if c.hidden is None])
+        if self.backward:
+            self._turn_round([(t, c) for t, c in asked if c.back is None and t.contest.alive(c)])
+
+    def _decode(self, asked: Sequence[tuple[Turn, Candidate]]) -> None:
+        """Run the decoder over what is new in each candidate, and narrow the bounds of precision."""
+        kept = self.kept
+        some = [(t, c) for t, c in asked if c.fed]
+        for _, c in asked:
+            c.hidden = self.scorer.parts.weight.new_empty((0, self.scorer.parts.weight.shape[1]))
+        run = self.scorer.run([Row(t.sentence.read, t.sentence.now.past, kept + c.at, c.fed) for t, c in some])
+        at = 0
+        for turn, group in groupby(some, key=lambda tc: tc[0]):
+            mine = [c for _, c in group]
+            ends = np.cumsum([len(c.fed) for c in mine])
+            bounds = self.scorer.bounds(
+                run.hidden[at : at + ends[-1]], [i for c in mine for i in c.tail], turn.sentence.near
+            )
+            for c, end, part in zip(mine, ends, np.split(bounds, ends[:-1]), strict=True):
+                c.hidden = run.hidden[at + end - len(c.fed) : at + end]
+                c.past = run.past[:, :, at + end - len(c.fed) : at + end]
+                c.precision = min(c.precision, float(c.head.sum() + part.sum()) / len(c.ids))
+            at += int(ends[-1])
+
+    def _turn_round(self, asked: Sequence[tuple[Turn, Candidate]]) -> None:
+        """Read each candidate and run the decoder over the reference, and narrow the bounds of recall."""
+        scorer, skip = self.scorer, self.kept - 1
+        lead = scorer.starts[1:]
+        read = scorer.read([[*lead, *c.ids] for _, c in asked])
+        rows = [Row(r, None, 0, scorer.inputs(t.sentence.condition.ids)) for r, (t, _) in zip(read, asked, strict=True)]
+        hidden, at = scorer.run(rows).hidden, 0
+        for turn, group in groupby(asked, key=lambda tc: tc[0]):
+            targets = turn.sentence.condition.ids
+            mine, size = [c for _, c in group], skip + len(targets)
+            block = hidden[at : at + size * len(mine)].view(len(mine), size, -1)[:, skip:]
+            bounds = scorer.bounds(block.flatten(0, 1), targets * len(mine), turn.sentence.near_back)
+            for c, states, part in zip(mine, block, bounds.reshape(len(mine), -1), strict=True):
+                c.back, c.recall = states, min(c.recall, float(part.mean()))
+            at += size * len(mine)
+
+    def _settle(self, ready: Sequence[tuple[Turn, Candidate]]) -> None:
+        """Replace the bounds of these candidates by exact scores."""
+        if self.forward:
+            self._exact(c for _, c in ready)
+        if self.backward:
+            states = torch.cat([c.back for _, c in ready if c.back is not None])
+            flat = self.scorer.logps(states, [i for t, _ in ready for i in t.sentence.condition.ids])
+            ends = np.cumsum([len(t.sentence.condition.ids) for t, _ in ready])
+            for (_, c), part in zip(ready, np.split(flat, ends[:-1]), strict=True):
+                c.recall = float(part.mean())
+        for turn, c in ready:
+            turn.contest.settle(c)
+
+    def _exact(self, ready: Iterable[Candidate]) -> None:
+        mine = [c for c in ready if c.hidden is not None]
+        flat = self.scorer.logps(
+            torch.cat([c.hidden for c in mine if c.hidden is not None]), [i for c in mine for i in c.tail]
+        )
+        for c, part in zip(mine, np.split(flat, np.cumsum([len(c.fed) for c in mine])[:-1]), strict=True):
+            c.logps = np.concatenate([c.head, part])
+            c.precision = float(c.logps.mean())
+
+    def _accept(self, turn: Turn, winner: Candidate) -> None:
+        """The winner is the sentence's text from now on."""
+        sentence, scorer = turn.sentence, self.scorer
+        if winner.logps is None:
+            self._exact([winner])
+        assert winner.logps is not None
+        assert winner.hidden is not None
+        now, known = sentence.now, self.kept + winner.at
+        hidden, past = now.hidden[:known], now.past[:, :, :known]
+        if winner.past is not None:
+            hidden, past = torch.cat([hidden, winner.hidden]), torch.cat([past, winner.past], dim=2)
+        old = now.ids[turn.at]
+        step = Step(
+            position=turn.at - scorer.first,
+            edit=winner.edit,
+            old=scorer.decode([old]),
+            new="" if winner.token is None else scorer.decode([winner.token]),
+            before=now.score,
+            after=winner.score(self.variant),
+            alternatives=tuple((scorer.decode([token]), math.exp(logp)) for token, logp in turn.near),
+            text=scorer.decode(winner.ids),
+        )
+        sentence.steps.append(step)
+        sentence.now = Text(winner.ids, winner.logps, hidden, past, winner.score(self.variant))
+
+    # ── what comes out ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _scores(self, sentences: Sequence[Sentence], tasks: Sequence[Task]) -> list[Three]:
+        """BARTScore of the output, of the refined text and of the condition itself, prompted where prompts are asked for."""
+        if not self.options.prompts or not sentences:
+            return [Three(s.first.score, s.now.score, s.itself) for s in sentences]
+        return prompted(
+            self.scorer,
+            [
+                (
+                    tasks[s.task].hypothesis,
+                    self.scorer.decode(s.now.ids) if s.steps else tasks[s.task].hypothesis,
+                    tasks[s.task].conditions[s.chosen],
+                )
+                for s in sentences
+            ],
+            self.variant,
+            self.options,
+        )
+
+    def _result(self, s: Sentence, task: Task, scores: Three) -> Refinement:
+        return Refinement(
+            variant=self.variant,
+            condition=-1 if self.variant == "faithfulness" else s.chosen,
+            non_translation=bool(s.why),
+            why_non_translation=s.why,
+            refined=self.scorer.decode(s.now.ids) if s.steps else task.hypothesis,
+            score_hyp=scores.hypothesis,
+            score_refined=scores.refined,
+            score_ref=scores.reference,
+            tokens=tokens(task.hypothesis, s.hypothesis, s.first.logps, self.scorer.first),
+            steps=tuple(s.steps),
+            truncated=s.hypothesis.truncated or s.condition.truncated,
+        )
 
 
-def candidates(ids: Ids, position: int, tokens: Sequence[int], *, insert: bool = True) -> list[Candidate]:
-    """Insert, delete and substitute at `position`; at `</s>` only insertion. The token that is there is no substitute."""
-    before, after = ids[:position], ids[position:]
-    out = [Candidate("insert", w, [*before, w, *after]) for w in tokens] if insert else []
-    if len(after) > 1:
-        out.append(Candidate("delete", None, [*before, *after[1:]]))
-        out += [Candidate("substitute", w, [*before, w, *after[1:]]) for w in tokens if w != after[0]]
-    return out
+ALL = 1 << 30
+POOL = 2000
+"""Tokens of the texts that are under way together."""

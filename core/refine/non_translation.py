@@ -6,9 +6,11 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from core.refine.options import Options
+from core.signature import number
+
 LONG = 10
-OVERLAP = 0.2
-SHARE = 0.7
+"""Tokens from which on the overlap speaks."""
 
 
 def why_not_a_translation(
@@ -17,25 +19,27 @@ def why_not_a_translation(
     logps: np.ndarray,
     score_hyp: float,
     score_ref: float,
-    *,
-    by_overlap: bool = True,
+    options: Options = Options(),  # noqa: B008  (frozen)
 ) -> str:
     """The reason in plain words, or "" when the hypothesis passes.
 
     `hypothesis` and `reference` are token ids without special tokens, `logps` those of the hypothesis' tokens given the
-    reference, the scores BARTS(y|r) and BARTS(r|r). Hypotheses of ten tokens or more are judged by the overlap of the
-    two sets of tokens, shorter ones (or all, without `by_overlap`) by the share of improbable tokens.
+    reference, the scores BARTS(y|r) and BARTS(r|r). Which test is used, and its threshold, is in `options`. An empty
+    hypothesis never passes, unless the tests are off.
     """
+    if options.non_translation == "off":
+        return ""
     if not hypothesis:
         return "the output is empty"
-    if by_overlap and len(hypothesis) >= LONG:
+    if options.non_translation == "overlap" and len(hypothesis) >= LONG:
         share = overlap(hypothesis, reference)
-        return f"token overlap with the reference is {share:.2f} (limit {OVERLAP})" if share <= OVERLAP else ""
+        small = share <= options.overlap
+        return f"token overlap with the reference is {share:.2f} (limit {number(options.overlap)})" if small else ""
     threshold = (score_hyp + score_ref) / 2
     low = float(np.mean(logps < threshold))
     return (
-        f"{low:.0%} of its tokens have a log probability below {threshold:.2f} (limit {SHARE:.0%})"
-        if low >= SHARE
+        f"{low:.0%} of its tokens have a log probability below {threshold:.2f} (limit {options.share:.0%})"
+        if low >= options.share
         else ""
     )
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 Variant = Literal["precision", "recall", "f", "faithfulness"]
 Edit = Literal["insert", "delete", "substitute"]
+EDITS: tuple[Edit, ...] = ("insert", "delete", "substitute")
 
 
 class Token(NamedTuple):
@@ -60,7 +61,7 @@ class Refinement:
 
     @property
     def dist_exp(self) -> float:
-        """BARTS(y*, r) − BARTS(y, r) ≥ 0: what the correctable errors cost."""
+        """BARTS(y*, r) − BARTS(y, r): what the correctable errors cost. ≥ 0 without prompts; with them an edit may not help."""
         return self.score_refined - self.score_hyp
 
     @property

@@ -174,7 +174,7 @@ def scores(view: View, lam: float, rows: Order, systems: Sequence[str] = ()) -> 
                 out.append(
                     Score(
                         *key,
-                        c.name if c.human else c.signature.split("|")[0],
+                        c.metric,
                         signature_at(c, lam),
                         value,
                         v.status,

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Dataset, OutputKey, Segment, SegmentKey, Value
+from core.metrics import registry
+from core.metrics.bartscore_pp import refinement_of
 from core.metrics.base import MetricSpec
 from core.ports import ScoredBy
 from core.refine.result import weighted
@@ -27,7 +29,8 @@ Cell = tuple[int, int]
 class Column(NamedTuple):
     """One kind of score of a project: a metric under one signature, or a human score that came with the upload.
 
-    `name` is unique within a view: the metric's own for its newest signature, the signature for an older one.
+    `name` is unique within a view: the metric's own, with its options, for its newest signature; the signature for an
+    older one.
     `digits` is how many decimals its values are worth showing with.
     """
 
@@ -56,8 +59,12 @@ class Column(NamedTuple):
     @property
     def refinement_signature(self) -> str:
         """What the distances depend on: the signature without λ."""
-        name, _, rest = self.signature.partition("|")
-        return "|".join(["refinement", *(p for p in rest.split("|") if not p.startswith("lambda:"))])
+        return refinement_of(self.signature)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the signature says, by name: variant, prompt, model, …"""
+        return dict(fact.split(":", 1) for fact in self.signature.split("|")[1:] if ":" in fact)
 
 
 @dataclass(frozen=True)
@@ -108,8 +115,14 @@ def build(
     tables: Mapping[str, Mapping[OutputKey, Value]],
     specs: Mapping[str, MetricSpec],
 ) -> View:
-    """Lay a project out. `tables` are by signature; metrics stand in the order of `specs`, human scores at the end."""
+    """Lay a project out. `tables` are by signature; metrics stand in the order of `specs`, one with options after its plain
+    form, human scores at the end."""
     place_of = {name: i for i, name in enumerate(specs)}
+
+    def place(entry: ScoredBy) -> tuple[int, bool, str, float]:
+        name, _, options = entry.metric.partition("|")
+        return place_of.get(name, len(place_of)), bool(options), entry.metric, -entry.newest.timestamp()
+
     row = {s.key: i for i, s in enumerate(dataset.segments)}
     at = {name: i for i, name in enumerate(dataset.systems)}
     shape = (len(row), len(at))
@@ -119,11 +132,11 @@ def build(
     by_name: dict[str, Mapping[OutputKey, Value]] = {}
     plain: dict[str, Array] = {}
     distances: dict[str, tuple[Array, Array]] = {}
-    for entry in sorted(scored, key=lambda s: (place_of.get(s.metric, len(place_of)), s.metric, -s.newest.timestamp())):
+    for entry in sorted(scored, key=place):
         table = {k: v for k, v in tables[entry.signature].items() if k in cell}
         ok = [(k, v) for k, v in table.items() if v.status == "ok" and v.value is not None]
         refinement = any("dist_exp" in v.parts and "dist_imp" in v.parts for _, v in ok)
-        spec = specs.get(entry.metric)
+        spec = specs.get(entry.metric) or registry.describe(entry.metric)
         same = [s.signature for s in scored if s.metric == entry.metric]
         newest = not any(c.name == entry.metric for c in columns)
         name = entry.metric if newest else entry.signature
@@ -149,8 +162,8 @@ def build(
         note, digits, sign = "came with the upload", _digits(plain[name]), signature("human", {"name": title})
         columns.append(Column(name, name, f"{title} (people)", sign, True, False, note, True, digits))
     present = np.zeros(shape, dtype=bool)
-    for place in cell.values():
-        present[place] = True
+    for at_cell in cell.values():
+        present[at_cell] = True
     outputs = dataset.outputs_of()
     folded = tuple(
         fold("\n".join((s.source or "", *s.references, *(o.text for o in outputs[s.key]), s.doc_id, s.segment_id)))

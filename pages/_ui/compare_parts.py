@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from core.calibration.presets import PRESETS
+from core.calibration.presets import PRESETS, Preset
 from core.formats.write import scores_csv
 from core.plots import compare as plots
 from core.ports import Project, Store
 from core.services.compare import Order, Query, Sort, means, ordered, points, row_mean, scores, signature_at, sort_key
-from core.services.view import View
+from core.services.view import Column, View
 from pages._ui import errors, state
 
 SEARCH = "Search source, references and outputs"
@@ -25,22 +25,47 @@ LIST_TEXT = 160
 
 
 def toolbar(project: Project, view: View) -> tuple[Query, bool]:
-    """Search, order, filter, blind: the query they make, and whether names are hidden."""
+    """Search, order, filter, the refinement shown, blind: the query they make, and whether names are hidden."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="compare-toolbar"):
         search = st.text_input(
             SEARCH, key="compare-search", placeholder="Search  /", icon=":material/search:",
             label_visibility="collapsed", width=320, live=True,
         )  # fmt: skip
         query = _filter(project, view, _order(project, view, Query(search or "")))
+        _choose_refinement(project, view)
         text = "Hide the systems' names and shuffle them anew in each segment"
         blind = st.toggle("Blind", key="compare-blind", help=text)
     return query, blind
 
 
+def refinement(project: Project, view: View) -> Column | None:
+    """The refinement the cards show, of several the chosen one; None where there is none."""
+    name = state.current_refinement(project.id, [c.name for c in view.refinements()])
+    return view.column(name) if name else None
+
+
+def _choose_refinement(project: Project, view: View) -> None:
+    labels, key = {c.name: c.label for c in view.refinements()}, f"compare-refinement-{project.id}"
+    if len(labels) < 2:
+        return
+
+    @errors.guarded
+    def chosen() -> None:
+        state.use_refinement(project.id, st.session_state[key])
+
+    st.session_state[key] = now = state.current_refinement(project.id, list(labels))
+    state.show_refinement(project.id, now, next(iter(labels)))
+    st.selectbox(
+        "Refinement", list(labels), format_func=labels.__getitem__, key=key, on_change=chosen, width=240,
+        label_visibility="collapsed",
+    )  # fmt: skip
+
+
 def _order(project: Project, view: View, query: Query) -> Query:
     labels, kept = {c.name: c.label for c in view.columns}, f"compare-order-{project.id}"
     names, shown = list(labels), st.session_state.get(kept, "document order")
-    first = next((names.index(c.name) for c in view.refinements()), 0)
+    main = refinement(project, view)
+    first = names.index(main.name) if main else 0
     with st.popover(f"Order: {errors.plain(shown)}", icon=":material/sort:"):
         chosen = ORDERS[st.radio("Order of the segments", list(ORDERS), key="compare-sort", disabled=not labels)]
         metric = second = system = ""
@@ -78,27 +103,37 @@ def jumps(project: Project, query: Query) -> bool:
     return before != now and query.sort != "document"
 
 
-def presets(store: Store, project: Project, refinement: str) -> list[dict[str, str]]:
-    """The λs one can choose by name: those saved in this project, then the paper's.
+def presets(store: Store, project: Project, column: Column | None) -> list[dict[str, str]]:
+    """The λs one can choose by name: those saved in this project, then the paper's with direction and prompts.
 
-    A λ that was fitted on another refinement than the one shown (another model or variant) says so.
+    A λ that was chosen on other scores than those shown (another model, direction, prompts, …) says so.
     """
+    if column is None:
+        return []
     saved = [
         {
             "kind": "saved",
-            "label": s.name + ("" if s.refinement == refinement else " (fitted with another model or variant)"),
+            "label": s.name
+            + ("" if s.refinement == column.refinement_signature else " (fitted with another model or other options)"),
             "value": state.lambda_text(s.value),
         }
         for s in store.calibrations.list(project.id)
     ]
-    return [*saved, *({"kind": "paper", "label": p.label, "value": state.lambda_text(p.lam)} for p in PRESETS)]
+    return [*saved, *(_preset(p, column) for p in PRESETS)]
+
+
+def _preset(preset: Preset, column: Column) -> dict[str, str]:
+    other = preset.differs(column.facts)
+    label = f"{preset.label} ({preset.made_with}{f'; other {other} here' if other else ''})"
+    return {"kind": "paper", "label": label, "value": state.lambda_text(preset.lam)}
 
 
 def overview(project: Project, view: View, query: Query, lam: float, blind: bool) -> None:
     """System means with intervals, and one metric against another; both over the segments that match."""
     rows, labels = ordered(view, query._replace(sort="document"), lam), {c.name: c.label for c in view.columns}
     names = list(labels)
-    first = next((c.name for c in view.refinements()), names[0])
+    main = refinement(project, view)
+    first = main.name if main else names[0]
     x_at, y_at = names.index(first), next((i for i, n in enumerate(names) if n != first), 0)
     left, right = st.columns([2, 3], gap="large")
     with left:

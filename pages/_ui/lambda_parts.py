@@ -120,7 +120,7 @@ def legend(found: Calibration) -> None:
     )
 
 
-def details(found: Calibration, people: People, choice: Choice) -> None:
+def details(found: Calibration, people: People, choice: Choice, column: Column) -> None:
     """The numbers beside the optimum, cross-validation, and the signature."""
     sign = MEASURES[choice.measure]
     rows = [
@@ -136,12 +136,22 @@ def details(found: Calibration, people: People, choice: Choice) -> None:
             rows, hide_index=True, width="stretch", column_config={sign: st.column_config.NumberColumn(format="%.4f")}
         )
         with st.expander("The paper's presets on this data"):
-            presets = [{"preset": n, "λ": f"{lam:g}", sign: value} for n, (lam, value) in found.presets.items()]
+            presets = [
+                {
+                    "preset": p.label, "λ": f"{p.lam:g}", sign: found.presets[p.label][1], "chosen with": p.made_with,
+                    "differs here": p.differs(column.facts),
+                }
+                for p in PRESETS if p.label in found.presets
+            ]  # fmt: skip
             st.dataframe(
                 presets,
                 hide_index=True,
                 width="stretch",
                 column_config={sign: st.column_config.NumberColumn(format="%.4f")},
+            )
+            st.caption(
+                "Each λ belongs to the direction and the prompts it was chosen with (Lu et al. 2023, Table 7); the last column "
+                "says what is not so in the scores used here."
             )
     with right:
         cv = found.cross_validated

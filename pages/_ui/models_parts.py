@@ -11,7 +11,7 @@ from pathlib import Path
 
 from core.errors import UserError
 from core.metrics.base import MetricSpec, Need
-from core.metrics.registry import load
+from core.metrics.registry import load, specs, with_options
 from core.models.checkpoint import Checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +57,21 @@ def row(name: str) -> dict[str, str]:
         "what it says": f"{spec.help} ({spec.paper})",
         "signature": signature,
     }
+
+
+def options() -> list[dict[str, str]]:
+    """What can be set of the metrics that have options, one row an option; metrics that share theirs stand together."""
+    return [
+        {
+            "metric": ", ".join(names) if i == 0 else "",
+            "option": o.name,
+            "default": o.write(o.default) or "none",
+            "written": o.expected,
+            "what it does": o.help,
+        }
+        for names, shared in with_options(specs().values())
+        for i, o in enumerate(shared)
+    ]
 
 
 def spread(spec: MetricSpec) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.formats.problems import counted
-from core.metrics.registry import METRICS, load
+from core.metrics.registry import METRICS, describe
 from core.mqm.log import fold
 from core.ports import Project, Store
 from pages._ui import errors, exports, state
@@ -41,8 +41,8 @@ def facts(store: Store, project: Project) -> list[str]:
     if project.human_scores:
         texts += f" · human scores: {_some(project.human_scores)}"
     scored = list(dict.fromkeys(s.metric for s in store.scores.signatures(project.id)))
-    labels = [load(m).spec.label if m in METRICS else m for m in METRICS if m in scored]
-    labels += [m for m in scored if m not in METRICS]
+    scored.sort(key=lambda m: (list(METRICS).index(m) if m in METRICS else len(METRICS), m))
+    labels = [spec.label if (spec := describe(m)) else m for m in scored]
     raters = store.labels.raters(project.id)
     said = f"scored with {_some(labels)}" if labels else "not scored yet"
     return [texts, f"{said} · " + (f"labelled by {_some(raters)}" if raters else "no labels yet")]

@@ -1,8 +1,9 @@
-"""What the address holds (project, doc, segment, lambda), and what a browser session remembers of it between pages."""
+"""What the address holds (project, doc, segment, lambda, refinement), and what a browser session remembers of it between pages."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -10,10 +11,11 @@ import streamlit as st
 from core.data import SegmentKey
 from core.ports import Project, Store
 
-PROJECT, DOC, SEGMENT, LAMBDA = "project", "doc", "segment", "lambda"
+PROJECT, DOC, SEGMENT, LAMBDA, REFINEMENT = "project", "doc", "segment", "lambda", "refinement"
 _PLACE = "errorscope_place"
 _PROJECT = "errorscope_project"
 _LAMBDAS = "errorscope_lambdas"
+_REFINEMENTS = "errorscope_refinements"
 _NEXT = "errorscope_next"
 """What a callback chose. The run that follows writes it into the address: what callbacks write there is lost to the browser."""
 
@@ -36,7 +38,7 @@ def projects(store: Store) -> Choice:
     by_id = {str(p.id): p for p in everything}
     chosen = _next().pop(PROJECT, None)
     if chosen is not None:
-        for name in (DOC, SEGMENT, LAMBDA):
+        for name in (DOC, SEGMENT, LAMBDA, REFINEMENT):
             st.query_params.pop(name, None)
         st.session_state.pop(_PLACE, None)
         st.query_params[PROJECT] = str(chosen)
@@ -109,6 +111,31 @@ def show_lambda(project_id: int, value: float) -> None:
     st.session_state.setdefault(_LAMBDAS, {})[project_id] = value
     if value != 1.0 or LAMBDA in st.query_params:
         _write(LAMBDA, lambda_text(value))
+
+
+def use_refinement(project_id: int, name: str) -> None:
+    """Show this kind of refinement on Compare, in this project, from now on: for callbacks."""
+    st.session_state.setdefault(_REFINEMENTS, {})[project_id] = name
+    _next()[REFINEMENT] = (project_id, name)
+
+
+def current_refinement(project_id: int, names: Sequence[str]) -> str:
+    """Of these names the one just chosen, else that of the address, else the one last used here, else the first; "" of none."""
+    chosen = _next().get(REFINEMENT)
+    asked = (
+        chosen[1] if chosen and chosen[0] == project_id else None,
+        st.query_params.get(REFINEMENT),
+        st.session_state.get(_REFINEMENTS, {}).get(project_id),
+    )
+    return next((str(name) for name in asked if name in names), next(iter(names), ""))
+
+
+def show_refinement(project_id: int, name: str, usual: str) -> None:
+    """Write the choice into the address, unless it is the usual one and none stands there, and remember it. By the page."""
+    _next().pop(REFINEMENT, None)
+    st.session_state.setdefault(_REFINEMENTS, {})[project_id] = name
+    if name != usual or REFINEMENT in st.query_params:
+        _write(REFINEMENT, name)
 
 
 def _write(name: str, value: str) -> None:

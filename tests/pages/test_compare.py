@@ -70,7 +70,7 @@ def test_a_scored_segment_comes_with_its_refinement_metrics_and_presets(
     assert [c["name"] for c in data["cards"]] == ["alpha", "beta"]
     assert all(c["status"] == "no_edit" and c["exp"] >= 0 for c in data["cards"])
     assert (data["position"], data["total"], data["lam"]) == (1, 2, "1")
-    assert any(p["label"] == "SFHOT" and p["value"] == "4.9" for p in data["presets"])
+    assert any(p["label"].startswith("SFHOT (F, ") and p["value"] == "4.9" for p in data["presets"])
 
 
 def test_the_address_opens_a_segment_at_a_lambda(store: Store, project: int, seen: list[Any]) -> None:
@@ -119,3 +119,67 @@ def test_sorting_by_a_metric_opens_the_first_segment_of_that_order(store: Store,
     at.radio(key="compare-sort").set_value("a metric").run()
     assert (seen[-1]["position"], seen[-1]["segment"]) == (1, "2")  # later outputs were given larger distances
     assert not at.error
+
+
+def score_variant(store: Store, project: int) -> str:
+    """A second refinement, with k = 5, that found more to mend."""
+    name, values = "bartscore++|k:5", {}
+    for _, item in store.projects.dataset(project).items():
+        analysis = Refinement("f", 0, False, "", item.hypothesis, -4.0, -0.5, -0.1, (Token("x", 0, 1, -1.0),), ())
+        values[content_key(*item)] = Value(-2.0, parts=analysis.parts(), detail=analysis.to_json())
+    store.scores.put(
+        name, "bartscore++|lambda:1|v:1|variant:f|k:5|prompt:encoder(Such as)|model:x|rev:abc", values, 1.0
+    )
+    return name
+
+
+def test_with_one_refinement_there_is_nothing_to_choose(store: Store, project: int, seen: list[Any]) -> None:
+    score(store, project)
+    at = open_page(project)
+    assert not [s for s in at.selectbox if s.label == "Refinement"]
+    assert "refinement" not in at.query_params
+
+
+def test_of_several_refinements_one_is_chosen_and_the_address_remembers_it(
+    store: Store, project: int, seen: list[Any]
+) -> None:
+    score(store, project)
+    name = score_variant(store, project)
+    at = open_page(project)
+    box = at.selectbox(key=f"compare-refinement-{project}")
+    assert (box.value, box.options) == ("bartscore++", ["BARTScore++", "BARTScore++ (k = 5)"])
+    assert {c["exp"] for c in seen[-1]["cards"]} != {3.5}
+    box.set_value(name).run()
+    assert not at.exception
+    assert {c["exp"] for c in seen[-1]["cards"]} == {3.5}
+    assert [m["name"] for m in seen[-1]["metrics"] if m["main"]] == [name]
+    assert at.query_params["refinement"] == name
+    at.switch_page("pages/projects.py").run()
+    at.switch_page("pages/compare.py").run()
+    assert {c["exp"] for c in seen[-1]["cards"]} == {3.5}
+
+
+def test_the_address_names_a_refinement_and_an_unknown_one_is_the_first(
+    store: Store, project: int, seen: list[Any]
+) -> None:
+    score(store, project)
+    open_page(project, refinement=score_variant(store, project))
+    assert {c["exp"] for c in seen[-1]["cards"]} == {3.5}
+    open_page(project, refinement="no|such:thing")
+    assert {c["exp"] for c in seen[-1]["cards"]} != {3.5}
+
+
+def test_a_preset_says_what_it_was_chosen_with_and_what_is_other_here(
+    store: Store, project: int, seen: list[Any]
+) -> None:
+    score(store, project)
+    name = score_variant(store, project)
+
+    def labels() -> dict[str, str]:
+        return {p["label"].split(" (")[0]: p["label"] for p in seen[-1]["presets"]}
+
+    open_page(project)
+    assert labels()["WMT20 de-en"] == "WMT20 de-en (F, prompt list mt on the encoder; other prompts here)"
+    open_page(project, refinement=name)
+    assert labels()["WMT20 de-en"] == "WMT20 de-en (F, prompt list mt on the encoder)"
+    assert labels()["Rank19 FAC"] == "Rank19 FAC (faithfulness, no prompt; other direction and prompts here)"

@@ -1,6 +1,7 @@
 """`score` and `refine` through the command line, as a user calls them."""
 
 import csv
+import hashlib
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.metrics.registry import METRICS, specs
 from core.refine.result import weighted
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -46,6 +48,46 @@ def test_score_writes_a_row_an_output_and_metric_with_status_and_reason(table: P
     assert "reference" in lacking["reason"]
 
 
+def test_metrics_with_options_stand_beside_their_plain_form(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scores.csv"
+    done = run("score", str(table), "--metrics", "chrf,chrf|word_order:2|beta:3, chrf|beta:2", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(out.open(encoding="utf-8")))
+    assert {r["metric"]: r["signature"].split("|")[6] for r in rows} == {
+        "chrf": "nw:0",
+        "chrf|beta:3|word_order:2": "nw:2",
+    }
+    assert len(rows) == 8
+
+
+def test_every_metric_is_listed_with_its_options() -> None:
+    done = run("metrics")
+    assert done.returncode == 0, done.stderr
+    for name in METRICS:
+        assert f"\n{name} " in done.stdout
+    for option in specs()["bartscore++"].options:
+        assert f"\n  {option.name} " in done.stdout
+    assert "options of rouge1, rouge2, rougeL" in done.stdout
+    assert "torch" not in done.stderr
+
+
+@pytest.mark.models
+def test_refine_takes_its_options_from_the_command_line(table: Path, tmp_path: Path) -> None:
+    lists, out = tmp_path / "p.json", tmp_path / "refined.jsonl"
+    lists.write_text('{"short": ["In short", "In brief"]}', encoding="utf-8")
+    options = ["--k", "3", "--rounds", "1", "--edits", "delete", "--non-translation", "off", "--side", "decoder"]
+    prompts = ["--prompt", "Such as", "--prompts", f"{lists}:short"]
+    done = run("refine", str(table), *options, *prompts, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    code = hashlib.sha256(b"Such as\nIn short\nIn brief").hexdigest()[:8]
+    for row in rows:
+        assert f"|nt:off|k:3|rounds:1|edits:delete|prompt:decoder(3 phrases {code})|" in row["signature"]
+        assert row["signature"].startswith("refinement|v:1|variant:f|")
+        assert all(step["edit"] == "delete" for step in row.get("steps", []))
+    assert not rows[2]["non_translation"]
+
+
 @pytest.mark.models
 def test_refine_writes_the_distances_and_the_steps(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "refined.jsonl"
@@ -69,6 +111,13 @@ def test_refine_writes_the_distances_and_the_steps(table: Path, tmp_path: Path) 
         (["score", "{table}", "--metrics", "crhf", "--out", "x.csv"], "Did you mean chrf"),
         (["score", "{table}", "--metrics", ",", "--out", "x.csv"], "no metric was named"),
         (["score", "{table}", "--metrics", "chrf", "--out", "no/such/folder/x.csv"], "cannot be written"),
+        (["score", "{table}", "--metrics", "bartscore++|k:x", "--out", "x.csv"], "a whole number from 1 to 1000"),
+        (["score", "{table}", "--metrics", "chrf|bta:3", "--out", "x.csv"], "Did you mean beta"),
+        (["refine", "{table}", "--rounds", "few", "--out", "x.jsonl"], "or “half”"),
+        (["refine", "{table}", "--side", "decoder", "--out", "x.jsonl"], "--prompt"),
+        (["refine", "{table}", "--prompt", " ", "--out", "x.jsonl"], "a phrase on one line"),
+        (["refine", "{table}", "--prompts", "no.json:mt", "--out", "x.jsonl"], "no.json"),
+        (["refine", "{table}", "--prompts", "mtt", "--out", "x.jsonl"], "Did you mean mt"),
         (["mqm", "{table}", "--out", "x.csv"], "rater"),
         (["score"], "Missing argument"),
     ],

@@ -6,8 +6,10 @@ import pytest
 from core.data import Item
 from core.metrics import bartscore, bartscore_pp, registry
 from core.metrics.base import no_progress
+from core.refine.engine import Task, refine_all
+from core.refine.options import Options
 from core.refine.result import Refinement, weighted
-from tests.core.refine import oracle
+from tests.core.refine.oracle import Plain
 from tests.tiny import tiny_scorer
 
 ITEM = Item("the house", "The cat sat on a mat", ("The dog sat on the mat", "a red cat"))
@@ -21,7 +23,7 @@ def _untrained_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def plain(condition: str, target: str) -> float:
     scorer = tiny_scorer()
-    return oracle.mean(oracle.logps(scorer, scorer.encode(condition).ids, scorer.encode(target).ids))
+    return Plain(scorer).means([scorer.encode(condition).ids], [scorer.encode(target).ids])[0]
 
 
 def test_directions_are_those_of_table_6() -> None:
@@ -35,6 +37,94 @@ def test_directions_are_those_of_table_6() -> None:
     }
     for name, value in expected.items():
         assert registry.load(name).score([ITEM], no_progress)[0].value == pytest.approx(value, abs=1e-4)
+
+
+PROMPTS = ("the house", "a dog")
+
+
+def prompted(direction: str, reference: str, side: str, prompt: str) -> float:
+    """METHODS section 1 by hand: the condition ends, or the scored text begins, with the prompt."""
+    hypothesis = ITEM.hypothesis
+    x, y = (reference, hypothesis) if direction == "there" else (hypothesis, reference)
+    return plain(f"{x} {prompt},", y) if side == "encoder" else plain(x, f"{prompt}, {y}")
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_a_prompted_score_is_the_mean_over_the_prompts_in_each_direction(side: str) -> None:
+    item = Item("the house", ITEM.hypothesis, ITEM.references[:1])
+    there, back = (
+        [prompted(direction, item.references[0], side, p) for p in PROMPTS] for direction in ("there", "back")
+    )
+    faithful = [
+        plain(f"the house {p},", item.hypothesis)
+        if side == "encoder"
+        else plain("the house", f"{p}, {item.hypothesis}")
+        for p in PROMPTS
+    ]
+    expected = {
+        "bartscore-p": np.mean(there),
+        "bartscore-r": np.mean(back),
+        "bartscore": np.mean([there, back]),
+        "bartscore-faithfulness": np.mean(faithful),
+    }
+    for name, value in expected.items():
+        metric = registry.load(registry.expression(name, {"prompt": PROMPTS, "side": side}))
+        assert metric.score([item], no_progress)[0].value == pytest.approx(value, abs=1e-4)
+
+
+def test_which_reference_is_used_is_decided_without_prompts() -> None:
+    plain_scores = [plain(r, ITEM.hypothesis) for r in ITEM.references]
+    best = plain_scores.index(max(plain_scores))
+    value = registry.load("bartscore-p|prompt:the house").score([ITEM], no_progress)[0]
+    assert value.parts["condition"] == best
+    assert value.value == pytest.approx(prompted("there", ITEM.references[best], "encoder", "the house"), abs=1e-4)
+
+
+def test_items_with_one_reference_and_with_several_are_told_apart() -> None:
+    metric = registry.load("bartscore|prompt:the house;a dog|side:decoder")
+    items = [ITEM, Item("s", "a red cat", ("a red dog",)), Item("s", "", ("the cat", "the dog"))]
+    together = [v.value for v in metric.score(items, no_progress)]
+    assert together == pytest.approx([metric.score([i], no_progress)[0].value for i in items], abs=1e-4)
+
+
+def test_progress_of_a_prompted_score_ends_at_the_number_of_items() -> None:
+    told: list[int] = []
+
+    def watch(done: int) -> bool:
+        told.append(done)
+        return True
+
+    registry.load("bartscore|prompt:a;b;c").score([ITEM] * 5, watch)
+    assert told == sorted(told)
+    assert told[-1] == 5
+
+
+def test_bartscore_pp_refines_under_its_options() -> None:
+    options = Options(k=3, rounds=1, edits=("insert",), non_translation="off", prompts=("a dog",), side="decoder")
+    expected = refine_all(tiny_scorer(), [Task(ITEM.hypothesis, ITEM.references)], "precision", options)[0]
+    metric = registry.load("bartscore++-p|k:3|rounds:1|edits:insert|nt:off|prompt:a dog|side:decoder")
+    value = metric.score([ITEM], no_progress)[0]
+    assert value.detail is not None
+    found = Refinement.from_json(value.detail)
+    assert found.refined == expected.refined
+    assert [s.edit for s in found.steps] == [s.edit for s in expected.steps] == ["insert"]
+    assert value.parts == pytest.approx(expected.parts(), abs=1e-4)
+    assert metric.signature().split("|")[5:10] == ["nt:off", "k:3", "rounds:1", "edits:insert", "prompt:decoder(a dog)"]
+
+
+def test_the_prompted_distances_are_of_prompted_bartscores() -> None:
+    """y and r are in hand; the refined text is the one without prompts."""
+    item = Item(None, ITEM.hypothesis, ITEM.references[:1])
+    parts = registry.load("bartscore++-p|prompt:a dog").score([item], no_progress)[0].parts
+    unprompted = registry.load("bartscore++-p").score([item], no_progress)[0].detail
+    assert unprompted is not None
+    reference = item.references[0]
+    for name, text in (
+        ("score_hyp", item.hypothesis),
+        ("score_refined", unprompted["refined"]),
+        ("score_ref", reference),
+    ):
+        assert parts[name] == pytest.approx(plain(f"{reference} a dog,", text), abs=1e-4)
 
 
 def test_bartscore_is_the_mean_over_start_tokens_and_end() -> None:

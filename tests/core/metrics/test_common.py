@@ -10,7 +10,16 @@ from core.metrics import bartscore, bartscore_pp, registry
 from core.metrics.base import Cancelled, no_progress
 from tests.tiny import tiny_scorer
 
-NAMES = sorted(registry.METRICS)
+VARIANTS = [
+    "chrf|beta:3|word_order:2",
+    "bleu|tokenize:char",
+    "rouge1|stem:yes",
+    "bartscore|prompt:Such as;a cat|side:decoder",
+    "bartscore-faithfulness|prompt:Such as",
+    "bartscore++|k:3|rounds:2|prompt:Such as",
+    "bartscore++-p|edits:delete+substitute|nt:probability",
+]
+NAMES = sorted(registry.METRICS) + VARIANTS
 ITEMS = [
     Item("die Katze", "the cat sat", ("the cat sat on the mat",)),
     Item("der Hund", "a red dog 😀", ("a blue dog ran", "the red dog")),

@@ -29,6 +29,39 @@ def test_sacrebleu_metrics_are_sacrebleus(hypothesis: str, references: tuple[str
 
 
 @pytest.mark.parametrize(("hypothesis", "references"), PAIRS)
+def test_options_are_sacrebleus(hypothesis: str, references: tuple[str, ...]) -> None:
+    given = [hypothesis, list(references)]
+    assert value("chrf|beta:3", hypothesis, references) == pytest.approx(sentence_chrf(*given, beta=3).score)
+    assert value("chrf|word_order:2", hypothesis, references) == pytest.approx(
+        sentence_chrf(*given, word_order=2).score
+    )
+    for words in ("intl", "zh", "char", "none"):
+        expected = sentence_bleu(*given, tokenize=words).score
+        assert value(f"bleu|tokenize:{words}", hypothesis, references) == pytest.approx(expected)
+
+
+def test_options_do_change_the_score() -> None:
+    """Guards the test above: an option that is dropped would pass where it makes no difference."""
+    pair = ("the cat sat on mats", ("the cats sit on the mat",))
+    for plain, other in (("chrf", "chrf|beta:3"), ("chrf", "chrf|word_order:2"), ("bleu", "bleu|tokenize:char")):
+        assert value(plain, *pair) != pytest.approx(value(other, *pair), abs=0.1)
+
+
+@pytest.mark.parametrize("name", ["rouge1", "rouge2", "rougeL"])
+def test_stemmed_rouge_is_rouge_scores_on_english(name: str) -> None:
+    hypothesis, reference = "Cats were running 2nd on the mats.", "The cat runs, running in second"
+    own = RougeScorer([name], use_stemmer=True).score(reference, hypothesis)[name].fmeasure
+    assert value(f"{name}|stem:yes", hypothesis, (reference,)) == pytest.approx(own)
+    assert (
+        value(f"{name}|stem:yes", hypothesis, (reference,)) > value(name, hypothesis, (reference,)) or name == "rouge2"
+    )
+
+
+def test_stemming_leaves_words_of_other_scripts_alone() -> None:
+    assert UnicodeWords(stem=True).tokenize("Running größere القطط") == ["run", "größere", "القطط"]
+
+
+@pytest.mark.parametrize(("hypothesis", "references"), PAIRS)
 @pytest.mark.parametrize("name", ["rouge1", "rouge2", "rougeL"])
 def test_rouge_is_rouge_score_on_english(name: str, hypothesis: str, references: tuple[str, ...]) -> None:
     own = RougeScorer([name], use_stemmer=False)
@@ -59,6 +92,12 @@ def test_the_string_signatures_are_exact() -> None:
     )
     assert registry.load("bleu").signature() == (
         "bleu|v:1|nrefs:var|case:mixed|eff:yes|tok:13a|smooth:exp|level:segment|sacrebleu:2.6.0"
+    )
+    assert registry.load("chrf|beta:3|word_order:2").signature() == (
+        "chrf|v:1|nrefs:var|case:mixed|eff:yes|nc:6|nw:2|space:no|beta:3|level:segment|sacrebleu:2.6.0"
+    )
+    assert registry.load("bleu|tokenize:zh").signature() == (
+        "bleu|v:1|nrefs:var|case:mixed|eff:yes|tok:zh|smooth:exp|level:segment|sacrebleu:2.6.0"
     )
     assert registry.load("rougeL").signature() == (
         "rougeL|v:1|nrefs:var|measure:f|stem:no|tok:unicode|rouge-score:0.1.2"

@@ -1,56 +1,93 @@
-"""METHODS section 1 written plainly: one sentence, one whole forward pass a text, nothing shared. What the engine must equal."""
+"""METHODS section 1 written plainly: one sentence at a time, a whole forward pass for every four texts, nothing shared.
+
+What the engine must equal, and what it is measured against. Works on token ids; sides carry their language tokens.
+"""
 
 import math
+from typing import NamedTuple
 
 import torch
 
-
-def logps(scorer, condition: list[int], target: list[int]) -> list[float]:
-    """log p of every token of the target, through the model's own forward pass on a batch of one."""
-    inputs = torch.tensor([[scorer.start, *target[:-1]]])
-    with torch.inference_mode():
-        logits = scorer.model(input_ids=torch.tensor([condition]), decoder_input_ids=inputs, use_cache=False).logits
-    table = torch.log_softmax(logits[0].float(), dim=-1)
-    return [float(table[t, token]) for t, token in enumerate(target)]
+BATCH = 4
 
 
-def mean(values: list[float]) -> float:
-    return sum(values) / len(values)
+class Found(NamedTuple):
+    """The texts after each accepted edit, the first being the hypothesis, and the score of each."""
+
+    texts: list[list[int]]
+    scores: list[float]
 
 
-def bartscore(scorer, hypothesis: list[int], reference: list[int], variant: str) -> float:
-    precision = mean(logps(scorer, reference, hypothesis))
-    if variant in ("precision", "faithfulness"):
-        return precision
-    recall = mean(logps(scorer, hypothesis, reference))
-    return recall if variant == "recall" else (precision + recall) / 2
+class Plain:
+    """`spent` counts the tokens that went through the encoder or the decoder, padding included."""
 
+    def __init__(self, scorer) -> None:
+        self.scorer, self.spent = scorer, 0
+        self.pad = scorer.model.config.pad_token_id
 
-def top_k(scorer, reference: list[int], hypothesis: list[int], position: int, k: int = 10) -> list[int]:
-    inputs = torch.tensor([[scorer.start, *hypothesis[:position]]])
-    with torch.inference_mode():
-        logits = scorer.model(input_ids=torch.tensor([reference]), decoder_input_ids=inputs, use_cache=False).logits[
-            0, -1
+    def forward(self, conditions: list[list[int]], targets: list[list[int]]) -> torch.Tensor:
+        inputs, mask = self.padded(conditions)
+        fed, _ = self.padded([[*self.scorer.starts, *t[:-1]] for t in targets])
+        self.spent += inputs.numel() + fed.numel()
+        with torch.inference_mode():
+            logits = self.scorer.model(
+                input_ids=inputs, attention_mask=mask, decoder_input_ids=fed, use_cache=False
+            ).logits
+        return torch.log_softmax(logits[:, len(self.scorer.starts) - 1 :].float(), dim=-1)
+
+    def padded(self, rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        width = max(len(r) for r in rows)
+        ids = torch.tensor([r + [self.pad] * (width - len(r)) for r in rows])
+        mask = torch.tensor([[1] * len(r) + [0] * (width - len(r)) for r in rows])
+        return ids, mask
+
+    def logps(self, condition: list[int], target: list[int]) -> list[float]:
+        table = self.forward([condition], [target])[0]
+        return [float(table[t, token]) for t, token in enumerate(target)]
+
+    def means(self, conditions: list[list[int]], targets: list[list[int]]) -> list[float]:
+        """Mean log probability of each target given its condition, four at a time."""
+        out = []
+        for first in range(0, len(targets), BATCH):
+            some = targets[first : first + BATCH]
+            tables = self.forward(conditions[first : first + BATCH], some)
+            for table, target in zip(tables, some, strict=True):
+                picked = table[: len(target)].gather(1, torch.tensor(target)[:, None])
+                out.append(float(picked.double().mean()))
+        return out
+
+    def bartscores(self, texts: list[list[int]], reference: list[int], variant: str) -> list[float]:
+        lead = self.scorer.starts[1:]
+        there = self.means([reference] * len(texts), texts) if variant != "recall" else []
+        if variant in ("precision", "faithfulness"):
+            return there
+        target = reference[len(lead) :]
+        back = self.means([lead + t for t in texts], [target] * len(texts))
+        return back if variant == "recall" else [(p + r) / 2 for p, r in zip(there, back, strict=True)]
+
+    def top_k(self, reference: list[int], hypothesis: list[int], position: int, k: int) -> list[int]:
+        table = self.forward([reference], [hypothesis])[0, position]
+        return [token for token in torch.argsort(table, descending=True).tolist() if token not in self.scorer.special][
+            :k
         ]
-    order = torch.argsort(logits, descending=True).tolist()
-    return [token for token in order if token not in scorer.special][:k]
 
-
-def refine(scorer, hypothesis: list[int], reference: list[int], variant: str) -> list[list[int]]:
-    """The texts after each accepted edit, the first being the hypothesis."""
-    y, trace = list(hypothesis), [list(hypothesis)]
-    for _ in range(math.ceil((len(hypothesis) - 2) / 2)):
-        p = logps(scorer, reference, y)
-        t = min(range(1, len(y)), key=lambda i: p[i])
-        words = top_k(scorer, reference, y, t)
-        options = [y[:t] + [w] + y[t:] for w in words]
-        if t < len(y) - 1:
-            options.append(y[:t] + y[t + 1 :])
-            options += [y[:t] + [w] + y[t + 1 :] for w in words if w != y[t]]
-        scores = [bartscore(scorer, o, reference, variant) for o in options]
-        best = max(range(len(options)), key=lambda i: scores[i])
-        if scores[best] <= bartscore(scorer, y, reference, variant) + 1e-6:
-            break
-        y = options[best]
-        trace.append(y)
-    return trace
+    def refine(self, hypothesis: list[int], reference: list[int], variant: str, k: int = 10) -> Found:
+        """`reference` is the conditioning text as it is read, a language token included."""
+        first = self.scorer.first
+        texts, scores = [list(hypothesis)], self.bartscores([hypothesis], reference, variant)
+        for _ in range(math.ceil((len(hypothesis) - first - 1) / 2)):
+            y = texts[-1]
+            p = self.logps(reference, y)
+            t = min(range(first, len(y)), key=lambda i: p[i])
+            words = self.top_k(reference, y, t, k)
+            options = [y[:t] + [w] + y[t:] for w in words]
+            if t < len(y) - 1:
+                options.append(y[:t] + y[t + 1 :])
+                options += [y[:t] + [w] + y[t + 1 :] for w in words if w != y[t]]
+            found = self.bartscores(options, reference, variant)
+            best = max(range(len(options)), key=lambda i: found[i])
+            if found[best] <= scores[-1] + 1e-6:
+                break
+            texts.append(options[best])
+            scores.append(found[best])
+        return Found(texts, scores)

@@ -1,44 +1,225 @@
-"""The detect–correct engine against a plain implementation, on an untrained model with strong opinions."""
+"""The detect–correct engine against a plain implementation, on untrained models with strong opinions."""
 
+import gzip
 import random
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from core.refine.engine import Analysis, candidates, refine
-from core.refine.result import Refinement, weighted
-from tests.core.refine import oracle
-from tests.tiny import WORDS, tiny_scorer
+from core.errors import UserError
+from core.models.seq2seq import Seq2SeqScorer, load
+from core.refine.contest import candidates
+from core.refine.engine import Stopped, Task, refine, refine_all
+from core.refine.options import Options
+from core.refine.result import EDITS, Refinement, Variant, weighted
+from tests.core.refine.oracle import Plain
+from tests.tiny import FAMILIES, WORDS, tiny_scorer
 
-VARIANTS = ["precision", "recall", "f", "faithfulness"]
+VARIANTS: list[Variant] = ["precision", "recall", "f", "faithfulness"]
+PAIRS = Path(__file__).resolve().parents[4] / "shared" / "data" / "training" / "translation_pairs.tsv.gz"
+ALL = Options(non_translation="off")
 
 
 def sentence(rng: random.Random, longest: int = 12) -> str:
     return "".join(w.replace("Ġ", " ") for w in rng.choices(WORDS, k=rng.randint(2, longest))).strip()
 
 
+def equal_the_plain_one(
+    scorer: Seq2SeqScorer, pairs: list[tuple[str, str]], variant: Variant, options: Options = ALL
+) -> list[bool]:
+    """Whether every step of (output, condition) pairs is that of the plain implementation; scores must agree where they are."""
+    found = refine_all(scorer, [Task(y, (r,)) for y, r in pairs], variant, options)
+    plain, same = Plain(scorer), []
+    for (y, r), got in zip(pairs, found, strict=True):
+        read = scorer.encode(r, "source" if variant == "faithfulness" else "target")
+        want = plain.refine(scorer.encode(y).ids, [*read.lead, *read.ids], variant, options.k)
+        same.append([s.text for s in got.steps] == [scorer.decode(t) for t in want.texts[1:]])
+        if same[-1]:
+            scores = [got.score_hyp, *(s.after for s in got.steps)]
+            assert scores == pytest.approx(want.scores, abs=1e-4)
+            assert [s.before for s in got.steps] == pytest.approx(want.scores[:-1], abs=1e-4)
+            assert got.score_refined == pytest.approx(want.scores[-1], abs=1e-4)
+            itself = plain.bartscores([read.ids], [*read.lead, *read.ids], variant)[0] if not read.lead else None
+            assert itself is None or got.score_ref == pytest.approx(itself, abs=1e-4)
+    return same
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("seed", range(6))
-def test_edits_and_scores_equal_the_plain_implementation(variant: str, seed: int) -> None:
-    rng = random.Random(f"{variant}{seed}")
-    scorer = tiny_scorer(seed % 2)
-    y, r = (scorer.encode(sentence(rng)).ids for _ in range(2))
-    analysis = Analysis(scorer, scorer.encode(scorer.decode(r)), variant)
-    last, steps = analysis.correct(analysis.score(y))
-    trace = oracle.refine(scorer, y, r, variant)
-    assert [s.text for s in steps] == [scorer.decode(ids) for ids in trace[1:]]
-    assert last.ids == trace[-1]
-    assert last.score == pytest.approx(oracle.bartscore(scorer, trace[-1], r, variant), abs=1e-4)
-    for step, before, after in zip(steps, trace, trace[1:], strict=False):
-        assert step.before == pytest.approx(oracle.bartscore(scorer, before, r, variant), abs=1e-4)
-        assert step.after == pytest.approx(oracle.bartscore(scorer, after, r, variant), abs=1e-4)
-        assert step.after > step.before
+@pytest.mark.parametrize("family", FAMILIES)
+def test_edits_and_scores_equal_the_plain_implementation(variant: Variant, family: str) -> None:
+    rng = random.Random(f"{variant}{family}")
+    scorer = FAMILIES[family](1)
+    assert all(equal_the_plain_one(scorer, [(sentence(rng), sentence(rng)) for _ in range(12)], variant))
+
+
+@pytest.mark.parametrize("k", [1, 3, 25])
+def test_any_number_of_alternatives_equals_the_plain_implementation(k: int) -> None:
+    rng = random.Random(k)
+    pairs = [(sentence(rng), sentence(rng)) for _ in range(8)]
+    assert all(equal_the_plain_one(tiny_scorer(2), pairs, "f", Options(k=k, non_translation="off")))
+
+
+@pytest.mark.models
+@pytest.mark.parametrize(("variant", "count"), [("precision", 12), ("f", 4)])
+def test_real_outputs_under_the_bundled_model_equal_the_plain_implementation(variant: Variant, count: int) -> None:
+    if not PAIRS.exists():
+        pytest.skip("the translation pairs are not on this machine")
+    with gzip.open(PAIRS, "rt", encoding="utf-8") as handle:
+        rows = [line.rstrip("\n").split("\t")[:2] for line, _ in zip(handle, range(20_000), strict=False)]
+    fit = [(h, r) for r, h in rows if 4 <= len(h.split()) <= 14]
+    pairs = [fit[i] for i in np.random.default_rng(0).permutation(len(fit))[:count]]
+    assert all(equal_the_plain_one(load("bundled"), pairs, variant))
 
 
 def test_the_oracle_problems_do_contain_edits() -> None:
-    """Guards the test above: a model that never edits would make it pass without testing anything."""
-    scorer, rng = tiny_scorer(0), random.Random(1)
-    edits = [len(refine(scorer, sentence(rng), [sentence(rng)], "precision").steps) for _ in range(8)]
-    assert sum(edits) >= 4
+    """Guards the tests above: a model that never edits would make them pass without testing anything."""
+    rng = random.Random(1)
+    for family, make in FAMILIES.items():
+        tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(12)]
+        found = refine_all(make(1), tasks, "precision", ALL)
+        assert sum(len(f.steps) for f in found) >= 6, family
+        assert {s.edit for f in found for s in f.steps} <= set(EDITS)
+
+
+def test_mates_and_order_do_not_change_an_analysis() -> None:
+    scorer, rng = tiny_scorer(3), random.Random(8)
+    tasks = [Task(sentence(rng, 25), tuple(sentence(rng, 25) for _ in range(rng.randint(1, 3)))) for _ in range(20)]
+    together = refine_all(scorer, tasks, "f")
+    alone = [refine(scorer, t.hypothesis, t.conditions, "f") for t in tasks]
+    backwards = refine_all(scorer, tasks[::-1], "f")[::-1]
+    for other in (alone, backwards):
+        for a, b in zip(together, other, strict=True):
+            assert (a.refined, a.condition, [s.text for s in a.steps]) == (
+                b.refined,
+                b.condition,
+                [s.text for s in b.steps],
+            )
+            assert a.parts() == pytest.approx(b.parts(), abs=1e-4)
+
+
+def test_rounds_are_half_the_tokens_or_what_is_asked_for() -> None:
+    scorer, rng = tiny_scorer(0), random.Random(2)
+    tasks = [Task(sentence(rng, 20), (sentence(rng, 20),)) for _ in range(10)]
+    free = refine_all(scorer, tasks, "precision", ALL)
+    for task, found in zip(tasks, free, strict=True):
+        assert len(found.steps) <= (len(scorer.encode(task.hypothesis).ids) - 2 + 1) // 2
+    two = refine_all(scorer, tasks, "precision", Options(rounds=2, non_translation="off"))
+    for a, b in zip(two, free, strict=True):
+        assert len(a.steps) <= 2
+        assert [s.text for s in a.steps[: len(b.steps)]] == [s.text for s in b.steps[:2]]
+    none = refine_all(scorer, tasks, "precision", Options(rounds=0, non_translation="off"))
+    assert all(not f.steps and f.dist_exp == 0 for f in none)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_only_the_kinds_of_edit_that_are_asked_for(edit) -> None:
+    scorer, rng = tiny_scorer(1), random.Random(5)
+    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(30)]
+    found = refine_all(scorer, tasks, "precision", Options(edits=(edit,), non_translation="off"))
+    kinds = {s.edit for f in found for s in f.steps}
+    assert kinds == {edit}
+
+
+def test_the_tests_for_non_translations_can_be_chosen() -> None:
+    def why(text: str, **options) -> str:
+        return refine(tiny_scorer(), text, ["The dog sat on the mat"], "f", Options(**options)).why_non_translation
+
+    assert "overlap" in why("qqq zzz xxx vvv jjj the")
+    assert "overlap" not in why("qqq zzz xxx vvv jjj the", overlap=0.0)
+    assert "log probability" in why("qqq zzz xxx vvv jjj", non_translation="probability", share=0.05)
+    assert why("qqq zzz xxx vvv jjj", non_translation="off") == ""
+    assert why("") == "the output is empty"
+    assert why("", non_translation="off") == ""
+
+
+def test_options_out_of_range_are_named() -> None:
+    for bad in (
+        {"k": 0},
+        {"rounds": -1},
+        {"overlap": 2.0},
+        {"share": float("nan")},
+        {"edits": ()},
+        {"edits": ("move",)},
+    ):
+        with pytest.raises(UserError, match=next(iter(bad))):
+            Options(**bad)
+
+
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_prompts_enter_the_three_scores_and_not_the_refinement(side) -> None:
+    scorer, y, r = tiny_scorer(1), "The cat sat on a red mat", "The dog sat on the mat"
+    bare = refine(scorer, y, [r], "f", ALL)
+    found = refine(scorer, y, [r], "f", Options(prompts=("the house", "a dog"), side=side, non_translation="off"))
+    assert found.refined == bare.refined
+    assert [s.text for s in found.steps] == [s.text for s in bare.steps]
+
+    def score(
+        text: str,
+    ) -> float:  # METHODS section 1: " {prompt}," after the condition, or "{prompt}, " before the text
+        plain, values = Plain(scorer), []
+        for p in ("the house", "a dog"):
+            for condition, scored in ((r, text), (text, r)):
+                c, t = (f"{condition} {p},", scored) if side == "encoder" else (condition, f"{p}, {scored}")
+                values.append(np.mean(plain.logps(scorer.encode(c).ids, scorer.encode(t).ids)))
+        return float(np.mean(values))
+
+    assert found.score_hyp == pytest.approx(score(y), abs=1e-4)
+    assert found.score_refined == pytest.approx(score(bare.refined), abs=1e-4)
+    assert found.score_ref == pytest.approx(score(r), abs=1e-4)
+
+
+def test_the_work_stops_when_nobody_wants_it_any_more() -> None:
+    heard: list[int] = []
+
+    def until_two(done: int) -> bool:
+        heard.append(done)
+        return done < 2
+
+    rng = random.Random(0)
+    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(30)]
+    with pytest.raises(Stopped):
+        refine_all(tiny_scorer(), tasks, "precision", ALL, until_two)
+    assert heard == sorted(heard)
+    heard.clear()
+    refine_all(tiny_scorer(), tasks, "precision", ALL, lambda done: heard.append(done) or True)  # type: ignore[func-returns-value]
+    assert heard[-1] == 30
+
+
+def test_a_task_without_a_condition_is_an_error() -> None:
+    with pytest.raises(ValueError, match="reference"):
+        refine(tiny_scorer(), "a", [], "f")
+    assert refine_all(tiny_scorer(), [], "f") == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    ("y", "r"),
+    [
+        ("", ""),
+        ("", "the cat"),
+        ("the cat", ""),
+        ("a", "a"),
+        ("the cat", "the cat"),
+        ("😀", "القط"),
+        ("the\u2028cat", "a"),
+    ],
+)
+def test_odd_texts_are_analysed(variant: Variant, y: str, r: str) -> None:
+    for options in (Options(), ALL):
+        found = refine(tiny_scorer(), y, [r], variant, options)
+        assert all(np.isfinite(list(found.parts().values())))
+        assert found.dist_exp >= 0
+
+
+def test_a_thousand_tokens_are_cut_where_the_model_ends_and_refined_up_to_there() -> None:
+    scorer = tiny_scorer(0)  # reads 128
+    found = refine(
+        scorer, "the cat sat " * 400, ["the dog ran " * 400], "precision", Options(rounds=2, non_translation="off")
+    )
+    assert found.truncated
+    assert len(found.tokens) == 127  # without <s>
+    assert all(s.edit != "insert" for s in found.steps[:1])  # there is no room for one
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -73,9 +254,9 @@ def test_any_text_is_analysed_and_its_tokens_cover_it(text: str) -> None:
 def test_the_best_reference_by_plain_score_is_used_and_recorded() -> None:
     scorer = tiny_scorer()
     references = ["a dog ran", "The cat sat on the mat", "the house"]
-    y = "The cat sat on a mat"
-    scores = [oracle.bartscore(scorer, scorer.encode(y).ids, scorer.encode(r).ids, "f") for r in references]
-    found = refine(scorer, y, references, "f")
+    y = scorer.encode("The cat sat on a mat").ids
+    scores = [Plain(scorer).bartscores([y], scorer.encode(r).ids, "f")[0] for r in references]
+    found = refine(scorer, "The cat sat on a mat", references, "f")
     assert found.condition == scores.index(max(scores))
     assert found.score_hyp == pytest.approx(max(scores), abs=1e-4)
 
@@ -87,9 +268,13 @@ def test_a_text_over_the_models_length_says_so() -> None:
 
 
 def test_candidates_at_the_end_only_insert() -> None:
-    assert {c.edit for c in candidates([0, 9, 2], 2, [7, 8])} == {"insert"}
+    near, logps = [(7, -1.0), (9, -2.0)], np.array([-0.5, -3.0, -0.25])
+    assert {c.edit for c in candidates([0, 9, 2], logps, 2, near, -9.0, EDITS)} == {"insert"}
     # position 1 holds token 9: two insertions, one deletion, and 7 for 9; 9 for 9 would change nothing
-    assert [c.ids for c in candidates([0, 9, 2], 1, [7, 9])] == [[0, 7, 9, 2], [0, 9, 9, 2], [0, 2], [0, 7, 2]]
+    found = candidates([0, 9, 2], logps, 1, near, -9.0, EDITS)
+    assert [c.ids for c in found] == [[0, 7, 9, 2], [0, 9, 9, 2], [0, 2], [0, 7, 2]]
+    # known beforehand: −0.5 for the first token, and that of 7, 9, </s>, 7 in its place; the rest is at most 0
+    assert [c.precision for c in found] == pytest.approx([-1.5 / 4, -2.5 / 4, -9.5 / 2, -1.5 / 3])
 
 
 def test_a_refinement_survives_json() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from core.refine.non_translation import overlap, why_not_a_translation
+from core.refine.options import Options
 
 
 def test_overlap_is_shared_over_all_distinct_tokens() -> None:
@@ -23,7 +24,7 @@ def test_ten_tokens_or_more_are_judged_by_overlap(shared: int, flagged: bool) ->
 def test_shorter_ones_by_the_share_of_improbable_tokens(low: int, flagged: bool) -> None:
     # threshold (−4 + −2) / 2 = −3; `low` of ten tokens lie below it; asked for without the overlap test
     logps = np.array([-5.0] * low + [-1.0] * (10 - low))
-    why = why_not_a_translation(list(range(10)), [99], logps, -4.0, -2.0, by_overlap=False)
+    why = why_not_a_translation(list(range(10)), [99], logps, -4.0, -2.0, Options(non_translation="probability"))
     assert bool(why) == flagged
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
+from core.metrics import registry
 from core.metrics.base import MetricSpec
 from core.ports import ScoredBy
 from core.services.compare import (
@@ -100,6 +101,39 @@ def test_a_second_signature_of_a_metric_is_told_apart_by_what_differs() -> None:
     scored = [ScoredBy("chrf", old, 4, NOW - timedelta(days=1)), ScoredBy("chrf", new, 4, NOW)]
     view = build(Dataset(SEGMENTS, OUTPUTS), scored, {old: table(CHRF), new: table(CHRF)}, {"chrf": spec("chrf")})
     assert [(c.name, c.label) for c in view.columns] == [("chrf", "CHRF"), (old, "CHRF (nc:4)")]
+
+
+def test_a_metric_with_options_is_a_column_of_its_own_after_its_plain_form() -> None:
+    parts = {OutputKey("a", "d1", "1"): Value(-0.4, parts={"dist_exp": 0.5, "dist_imp": 0.3})}
+    names = [
+        "bartscore++|prompt:#70-584fa0d3|side:decoder",
+        "bartscore++|k:5",
+        "chrf|beta:3",
+        "bartscore++",
+        "chrf",
+        "gone|k:1",
+    ]
+    signed = {n: f"{n.partition('|')[0]}|lambda:1|variant:f|k:{i}" for i, n in enumerate(names)}
+    tables = {signed[n]: parts if n.startswith("b") else table(CHRF) for n in names}
+    scored = [ScoredBy(n, signed[n], 4, NOW) for n in names]
+    view = build(Dataset(SEGMENTS, OUTPUTS), scored, tables, registry.specs())
+    assert [(c.name, c.label) for c in view.columns] == [
+        ("chrf", "chrF"),
+        ("chrf|beta:3", "chrF (β = 3)"),
+        ("bartscore++", "BARTScore++"),
+        ("bartscore++|k:5", "BARTScore++ (k = 5)"),
+        (names[0], "BARTScore++ (70 prompts 584fa0d3, on the decoder)"),
+        ("gone|k:1", "gone|k:1"),
+    ]
+    assert [c.name for c in view.refinements()] == ["bartscore++", "bartscore++|k:5", names[0]]
+    assert view.column("chrf|beta:3").help == registry.specs()["chrf"].help
+    assert view.column("bartscore++|k:5").facts["k"] == "1"
+    rows = scores(view, 2.0, ordered(view, Query(), 2.0), ("a",))
+    assert {r.metric for r in rows} == set(names)
+    # 2/3 · 0.5 + 1/3 · 0.3 = 0.4333
+    weighed = [r for r in rows if r.metric == "bartscore++|k:5" and r.status == "ok"]
+    assert [r.value for r in weighed] == [pytest.approx(-0.4333, abs=1e-4)]
+    assert "|lambda:2|" in weighed[0].signature
 
 
 @pytest.mark.parametrize(

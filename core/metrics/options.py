@@ -1,0 +1,150 @@
+"""Options of a metric: how one is declared, read, written and said. Expressions, forms and tables are made from the same.
+
+Text of an option stands in a metric expression `name|option:value|…`; what would split it there is percent-encoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+from urllib.parse import quote, unquote
+
+from core.errors import UserError
+from core.refine import prompts
+from core.refine.options import digest, one_line
+from core.signature import number
+
+Kind = Literal["whole", "decimal", "choice", "several", "yes_no", "phrases"]
+Values = Mapping[str, Any]
+"""Option values by name; whole: int (or None where `none` allows it), decimal: float, choice: str, several and phrases:
+tuples of str, yes_no: bool."""
+
+RESERVED = "%|:;,"
+LIST, DIGEST = "@", "#"
+SHOWN = 40
+_DIGEST = re.compile(r"#(\d+)-([0-9a-f]{8})")
+
+
+def _always(values: Values) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing that may be set. `word` says a value in a label ("k = {}"), `label` names it in a form.
+
+    `none` is the word for None where that is allowed; `low` and `high` bound numbers; `choices` are the words allowed.
+    `when` tells from all values whether this one has an effect; where it has none it counts as the default.
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    label: str = ""
+    word: str = ""
+    choices: tuple[str, ...] = ()
+    low: float = 0
+    high: float = float("inf")
+    none: str = ""
+    when: Callable[[Values], bool] = _always
+
+    @property
+    def expected(self) -> str:
+        """What may be written, in words."""
+        if self.kind in ("whole", "decimal"):
+            kind = "a whole number" if self.kind == "whole" else "a number"
+            bounds = f"from {number(self.low)} to {number(self.high)}"
+            return f"{kind} {bounds}" + (f", or “{self.none}”" if self.none else "")
+        if self.kind == "several":
+            return "some of " + ", ".join(self.choices) + ", joined by +"
+        if self.kind == "phrases":
+            return "phrases joined by ; or @ and the name of a list"
+        return "yes or no" if self.kind == "yes_no" else "one of " + ", ".join(self.choices)
+
+    def parse(self, text: str, metric: str = "") -> Any:
+        """The value of a text. Raises UserError naming the option, what was got and what is expected."""
+        where = f"option {self.name} of {metric}" if metric else f"option {self.name}"
+        if self.kind == "phrases":
+            return _phrases(text, where)
+        value = self._read(text.strip())
+        if value is not _WRONG:
+            return value
+        near = get_close_matches(text.strip(), self.choices, n=1)
+        raise UserError(
+            "this value cannot be used",
+            where=where,
+            got=f"“{text}”",
+            expected=self.expected,
+            hint=f"Did you mean {near[0]}?" if near else "",
+        )
+
+    def _read(self, text: str) -> Any:
+        if self.kind == "yes_no":
+            return {"yes": True, "no": False}.get(text.lower(), _WRONG)
+        if self.kind == "choice":
+            return text if text in self.choices else _WRONG
+        if self.kind == "several":
+            words = {w.strip() for w in text.split("+")}
+            return tuple(c for c in self.choices if c in words) if words <= set(self.choices) else _WRONG
+        if self.none and text == self.none:
+            return None
+        try:
+            value: int | float = int(text) if self.kind == "whole" else float(text)
+        except ValueError:
+            return _WRONG
+        return value if self.low <= value <= self.high else _WRONG
+
+    def write(self, value: Any) -> str:
+        """The text of a value, so that `parse` reads it back."""
+        if value is None:
+            return self.none
+        if self.kind == "yes_no":
+            return "yes" if value else "no"
+        if self.kind in ("whole", "decimal"):
+            return number(value) if isinstance(value, float) else str(value)
+        if self.kind == "several":
+            return "+".join(value)
+        return ";".join(map(encoded, value)) if self.kind == "phrases" else str(value)
+
+    def brief(self, value: Any) -> str:
+        """As `write`; phrases by their number and digest, which `parse` reads back where the list is known."""
+        return f"{DIGEST}{len(value)}-{digest(value)}" if self.kind == "phrases" else self.write(value)
+
+    def say(self, text: str) -> str:
+        """A written value as it stands in a label. Asks for no list: a digest is said as it is."""
+        if self.kind != "phrases":
+            return (self.word or self.name + " {}").format(text)
+        if found := _DIGEST.fullmatch(text):
+            return _counted(int(found[1]), found[2])
+        phrases = self.parse(text)
+        if len(phrases) != 1:
+            return _counted(len(phrases), digest(phrases))
+        return f"prompt “{phrases[0] if len(phrases[0]) <= SHOWN else phrases[0][:SHOWN] + '…'}”"
+
+
+_WRONG = object()
+
+
+def encoded(phrase: str) -> str:
+    """A phrase as it stands in an expression: percent-encoded where it would be taken for something else."""
+    first = phrase[:1] in (LIST, DIGEST)
+    return "".join(
+        quote(c, safe="") if c in RESERVED or not one_line(c) or (first and i == 0) else c for i, c in enumerate(phrase)
+    )
+
+
+def _counted(count: int, code: str) -> str:
+    return f"{count} prompt{'s' if count != 1 else ''} {code}"
+
+
+def _phrases(text: str, where: str) -> tuple[str, ...]:
+    if found := _DIGEST.fullmatch(text.strip()):
+        return prompts.with_digest(int(found[1]), found[2])
+    if text.strip().startswith(LIST):
+        return prompts.listed(text.strip()[1:])
+    phrases = [unquote(part, errors="surrogateescape").strip() for part in text.split(";")]
+    return tuple(dict.fromkeys(prompts.checked(phrase, where) for phrase in phrases if phrase))

@@ -1,0 +1,81 @@
+"""How much is computed at once: tokens a pass, halved whenever the memory of the device runs out."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import torch
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+CPU_BYTES, GPU_BYTES = 1 << 29, 1 << 32
+SMALLEST = 64
+
+
+class Budget:
+    """`tokens` is how many padded or packed tokens a pass may hold."""
+
+    def __init__(self, tokens: int) -> None:
+        self.tokens = tokens
+
+    def pieces(self, sizes: Sequence[int]) -> Iterator[range]:
+        """Consecutive ranges of rows whose sizes sum up to the budget at most; at least one row each.
+
+        The budget may be halved between two pieces.
+        """
+        first = 0
+        while first < len(sizes):
+            last, total = first, 0
+            while last < len(sizes) and (last == first or total + sizes[last] <= self.tokens):
+                total += sizes[last]
+                last += 1
+            yield range(first, last)
+            first = last
+
+    def spend(self, sizes: Sequence[int], work: Callable[[range], T]) -> list[T]:
+        """`work` on every piece. A piece that runs out of memory is halved, and so is the budget from then on.
+
+        Raises what `work` raises when a single row is still too much.
+        """
+        out: list[T] = []
+        for piece in self.pieces(sizes):
+            out += self._try(piece, work)
+        return out
+
+    def _try(self, piece: range, work: Callable[[range], T]) -> list[T]:
+        try:
+            return [work(piece)]
+        except (RuntimeError, MemoryError) as error:
+            if not _out_of_memory(error) or len(piece) == 1:
+                raise
+            self.tokens = max(SMALLEST, self.tokens // 2)
+            log.warning("out of memory: going on with %d tokens a pass", self.tokens)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        half = len(piece) // 2
+        return self._try(piece[:half], work) + self._try(piece[half:], work)
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+
+
+def tokens_for(bytes_a_token: int, device: torch.device) -> int:
+    """A budget for a model that keeps so many bytes for every token it decodes.
+
+    On a processor a thousand tokens keep every core busy, and more only leave its caches.
+    """
+    if device.type == "cuda":
+        return max(512, min(32_768, GPU_BYTES // bytes_a_token))
+    return max(256, min(1024, CPU_BYTES // bytes_a_token))
+
+
+def use_the_cores_that_are_ours() -> None:
+    """As many threads as this process may use cores; more of them, in a container that is given few, would only wait."""
+    ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if torch.get_num_threads() > ours:
+        torch.set_num_threads(ours)

@@ -1,0 +1,43 @@
+"""Where the pieces of a tokenizer without offsets stand in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def aligned(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
+    """Code points [start, end) of each piece, left to right; white space belongs to the piece after it.
+
+    A piece that is not found where the last one ended (an unknown character, a normalised one) covers what stands
+    between its neighbours; the last piece (`</s>`) is empty and stands at the end.
+    """
+    starts: list[int | None] = []
+    ends: list[int | None] = []
+    at = 0
+    for piece in pieces[:-1]:
+        word = piece.strip()
+        found = text.find(word, at) if word else -1
+        if word and found >= 0 and (not text[at:found].strip() or found - at <= LOST):
+            starts.append(at if not text[at:found].strip() else None if found == at else found)
+            at = found + len(word)
+            ends.append(at)
+        else:
+            starts.append(None)
+            ends.append(None)
+    return [*_filled(len(text), starts, ends), (len(text), len(text))]
+
+
+LOST = 8  # code points that unknown pieces may stand for
+
+
+def _filled(length: int, starts: list[int | None], ends: list[int | None]) -> list[tuple[int, int]]:
+    """Unknown places run from the end of the piece before to the start of the next known one."""
+    out: list[tuple[int, int]] = []
+    at = 0
+    for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        begin = at if start is None else start
+        if end is None:
+            end = next((s for s in starts[i:] if s is not None), length) if i + 1 < len(starts) else length
+        out.append((begin, max(begin, end)))
+        at = max(begin, end)
+    return out

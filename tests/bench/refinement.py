@@ -1,0 +1,191 @@
+"""`make bench`: the refinement engine against the plain implementation of METHODS section 1, in one run on one machine.
+
+Two processes, one for each, take turns with blocks of the same pairs, so that a busy machine is busy for both; each
+reports its own time, its peak memory and the tokens it sent through the model. Both refine whatever they are given
+(the non-translation test is off) and their edits are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import math
+import multiprocessing as mp
+import resource
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+PAIRS = Path(__file__).resolve().parents[3] / "shared" / "data" / "training" / "translation_pairs.tsv.gz"
+Pair = tuple[str, str]
+
+
+class Answer(NamedTuple):
+    """Of one block: the texts of every step and the last score, by pair; seconds, those of all cores, peak bytes, tokens."""
+
+    texts: list[list[str]]
+    scores: list[float]
+    seconds: float
+    cpu: float
+    peak: int
+    tokens: int
+
+
+def pairs(count: int, seed: int, longest: int = 200) -> list[Pair]:
+    """(reference, output) pairs: of the training data where it is there, and of the sample, again and again, where not.
+
+    With a small `longest`, outputs of at most so many words and more than half as many, and references of at most so many.
+    """
+    if PAIRS.exists():
+        with gzip.open(PAIRS, "rt", encoding="utf-8") as handle:
+            rows = [(r, h) for r, h, *_ in (line.rstrip("\n").split("\t") for line in handle)]
+    else:
+        from core.services.sample import dataset
+
+        rows = [(item.references[0], item.hypothesis) for _, item in dataset().items() if item.references]
+    shortest = longest // 2 if longest < 200 else 0
+    fit = [(r, h) for r, h in rows if 0 < len(r.split()) <= longest and shortest < len(h.split()) <= longest]
+    order = np.random.default_rng(seed).permutation(len(fit))
+    return [fit[order[i % len(fit)]] for i in range(count)]
+
+
+def scorer(size: str, dtype: str):  # type: ignore[no-untyped-def]
+    """The bundled model, or an untrained one of bart-large's size that reads with the bundled tokenizer."""
+    import torch
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    from core.models.seq2seq import Seq2SeqScorer, load
+
+    small = load("bundled", "auto", dtype)
+    if size == "bundled":
+        return small
+    torch.manual_seed(0)
+    model = BartForConditionalGeneration(BartConfig()).eval().to(small.device)
+    return Seq2SeqScorer(model.to(torch.bfloat16 if dtype == "bf16" else torch.float32), small.tokenizer)
+
+
+def count_tokens(model) -> list[int]:  # type: ignore[no-untyped-def]
+    """A counter of what passes through the encoder, and through the decoder of the packed run."""
+    from core.models import packed
+
+    spent = [0]
+    run, read = packed.run, model.read
+
+    def counted(parts, rows):  # type: ignore[no-untyped-def]
+        spent[0] += sum(len(r.ids) for r in rows)
+        return run(parts, rows)
+
+    def reading(conditions):  # type: ignore[no-untyped-def]
+        spent[0] += sum(map(len, conditions))
+        return read(conditions)
+
+    packed.run, model.read = counted, reading
+    return spent
+
+
+def serve(pipe: Connection, engine: bool, size: str, dtype: str) -> None:
+    """A process that refines blocks of (pairs, variant, k) until it is told None."""
+    from core.refine.engine import Task, refine_all
+    from core.refine.options import Options
+    from tests.core.refine.oracle import Plain
+
+    model = scorer(size, dtype)
+    spent = count_tokens(model)
+    while (asked := pipe.recv()) is not None:
+        block, variant, k = asked
+        spent[0] = 0
+        began, cpu = time.perf_counter(), time.process_time()
+        if engine:
+            found = refine_all(model, [Task(h, (r,)) for r, h in block], variant, Options(k=k, non_translation="off"))
+            texts, scores = [[s.text for s in f.steps] for f in found], [f.score_refined for f in found]
+        else:
+            plain = Plain(model)
+            traces = [plain.refine(model.encode(h).ids, model.encode(r).ids, variant, k) for r, h in block]
+            texts, scores = [[model.decode(t) for t in f.texts[1:]] for f in traces], [f.scores[-1] for f in traces]
+            spent[0] = plain.spent
+        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        pipe.send(Answer(texts, scores, seconds, cpu, peak, spent[0]))
+
+
+class Process:
+    def __init__(self, engine: bool, size: str, dtype: str = "fp32") -> None:
+        context = mp.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, engine, size, dtype))
+        self.process.start()
+        theirs.close()
+        self.ask(pairs(2, seed=99, longest=12), "precision", 10)
+
+    def ask(self, block: list[Pair], variant: str, k: int) -> Answer:
+        self.pipe.send((block, variant, k))
+        answer: Answer = self.pipe.recv()
+        return answer
+
+    def stop(self) -> None:
+        self.pipe.send(None)
+        self.process.join()
+
+
+def added(answers: list[Answer]) -> Answer:
+    return Answer(
+        [t for a in answers for t in a.texts],
+        [s for a in answers for s in a.scores],
+        sum(a.seconds for a in answers),
+        sum(a.cpu for a in answers),
+        max(a.peak for a in answers),
+        sum(a.tokens for a in answers),
+    )
+
+
+def against_plain(size: str, count: int, variant: str, block: int, dtype: str = "fp32", longest: int = 200) -> None:
+    ours, plain = Process(True, size, dtype), Process(False, size)
+    some = pairs(count, seed=1, longest=longest)
+    blocks = [some[i : i + block] for i in range(0, count, block)]
+    answers = [(ours.ask(b, variant, 10), plain.ask(b, variant, 10)) for b in blocks]
+    ours.stop()
+    plain.stop()
+    a, b = added([x for x, _ in answers]), added([x for _, x in answers])
+    same = [i for i in range(count) if a.texts[i] == b.texts[i]]
+    apart = max((abs(a.scores[i] - b.scores[i]) for i in same), default=math.nan)
+    ratios = sorted(y.seconds / x.seconds for x, y in answers)
+    print(
+        f"{size:8} {variant:10} {dtype:5} {count:4} pairs   engine {a.seconds:7.1f} s {a.peak / 2**30:5.2f} GiB {a.tokens:10,} tokens"
+        f"   plain {b.seconds:7.1f} s {b.peak / 2**30:5.2f} GiB {b.tokens:10,} tokens"
+        f"   ratio {b.seconds / a.seconds:5.2f} (of processor time {b.cpu / a.cpu:.2f}; blocks {ratios[0]:.2f} … {ratios[-1]:.2f})"
+        f"   same edits {len(same)}/{count}, scores apart ≤ {apart:.1e}   {a.seconds / count:.3f} s a sentence",
+        flush=True,
+    )
+
+
+def growth() -> None:
+    ours = Process(True, "bundled")
+    for count in (50, 200, 800):
+        answer = ours.ask(pairs(count, seed=2), "precision", 10)
+        print(f"{count:4} pairs, k = 10: {1000 * answer.seconds / count:6.1f} ms a pair", flush=True)
+    for k in (5, 10, 20):
+        answer = ours.ask(pairs(100, seed=2), "precision", k)
+        print(f" 100 pairs, k = {k:2}: {1000 * answer.seconds / 100:6.1f} ms a pair", flush=True)
+    ours.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--pairs", type=int, default=200, help="pairs for the bundled model")
+    parser.add_argument("--large", type=int, default=8, help="pairs for the model of bart-large's size")
+    parser.add_argument("--only", default="", help="a, b, f, bf16 or growth")
+    args = parser.parse_args()
+    wanted = args.only.split(",") if args.only else ["a", "f", "bf16", "b", "growth"]
+    if "a" in wanted:
+        against_plain("bundled", args.pairs, "precision", 20)
+    if "f" in wanted:
+        against_plain("bundled", args.pairs // 2, "f", 20)
+    if "bf16" in wanted:
+        against_plain("bundled", args.pairs, "precision", 20, "bf16")
+    if "b" in wanted:
+        against_plain("large", args.large, "precision", args.large, longest=20)
+    if "growth" in wanted:
+        growth()

@@ -1,0 +1,109 @@
+"""The scoring panel's options: widgets from what a metric declares, an expression in the queue."""
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, Output, Segment, Value
+from core.metrics.registry import load
+from core.ports import Store
+from core.signature import content_key
+from tests.pages.test_shell import run, store
+
+__all__ = ["store"]
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    made = store.projects.create("p").id
+    store.projects.add(made, Dataset((Segment("d", "1", "s", ("r",)),), (Output("A", "d", "1", "text"),)))
+    return made
+
+
+def opened(project: int, *metrics: str) -> AppTest:
+    at = run(project=str(project))
+    next(m for m in at.multiselect if m.key and m.key.startswith("metrics-")).set_value(list(metrics)).run()
+    assert not at.exception
+    return at
+
+
+def start(at: AppTest, store: Store, project: int) -> tuple[str, ...]:
+    at.button(key=f"score-{project}").click().run()
+    assert not at.exception
+    return store.jobs.recent(project)[0].metrics
+
+
+def test_untouched_options_queue_the_plain_names(store: Store, project: int) -> None:
+    assert start(opened(project, "chrf", "ter", "bartscore++"), store, project) == ("chrf", "ter", "bartscore++")
+
+
+def test_changed_options_queue_an_expression_that_is_shown(store: Store, project: int) -> None:
+    at = opened(project, "chrf", "bartscore++", "rouge1")
+    key = f"option-{project}-"
+    at.number_input(key=key + "bartscore++-k").set_value(5)
+    at.number_input(key=key + "bartscore++-rounds").set_value(8)
+    at.selectbox(key=key + "bartscore++-nt").set_value("probability")
+    at.toggle(key=key + "rouge1-stem").set_value(True)
+    at.run()
+    assert at.code[0].value == '--metrics "chrf,bartscore++|k:5|rounds:8|nt:probability,rouge1|stem:yes"'
+    assert start(at, store, project) == ("chrf", "bartscore++|k:5|rounds:8|nt:probability", "rouge1|stem:yes")
+
+
+def test_what_has_no_effect_is_not_asked(store: Store, project: int) -> None:
+    at = opened(project, "bartscore++")
+    key = f"option-{project}-bartscore++-"
+    shown = {w.key for kind in (at.number_input, at.selectbox) for w in kind}
+    assert {key + "overlap", key + "share"} <= shown
+    assert key + "side" not in shown
+    at.selectbox(key=key + "nt").set_value("off").run()
+    assert not {key + "overlap", key + "share"} & {w.key for w in at.number_input}
+    at.text_area(key=key + "prompt-text").set_value("Such as").run()
+    at.selectbox(key=key + "side").set_value("decoder").run()
+    assert start(at, store, project) == ("bartscore++|nt:off|prompt:Such as|side:decoder",)
+
+
+def test_a_list_fills_in_its_phrases(
+    store: Store, project: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"short": ["In short", "In brief"]}), encoding="utf-8")
+    monkeypatch.setenv("ERRORSCOPE_PROMPTS", str(path))
+    at = opened(project, "bartscore")
+    key = f"option-{project}-bartscore-prompt-"
+    assert at.selectbox(key=key + "list").options == ["mt (1)", "short (2)"]
+    at.selectbox(key=key + "list").set_value("short").run()
+    assert at.text_area(key=key + "text").value == "In short\nIn brief"
+    assert start(at, store, project) == ("bartscore|prompt:In short;In brief",)
+
+
+def test_a_file_of_lists_that_is_not_there_is_said_and_phrases_can_be_written(
+    store: Store, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ERRORSCOPE_PROMPTS", "/no/such/file.json")
+    at = opened(project, "bartscore")
+    assert "cannot be read" in at.error[0].value
+    at.text_area(key=f"option-{project}-bartscore-prompt-text").set_value("a, b | c\n\n").run()
+    assert start(at, store, project) == ("bartscore|prompt:a%2C b %7C c",)
+
+
+def test_a_choice_that_cannot_be_used_is_said_and_nothing_can_be_started(store: Store, project: int) -> None:
+    at = opened(project, "bartscore++")
+    at.pills(key=f"option-{project}-bartscore++-edits").set_value([]).run()
+    assert "some of insert, delete, substitute" in at.error[0].value
+    assert at.button(key=f"score-{project}").disabled
+
+
+def test_variants_that_have_scored_something_are_listed_after_their_plain_form(store: Store, project: int) -> None:
+    [(_, item)] = store.projects.dataset(project).items()
+    metric = load("chrf|beta:3")
+    store.scores.put(metric.spec.name, metric.signature(), {content_key(*item): Value(1.0)}, 1.0)
+    store.scores.put("chrf|gone:1", "chrf|v:0|gone:1", {content_key(*item): Value(1.0)}, 1.0)
+    store.scores.put("bartscore|prompt:#9-12345678", "bartscore|v:1|x:1", {content_key(*item): Value(-1.0)}, 1.0)
+    frame = opened(project, "chrf").dataframe[-1].value
+    assert list(frame["metric"])[:3] == ["chrF", "chrF (β = 3)", "BLEU"]
+    assert list(frame["scored"])[1] == "1 / 1"
+    row = frame[frame["metric"] == "BARTScore F (9 prompts 12345678)"].iloc[0]
+    assert (row["scored"], "ERRORSCOPE_PROMPTS" in row["what it says"]) == ("1 / 1", True)
+    assert "gone" not in " ".join(frame["metric"])
