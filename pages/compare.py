@@ -7,10 +7,10 @@ import streamlit as st
 
 from core.ports import Project, Store
 from core.services.compare import Order, Query, ordered
-from core.services.segment import Shown, payload
+from core.services.segment import Shown, names_of, payload
 from core.services.view import View
 from pages._ui import compare_parts as parts
-from pages._ui import errors, jobs, scoring, state, theme, wiring
+from pages._ui import errors, inspector_parts, jobs, scoring, state, theme, wiring
 from pages._ui.compare_cards import cards
 
 CARDS = "compare-cards"
@@ -85,7 +85,7 @@ def segment(project: Project, query: Query, blind: bool, lam: float) -> None:
     row = int(order[at])
     key = view.segments[row].key
     state.open_segment(project.id, key)
-    main = next(iter(view.refinements()), None)
+    main = parts.refinement(project, view)
     details = store.scores.detail(project.id, main.signature, key) if main else {}
     reference = st.session_state.get(REFERENCE, (None, -1))
     shown = Shown(
@@ -99,8 +99,9 @@ def segment(project: Project, query: Query, blind: bool, lam: float) -> None:
         "position": at + 1,
         "total": len(order),
         "lam": state.lambda_text(lam),
-        "presets": parts.presets(store, project, main.refinement_signature if main else ""),
+        "presets": parts.presets(store, project, main),
         "search": parts.SEARCH,
+        "inspected": names_of(view, shown).get(inspector_parts.opened(project.id, key) or ""),
     }
 
     @errors.guarded
@@ -118,9 +119,16 @@ def segment(project: Project, query: Query, blind: bool, lam: float) -> None:
     def new_reference() -> None:
         st.session_state[REFERENCE] = (key, int(st.session_state[CARDS]["reference"]["value"]))
 
-    cards(payload(view, shown, details) | extra, key=CARDS, on_go=go, on_lam=new_lambda, on_reference=new_reference)
+    @errors.guarded
+    def inspect() -> None:
+        inspector_parts.choose(project.id, key, names_of(view, shown), st.session_state[CARDS]["inspect"])
+
+    data = payload(view, shown, details) | extra
+    cards(data, key=CARDS, on_go=go, on_lam=new_lambda, on_reference=new_reference, on_inspect=inspect)
     if main and (who := theme.speaker(main.signature)):
         st.caption(f"Refinements and log probabilities {who}")
+    if main:
+        inspector_parts.panel(project, view, main, shown, details)
 
 
 def position(project: Project, view: View, order: Order) -> int:

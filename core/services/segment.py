@@ -26,9 +26,7 @@ class Shown(NamedTuple):
 def payload(view: View, shown: Shown, details: Mapping[str, Value]) -> dict[str, Any]:
     """The segment's texts, its metrics and one card an output. `details` are the refinement's values by system, with detail."""
     segment = view.segments[shown.row]
-    systems = [view.systems[j] for j in view.at(shown.systems) if view.present[shown.row, j]]
-    everyone = [s for s, there in zip(view.systems, view.present[shown.row], strict=True) if there]
-    names = blind_names(everyone, segment.key, shown.blind) if shown.blind is not None else {s: s for s in everyone}
+    names = names_of(view, shown)
     metrics = [
         {
             "name": c.name,
@@ -41,7 +39,7 @@ def payload(view: View, shown: Shown, details: Mapping[str, Value]) -> dict[str,
         }
         for c in view.columns
     ]
-    cards = [_card(view, shown, segment, s, names[s], details.get(s)) for s in systems]
+    cards = [_card(view, shown, segment, system, name, details.get(system)) for system, name in names.items()]
     cards.sort(key=lambda card: str(card["name"]))
     return {
         "doc": segment.doc_id,
@@ -53,6 +51,17 @@ def payload(view: View, shown: Shown, details: Mapping[str, Value]) -> dict[str,
         "cards": cards,
         "blind": shown.blind is not None,
     }
+
+
+def names_of(view: View, shown: Shown) -> dict[str, str]:
+    """The systems that have a card, with the name on it."""
+    there = view.present[shown.row]
+    systems = [view.systems[j] for j in view.at(shown.systems) if there[j]]
+    if shown.blind is None:
+        return {s: s for s in systems}
+    everyone = [s for s, present in zip(view.systems, there, strict=True) if present]
+    names = blind_names(everyone, view.segments[shown.row].key, shown.blind)
+    return {s: names[s] for s in systems}
 
 
 def reference_of(shown: Shown, segment: Segment, detail: Mapping[str, Any] | None) -> int | None:

@@ -15,9 +15,15 @@ import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
 from core.data import Dataset, OutputKey, Value
+from core.metrics.bartscore import model_facts, scorer
 from core.metrics.registry import specs
 from core.ports import Project, ScoredBy, Store
-from core.services import sample
+from core.refine import inspect
+from core.refine.inspect import Round
+from core.refine.options import Options
+from core.refine.overlap import Characters, Overlap
+from core.refine.result import Step, Variant
+from core.services import inspector, sample
 from core.services.view import View, build
 from core.settings import load as settings
 from db.store import open_store
@@ -115,3 +121,67 @@ def _table(database: str, project: Project, generation: int, scored: ScoredBy) -
 def _view(database: str, project: Project, generation: int, scored: tuple[ScoredBy, ...]) -> View:
     tables = {s.signature: _table(database, project, generation, s) for s in scored}
     return build(_dataset(database, project, generation), scored, tables, specs())
+
+
+def look(text: str, condition: str, variant: Variant, k: int) -> Round:
+    """A text as the present model sees it."""
+    return _look(tuple(model_facts().items()), text, condition, variant, k)
+
+
+def rounds(
+    text: str, condition: str, variant: Variant, options: Options, known: tuple[Step, ...] | None
+) -> tuple[Round, ...]:
+    """A refinement round by round as the present model sees it: along `known` steps, or done anew where there are none."""
+    return _rounds(tuple(model_facts().items()), text, condition, variant, options, known)
+
+
+@st.cache_resource(max_entries=128, ttl=1800, show_spinner="Reading the text …")
+def _look(model: tuple[tuple[str, object], ...], text: str, condition: str, variant: Variant, k: int) -> Round:
+    return inspect.look(scorer(), text, condition, variant, k)
+
+
+@st.cache_resource(max_entries=32, ttl=1800, show_spinner="Replaying the refinement …")
+def _rounds(
+    model: tuple[tuple[str, object], ...],
+    text: str,
+    condition: str,
+    variant: Variant,
+    options: Options,
+    known: tuple[Step, ...] | None,
+) -> tuple[Round, ...]:
+    if known is None:
+        return inspect.rounds(scorer(), text, condition, variant, options)
+    return inspect.follow(scorer(), text, condition, variant, known, options.k)
+
+
+def edits(project: Project, signature: str) -> dict[OutputKey, Characters]:
+    """What the refinement under this signature took away from every output of the project."""
+    return _edits(*_refinement(project, signature))
+
+
+def overlap(project: Project, signature: str, rater: str | None, everyone: bool) -> tuple[Overlap, int]:
+    """The model's edits and the marks this person may see, over the whole project, at most half a minute old; and the
+    number of segments whose marks were seen."""
+    return _overlap(*_refinement(project, signature), rater, everyone)
+
+
+def _refinement(project: Project, signature: str) -> tuple[str, Project, int, ScoredBy]:
+    scored = next(s for s in store().scores.signatures(project.id) if s.signature == signature)
+    return settings().database, project, _generations().get(project.id, 0), scored
+
+
+@st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading the refinements …")
+def _edits(database: str, project: Project, generation: int, scored: ScoredBy) -> dict[OutputKey, Characters]:
+    return inspector.edits(store(), project.id, scored.signature, _dataset(database, project, generation))
+
+
+@st.cache_resource(max_entries=32, ttl=30, show_spinner="Comparing marks …")
+def _overlap(
+    database: str, project: Project, generation: int, scored: ScoredBy, rater: str | None, everyone: bool
+) -> tuple[Overlap, int]:
+    texts = _dataset(database, project, generation)
+    seen = inspector.marks(store(), project.id, texts, rater, everyone=everyone)
+    rated = [r for of_output in seen.by_output.values() for r in of_output]
+    of_model = _edits(database, project, generation, scored)
+    found = inspector.overlap(rated, {o.key: o.text for o in texts.outputs}, of_model)
+    return found, len({key.segment for key in seen.by_output})

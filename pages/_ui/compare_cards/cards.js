@@ -106,6 +106,25 @@ function trace(card, memory) {
   return put(box, n ? list : null, last);
 }
 
+function foot(card, memory, parts) {
+  parts.inspect = el("button", "esc-inspect", "inspect");
+  parts.inspect.title = "Step through the refinement, see what else was likely, and try edits of your own";
+  parts.inspect.setAttribute("aria-label", `inspect ${card.name}`);
+  parts.inspect.addEventListener("click", () => memory.inspect(card.id));
+  return put(el("div", "esc-foot"), trace(card, memory), parts.inspect);
+}
+
+function markInspected(view) {
+  for (const { card, box, inspect } of view.parts ?? []) {
+    box.classList.toggle("esc-inspected", card.id === view.data.inspected);
+    inspect?.setAttribute("aria-pressed", String(card.id === view.data.inspected));
+  }
+  const { inspected } = view.data;
+  if (inspected && inspected !== view.inspected) view.root.scrollIntoView({ block: "end", behavior: "instant" });
+  if (!inspected && view.inspected && view.inspectedAt === view.place) view.parts.find((p) => p.card.id === view.inspected)?.inspect?.focus();
+  [view.inspected, view.inspectedAt] = [inspected, view.place];
+}
+
 const STATUS = {
   no_edit: ["no edit needed", "no change made it likelier"],
   non_translation: ["non-translation", ""],
@@ -134,7 +153,7 @@ function drawCard(card, data, memory, scale) {
   if (card.truncated) put(refined, el("div", "esc-label", "longer than the scorer reads: only its beginning was judged"));
   put(box, refined);
   const full = card.tokens !== undefined;
-  put(box, full ? strip(card) : el("div"), full ? bars(card, scale) : el("div"), full ? trace(card, memory) : el("div"));
+  put(box, full ? strip(card) : el("div"), full ? bars(card, scale) : el("div"), full ? foot(card, memory, parts) : el("div"));
   return parts;
 }
 
@@ -384,13 +403,15 @@ export default function ({ data, parentElement, setStateValue }) {
     document.addEventListener("keydown", view.listener);
   }
   view.send = (key, value) => setStateValue(key, value);
+  view.memory.inspect = (id) => view.send("inspect", { id, n: Date.now() });
   if (data.lam !== view.server && data.lam !== view.sent) { view.lam = toLam(data.lam); clearTimeout(view.timer); }
   view.server = data.lam;
-  const { lam, ...rest } = data;
+  const { lam, inspected, ...rest } = data;
   const print = JSON.stringify(rest);
   view.data = data;
   if (print !== view.print) { view.print = print; draw(view); }
   else if (view.slider?.isConnected) setLam(view, view.lam, false);
+  markInspected(view);
   view.root.removeAttribute("aria-busy");
   return () => {
     clearTimeout(view.timer);

@@ -1,0 +1,168 @@
+"""The inspector on the sample, in a real browser and with the bundled model: rounds, alternatives, an edit of one's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from core.data import SegmentKey
+from core.ports import Store
+from core.refine.result import Refinement
+from db.store import open_store
+from tests.browser.conftest import Server, serving
+
+SECONDS = 2.0
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("home"), ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
+        yield running
+
+
+def stored(server: Server) -> tuple[Store, int, str]:
+    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
+    (project,) = store.projects.list()
+    return (
+        store,
+        project.id,
+        next(s.signature for s in store.scores.signatures(project.id) if s.metric == "bartscore++"),
+    )
+
+
+def refinements(server: Server, key: SegmentKey) -> dict[str, Refinement]:
+    store, project, signature = stored(server)
+    found = store.scores.detail(project, signature, key).items()
+    return {system: Refinement.from_json(v.detail) for system, v in found if v.detail}
+
+
+def inspected(server: Server, page: Page) -> tuple[Locator, Refinement, SegmentKey]:
+    """The inspector on an output of the sample with several edits, open and warm."""
+    page.goto(server.url)
+    page.get_by_role("button", name="Open the sample").click()
+    expect(page.locator(".esc-card")).to_have_count(4)
+    store, project, _ = stored(server)
+    for segment in store.projects.dataset(project).segments:
+        for system, analysis in refinements(server, segment.key).items():
+            if len(analysis.steps) >= 3 and len(analysis.tokens) < 40:
+                page.goto(f"{server.url}/compare?project={project}&doc={segment.doc_id}&segment={segment.segment_id}")
+                page.get_by_role("button", name=f"inspect {system}").click()
+                desk = page.locator(".esi")
+                expect(desk).to_be_visible(timeout=60_000)
+                return desk, analysis, segment.key
+    raise AssertionError("the sample has no output with three edits")
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def test_the_rounds_are_stepped_through_to_the_refined_text(server: Server, page: Page) -> None:
+    desk, analysis, _ = inspected(server, page)
+    dots = desk.locator(".esi-dot")
+    expect(dots).to_have_count(len(analysis.steps) + 1)
+    expect(desk.locator(".esi-what")).to_contain_text("next edit")
+    first = analysis.steps[0]
+    scores = re.findall(r"[−-]?\d+\.\d{3}", desk.locator(".esi-what").inner_text())
+    assert number(scores[0]) == pytest.approx(first.before, abs=1e-3)
+    assert number(scores[1]) == pytest.approx(first.after, abs=1e-3)
+    place = page.url
+    desk.focus()
+    for _ in analysis.steps:
+        page.keyboard.press("ArrowRight")
+    expect(desk.locator(".esi-title")).to_contain_text("the refined text")
+    expect(dots.last).to_have_attribute("aria-current", "step")
+    shown = "".join(desk.locator(".esi-tok b").all_inner_texts())
+    assert "".join(analysis.refined.split()) in "".join(shown.split())
+    assert number(desk.locator(".esi-what .esi-num").first.inner_text()) == pytest.approx(
+        analysis.score_refined, abs=1e-3
+    )
+    page.keyboard.press("ArrowLeft")
+    expect(desk.locator(".esi-title")).to_contain_text(f"round {len(analysis.steps) - 1}")
+    assert page.url == place  # the arrows did not go on to another segment
+
+
+def test_a_token_shows_what_else_was_likely_by_keyboard_alone(server: Server, page: Page) -> None:
+    desk, analysis, _ = inspected(server, page)
+    worst = analysis.steps[0].position
+    desk.locator(".esi-tok").nth(worst).focus()
+    page.keyboard.press("Enter")
+    rows = desk.locator(".esi-near li")
+    expect(rows.first).to_be_visible()
+    near = [t.strip() for t, _ in analysis.steps[0].alternatives]
+    assert [w.strip() for w in desk.locator(".esi-word").all_inner_texts()][: len(near)] == near
+    expect(desk.locator(".esi-near .here")).to_have_count(1)  # the token that stands there, with its own probability
+    page.keyboard.press("Escape")
+    expect(rows).to_have_count(0)
+    expect(desk.locator(".esi-tok").nth(worst)).to_be_focused()
+
+
+def test_an_edit_of_ones_own_is_scored_by_the_model_within_two_seconds(server: Server, page: Page) -> None:
+    desk, analysis, _ = inspected(server, page)
+    worst = analysis.steps[0].position
+    desk.locator(".esi-tok").nth(worst).click()
+    desk.locator(".esi-own input").fill("elephants")
+    page.evaluate(
+        """() => {
+          const input = document.querySelector(".esi-own input");
+          input.addEventListener("keydown", () => { window.began = performance.now(); }, { capture: true });
+          new MutationObserver(() => {
+            if (!window.took && document.querySelector(".esi-change")) window.took = performance.now() - window.began;
+          }).observe(document.querySelector(".esi"), { childList: true, subtree: true });
+        }"""
+    )
+    page.keyboard.press("Enter")
+    expect(desk.locator(".esi-change")).to_be_visible(timeout=20_000)
+    seconds = page.evaluate("window.took") / 1000
+    assert seconds < SECONDS, f"{seconds:.2f} s"
+    expect(desk.locator(".esi-trytext ins")).to_contain_text("elephants")
+    before, after = (number(x) for x in re.findall(r"[−-]?\d+\.\d{3}", desk.locator(".esi-tryfoot").inner_text())[:2])
+    assert before == pytest.approx(analysis.score_hyp, abs=1e-3)
+    change = number(desk.locator(".esi-change").inner_text())
+    assert change == pytest.approx(after - before, abs=2e-3)
+    assert change < 0  # the word does not belong there
+
+
+def test_tries_pile_up_and_may_be_gone_on_from(server: Server, page: Page) -> None:
+    desk, analysis, key = inspected(server, page)
+    token = desk.locator(".esi-tok").nth(analysis.steps[0].position)
+    token.click()
+    desk.locator(".esi-word:not(:disabled)").first.click()
+    expect(desk.locator(".esi-change")).to_have_count(1)
+    desk.get_by_role("button", name="go on from here").click()
+    expect(desk.locator(".esi-title")).to_contain_text("your own text, try 1")
+    desk.locator(".esi-tok").first.click()
+    desk.get_by_role("button", name="delete it").click()
+    expect(desk.locator(".esi-change")).to_have_count(2)
+    expect(desk.locator(".esi-tryfoot").first).to_contain_text("from try 1")
+    one = re.findall(r"[−-]?\d+\.\d{3}", desk.locator(".esi-tryfoot").nth(1).inner_text())
+    two = re.findall(r"[−-]?\d+\.\d{3}", desk.locator(".esi-tryfoot").first.inner_text())
+    assert one[1] == two[0]
+    desk.get_by_role("button", name="start again").click()
+    expect(desk.locator(".esi-change")).to_have_count(0)
+    expect(desk.locator(".esi-title")).to_contain_text("round 0: the output")
+    page.get_by_role("button", name="close", exact=True).click()
+    expect(desk).to_have_count(0)
+    assert key.segment_id in page.url
+
+
+def test_marks_of_others_are_not_drawn_until_they_are_asked_for(server: Server, page: Page) -> None:
+    desk, _, _ = inspected(server, page)
+    expect(desk.locator(".esi-overlap")).to_contain_text("stay hidden")
+    expect(desk.locator(".esi-layers, .esi-overlap table")).to_have_count(0)
+    page.get_by_text("Show marks of all raters").click()
+    expect(desk.locator(".esi-overlap tbody tr")).to_have_count(3)
+    expect(desk.locator(".esi-layers")).to_be_visible()
+    expect(page.get_by_text("This breaks blindness")).to_be_visible()
+
+
+def test_it_fits_a_narrow_window(server: Server, page: Page) -> None:
+    desk, _, _ = inspected(server, page)
+    page.set_viewport_size({"width": 420, "height": 900})
+    desk.locator(".esi-tok").first.click()
+    expect(desk.locator(".esi-near")).to_be_visible()
+    assert page.evaluate("document.querySelector('.esi').scrollWidth <= document.querySelector('.esi').clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,202 @@
+"""The inspector on the Compare page over a real database, with a model that is made up and without a browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.data import OutputKey, RatedOutput, SegmentKey, Span, Value
+from core.mqm.actions import label_actions
+from core.ports import Store
+from core.refine.inspect import Round
+from core.refine.result import Refinement, Step, Token
+from core.signature import content_key
+from pages._ui import compare_cards, identity, inspector, inspector_parts, wiring
+from pages._ui.inspector_parts import Opened
+from tests.pages.test_compare import project
+from tests.pages.test_shell import run, store
+
+__all__ = ["project", "store"]
+KEY = SegmentKey("d", "1")
+HERE = {"model": "tests/model", "rev": "abc", "dtype": "fp32"}
+SIGN = "bartscore++|lambda:1|v:1|variant:f|model:tests/model|rev:abc|dtype:fp32"
+STEP = Step(1, "substitute", " river", " stream", -2.0, -1.0, (), "The stream rose.")
+
+
+def seen(text: str, score: float, step: Step | None = None) -> Round:
+    tokens = (Token(text, 0, len(text), -1.0), Token("", len(text), len(text), -0.5))
+    return Round(text, tokens, (((" other", 0.3),), ((".", 0.6),)), score, step)
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the inspector is given, in order; a text scores minus its length."""
+    given: list[dict[str, Any]] = []
+    monkeypatch.setattr(compare_cards, "_component", lambda: lambda **kw: None)
+    monkeypatch.setattr(inspector, "_component", lambda: lambda **kw: given.append(kw["data"]))
+    monkeypatch.setattr(inspector_parts, "model_facts", lambda: HERE)
+    monkeypatch.setattr(wiring, "look", lambda text, *_: seen(text, -float(len(text))))
+    monkeypatch.setattr(wiring, "rounds", lambda text, *_: (seen(text, -2.0, STEP), seen(STEP.text, -1.0)))
+    return given
+
+
+def score(store: Store, project: int, sign: str = SIGN) -> None:
+    values = {}
+    for key, item in store.projects.dataset(project).items():
+        edited = key.system == "alpha" and key.segment == KEY
+        analysis = Refinement(
+            "f", 0, False, "", STEP.text if edited else item.hypothesis, -2.0, -1.0 if edited else -2.0, -0.1,
+            (Token("x", 0, 1, -1.0),), (STEP,) if edited else (),
+        )  # fmt: skip
+        values[content_key(*item)] = Value(-1.0, parts=analysis.parts(), detail=analysis.to_json())
+    store.scores.put("bartscore++", sign, values, 1.0)
+
+
+def label(store: Store, project: int, rater: str) -> None:
+    marks = (Span("output", 4, 9, "river", "Major", "Accuracy"),)
+    rated = [RatedOutput(OutputKey(s, *KEY), rater, marks if s == "alpha" else ()) for s in ("alpha", "beta")]
+    for (who, segment), actions in label_actions(rated).actions.items():
+        store.labels.append(project, who, segment, actions)
+
+
+def opened(project: int, system: str = "alpha") -> AppTest:
+    at = run(project=str(project))
+    at.session_state[inspector_parts.OPENED] = Opened(project, KEY, system, 1)
+    return checked(at.run())
+
+
+def checked(at: AppTest) -> AppTest:
+    assert not at.exception
+    assert not at.error, at.error[0].value
+    return at
+
+
+def asked(at: AppTest, data: dict[str, Any], **answers: Any) -> AppTest:
+    at.session_state[inspector_parts.KEY] = {k: v | {"of": data["key"]} for k, v in answers.items()}
+    return checked(at.run())
+
+
+def test_it_is_closed_until_a_card_is_inspected_and_shows_the_rounds(
+    store: Store, project: int, drawn: list[Any]
+) -> None:
+    score(store, project)
+    checked(run(project=str(project)))
+    assert not drawn
+    opened(project)
+    data = drawn[-1]
+    assert (data["name"], data["condition"], data["complete"]) == ("alpha", "The river burst its banks.", True)
+    assert [r["text"] for r in data["rounds"]] == ["The river rose.", "The stream rose."]
+    assert data["notes"] == []
+
+
+def test_moving_on_to_another_segment_closes_it(store: Store, project: int, drawn: list[Any]) -> None:
+    score(store, project)
+    at = opened(project)
+    at.query_params["doc"], at.query_params["segment"] = "d", "2"
+    n = len(drawn)
+    checked(at.run())
+    assert len(drawn) == n
+    assert inspector_parts.OPENED not in at.session_state
+
+
+def test_tries_are_scored_once_listed_newest_first_and_may_be_gone_on_from(
+    store: Store, project: int, drawn: list[Any]
+) -> None:
+    score(store, project)
+    at = opened(project)
+    one, two = {"n": 11, "base": "r0", "text": "The river"}, {"n": 12, "base": "t11", "text": "A river"}
+    asked(at, drawn[-1], attempts={"list": [one]})
+    assert drawn[-1]["answered"] == 11
+    asked(at, drawn[-1], attempts={"list": [one, two]})
+    tries = drawn[-1]["tries"]
+    assert [(t["n"], t["base"], t["before"], t["after"]) for t in tries] == [
+        (12, "try 1", -9.0, -7.0),
+        (11, "the output", -2.0, -9.0),
+    ]
+    assert tries[0]["diff"] == [["delete", "The"], ["insert", "A"], ["same", " river"]]
+    asked(at, drawn[-1], attempts={"list": [one, two]}, again={"n": 13})
+    assert drawn[-1]["tries"] == []
+
+
+def test_what_was_tried_on_one_output_is_not_tried_on_the_next(store: Store, project: int, drawn: list[Any]) -> None:
+    score(store, project)
+    at = opened(project)
+    asked(at, drawn[-1], attempts={"list": [{"n": 11, "base": "r0", "text": "The river"}]})
+    at.session_state[inspector_parts.OPENED] = Opened(project, KEY, "beta", 2)
+    checked(at.run())
+    assert (drawn[-1]["name"], drawn[-1]["tries"]) == ("beta", [])
+
+
+@pytest.mark.parametrize(("base", "text", "why"), [("t5", "x", "gone"), ("r0", "x" * 20_001, "too long")])
+def test_a_try_that_cannot_be_scored_says_why(
+    store: Store, project: int, drawn: list[Any], base: str, text: str, why: str
+) -> None:
+    score(store, project)
+    at = opened(project)
+    asked(at, drawn[-1], attempts={"list": [{"n": 11, "base": base, "text": text}]})
+    assert drawn[-1]["tries"] == []
+    assert why in drawn[-1]["refused"]["11"]
+
+
+def test_another_model_than_that_of_the_card_is_said_plainly(store: Store, project: int, drawn: list[Any]) -> None:
+    score(store, project, SIGN.replace("rev:abc", "rev:old"))
+    opened(project)
+    assert "scored by tests/model (old); the model here is tests/model (abc)" in drawn[-1]["notes"][0]
+
+
+def test_blind_names_stay_blind(store: Store, project: int, drawn: list[Any]) -> None:
+    score(store, project)
+    at = opened(project)
+    checked(at.toggle(key="compare-blind").set_value(True).run())
+    assert drawn[-1]["name"].startswith("Output ")
+    assert "alpha" not in str(drawn[-1])
+
+
+def test_marks_stay_hidden_from_who_has_not_submitted_until_asked_for(
+    store: Store, project: int, drawn: list[Any]
+) -> None:
+    score(store, project)
+    label(store, project, "ann")
+    at = opened(project)
+    hidden = drawn[-1]["overlap"]
+    assert (hidden["layers"], hidden["rows"]) == (None, [])
+    assert "stay hidden" in hidden["lines"][0]
+    assert not at.warning
+    at.toggle(key=inspector_parts.toggle_key(project)).set_value(True).run()
+    assert "breaks blindness" in checked(at).warning[0].value
+    shown = drawn[-1]["overlap"]
+    # the model took away "river", ann marked "river"; beta was not edited and has no mark
+    assert [(r["label"], r["p"], r["r"], r["counts"]) for r in shown["rows"]] == [
+        ("this output", 1.0, 1.0, [5, 5, 5]),
+        ("this segment, all outputs", 1.0, 1.0, [5, 5, 5]),
+        ("this project", 1.0, 1.0, [5, 5, 5]),
+    ]
+    assert ["river", True, "Major", 1, ""] in shown["layers"]
+
+
+def test_who_has_submitted_the_segment_sees_the_marks(
+    store: Store, project: int, drawn: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    score(store, project)
+    for rater in ("ann", "bob"):
+        label(store, project, rater)
+    monkeypatch.setattr(identity, "rater", lambda: "bob")
+    opened(project)
+    assert drawn[-1]["overlap"]["raters"] == 2
+    assert drawn[-1]["overlap"]["rows"][-1]["label"] == "the 1 segment you submitted"
+    monkeypatch.setattr(identity, "rater", lambda: "carl")
+    opened(project)
+    assert drawn[-1]["overlap"]["layers"] is None
+    assert drawn[-1]["overlap"]["rows"] == []
+
+
+def test_undefined_overlap_is_a_reason_and_no_number(store: Store, project: int, drawn: list[Any]) -> None:
+    score(store, project)
+    label(store, project, "ann")
+    at = opened(project, "beta")
+    at.toggle(key=inspector_parts.toggle_key(project)).set_value(True).run()
+    row = drawn[-1]["overlap"]["rows"][0]
+    assert (row["p"], row["r"], row["f"]) == (None, None, None)
+    assert row["why"] == "the model took nothing away and nobody marked an error"
