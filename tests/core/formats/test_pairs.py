@@ -1,0 +1,145 @@
+"""Pair files: tables under usual names, and the JSON lists of DEMETR."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.errors import ImportProblems, Problem
+from core.formats.files import Upload
+from core.formats.pairs import Pair, Pairs, read_pairs
+
+
+def read(name: str, text: str) -> Pairs:
+    return read_pairs([Upload(name, text.encode())])
+
+
+def refused(name: str, text: str) -> tuple[Problem, ...]:
+    with pytest.raises(ImportProblems) as caught:
+        read(name, text)
+    return caught.value.problems
+
+
+def test_csv_tsv_and_jsonl_say_the_same() -> None:
+    expected = (
+        Pair("number", ("He had 5.",), "He had 5.", "He had 6.", "Er hatte 5.", "1"),
+        Pair("drop", ("It is red.",), "It's red.", "", None, "2"),
+    )
+    csv = "id,type,source,reference,good,perturbed\n1,number,Er hatte 5.,He had 5.,He had 5.,He had 6.\n"
+    csv += "2,drop,,It is red.,It's red.,\n"
+    objects = [
+        {"id": int(p.id), "type": p.type, "source": p.source, "reference": p.references[0]}
+        | {"good": p.good, "perturbed": p.perturbed}
+        for p in expected
+    ]
+    assert read("a.csv", csv).pairs == expected
+    assert read("a.tsv", csv.replace(",", "\t")).pairs == expected
+    assert read("a.jsonl", "".join(json.dumps(o) + "\n" for o in objects)).pairs == expected
+    assert read("a.json", json.dumps(objects)).pairs == expected
+
+
+def test_several_files_are_one_list_and_several_references_are_kept() -> None:
+    uploads = [Upload(f"{t}.csv", f"Type,Ref1,ref_2,good,perturbed\n{t},r,s,g,p\n".encode()) for t in "ab"]
+    assert read_pairs(uploads).pairs == (Pair("a", ("r", "s"), "g", "p"), Pair("b", ("r", "s"), "g", "p"))
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["error,source,ref,hyp_para,hyp_adv_based", "phenomena,source,reference,good-translation,incorrect-translation"],
+)
+def test_released_suites_are_recognised(header: str) -> None:
+    assert read("a.csv", f"{header}\nnum,s,r,g,p\n").pairs == (Pair("num", ("r",), "g", "p", "s"),)
+
+
+def record(number: int, perturbed: str, applies: bool) -> dict[str, object]:
+    """A record with the field names and kinds of value of the DEMETR release."""
+    return {
+        "id": number,
+        "src_sent": "Quelle",
+        "eng_sent": "They sold 25 of them.",
+        "mt_sent": "They have sold 25 “of them”.",
+        "pert_sent": perturbed,
+        "lang_tag": "german",
+        "data_source": "WMT",
+        "pert_check": applies,
+        "severity": "critical",
+        "pert_id": 10,
+        "pert_desc": "numbers changed in a reasonable range",
+        "pert_name": "critical_id10_numbers_replaced",
+    }
+
+
+def test_a_demetr_file_is_read_without_the_records_that_were_not_perturbed() -> None:
+    good = "They have sold 25 “of them”."
+    records = [record(1, good, False), record(2, good.replace("25", "21"), True), record(3, good, True)]
+    found = read("critical_id10_numbers_replaced.json", json.dumps(records, indent=2, ensure_ascii=False))
+    kind = "critical_id10_numbers_replaced"
+    assert found.pairs == (
+        Pair(kind, ("They sold 25 of them.",), good, "They have sold 21 “of them”.", "Quelle", "2"),
+        Pair(kind, ("They sold 25 of them.",), good, good, "Quelle", "3"),
+    )
+    assert (found.left_out, found.equal) == (1, 1)
+    left, equal = found.notes()
+    assert left.startswith("1 record marked")
+    assert equal.startswith("1 pair with the same text")
+
+
+def test_a_file_of_nothing_but_unperturbed_records_is_refused() -> None:
+    assert "no pair" in refused("a.json", json.dumps([record(1, "x", False)]))[0].found
+
+
+def test_a_problem_in_a_json_list_names_the_line_of_its_record() -> None:
+    # the list opens on line 1, each record takes 14 lines with its braces; the second begins on line 16
+    records = [record(1, "x", True), record(2, "y", True) | {"mt_sent": None, "pert_check": "maybe"}]
+    problems = refused("a.json", json.dumps(records, indent=2))
+    assert [(p.row, p.column, p.found) for p in problems] == [(16, "pert_check", "“maybe”"), (16, "mt_sent", "nothing")]
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "found"),
+    [
+        ('[{"type": "a",\n "good": }]', 2, "broken JSON"),
+        ('[\n{"type": "a"}', 2, "does not end"),
+        ('[{"type": "a"} {"type": "b"}]', 1, "“{"),
+        ('[{"type": "a"}]\n[1]', 1, "after the list"),
+        ('[{"type": "a"},\n 3]', 2, "“3”"),
+        ("[" * 100_000, 1, "nesting"),
+        ("[]", 0, "no rows"),
+    ],
+)
+def test_a_broken_json_list_is_named_where_it_breaks(text: str, row: int, found: str) -> None:
+    problem = refused("a.json", text)[0]
+    assert problem.row == row
+    assert found in problem.found
+
+
+def test_a_list_on_one_line_counts_records_for_lines() -> None:
+    records = [{"type": "t", "ref": "r", "good": "g", "perturbed": "p"}, {"type": "t", "ref": "r", "good": "g"}]
+    assert [(p.row, p.column) for p in refused("a.json", json.dumps(records))] == [(2, "perturbed")]
+
+
+def test_every_missing_column_is_named_with_what_is_there() -> None:
+    problems = refused("a.csv", "kind,correct\nx,y\n")
+    assert [p.column for p in problems] == ["good", "perturbed", "reference"]
+    assert "kind, correct" in problems[0].found
+    assert "mt_sent" not in problems[0].found
+    assert problems[2].expected == "a column reference or ref or eng_sent"
+
+
+def test_a_source_may_stand_for_the_reference() -> None:
+    assert read("a.csv", "type,source,good,perturbed\nt,s,g,p\n").pairs == (Pair("t", (), "g", "p", "s"),)
+
+
+def test_every_cell_that_cannot_be_used_is_a_problem() -> None:
+    problems = refused("a.csv", "type,reference,good,perturbed\n,r,g,p\nt,r,g,p\n,r,g,p\n")
+    assert [(p.row, p.column, p.found) for p in problems] == [(2, "type", "nothing"), (4, "type", "nothing")]
+    (nested,) = refused("a.jsonl", '{"type": "t", "ref": "r", "good": ["a", "b"], "perturbed": "p"}\n')
+    assert nested.found == "a list"
+
+
+def test_problems_of_all_files_are_told_together() -> None:
+    uploads = [Upload("a.csv", b"type,good\nt,g\n"), Upload("b.csv", b"type,ref,good,perturbed\n,r,g,p\n")]
+    with pytest.raises(ImportProblems) as caught:
+        read_pairs(uploads)
+    assert {p.file for p in caught.value.problems} == {"a.csv", "b.csv"}

@@ -1,0 +1,127 @@
+"""z and accuracy from scores (Lu et al. 2023, appendix D), against arithmetic written out and direct enumeration."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from core.stats.pairs import Floats
+from core.stats.sensitivity import NO_SCORE, TOO_CLOSE, Sensitivity, ratios, sensitivities
+
+NAN = float("nan")
+
+
+def floats(*values: float) -> Floats:
+    return np.array(values, dtype=np.float64)
+
+
+def one(good: Floats, perturbed: Floats, empty: Floats, **options: object) -> Sensitivity:
+    (found,) = sensitivities(["t"] * len(good), good, perturbed, empty, **options)  # type: ignore[arg-type]
+    return found
+
+
+def test_z_is_the_share_of_the_way_to_the_empty_output() -> None:
+    # (80 − 72) / (80 − 0) = 0.1; (60 − 60) / (60 − 0) = 0; (50 − 65) / (50 − 0) = −0.3; mean −0.2 / 3
+    found = one(floats(80, 60, 50), floats(72, 60, 65), floats(0, 0, 0))
+    assert found.z.value == pytest.approx(-0.2 / 3)
+    assert found.accuracy.value == pytest.approx(1 / 3)  # a tie is not right
+    assert (found.pairs, found.z.n, found.accuracy.n, found.undefined, found.empty_better) == (3, 3, 3, (), 0)
+
+
+def test_a_metric_of_log_probabilities_reads_alike() -> None:
+    # (−2 − −3) / (−2 − −6) = 1/4; (−1 − −4) / (−1 − −7) = 1/2
+    assert one(floats(-2, -1), floats(-3, -4), floats(-6, -7)).z.value == pytest.approx(0.375)
+
+
+def test_where_lower_is_better_the_signs_cancel_in_z_and_turn_in_accuracy() -> None:
+    # an error rate: (20 − 40) / (20 − 100) = 1/4, right; (50 − 30) / (50 − 100) = −0.4, wrong
+    found = one(floats(20, 50), floats(40, 30), floats(100, 100), higher_is_better=False)
+    assert found.z.value == pytest.approx((0.25 - 0.4) / 2)
+    assert (found.accuracy.value, found.empty_better) == (0.5, 0)
+
+
+def test_types_stand_in_the_order_they_first_appear() -> None:
+    found = sensitivities(["b", "a", "b"], floats(1, 1, 1), floats(0.5, 0.9, 0.7), floats(0, 0, 0))
+    assert [(s.type, s.pairs) for s in found] == [("b", 2), ("a", 1)]
+    assert [s.z.value for s in found] == [pytest.approx(0.4), pytest.approx(0.1)]
+
+
+def test_a_denominator_near_0_is_undefined_and_said() -> None:
+    # |good − empty|: 1, 1, 0.006, mean 0.6687, one hundredth of it 0.006687
+    found = one(floats(1, 1, 0.006), floats(0.5, 0.5, 0.5), floats(0, 0, 0))
+    assert (found.z.value, found.z.n) == (0.5, 2)
+    assert found.undefined == ((TOO_CLOSE, 1),)
+    assert found.accuracy.n == 3  # both scores are there
+    assert one(floats(1, 1, 0.007), floats(0.5, 0.5, 0.0035), floats(0, 0, 0)).z.n == 3
+
+
+def test_nearness_is_judged_over_all_types() -> None:
+    found = sensitivities(["a", "b"], floats(100, 0.5), floats(50, 0), floats(0, 0))
+    assert [s.undefined for s in found] == [(), ((TOO_CLOSE, 1),)]
+
+
+def test_a_metric_that_does_not_look_at_the_output_has_no_z_at_all() -> None:
+    noise = 1e-9 * np.random.default_rng(0).normal(size=(3, 50))
+    found = one(*(-3.7 + noise))
+    assert (found.z.value, found.z.n, found.undefined) == (None, 0, ((TOO_CLOSE, 50),))
+    assert found.z.reason == "no pair has a value"
+    assert one(floats(0, 0), floats(0, 0), floats(0, 0)).undefined == ((TOO_CLOSE, 2),)
+
+
+def test_pairs_without_a_score_are_counted_with_their_reasons() -> None:
+    good, perturbed, empty = floats(1, NAN, 1, 1, 1), floats(0.5, 0.5, NAN, 0.5, 0.8), floats(0, 0, 0, NAN, 0)
+    found = one(good, perturbed, empty, missing=["", "no reference", "too long", "no reference", ""])
+    assert (found.pairs, found.z.n) == (5, 2)
+    assert found.z.value == pytest.approx(0.35)
+    assert found.undefined == (("no reference", 2), ("too long", 1))
+    assert (found.accuracy.n, found.accuracy.value) == (3, 1.0)  # the empty output has no part in it
+    assert one(floats(1, NAN), floats(0.5, 0.5), floats(0, 0)).undefined == ((NO_SCORE, 1),)
+
+
+def test_pairs_where_the_empty_output_scores_better_are_counted_and_stay() -> None:
+    # the second: (1 − 0.5) / (1 − 2) = −0.5 although the error is seen
+    found = one(floats(1, 1), floats(0.5, 0.5), floats(0, 2))
+    assert (found.empty_better, found.z.value, found.accuracy.value) == (1, 0.0, 1.0)
+
+
+@given(
+    st.lists(st.tuples(*[st.floats(-100, 100)] * 3), min_size=1, max_size=20),
+    st.floats(0.01, 100),
+    st.floats(-100, 100),
+    st.sampled_from([1, -1]),
+)
+def test_z_does_not_depend_on_unit_zero_or_direction(
+    triples: list[tuple[float, float, float]], unit: float, zero: float, sign: int
+) -> None:
+    good, perturbed, empty = np.array(triples).T
+    gap = np.abs(good - empty)
+    assume(gap.min() > 0.02 * gap.mean() and gap.min() > 0.1)
+    moved = ratios(*(sign * unit * scores + zero for scores in (good, perturbed, empty)))
+    assert moved.z == pytest.approx((good - perturbed) / (good - empty), rel=1e-6, abs=1e-6)
+
+
+def test_the_interval_is_that_of_all_resamples() -> None:
+    z = floats(0.02, 0.11, 0.35, 0.4, 0.93)
+    right = floats(1, 1, 0, 1, 0)
+    every = np.array([z[list(drawn)].mean() for drawn in product(range(5), repeat=5)])  # all 3125 of them
+    found = one(np.ones(5), 1 - z, np.zeros(5), draws=40_000, seed=3)
+    assert found.z.value == pytest.approx(z.mean())
+    assert [found.z.low, found.z.high] == pytest.approx(np.quantile(every, [0.025, 0.975]), abs=0.01)
+    wrong = one(np.ones(5), np.where(right > 0, 0.5, 1.5), np.zeros(5), draws=40_000, seed=3).accuracy
+    shares = np.array([right[list(drawn)].mean() for drawn in product(range(5), repeat=5)])
+    assert [wrong.low, wrong.high] == pytest.approx(np.quantile(shares, [0.025, 0.975]))
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_seed_another() -> None:
+    z = np.random.default_rng(0).normal(size=40)
+    low = [one(np.ones(40), 1 - z, np.zeros(40), seed=seed).z.low for seed in (1, 1, 2)]
+    assert low[0] == low[1] != low[2]
+
+
+def test_one_pair_has_no_interval_and_says_so() -> None:
+    found = one(floats(1), floats(0.5), floats(0))
+    assert found.z == (0.5, None, None, 1, "an interval needs at least two pairs")
