@@ -12,8 +12,8 @@ from transformers import (
     BartForConditionalGeneration,
     M2M100Config,
     M2M100ForConditionalGeneration,
-    MBartConfig,
-    MBartForConditionalGeneration,
+    MT5Config,
+    MT5ForConditionalGeneration,
     PreTrainedTokenizerFast,
     T5Config,
     T5ForConditionalGeneration,
@@ -53,19 +53,13 @@ def tokenizer(template: str = "<s> $A </s>") -> PreTrainedTokenizerFast:
 
 
 @cache
-def tiny_scorer(seed: int = 0, positions: int = 128) -> Seq2SeqScorer:
-    """BART."""
+def tiny_scorer(seed: int = 0, positions: int = 128, *, biased: bool = False) -> Seq2SeqScorer:
+    """BART, on demand with a bias on the vocabulary."""
     torch.manual_seed(seed)
     config = BartConfig(**_bart_shape(tokenizer()), max_position_embeddings=positions)
-    return Seq2SeqScorer(BartForConditionalGeneration(config), tokenizer(), token_budget=400)
-
-
-@cache
-def tiny_mbart(seed: int = 0) -> Seq2SeqScorer:
-    """BART with the norms before the sub-layers, and a bias on the vocabulary."""
-    torch.manual_seed(seed)
-    model = MBartForConditionalGeneration(MBartConfig(**_bart_shape(tokenizer()), max_position_embeddings=128))
-    model.final_logits_bias += torch.randn_like(model.final_logits_bias)
+    model = BartForConditionalGeneration(config)
+    if biased:
+        model.final_logits_bias += torch.randn_like(model.final_logits_bias)
     return Seq2SeqScorer(model, tokenizer(), token_budget=400)
 
 
@@ -80,12 +74,12 @@ def tiny_m2m100(seed: int = 0) -> Seq2SeqScorer:
 
 
 @cache
-def tiny_t5(seed: int = 0, *, gated: bool = False) -> Seq2SeqScorer:
-    """T5, or its gated successor; both number positions by distance."""
+def tiny_t5(seed: int = 0, *, multilingual: bool = False) -> Seq2SeqScorer:
+    """T5, or mT5 (gated, nothing tied); both number positions by distance, and have rows for tokens that do not exist."""
     torch.manual_seed(seed)
     words = tokenizer("$A </s>")
-    config = T5Config(
-        vocab_size=len(words),
+    config = (MT5Config if multilingual else T5Config)(
+        vocab_size=len(words) + 20,
         d_model=32,
         d_kv=12,
         d_ff=64,
@@ -94,13 +88,14 @@ def tiny_t5(seed: int = 0, *, gated: bool = False) -> Seq2SeqScorer:
         relative_attention_num_buckets=8,
         relative_attention_max_distance=20,
         initializer_factor=1.0,
-        feed_forward_proj="gated-gelu" if gated else "relu",
-        tie_word_embeddings=not gated,
+        feed_forward_proj="gated-gelu" if multilingual else "relu",
+        tie_word_embeddings=not multilingual,
         pad_token_id=1,
         eos_token_id=2,
         decoder_start_token_id=1,
     )
-    return Seq2SeqScorer(T5ForConditionalGeneration(config), words, token_budget=400)
+    model = MT5ForConditionalGeneration(config) if multilingual else T5ForConditionalGeneration(config)
+    return Seq2SeqScorer(model, words, token_budget=400)
 
 
 def _bart_shape(words: PreTrainedTokenizerFast) -> dict[str, object]:
@@ -123,8 +118,8 @@ def _bart_shape(words: PreTrainedTokenizerFast) -> dict[str, object]:
 
 FAMILIES = {
     "bart": tiny_scorer,
-    "mbart": tiny_mbart,
     "m2m100": tiny_m2m100,
     "t5": tiny_t5,
-    "t5-gated": lambda seed=0: tiny_t5(seed, gated=True),
+    "mt5": lambda seed=0: tiny_t5(seed, multilingual=True),
+    "biased": lambda seed=0: tiny_scorer(seed, biased=True),
 }

@@ -70,9 +70,9 @@ def refinement_of(signed: str) -> str:
     return "|".join(["refinement", *(fact for fact in facts if not fact.startswith("lambda:"))])
 
 
-def options_of(values: Values) -> Options:
-    """The refinement's options from those of the metric."""
-    return Options(
+def options_of(values: Values, variant: Variant = "f") -> Options:
+    """The refinement's options from those of the metric. A summary shares few tokens with its document: no overlap test."""
+    options = Options(
         k=values["k"],
         rounds=values["rounds"],
         edits=tuple(values["edits"]),
@@ -82,6 +82,7 @@ def options_of(values: Values) -> Options:
         prompts=tuple(values["prompt"]),
         side=values["side"],
     )
+    return options.without_overlap() if variant == "faithfulness" else options
 
 
 def refined(
@@ -115,7 +116,7 @@ def _metric(name: str, label: str) -> Metric:
     )
 
     def make(values: Values) -> Work:
-        options = options_of(values)
+        options = options_of(values, variant)
 
         def sign() -> str:
             return at_lambda(refinement_signature(variant, options), 1.0)

@@ -1,4 +1,4 @@
-"""Where the parts of a decoder are: one description for BART, mBART, M2M100 / NLLB and T5, so that one loop runs them all."""
+"""Where the parts of a decoder are: one description for BART, M2M100 / NLLB and T5, so that one loop runs them all."""
 
 from __future__ import annotations
 
@@ -63,18 +63,14 @@ def anatomy(model: Any) -> Anatomy:
     return family(model)
 
 
-def _bart(model: Any, *, before: bool = False) -> Anatomy:
+def _bart(model: Any) -> Anatomy:
     decoder = model.get_decoder()
     positions, norm = decoder.embed_positions, decoder.layernorm_embedding
 
     def embed(ids: Tensor, at: Tensor) -> Tensor:
         return norm(decoder.embed_tokens(ids) + positions.weight[at + positions.offset])  # type: ignore[no-any-return]
 
-    return _bart_like(model, embed, before=before, finish=decoder.layer_norm if before else _same)
-
-
-def _mbart(model: Any) -> Anatomy:
-    return _bart(model, before=True)
+    return _bart_like(model, embed, before=False, finish=_same)
 
 
 def _m2m100(model: Any) -> Anatomy:
@@ -131,7 +127,7 @@ def _t5(model: Any) -> Anatomy:
             parts.append(Attention(layer.layer_norm, attention.q, attention.k, attention.v, attention.o))
         blocks.append(Block(parts[0], parts[1], block.layer[2].layer_norm, block.layer[2].DenseReluDense))
     first = decoder.block[0].layer[0].SelfAttention
-    scale = model.config.d_model**-0.5 if model.config.scale_decoder_outputs else 1.0
+    scale = model.config.d_model**-0.5 if getattr(model.config, "scale_decoder_outputs", False) else 1.0
 
     def bias_of(distance: Tensor) -> Tensor:
         buckets = first._relative_position_bucket(
@@ -161,7 +157,6 @@ def _same(x: Tensor) -> Tensor:
 
 FAMILIES: dict[str, Callable[[Any], Anatomy]] = {
     "bart": _bart,
-    "mbart": _mbart,
     "m2m_100": _m2m100,
     "t5": _t5,
     "mt5": _t5,

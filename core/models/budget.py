@@ -64,14 +64,18 @@ def _out_of_memory(error: BaseException) -> bool:
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
 
 
+def bytes_for(device: torch.device) -> int:
+    """What may be kept at once, beside the model."""
+    return GPU_BYTES if device.type == "cuda" else CPU_BYTES
+
+
 def tokens_for(bytes_a_token: int, device: torch.device) -> int:
     """A budget for a model that keeps so many bytes for every token it decodes.
 
     On a processor a thousand tokens keep every core busy, and more only leave its caches.
     """
-    if device.type == "cuda":
-        return max(512, min(32_768, GPU_BYTES // bytes_a_token))
-    return max(256, min(1024, CPU_BYTES // bytes_a_token))
+    most, least = (32_768, 512) if device.type == "cuda" else (1024, 256)
+    return max(least, min(most, bytes_for(device) // bytes_a_token))
 
 
 def use_the_cores_that_are_ours() -> None:

@@ -57,8 +57,10 @@ class Languages(NamedTuple):
 class Seq2SeqScorer:
     """Scores token sequences with one loaded checkpoint; not tied to any metric.
 
-    `first` is the number of leading tokens of every target that belong to the format (`<s>`), not to the text.
-    `dtype` is float32 or bfloat16; probabilities are computed from float32 logits either way.
+    `first` is the number of leading tokens of every target that belong to the format (`<s>`), not to the text;
+    `special` are the ids that are never proposed: special tokens, and rows of the vocabulary without a token.
+    Weights are float32 or bfloat16, probabilities float32 either way; below `slack`, two values computed in different
+    batches do not differ.
     """
 
     def __init__(
@@ -73,10 +75,12 @@ class Seq2SeqScorer:
         self._tokenizing = Lock()  # a tokenizer that two threads use at once may refuse to
         self.parts = anatomy(model)
         self.device = self.parts.weight.device
-        self.special = sorted(set(tokenizer.all_special_ids))
+        rows = self.parts.weight.shape[0]  # often more than there are tokens
+        self.special = sorted({i for i in tokenizer.all_special_ids if i < rows} | set(range(len(tokenizer), rows)))
         config = model.config
         self.limit = int(getattr(config, "max_position_embeddings", 0) or getattr(config, "n_positions", 0) or 1024)
         self._lead = self._language_tokens(languages)
+        self.slack = 1e-5 if self.parts.weight.dtype == torch.float32 else 0.05
         self.starts: Ids = [int(config.decoder_start_token_id), *self._lead["target"]]
         probe = self.encode("a").ids
         self.first = int(probe[0] in self.special)
@@ -154,13 +158,16 @@ class Seq2SeqScorer:
         return out
 
     @torch.inference_mode()
+    def once(self, rows: Sequence[Row]) -> Run:
+        """The decoder over some rows in one pass; the caller keeps within the budget."""
+        return packed.run(self.parts, rows)
+
+    @torch.inference_mode()
     def run(self, rows: Sequence[Row]) -> Run:
-        """The decoder over many rows, in as many passes as the token budget asks for."""
+        """The decoder over many rows, in as many passes as the token budget asks for; all of it is kept."""
         if not rows:
             return Run(self.parts.weight.new_empty((0, self.parts.weight.shape[1])), torch.empty(0))
-        runs = self.budget.spend(
-            [len(r.ids) for r in rows], lambda piece: packed.run(self.parts, [rows[i] for i in piece])
-        )
+        runs = self.budget.spend([len(r.ids) for r in rows], lambda piece: self.once([rows[i] for i in piece]))
         if len(runs) == 1:
             return runs[0]
         return Run(torch.cat([r.hidden for r in runs]), torch.cat([r.past for r in runs], dim=2))
@@ -201,25 +208,28 @@ class Seq2SeqScorer:
     def bounds(self, hidden: Tensor, targets: Sequence[int], some: Tensor) -> Array:
         """Upper bounds of `logps` for a small part of the work: the normaliser over the tokens `some` (m,) and the target alone.
 
-        A sum over part of the vocabulary is below the sum over all of it, so the log probability comes out above.
+        A sum over part of the vocabulary is below the sum over all of it, so the log probability comes out above. In
+        bfloat16 rounding may put a bound below by up to `slack`.
         """
-        wanted = torch.as_tensor(targets, device=self.device)
-        own = torch.linalg.vecdot(hidden, self.parts.weight[wanted]).float()
-        logits = torch.nn.functional.linear(hidden, self.parts.weight[some]).float()
-        if self.parts.bias is not None:
-            own, logits = own + self.parts.bias[wanted], logits + self.parts.bias[some]
-        whole = logits.logsumexp(dim=1)
-        whole = torch.where(torch.isin(wanted, some), whole, torch.logaddexp(whole, own))
-        out: Array = (own - whole).double().cpu().numpy()
-        return out
+        wanted, weight, bias = torch.as_tensor(targets, device=self.device), self.parts.weight[some], self.parts.bias
+        out = torch.empty(len(hidden), device=self.device)
+        for piece in self._pieces(len(hidden), len(some)):
+            own = torch.linalg.vecdot(hidden[piece], self.parts.weight[wanted[piece]]).float()
+            logits = torch.nn.functional.linear(hidden[piece], weight).float()
+            if bias is not None:
+                own, logits = own + bias[wanted[piece]], logits + bias[some]
+            whole = logits.logsumexp(dim=1)
+            whole = torch.where(torch.isin(wanted[piece], some), whole, torch.logaddexp(whole, own))
+            out[piece] = own - whole
+        return out.double().cpu().numpy()
 
     def _logits(self, hidden: Tensor) -> Tensor:
         bias = self.parts.bias
         logits = torch.nn.functional.linear(hidden, self.parts.weight).float()
         return logits if bias is None else logits + bias.float()
 
-    def _pieces(self, rows: int) -> list[slice]:
-        size = max(1, LOGITS_AT_ONCE // self.parts.weight.shape[0])
+    def _pieces(self, rows: int, columns: int = 0) -> list[slice]:
+        size = max(1, LOGITS_AT_ONCE // (columns or self.parts.weight.shape[0]))
         return [slice(first, first + size) for first in range(0, rows, size)]
 
     # ── whole texts ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -297,7 +307,15 @@ def load(role: str, device: str = "auto", dtype: str = "fp32", languages: str = 
 def _load(checkpoint: Checkpoint, device: str, dtype: str, languages: Languages | None) -> Seq2SeqScorer:
     use_the_cores_that_are_ours()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint.path, local_files_only=True)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint.path, local_files_only=True)
+    except ImportError as error:
+        raise UserError(
+            "the tokenizer of this model needs a package that is not here",
+            where=checkpoint.name,
+            got=str(error).strip().partition("\n")[0],
+            hint="Install it into the environment of Errorscope, for example: pip install sentencepiece",
+        ) from error
     model = AutoModelForSeq2SeqLM.from_pretrained(
         checkpoint.path,
         local_files_only=True,

@@ -17,9 +17,6 @@ from torch import Tensor
 from core.models.seq2seq import Array, Ids
 from core.refine.result import Edit, Variant
 
-SLACK = 1e-5
-"""Bounds and exact scores are computed in different batches: a difference below this says nothing."""
-
 
 @dataclass(slots=True, eq=False)
 class Candidate:
@@ -92,10 +89,13 @@ def candidates(
 
 
 class Contest:
-    """The candidates of one round; `best` is the score to beat, at first that of leaving the text as it is."""
+    """The candidates of one round; `best` is the score to beat, at first that of leaving the text as it is.
 
-    def __init__(self, entered: list[Candidate], keep: float, variant: Variant) -> None:
-        self.entered, self.best, self.variant = entered, keep, variant
+    Bounds and exact scores are computed in different batches: a difference below `slack` says nothing.
+    """
+
+    def __init__(self, entered: list[Candidate], keep: float, variant: Variant, slack: float) -> None:
+        self.entered, self.best, self.variant, self.slack = entered, keep, variant, slack
         self.winner: Candidate | None = None
 
     def open(self, width: int, known: Callable[[Candidate], bool]) -> list[Candidate]:
@@ -104,7 +104,7 @@ class Contest:
         return sorted(alive, key=lambda c: -c.score(self.variant))[:width]
 
     def alive(self, candidate: Candidate) -> bool:
-        return candidate.score(self.variant) >= self.best - SLACK
+        return candidate.score(self.variant) >= self.best - self.slack
 
     def settle(self, candidate: Candidate) -> None:
         """Take note of an exact score; of equal scores the candidate entered first wins."""

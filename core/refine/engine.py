@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.models.budget import bytes_for
 from core.models.packed import Row
 from core.models.seq2seq import Array, Encoded, Ids, Seq2SeqScorer
 from core.refine.contest import Candidate, Contest, candidates
@@ -28,6 +29,7 @@ from core.refine.non_translation import why_not_a_translation
 from core.refine.options import Options
 from core.refine.prompted import Three, prompted
 from core.refine.result import Refinement, Step, Token, Variant
+from core.refine.written import Owners, Writer, owners_after
 
 TIE = 1e-6
 """Two scores nearer than this are equal: the same text scored in different batches may differ in the last digits."""
@@ -114,6 +116,8 @@ class Sentence:
     itself: float
     near: Tensor  # tokens that bounds of precision are computed with
     near_back: Tensor  # the same for recall
+    writer: Writer
+    owners: Owners
     why: str = ""
     rounds: int = 0
     now: Text = field(init=False)
@@ -140,6 +144,12 @@ class _Engine:
         self.forward = variant != "recall"
         self.backward = variant in ("recall", "f")
         self.kept = len(scorer.starts)  # inputs before the first token of a target is fed
+        self.done = 0
+        self.held = 0  # bytes of keys and values that candidates of this round keep
+
+    def _hear(self) -> None:
+        if not self.progress(self.done):
+            raise Stopped
 
     # ── the whole ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -155,29 +165,28 @@ class _Engine:
         waiting = sorted(range(len(tasks)), key=lambda i: (sizes[i], tasks[i].conditions), reverse=True)
         out: list[Refinement | None] = [None] * len(tasks)
         active: list[Sentence] = []
-        done = 0
         while waiting or active:
-            if not self.progress(done):
-                raise Stopped
+            self._hear()
             room = POOL - sum(sizes[s.task] for s in active)
             if waiting and (not active or room > POOL // 2):
                 block: list[int] = []
                 while waiting and (not (block or active) or room > sizes[waiting[-1]]):
                     block.append(waiting.pop())
                     room -= sizes[block[-1]]
-                active += self._begin([(i, hypotheses[i], [conditions[c] for c in tasks[i].conditions]) for i in block])
+                given = [(i, hypotheses[i], [conditions[c] for c in tasks[i].conditions]) for i in block]
+                active += self._begin(given, tasks)
             finished = [s for s in active if s.why or len(s.steps) >= s.rounds]
             going = [s for s in active if not (s.why or len(s.steps) >= s.rounds)]
             finished += self._round(going)
             for sentence, scores in zip(finished, self._scores(finished, tasks), strict=True):
                 out[sentence.task] = self._result(sentence, tasks[sentence.task], scores)
-            done += len(finished)
+            self.done += len(finished)
             stopped = set(map(id, finished))
             active = [s for s in active if id(s) not in stopped]
-        self.progress(done)
+        self.progress(self.done)
         return [r for r in out if r is not None]
 
-    def _begin(self, block: Sequence[tuple[int, Encoded, list[Encoded]]]) -> list[Sentence]:
+    def _begin(self, block: Sequence[tuple[int, Encoded, list[Encoded]]], tasks: Sequence[Task]) -> list[Sentence]:
         """Score every output against every condition of its own, and choose among the conditions."""
         pairs = [(n, h, c) for n, (_, h, cs) in enumerate(block) for c in cs]
         distinct = {(*c.lead, *c.ids): c for _, _, c in pairs}
@@ -208,7 +217,7 @@ class _Engine:
         out, at = [], 0
         for i, (task, hypothesis, conditions) in zip(best, block, strict=True):
             condition = pairs[i][2]
-            text = Text(there[i].ids, there[i].logps, there[i].hidden, there[i].past, plain[i])
+            text = Text(there[i].ids, there[i].logps, there[i].hidden.clone(), there[i].past.clone(), plain[i])
             key = (*condition.lead, *condition.ids)
             more = torch.as_tensor([*hypothesis.ids, *condition.ids], device=self.scorer.device)
             sentence = Sentence(
@@ -221,6 +230,8 @@ class _Engine:
                 itself[key],
                 torch.unique(torch.cat([near[i].flatten(), more])),
                 torch.unique(torch.cat([near_back[i].flatten(), more])),
+                Writer(self.scorer, tasks[task].hypothesis, hypothesis),
+                tuple(range(len(hypothesis.ids))),
             )
             at += len(conditions)
             sentence.why = self._why(sentence)
@@ -265,6 +276,7 @@ class _Engine:
         """Detect and correct once in every sentence; those that are left as they are come back."""
         if not sentences:
             return []
+        self.held = 0
         turns = self._enter(sentences)
         for width in (max(FIRST, TOGETHER // len(turns)), ALL):
             asked = [(t, t.contest.open(width, self._unknown)) for t in turns]
@@ -274,8 +286,7 @@ class _Engine:
                 self._settle(ready)
                 several *= 2
         won = [(t, t.contest.winner) for t in turns if t.contest.winner]
-        if not self.forward:
-            self._decode([(t, c) for t, c in won])
+        self._complete(won)
         for turn, winner in won:
             self._accept(turn, winner)
         return [t.sentence for t in turns if not t.contest.winner]
@@ -292,7 +303,7 @@ class _Engine:
             full = len(s.now.ids) + skip >= self.scorer.limit
             edits = [e for e in self.options.edits if not (full and e == "insert")]
             entered = candidates(s.now.ids, s.now.logps, at, likely, float(after[i]), edits)
-            out.append(Turn(s, at, likely, Contest(entered, s.now.score + TIE, self.variant)))
+            out.append(Turn(s, at, likely, Contest(entered, s.now.score + TIE, self.variant, self.scorer.slack)))
         return out
 
     def _known(self, c: Candidate) -> bool:
@@ -308,41 +319,71 @@ class _Engine:
         if self.backward:
             self._turn_round([(t, c) for t, c in asked if c.back is None and t.contest.alive(c)])
 
+    def _row(self, turn: Turn, c: Candidate) -> Row:
+        return Row(turn.sentence.read, turn.sentence.now.past, self.kept + c.at, c.fed)
+
     def _decode(self, asked: Sequence[tuple[Turn, Candidate]]) -> None:
-        """Run the decoder over what is new in each candidate, and narrow the bounds of precision."""
-        kept = self.kept
-        some = [(t, c) for t, c in asked if c.fed]
+        """Run the decoder over what is new in each candidate, and narrow the bounds of precision.
+
+        Keys and values are kept while there is room for them; a winner without them is run once more.
+        """
         for _, c in asked:
             c.hidden = self.scorer.parts.weight.new_empty((0, self.scorer.parts.weight.shape[1]))
-        run = self.scorer.run([Row(t.sentence.read, t.sentence.now.past, kept + c.at, c.fed) for t, c in some])
-        at = 0
-        for turn, group in groupby(some, key=lambda tc: tc[0]):
-            mine = [c for _, c in group]
-            ends = np.cumsum([len(c.fed) for c in mine])
-            bounds = self.scorer.bounds(
-                run.hidden[at : at + ends[-1]], [i for c in mine for i in c.tail], turn.sentence.near
-            )
-            for c, end, part in zip(mine, ends, np.split(bounds, ends[:-1]), strict=True):
-                c.hidden = run.hidden[at + end - len(c.fed) : at + end]
-                c.past = run.past[:, :, at + end - len(c.fed) : at + end]
-                c.precision = min(c.precision, float(c.head.sum() + part.sum()) / len(c.ids))
-            at += int(ends[-1])
+        some = [(t, c) for t, c in asked if c.fed]
+
+        def work(piece: range) -> None:
+            self._hear()
+            part = [some[i] for i in piece]
+            run = self.scorer.once([self._row(t, c) for t, c in part])
+            keep = self.held + run.past.nbytes <= bytes_for(run.past.device)
+            self.held += run.past.nbytes * keep
+            at = 0
+            for turn, group in groupby(part, key=lambda tc: tc[0]):
+                mine = [c for _, c in group]
+                size = sum(len(c.fed) for c in mine)
+                tails = [i for c in mine for i in c.tail]
+                bounds = self.scorer.bounds(run.hidden[at : at + size], tails, turn.sentence.near)
+                for c, values in zip(mine, _cut(bounds, [len(c.fed) for c in mine]), strict=True):
+                    c.hidden = run.hidden[at : at + len(c.fed)]
+                    c.past = run.past[:, :, at : at + len(c.fed)] if keep else None
+                    c.precision = min(c.precision, float(c.head.sum() + values.sum()) / len(c.ids))
+                    at += len(c.fed)
+
+        self.scorer.budget.spend([len(c.fed) for _, c in some], work)
 
     def _turn_round(self, asked: Sequence[tuple[Turn, Candidate]]) -> None:
         """Read each candidate and run the decoder over the reference, and narrow the bounds of recall."""
         scorer, skip = self.scorer, self.kept - 1
-        lead = scorer.starts[1:]
-        read = scorer.read([[*lead, *c.ids] for _, c in asked])
-        rows = [Row(r, None, 0, scorer.inputs(t.sentence.condition.ids)) for r, (t, _) in zip(read, asked, strict=True)]
-        hidden, at = scorer.run(rows).hidden, 0
-        for turn, group in groupby(asked, key=lambda tc: tc[0]):
-            targets = turn.sentence.condition.ids
-            mine, size = [c for _, c in group], skip + len(targets)
-            block = hidden[at : at + size * len(mine)].view(len(mine), size, -1)[:, skip:]
-            bounds = scorer.bounds(block.flatten(0, 1), targets * len(mine), turn.sentence.near_back)
-            for c, states, part in zip(mine, block, bounds.reshape(len(mine), -1), strict=True):
-                c.back, c.recall = states, min(c.recall, float(part.mean()))
-            at += size * len(mine)
+
+        def work(piece: range) -> None:
+            self._hear()
+            part = [asked[i] for i in piece]
+            read = scorer.read([[*scorer.starts[1:], *c.ids] for _, c in part])
+            given = zip(read, part, strict=True)
+            hidden = scorer.once(
+                [Row(r, None, 0, scorer.inputs(t.sentence.condition.ids)) for r, (t, _) in given]
+            ).hidden
+            at = 0
+            for turn, group in groupby(part, key=lambda tc: tc[0]):
+                targets = turn.sentence.condition.ids
+                mine, size = [c for _, c in group], skip + len(targets)
+                block = hidden[at : at + size * len(mine)].view(len(mine), size, -1)[:, skip:]
+                bounds = scorer.bounds(block.flatten(0, 1), targets * len(mine), turn.sentence.near_back)
+                for c, states, values in zip(mine, block, bounds.reshape(len(mine), -1), strict=True):
+                    c.back, c.recall = states, min(c.recall, float(values.mean()))
+                at += size * len(mine)
+
+        scorer.budget.spend([len(c.ids) + len(t.sentence.condition.ids) for t, c in asked], work)
+
+    def _complete(self, won: Sequence[tuple[Turn, Candidate]]) -> None:
+        """What the next round needs of the winners and was not kept, or was never needed."""
+        bare = [(t, c) for t, c in won if c.fed and c.past is None]
+        if bare:
+            run = self.scorer.run([self._row(t, c) for t, c in bare])
+            sizes = [len(c.fed) for _, c in bare]
+            for (_, c), hidden, past in zip(bare, torch.split(run.hidden, sizes), torch.split(run.past, sizes, dim=2), strict=True):
+                c.hidden, c.past = hidden, past
+        self._exact(c for _, c in won if c.logps is None)
 
     def _settle(self, ready: Sequence[tuple[Turn, Candidate]]) -> None:
         """Replace the bounds of these candidates by exact scores."""
@@ -350,46 +391,46 @@ class _Engine:
             self._exact(c for _, c in ready)
         if self.backward:
             states = torch.cat([c.back for _, c in ready if c.back is not None])
-            flat = self.scorer.logps(states, [i for t, _ in ready for i in t.sentence.condition.ids])
-            ends = np.cumsum([len(t.sentence.condition.ids) for t, _ in ready])
-            for (_, c), part in zip(ready, np.split(flat, ends[:-1]), strict=True):
+            targets = [t.sentence.condition.ids for t, _ in ready]
+            flat = self.scorer.logps(states, [i for row in targets for i in row])
+            for (_, c), part in zip(ready, _cut(flat, [len(row) for row in targets]), strict=True):
                 c.recall = float(part.mean())
         for turn, c in ready:
             turn.contest.settle(c)
 
     def _exact(self, ready: Iterable[Candidate]) -> None:
-        mine = [c for c in ready if c.hidden is not None]
-        flat = self.scorer.logps(
-            torch.cat([c.hidden for c in mine if c.hidden is not None]), [i for c in mine for i in c.tail]
-        )
-        for c, part in zip(mine, np.split(flat, np.cumsum([len(c.fed) for c in mine])[:-1]), strict=True):
-            c.logps = np.concatenate([c.head, part])
+        mine = list(ready)
+        hidden = [c.hidden for c in mine if c.hidden is not None]
+        if not hidden:
+            return
+        flat = self.scorer.logps(torch.cat(hidden), [i for c in mine if c.hidden is not None for i in c.tail])
+        parts = iter(_cut(flat, [len(h) for h in hidden]))
+        for c in mine:
+            c.logps = np.concatenate([c.head, next(parts)]) if c.hidden is not None else c.head
             c.precision = float(c.logps.mean())
 
     def _accept(self, turn: Turn, winner: Candidate) -> None:
         """The winner is the sentence's text from now on."""
         sentence, scorer = turn.sentence, self.scorer
-        if winner.logps is None:
-            self._exact([winner])
-        assert winner.logps is not None
-        assert winner.hidden is not None
         now, known = sentence.now, self.kept + winner.at
         hidden, past = now.hidden[:known], now.past[:, :, :known]
-        if winner.past is not None:
+        if winner.past is not None and winner.hidden is not None:
             hidden, past = torch.cat([hidden, winner.hidden]), torch.cat([past, winner.past], dim=2)
-        old = now.ids[turn.at]
+        sentence.owners = owners_after(sentence.owners, turn.at, winner.edit)
+        score = winner.score(self.variant)
         step = Step(
             position=turn.at - scorer.first,
             edit=winner.edit,
-            old=scorer.decode([old]),
+            old=scorer.decode([now.ids[turn.at]]),
             new="" if winner.token is None else scorer.decode([winner.token]),
             before=now.score,
-            after=winner.score(self.variant),
+            after=score,
             alternatives=tuple((scorer.decode([token]), math.exp(logp)) for token, logp in turn.near),
-            text=scorer.decode(winner.ids),
+            text=sentence.writer.write(winner.ids, sentence.owners),
         )
         sentence.steps.append(step)
-        sentence.now = Text(winner.ids, winner.logps, hidden, past, winner.score(self.variant))
+        assert winner.logps is not None
+        sentence.now = Text(winner.ids, winner.logps, hidden, past, score)
 
     # ── what comes out ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -402,13 +443,14 @@ class _Engine:
             [
                 (
                     tasks[s.task].hypothesis,
-                    self.scorer.decode(s.now.ids) if s.steps else tasks[s.task].hypothesis,
+                    s.steps[-1].text if s.steps else tasks[s.task].hypothesis,
                     tasks[s.task].conditions[s.chosen],
                 )
                 for s in sentences
             ],
             self.variant,
             self.options,
+            lambda done: self._hear(),
         )
 
     def _result(self, s: Sentence, task: Task, scores: Three) -> Refinement:
@@ -417,14 +459,18 @@ class _Engine:
             condition=-1 if self.variant == "faithfulness" else s.chosen,
             non_translation=bool(s.why),
             why_non_translation=s.why,
-            refined=self.scorer.decode(s.now.ids) if s.steps else task.hypothesis,
+            refined=s.steps[-1].text if s.steps else task.hypothesis,
             score_hyp=scores.hypothesis,
             score_refined=scores.refined,
             score_ref=scores.reference,
             tokens=tokens(task.hypothesis, s.hypothesis, s.first.logps, self.scorer.first),
             steps=tuple(s.steps),
-            truncated=s.hypothesis.truncated or s.condition.truncated,
+            truncated=s.hypothesis.truncated or s.condition.truncated or scores.truncated,
         )
+
+
+def _cut(flat: Array, sizes: Sequence[int]) -> list[Array]:
+    return np.split(flat, np.cumsum(sizes)[:-1])
 
 
 ALL = 1 << 30

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from core.models.seq2seq import Array, Ids, Seq2SeqScorer, Side
+from core.models.seq2seq import Ids, Seq2SeqScorer, Side
 from core.refine.options import Options
 from core.refine.prompts import conditioned, scored
 from core.refine.result import Variant
 
 
 class Three(NamedTuple):
-    """BARTS(y, r), BARTS(y*, r) and BARTS(r, r), or the texts they are scores of."""
+    """BARTS(y, r), BARTS(y*, r) and BARTS(r, r); `truncated` where a text with its prompt was cut."""
 
     hypothesis: float
     refined: float
     reference: float
+    truncated: bool = False
 
 
 def prompted(
@@ -26,29 +27,24 @@ def prompted(
     texts: Sequence[tuple[str, str, str]],
     variant: Variant,
     options: Options,
+    tick: Callable[[int], None],
 ) -> list[Three]:
-    """Prompted scores of (output, refined text, condition). ≤ 0, higher is better."""
+    """Prompted scores of (output, refined text, condition). ≤ 0, higher is better. `tick` hears now and then of the work."""
     side: Side = "source" if variant == "faithfulness" else "target"
-    jobs: list[tuple[str, str, Side]] = []
-    for hypothesis, refined, condition in texts:
-        for text in (hypothesis, refined, condition):
-            if variant != "recall":
-                jobs.append((condition, text, side))
-            if variant in ("recall", "f"):
-                jobs.append((text, condition, "target"))
-    values = means(scorer, jobs, options).reshape(len(texts), 3, -1).mean(axis=2)
-    return [Three(*(float(v) for v in row)) for row in values]
-
-
-def means(scorer: Seq2SeqScorer, jobs: Sequence[tuple[str, str, Side]], options: Options) -> Array:
-    """Mean log probability a token of each (condition, scored text, side of the condition), averaged over the prompts."""
     conditions: list[Ids] = []
     targets: list[Ids] = []
-    for condition, text, side in jobs:
-        for prompt in options.prompts:
-            read = scorer.encode(conditioned(condition, prompt, options.side), side)
-            conditions.append([*read.lead, *read.ids])
-            targets.append(scorer.encode(scored(text, prompt, options.side)).ids)
-    flat = np.array([p.mean() for p in scorer.pairs(conditions, targets)])
-    out: Array = flat.reshape(len(jobs), len(options.prompts)).mean(axis=1)
-    return out
+    cut = [False] * len(texts)
+    for n, (hypothesis, refined, condition) in enumerate(texts):
+        for text in (hypothesis, refined, condition):
+            directions = [(condition, text, side)] * (variant != "recall")
+            directions += [(text, condition, "target")] * (variant in ("recall", "f"))
+            for given, wanted, given_side in directions:
+                for prompt in options.prompts:
+                    read = scorer.encode(conditioned(given, prompt, options.side), given_side)
+                    target = scorer.encode(scored(wanted, prompt, options.side))
+                    conditions.append([*read.lead, *read.ids])
+                    targets.append(target.ids)
+                    cut[n] |= read.truncated or target.truncated
+    flat = np.array([p.mean() for p in scorer.pairs(conditions, targets, tick)])
+    values = flat.reshape(len(texts), 3, -1).mean(axis=2)
+    return [Three(float(y), float(z), float(r), short) for (y, z, r), short in zip(values, cut, strict=True)]

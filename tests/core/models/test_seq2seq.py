@@ -77,10 +77,21 @@ def test_bounds_are_never_below_the_log_probabilities(family: str) -> None:
     read = scorer.read([read_as(scorer, sentence(rng))])[0]
     hidden = scorer.run([Row(read, None, 0, scorer.inputs(target))]).hidden[len(scorer.starts) - 1 :]
     exact = scorer.logps(hidden, target)
-    for some in ([5], target[:3], list(range(len(scorer.tokenizer)))):
+    for some in ([5], target[:3], list(range(len(scorer.parts.weight)))):
         bounds = scorer.bounds(hidden, target, torch.tensor(sorted(set(some))))
         assert (bounds >= exact - 1e-5).all()
     np.testing.assert_allclose(bounds, exact, atol=1e-4)  # over the whole vocabulary it is the thing itself
+
+
+def test_a_row_of_the_vocabulary_without_a_token_is_never_proposed() -> None:
+    scorer = FAMILIES["t5"]()
+    assert len(scorer.parts.weight) > len(scorer.tokenizer)
+    target = scorer.encode("the cat sat").ids
+    hidden = scorer.run([Row(scorer.read([target])[0], None, 0, scorer.inputs(target))]).hidden
+    _, near, _ = scorer.likely(hidden, target, 10_000)
+    assert sorted(set(near.flatten().tolist()) | set(scorer.special)) == list(range(len(scorer.parts.weight)))
+    assert not set(near.flatten().tolist()) & set(scorer.special)
+    assert int(near.max()) < len(scorer.tokenizer)
 
 
 def test_memory_that_runs_out_halves_the_budget_and_the_result_stays() -> None:

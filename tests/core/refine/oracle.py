@@ -37,8 +37,9 @@ class Plain:
 
     def padded(self, rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         width = max(len(r) for r in rows)
-        ids = torch.tensor([r + [self.pad] * (width - len(r)) for r in rows])
-        mask = torch.tensor([[1] * len(r) + [0] * (width - len(r)) for r in rows])
+        device = self.scorer.device
+        ids = torch.tensor([r + [self.pad] * (width - len(r)) for r in rows], device=device)
+        mask = torch.tensor([[1] * len(r) + [0] * (width - len(r)) for r in rows], device=device)
         return ids, mask
 
     def logps(self, condition: list[int], target: list[int]) -> list[float]:
@@ -52,7 +53,7 @@ class Plain:
             some = targets[first : first + BATCH]
             tables = self.forward(conditions[first : first + BATCH], some)
             for table, target in zip(tables, some, strict=True):
-                picked = table[: len(target)].gather(1, torch.tensor(target)[:, None])
+                picked = table[: len(target)].gather(1, torch.tensor(target, device=table.device)[:, None])
                 out.append(float(picked.double().mean()))
         return out
 
@@ -71,19 +72,32 @@ class Plain:
             :k
         ]
 
-    def refine(self, hypothesis: list[int], reference: list[int], variant: str, k: int = 10) -> Found:
+    def refine(
+        self,
+        hypothesis: list[int],
+        reference: list[int],
+        variant: str,
+        k: int = 10,
+        rounds: int | None = None,
+        edits: tuple[str, ...] = ("insert", "delete", "substitute"),
+    ) -> Found:
         """`reference` is the conditioning text as it is read, a language token included."""
         first = self.scorer.first
         texts, scores = [list(hypothesis)], self.bartscores([hypothesis], reference, variant)
-        for _ in range(math.ceil((len(hypothesis) - first - 1) / 2)):
+        for _ in range(math.ceil((len(hypothesis) - first - 1) / 2) if rounds is None else rounds):
             y = texts[-1]
             p = self.logps(reference, y)
             t = min(range(first, len(y)), key=lambda i: p[i])
             words = self.top_k(reference, y, t, k)
-            options = [y[:t] + [w] + y[t:] for w in words]
-            if t < len(y) - 1:
+            options = []
+            if "insert" in edits and len(y) + len(self.scorer.starts) - 1 < self.scorer.limit:
+                options += [y[:t] + [w] + y[t:] for w in words]
+            if t < len(y) - 1 and "delete" in edits:
                 options.append(y[:t] + y[t + 1 :])
+            if t < len(y) - 1 and "substitute" in edits:
                 options += [y[:t] + [w] + y[t + 1 :] for w in words if w != y[t]]
+            if not options:
+                break
             found = self.bartscores(options, reference, variant)
             best = max(range(len(options)), key=lambda i: found[i])
             if found[best] <= scores[-1] + 1e-6:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from core.errors import UserError
 from core.models.seq2seq import Seq2SeqScorer, load
@@ -33,15 +34,17 @@ def equal_the_plain_one(
     plain, same = Plain(scorer), []
     for (y, r), got in zip(pairs, found, strict=True):
         read = scorer.encode(r, "source" if variant == "faithfulness" else "target")
-        want = plain.refine(scorer.encode(y).ids, [*read.lead, *read.ids], variant, options.k)
+        want = plain.refine(
+            scorer.encode(y).ids, [*read.lead, *read.ids], variant, options.k, options.rounds, options.edits
+        )
         same.append([s.text for s in got.steps] == [scorer.decode(t) for t in want.texts[1:]])
         if same[-1]:
             scores = [got.score_hyp, *(s.after for s in got.steps)]
             assert scores == pytest.approx(want.scores, abs=1e-4)
             assert [s.before for s in got.steps] == pytest.approx(want.scores[:-1], abs=1e-4)
             assert got.score_refined == pytest.approx(want.scores[-1], abs=1e-4)
-            itself = plain.bartscores([read.ids], [*read.lead, *read.ids], variant)[0] if not read.lead else None
-            assert itself is None or got.score_ref == pytest.approx(itself, abs=1e-4)
+            itself = plain.bartscores([read.ids], [*read.lead, *read.ids], variant)[0]
+            assert got.score_ref == pytest.approx(itself, abs=1e-4)
     return same
 
 
@@ -58,6 +61,66 @@ def test_any_number_of_alternatives_equals_the_plain_implementation(k: int) -> N
     rng = random.Random(k)
     pairs = [(sentence(rng), sentence(rng)) for _ in range(8)]
     assert all(equal_the_plain_one(tiny_scorer(2), pairs, "f", Options(k=k, non_translation="off")))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(edits=("insert",), rounds=4, non_translation="off"),
+        Options(edits=("delete", "substitute"), non_translation="off"),
+        Options(rounds=9, k=2, non_translation="off"),
+        Options(k=1000, rounds=2, non_translation="off"),
+    ],
+    ids=["insert only", "no insertion", "nine rounds", "the whole vocabulary"],
+)
+@pytest.mark.parametrize("family", ["bart", "m2m100"])
+def test_options_equal_the_plain_implementation(options: Options, family: str) -> None:
+    rng = random.Random(9)
+    pairs = [(sentence(rng), sentence(rng)) for _ in range(6)]
+    assert all(equal_the_plain_one(FAMILIES[family](2), pairs, "precision", options))
+
+
+def test_a_full_text_takes_no_insertion() -> None:
+    rng, scorer = random.Random(11), tiny_scorer(1, positions=12)
+    pairs = [("".join(rng.choices("abcdefgh", k=10)), "the cat ran") for _ in range(12)]
+    assert {len(scorer.encode(y).ids) for y, _ in pairs} == {12}
+    assert all(equal_the_plain_one(scorer, pairs, "precision"))
+    found = refine_all(scorer, [Task(y, (r,)) for y, r in pairs], "precision", ALL)
+    first = [f.steps[0].edit for f in found if f.steps]
+    assert len(first) >= 6
+    assert "insert" not in first
+
+
+def test_work_is_done_in_pieces_that_fit_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer, sizes = tiny_scorer(4), []
+    once = scorer.once
+    monkeypatch.setattr(scorer, "once", lambda rows: sizes.append(sum(len(r.ids) for r in rows)) or once(rows))
+    monkeypatch.setattr(scorer.budget, "tokens", 90)
+    rng = random.Random(3)
+    tasks = [Task(sentence(rng, 20), (sentence(rng, 20),)) for _ in range(6)]
+    small = refine_all(scorer, tasks, "f", ALL)
+    assert max(sizes) <= 90
+    monkeypatch.setattr("core.refine.engine.bytes_for", lambda device: 0)  # no keys and values are kept
+    bare = refine_all(scorer, tasks, "f", ALL)
+    monkeypatch.undo()
+    for a, b, c in zip(small, bare, refine_all(scorer, tasks, "f", ALL), strict=True):
+        assert [s.text for s in a.steps] == [s.text for s in b.steps] == [s.text for s in c.steps]
+
+
+def test_memory_that_runs_out_in_a_round_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer, rng = tiny_scorer(4), random.Random(5)
+    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(5)]
+    usual, bounds = refine_all(scorer, tasks, "f", ALL), scorer.bounds
+
+    def tight(hidden, targets, some):  # type: ignore[no-untyped-def]
+        if len(targets) > 60:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return bounds(hidden, targets, some)
+
+    monkeypatch.setattr(scorer.budget, "tokens", 400)
+    monkeypatch.setattr(scorer, "bounds", tight)
+    assert [f.refined for f in refine_all(scorer, tasks, "f", ALL)] == [f.refined for f in usual]
+    assert scorer.budget.tokens < 400
 
 
 @pytest.mark.models
@@ -146,6 +209,14 @@ def test_options_out_of_range_are_named() -> None:
             Options(**bad)
 
 
+def test_a_prompt_that_does_not_fit_any_more_is_said() -> None:
+    scorer, full = tiny_scorer(0, positions=16), "abcdefghijklmn"
+    assert len(scorer.encode(full).ids) == 16
+    for side in ("encoder", "decoder"):
+        assert not refine(scorer, "the cat", [full], "precision", ALL).truncated
+        assert refine(scorer, "the cat", [full], "precision", Options(prompts=("so",), side=side)).truncated
+
+
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
 def test_prompts_enter_the_three_scores_and_not_the_refinement(side) -> None:
     scorer, y, r = tiny_scorer(1), "The cat sat on a red mat", "The dog sat on the mat"
@@ -180,6 +251,12 @@ def test_the_work_stops_when_nobody_wants_it_any_more() -> None:
     tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(30)]
     with pytest.raises(Stopped):
         refine_all(tiny_scorer(), tasks, "precision", ALL, until_two)
+    asked = iter([True] * 12)  # prompted scores are heard of too
+    with pytest.raises(Stopped):
+        refine_all(
+            tiny_scorer(), tasks, "f", Options(rounds=0, prompts=tuple("abcdefgh"), non_translation="off"),
+            progress=lambda done: next(asked, False),
+        )  # fmt: skip
     assert heard == sorted(heard)
     heard.clear()
     refine_all(tiny_scorer(), tasks, "precision", ALL, lambda done: heard.append(done) or True)  # type: ignore[func-returns-value]
@@ -219,7 +296,6 @@ def test_a_thousand_tokens_are_cut_where_the_model_ends_and_refined_up_to_there(
     )
     assert found.truncated
     assert len(found.tokens) == 127  # without <s>
-    assert all(s.edit != "insert" for s in found.steps[:1])  # there is no room for one
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
