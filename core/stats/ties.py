@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from core.stats.correlation import Statistic, group_ids, rows_by
-from core.stats.pairs import Floats
+from core.errors import UserError
+from core.stats.checks import vectors
+from core.stats.correlation import Statistic, group_ids, group_means, rows_by
+from core.stats.pairs import Floats, Ints
+
+TieGroup = Literal["pooled", "segment", "within_system", "system"]
+TIE_GROUPS: tuple[TieGroup, ...] = ("pooled", "segment", "within_system", "system")
+MAX_PAIRS = 30_000_000
+TOO_FEW = "at least two outputs of a segment are needed"
 
 
 class TieCalibration(NamedTuple):
@@ -20,33 +28,149 @@ class TieCalibration(NamedTuple):
     chance: float | None
 
 
-def calibrate_ties(
-    metric: Sequence[float] | Floats, human: Sequence[float] | Floats, segments: Sequence[Hashable] = ()
-) -> TieCalibration:
+class TieCurve(NamedTuple):
+    """acc_eq as a step function of ε: `accuracy[i]` from `epsilon[i]` (included) up to `epsilon[i + 1]`.
+
+    Both of shape (n_steps,), `epsilon` ascending from 0; empty where undefined, with the `reason`. `ties` is the share of
+    human ties, averaged over the `groups` as the accuracy is.
+    """
+
+    epsilon: Floats
+    accuracy: Floats
+    ties: float
+    n: int
+    groups: int
+    reason: str = ""
+
+    @property
+    def chance(self) -> float | None:
+        """The chance floor max(t, (1−t)/2)."""
+        return None if self.reason else max(self.ties, (1 - self.ties) / 2)
+
+    def at(self, epsilon: float) -> float:
+        """acc_eq at one ε ≥ 0."""
+        return float(self.accuracy[np.searchsorted(self.epsilon, epsilon, "right") - 1])
+
+    def best(self) -> int:
+        """The index of the smallest ε with the highest accuracy (to rounding)."""
+        return int(np.argmax(self.accuracy >= self.accuracy.max() - 1e-12))
+
+    def thinned(self, points: int = 500) -> TieCurve:
+        """At most `points` + 3 steps for a plot: evenly spread over the steps, and always the first, the best, the last."""
+        if len(self.epsilon) <= points + 3:
+            return self
+        even = np.linspace(0, len(self.epsilon) - 1, points).astype(np.int64)
+        kept = np.unique(np.append(even, self.best()))
+        return self._replace(epsilon=self.epsilon[kept], accuracy=self.accuracy[kept])
+
+
+def calibrate_ties(metric: npt.ArrayLike, human: npt.ArrayLike, segments: Sequence[Hashable] = ()) -> TieCalibration:
     """The ε among {0} and all |Δ metric| that maximises acc_eq, averaged over `segments` (pooled without them).
 
-    Exact: accuracy is linear in the pairs, so one sort of all |Δ| and a running sum visit every ε. O(pairs) memory.
+    Exact: accuracy is linear in the pairs, so one sort of all |Δ| visits every ε. O(pairs) memory.
     """
-    m, h = np.asarray(metric, dtype=np.float64), np.asarray(human, dtype=np.float64)
-    groups = rows_by(group_ids(segments)) if len(segments) else [np.arange(len(m))]
-    groups = [rows for rows in groups if len(rows) > 1]
-    if not groups:
-        return TieCalibration(Statistic(None, "at least two outputs of a segment are needed", len(m)), None, None)
-    gaps, gains, start, ties = [], [], 0.0, 0.0
-    for rows in groups:
-        i, j = np.triu_indices(len(rows), 1)
-        dm, human_sign = m[rows[i]] - m[rows[j]], np.sign(h[rows[i]] - h[rows[j]])
-        share = 1.0 / (len(i) * len(groups))
-        start += share * float((np.sign(dm) == human_sign).sum())
-        ties += share * float((human_sign == 0).sum())
-        apart = dm != 0  # a pair tied already stays as it is
-        gaps.append(np.abs(dm[apart]))
-        gains.append(share * ((human_sign == 0).astype(float) - (np.sign(dm) == human_sign))[apart])
-    gap, gain = np.concatenate(gaps), np.concatenate(gains)
-    order = np.argsort(gap, kind="stable")
-    gap, reached = gap[order], start + np.cumsum(gain[order])
-    last = np.append(gap[1:] != gap[:-1], True) if len(gap) else np.zeros(0, dtype=bool)
-    epsilons, values = np.concatenate(([0.0], gap[last])), np.concatenate(([start], reached[last]))
-    best = int(np.argmax(values >= values.max() - 1e-12))
-    statistic = Statistic(float(values[best]), "", len(m), len(groups))
-    return TieCalibration(statistic, float(epsilons[best]), max(ties, (1 - ties) / 2))
+    return calibration_of(tie_curve(metric, human, segments))
+
+
+def calibrate_ties_by(
+    group: TieGroup,
+    metric: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    segments: Sequence[Hashable] = (),
+    systems: Sequence[Hashable] = (),
+) -> TieCalibration:
+    """`calibrate_ties` with pairs from everywhere ("pooled"), of one segment ("segment": the WMT setting), of one system
+    ("within_system"), or of the systems' mean scores ("system")."""
+    return calibration_of(tie_curve_by(group, metric, human, segments=segments, systems=systems))
+
+
+def tie_curve_by(
+    group: TieGroup,
+    metric: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    segments: Sequence[Hashable] = (),
+    systems: Sequence[Hashable] = (),
+) -> TieCurve:
+    """`tie_curve` with the pairs of `calibrate_ties_by`."""
+    if group not in TIE_GROUPS:
+        raise UserError("there is no such grouping", got=repr(group), expected=", ".join(TIE_GROUPS))
+    if group != "system":
+        return tie_curve(metric, human, {"pooled": (), "segment": segments, "within_system": systems}[group])
+    m, h = vectors(metric, human)
+    of = group_ids(systems)
+    return tie_curve(group_means(m, of), group_means(h, of))
+
+
+def calibration_of(curve: TieCurve) -> TieCalibration:
+    """The best step of a curve."""
+    if curve.reason:
+        return TieCalibration(Statistic(None, curve.reason, curve.n), None, None)
+    best = curve.best()
+    statistic = Statistic(float(curve.accuracy[best]), "", curve.n, curve.groups)
+    return TieCalibration(statistic, float(curve.epsilon[best]), curve.chance)
+
+
+def tie_curve(metric: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[Hashable] = ()) -> TieCurve:
+    """acc_eq = (C + T_hm)/all pairs at every ε where it changes; a metric tie is |Δ| ≤ ε.
+
+    In [0, 1], higher is better, for scores of which higher is better. Pairs are formed within each of `groups` (one name an
+    output; without them, among all outputs) and every group counts alike. Groups of one output have no pair and stay out;
+    without any pair the curve is undefined. Constant scores are not: their ties are judged like anything else.
+    """
+    m, h = vectors(metric, human)
+    blocks = blocks_by_size(groups, len(m))
+    if not blocks:
+        nothing = np.zeros(0)
+        return TieCurve(nothing, nothing, 0.0, len(m), 0, TOO_FEW)
+    n_groups = sum(len(b) for b in blocks)
+    if sum(b.size * (b.shape[1] - 1) // 2 for b in blocks) > MAX_PAIRS:
+        raise UserError(
+            "there are too many pairs of outputs to go through",
+            expected=f"at most {MAX_PAIRS:,}",
+            hint="Compare within segments, or take a part of the outputs",
+        )
+    counted = [(2.0 / (b.shape[1] * (b.shape[1] - 1) * n_groups), _gaps(m[b], h[b])) for b in blocks]
+    epsilon = np.unique(np.concatenate([[0.0], *(np.append(c.gained, c.lost) for _, c in counted)]))
+    accuracy, ties = np.zeros(len(epsilon)), 0.0
+    for share, c in counted:
+        gained, lost = np.searchsorted(c.gained, epsilon, "right"), np.searchsorted(c.lost, epsilon, "right")
+        accuracy += share * (c.right + gained - lost)
+        ties += share * c.ties
+    return TieCurve(epsilon, accuracy, ties, len(m), n_groups)
+
+
+class _Gaps(NamedTuple):
+    """The pairs of groups of one size: how many are right at ε = 0 and tied for people, and |Δ metric| of those that
+    become right (`gained`) or wrong (`lost`) as ε reaches it, ascending. A pair ordered wrongly stays wrong."""
+
+    right: int
+    ties: int
+    gained: Floats
+    lost: Floats
+
+
+def _gaps(metric: Floats, human: Floats) -> _Gaps:
+    """For scores of shape (n_groups, size)."""
+    right, ties = 0, 0
+    gained, lost = [], []
+    for apart in range(1, metric.shape[1]):
+        dm, dh = metric[:, apart:] - metric[:, :-apart], human[:, apart:] - human[:, :-apart]
+        correct, tied = np.sign(dm) == np.sign(dh), dh == 0
+        right, ties = right + int(correct.sum()), ties + int(tied.sum())
+        gained.append(np.abs(dm[tied & (dm != 0)]))
+        lost.append(np.abs(dm[correct & ~tied]))
+    return _Gaps(right, ties, np.sort(np.concatenate(gained)), np.sort(np.concatenate(lost)))
+
+
+def blocks_by_size(groups: Sequence[Hashable], n: int) -> list[Ints]:
+    """The positions of each group's outputs, groups of one size stacked: arrays of shape (n_groups, size), size ≥ 2."""
+    if not len(groups):
+        return [np.arange(n).reshape(1, -1)] if n > 1 else []
+    if len(groups) != n:
+        raise ValueError(f"{len(groups)} groups for {n} outputs")
+    by_size: dict[int, list[Ints]] = {}
+    for rows in rows_by(group_ids(groups)):
+        by_size.setdefault(len(rows), []).append(rows)
+    return [np.stack(rows) for size, rows in by_size.items() if size > 1]

@@ -1,0 +1,136 @@
+"""One agreement statistic for many score vectors at once, against the same human scores: what resampling needs.
+
+Row by row the values are those of `core.stats.correlation.agreement`, NaN where that is undefined; acc_eq is calibrated
+(`core.stats.ties`) within segments and pooled, and plain (ε = 0) on the systems' means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+
+import numpy as np
+from scipy.stats import rankdata
+
+from core.stats.correlation import Group, Measure, group_ids, group_means, known, tau_b
+from core.stats.pairs import SMALL, Floats, Ints, pair_counts
+from core.stats.ties import blocks_by_size
+
+Many = Callable[[Floats], Floats]
+"""Scores of shape (n_vectors, n_outputs) in, values of shape (n_vectors,) out."""
+OfGroups = Callable[[Floats, Floats], Floats]
+"""Scores (n_vectors, n_groups, size) and human scores (n_groups, size) in, values (n_vectors, n_groups) out."""
+
+
+def evaluator(
+    measure: Measure,
+    human: Floats,
+    *,
+    group: Group = "pooled",
+    segments: Sequence[Hashable] = (),
+    systems: Sequence[Hashable] = (),
+) -> Many:
+    """The function that gives each of many score vectors its agreement with `human`, shape (n_outputs,)."""
+    known(measure, group)
+    if group == "system":
+        ids = group_ids(systems)
+        inner = _grouped(measure, group_means(human, ids), blocks_by_size((), int(ids.max(initial=-1)) + 1), plain=True)
+        return lambda scores: inner(_means(scores, ids))
+    return _grouped(measure, human, blocks_by_size(segments if group == "segment" else (), len(human)), plain=False)
+
+
+def cells(measure: Measure, n: int, group: Group, segments: Sequence[Hashable] = ()) -> int:
+    """How many numbers one score vector of n outputs needs: its pairs, where the measure goes through pairs."""
+    if measure in ("pearson", "spearman") or group == "system":
+        return n
+    blocks = blocks_by_size(segments if group == "segment" else (), n)
+    through = [b for b in blocks if measure == "acc_eq" or b.shape[1] <= SMALL]
+    pairs: int = sum(int(b.size) * (b.shape[1] - 1) // 2 for b in through)
+    return max(n, pairs)
+
+
+def _grouped(measure: Measure, human: Floats, blocks: Sequence[Ints], *, plain: bool) -> Many:
+    if measure == "acc_eq" and not plain:
+        return partial(_calibrated, human=human, blocks=blocks)
+    of_groups: OfGroups = {"kendall": _kendall, "spearman": _spearman, "pearson": _pearson, "acc_eq": _plain_acc_eq}[
+        measure
+    ]
+
+    def many(scores: Floats) -> Floats:
+        total, defined = np.zeros(len(scores)), np.zeros(len(scores))
+        for rows in blocks:
+            values = of_groups(scores[:, rows], human[rows])
+            there = ~np.isnan(values)
+            total += np.where(there, values, 0.0).sum(1)
+            defined += there.sum(1)
+        return _ratio(total, defined)
+
+    return many
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    found: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    return found
+
+
+def _means(scores: Floats, ids: Ints) -> Floats:
+    order = np.argsort(ids, kind="stable")
+    size = np.bincount(ids)
+    means: Floats = np.add.reduceat(scores[:, order], np.cumsum(size) - size, axis=1) / size
+    return means
+
+
+def _pearson(scores: Floats, human: Floats) -> Floats:
+    dm, dh = scores - scores.mean(-1, keepdims=True), human - human.mean(-1, keepdims=True)
+    below = np.sqrt((dm**2).sum(-1) * (dh**2).sum(-1))
+    varies = (scores.max(-1) > scores.min(-1)) & (human.max(-1) > human.min(-1))
+    return np.clip(_ratio((dm * dh).sum(-1), np.where(varies, below, 0.0)), -1, 1)
+
+
+def _spearman(scores: Floats, human: Floats) -> Floats:
+    return _pearson(rankdata(scores, axis=-1), rankdata(human, axis=-1))
+
+
+def _signs(scores: Floats) -> Floats:
+    i, j = np.triu_indices(scores.shape[-1], 1)
+    signs: Floats = np.sign(scores[..., i] - scores[..., j])
+    return signs
+
+
+def _kendall(scores: Floats, human: Floats) -> Floats:
+    if scores.shape[-1] > SMALL:
+        values = [[tau_b(pair_counts(m, h)) for m, h in zip(one, human, strict=True)] for one in scores]
+        return np.array(values, dtype=np.float64)
+    metric_signs, human_signs = _signs(scores), _signs(human)
+    below = np.sqrt(np.abs(metric_signs).sum(-1) * np.abs(human_signs).sum(-1))
+    return _ratio((metric_signs * human_signs).sum(-1), below)
+
+
+def _plain_acc_eq(scores: Floats, human: Floats) -> Floats:
+    equal: Floats = (_signs(scores) == _signs(human)).mean(-1)
+    return equal
+
+
+def _calibrated(scores: Floats, *, human: Floats, blocks: Sequence[Ints]) -> Floats:
+    """The best acc_eq over all ε of each vector: the pairs in order of |Δ|, and what each of them adds as it is tied."""
+    n_groups = sum(len(b) for b in blocks)
+    if not n_groups:
+        return np.full(len(scores), np.nan)
+    gaps, gains, start = [], [], np.zeros(len(scores))
+    for rows in blocks:
+        i, j = np.triu_indices(rows.shape[1], 1)
+        of_groups = scores[:, rows]
+        dm = (of_groups[..., i] - of_groups[..., j]).reshape(len(scores), -1)
+        human_sign = _signs(human[rows]).reshape(-1)
+        right = np.sign(dm) == human_sign
+        share = 1.0 / (len(i) * n_groups)
+        start += share * right.sum(1)
+        gaps.append(np.abs(dm))
+        gains.append(share * np.where(dm == 0, 0.0, (human_sign == 0) - right.astype(np.float64)))
+    gap, gain = np.concatenate(gaps, axis=1), np.concatenate(gains, axis=1)
+    order = np.argsort(gap, axis=1)
+    gap = np.take_along_axis(gap, order, 1)
+    reached = start[:, None] + np.cumsum(np.take_along_axis(gain, order, 1), axis=1)
+    reached[:, :-1][gap[:, 1:] == gap[:, :-1]] = -np.inf  # an ε ties all pairs of one gap, or none
+    best: Floats = np.maximum(start, reached.max(1))
+    return best

@@ -1,0 +1,55 @@
+"""Items split by how long they are, or how good: about equally many in each bucket, and equal values always together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.checks import vectors
+from core.stats.pairs import Ints
+
+
+class Bucket(NamedTuple):
+    """The smallest and the largest value in it, both included, and how many items it has (`size`)."""
+
+    low: float
+    high: float
+    size: int
+
+
+class Buckets(NamedTuple):
+    """`of[i]` is the bucket of item i, shape (n,); `buckets` ascend and none is empty."""
+
+    of: Ints
+    buckets: tuple[Bucket, ...]
+
+
+def quantile_buckets(values: npt.ArrayLike, wanted: int = 5) -> Buckets:
+    """At most `wanted` buckets of about n/wanted items each, cut between different values only.
+
+    Where many values are equal there are fewer buckets, and they are less even: see the sizes. The k-th cut is put at
+    the boundary between different values that lies nearest to k·n/wanted items. No values, no buckets.
+    """
+    (v,) = vectors(values)
+    if wanted < 1:
+        raise ValueError(f"at least one bucket is needed, not {wanted}")
+    if not len(v):
+        return Buckets(np.zeros(0, dtype=np.int64), ())
+    distinct, rank, counts = np.unique(v, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    inner = ends[:-1]
+    aims = len(v) * np.arange(1, wanted) / wanted
+    nearest = np.abs(inner[:, None] - aims).argmin(0) if len(inner) else np.zeros(0, dtype=np.int64)
+    cuts = np.unique(nearest)
+    of_value = np.searchsorted(cuts, np.arange(len(distinct)), "left")
+    of = of_value[rank.reshape(-1)].astype(np.int64)
+    starts, stops = np.append(0, cuts + 1), np.append(cuts, len(distinct) - 1)
+    sizes = np.bincount(of)
+    return Buckets(
+        of,
+        tuple(
+            Bucket(float(distinct[a]), float(distinct[b]), int(c)) for a, b, c in zip(starts, stops, sizes, strict=True)
+        ),
+    )

@@ -1,0 +1,27 @@
+"""What a score array must be before anything is computed from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.pairs import Floats
+
+
+def vectors(*scores: npt.ArrayLike) -> tuple[Floats, ...]:
+    """Arrays of floats of one shape (n,). Raises `ValueError` for another shape and for what is not a finite number."""
+    return _same(scores, 1)
+
+
+def tables(*scores: npt.ArrayLike) -> tuple[Floats, ...]:
+    """Arrays of floats of one shape (n_systems, n_segments), else `ValueError`."""
+    return _same(scores, 2)
+
+
+def _same(scores: tuple[npt.ArrayLike, ...], dimensions: int) -> tuple[Floats, ...]:
+    arrays = tuple(np.asarray(s, dtype=np.float64) for s in scores)
+    if any(a.ndim != dimensions or a.shape != arrays[0].shape for a in arrays):
+        raise ValueError(f"scores of different shape: {' and '.join(str(a.shape) for a in arrays)}")
+    if not all(np.isfinite(a).all() for a in arrays):
+        raise ValueError("scores must be finite numbers; leave missing ones out")
+    return arrays

@@ -1,0 +1,63 @@
+"""How well a metric orders systems: pairwise accuracy (Kocmi et al. 2021) and soft pairwise accuracy (Thompson et al. 2024).
+
+Both lie in [0, 1], higher is better, for scores of which higher is better. Tables have the shape (n_systems, n_segments).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.checks import tables
+from core.stats.correlation import Statistic, acc_eq
+from core.stats.flips import sign_flips
+from core.stats.pairs import Floats
+
+TOO_FEW_SYSTEMS = "at least two systems are needed"
+TOO_FEW_SEGMENTS = "at least two segments that every system translated are needed"
+ROUNDING = 1e-10
+
+
+def pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike) -> Statistic:
+    """The share of system pairs whose mean scores the metric orders as people do; a tie is right only where people tie."""
+    m, h = tables(metric, human)
+    if reason := _too_small(m):
+        return Statistic(None, reason, len(m))
+    return acc_eq(m.mean(1), h.mean(1))
+
+
+def soft_pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike, *, seed: int, draws: int = 1000) -> Statistic:
+    """1 − mean over the pairs i < j of |p_human(i, j) − p_metric(i, j)| (Thompson et al. 2024, section 3).
+
+    p(i, j) is the one-sided p-value of "system i is better than j" from a paired permutation test; people and metric share
+    the permutations. `n` counts systems. p counts draws that equal the difference seen, as the paper's code does, so two
+    systems with many equal scores do not have p(i, j) + p(j, i) = 1, and their order in the table matters a little.
+    """
+    m, h = tables(metric, human)
+    if reason := _too_small(m):
+        return Statistic(None, reason, len(m))
+    found = np.zeros((2, len(m), len(m)))
+    for signs in sign_flips(m.shape[1], seed, draws):
+        found += [at_least(m, signs), at_least(h, signs)]
+    pairs = np.triu_indices(len(m), 1)
+    p_metric, p_human = (found / draws)[:, *pairs]
+    return Statistic(float(1 - np.abs(p_human - p_metric).mean()), "", len(m))
+
+
+def at_least(scores: Floats, signs: Floats) -> Floats:
+    """How many of the sign vectors make system i beat j by at least what it does; shape (n_systems, n_systems).
+
+    A sign of −1 exchanges the two systems' scores of that segment.
+    """
+    drawn, seen = signs @ scores.T, scores.sum(1)
+    counts = np.zeros((len(scores), len(scores)))
+    for i, row in enumerate(scores):
+        slack = ROUNDING * np.abs(row - scores).sum(1)
+        counts[i] = (drawn[:, [i]] - drawn >= seen[i] - seen - slack).sum(0)
+    return counts
+
+
+def _too_small(scores: Floats) -> str:
+    if len(scores) < 2:
+        return TOO_FEW_SYSTEMS
+    return TOO_FEW_SEGMENTS if scores.shape[1] < 2 else ""

@@ -1,0 +1,124 @@
+"""Whether two metrics agree differently with people: PERM-BOTH (Deutsch, Dror and Roth 2021, section 4.2).
+
+Both metrics are z-scored over all outputs, then exchanged output by output with probability ½; how much that alone moves the
+difference of their agreements is chance. Its null is that, output for output, either score could have come from either
+metric. A metric's liking for a whole system is no part of that null: by systems' means the test takes it for a real
+difference (19 of 100 times at p ≤ .05, in a simulation with likings as wide as the systems' own differences).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import UserError
+from core.stats.batch import cells, evaluator
+from core.stats.checks import vectors
+from core.stats.correlation import Group, Measure, Statistic, agreement
+from core.stats.flips import sign_flips
+from core.stats.pairs import Floats
+from core.stats.significance import ROUNDING, Alternative, Comparison
+from core.stats.ties import blocks_by_size, calibrate_ties, calibrate_ties_by
+
+Swap = Literal["outputs", "pairs"]
+MAX_PAIRS = 500_000
+"""Pairs of outputs that acc_eq can go through in every draw: some 4,700 segments of 15 systems, or 1,000 outputs pooled."""
+
+
+def agreement_with_ties(
+    measure: Measure,
+    metric: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    group: Group = "pooled",
+    segments: Sequence[Hashable] = (),
+    systems: Sequence[Hashable] = (),
+) -> Statistic:
+    """`agreement`, with ε of acc_eq calibrated within segments and pooled (on systems' means ε = 0): what the tests compare."""
+    m, h = vectors(metric, human)
+    if measure == "acc_eq" and group != "system":
+        return calibrate_ties_by(group, m, h, segments=segments, systems=systems).statistic
+    return agreement(measure, m, h, group=group, segments=segments, systems=systems)
+
+
+def perm_both(
+    measure: Measure,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    group: Group = "pooled",
+    segments: Sequence[Hashable] = (),
+    systems: Sequence[Hashable] = (),
+    seed: int,
+    draws: int = 1000,
+    alternative: Alternative = "two-sided",
+    swap: Swap = "outputs",
+) -> Comparison:
+    """Agreement of `first` minus that of `second`, and p = (c + 1)/(draws + 1), c the draws with at least that difference.
+
+    All three of shape (n_outputs,), of the same outputs, higher is better. Undefined where one agreement is; draws on which one
+    is are left out, and when they are most, so is p. acc_eq finds its best ε anew in every draw.
+
+    swap="pairs" is for comparing with the WMT metrics task only (acc_eq by segment; mt-metrics-eval's test): it keeps both ε and
+    exchanges the verdicts on pairs. That is quick, but takes pairs of one output for independent and so finds far too much:
+    at p ≤ .05 between two equally good metrics, 28 of 100 times with 15 systems, 7 with 6 (tests/core/stats/type_one_error.py).
+    """
+    x, y, h = vectors(first, second, human)
+    if measure == "acc_eq" and swap == "outputs" and cells(measure, len(x), group, segments) > MAX_PAIRS:
+        raise UserError(
+            "there are too many pairs of outputs to calibrate ties in every draw",
+            expected=f"at most {MAX_PAIRS:,}",
+            hint="Compare within segments, or take a part of the outputs",
+        )
+    seen = [agreement_with_ties(measure, m, h, group=group, segments=segments, systems=systems) for m in (x, y)]
+    for statistic in seen:
+        if statistic.value is None:
+            return Comparison(None, None, statistic.reason, len(h))
+    difference = float(seen[0].value or 0.0) - float(seen[1].value or 0.0)
+    height = cells(measure, len(h), group, segments)
+    if swap == "pairs":
+        if measure != "acc_eq" or group != "segment":
+            raise UserError("pairs are swapped for acc_eq within segments only", got=f"{measure}, {group}")
+        drawn = _pair_swaps(x, y, h, segments, seed, draws)
+    else:
+        value = evaluator(measure, h, group=group, segments=segments, systems=systems)
+        middle, half = (_z(x) + _z(y)) / 2, (_z(x) - _z(y)) / 2
+        drawn = np.concatenate(
+            [value(middle + s * half) - value(middle - s * half) for s in sign_flips(len(h), seed, draws, height)]
+        )
+    drawn = drawn[~np.isnan(drawn)]
+    if len(drawn) < draws / 2 or not len(drawn):
+        return Comparison(difference, None, f"undefined on {draws - len(drawn)} of {draws} draws", len(h), len(drawn))
+    as_far = drawn >= difference - ROUNDING if alternative == "greater" else np.abs(drawn) >= abs(difference) - ROUNDING
+    return Comparison(difference, float((as_far.sum() + 1) / (len(drawn) + 1)), "", len(h), len(drawn))
+
+
+def _z(scores: Floats) -> Floats:
+    spread = float(scores.std()) if scores.max() > scores.min() else 0.0
+    return (scores - scores.mean()) / spread if spread > 0 else np.zeros(len(scores))
+
+
+def _pair_swaps(x: Floats, y: Floats, human: Floats, segments: Sequence[Hashable], seed: int, draws: int) -> Floats:
+    """The differences of acc_eq when each pair's two verdicts change places with probability ½.
+
+    Only pairs on which the metrics disagree count, each by ± its share: so what groups of one size add is a binomial draw.
+    """
+    rng = np.random.default_rng(seed)
+    blocks = blocks_by_size(segments, len(human))
+    n_groups = sum(len(b) for b in blocks)
+    epsilons = [calibrate_ties(m, human, segments).epsilon or 0.0 for m in (x, y)]
+    total = np.zeros(draws)
+    for rows in blocks:
+        i, j = np.triu_indices(rows.shape[1], 1)
+        human_sign = np.sign(human[rows[:, i]] - human[rows[:, j]])
+        right = []
+        for metric, epsilon in zip((x, y), epsilons, strict=True):
+            gap = metric[rows[:, i]] - metric[rows[:, j]]
+            right.append(np.where(np.abs(gap) <= epsilon, 0, np.sign(gap)) == human_sign)
+        differing = int((right[0] != right[1]).sum())
+        total += (2.0 * rng.binomial(differing, 0.5, draws) - differing) / (len(i) * n_groups)
+    return total

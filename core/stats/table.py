@@ -1,0 +1,47 @@
+"""Scores of outputs as a table of systems by segments, without holes: what paired tests need."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from core.stats.checks import vectors
+from core.stats.correlation import group_ids
+from core.stats.pairs import Floats, Ints
+
+
+class Table(NamedTuple):
+    """`rows[i, j]` is the place, among the outputs given, of what system i wrote for segment j.
+
+    Systems and segments stand in the order of their first output. `dropped` counts the segments left out because a
+    system has no score there.
+    """
+
+    systems: tuple[Hashable, ...]
+    segments: tuple[Hashable, ...]
+    rows: Ints
+    dropped: int
+
+    def of(self, scores: Sequence[float] | Floats) -> Floats:
+        """The scores of the same outputs as a table of shape (n_systems, n_segments)."""
+        (values,) = vectors(scores)
+        found: Floats = values[self.rows]
+        return found
+
+
+def complete_table(systems: Sequence[Hashable], segments: Sequence[Hashable]) -> Table:
+    """The segments that every system has an output for. Raises `ValueError` when a system has two for one segment."""
+    of_system, of_segment = group_ids(systems), group_ids(segments)
+    n_systems, n_segments = len(set(systems)), len(set(segments))
+    if len(of_system) != len(of_segment):
+        raise ValueError(f"{len(of_system)} systems and {len(of_segment)} segments for the same outputs")
+    rows = np.full((n_systems, n_segments), -1, dtype=np.int64)
+    rows[of_system, of_segment] = np.arange(len(of_system))
+    if (rows >= 0).sum() != len(of_system):
+        raise ValueError("a system has two outputs for one segment")
+    whole = (rows >= 0).all(0) if n_systems else np.zeros(n_segments, dtype=bool)
+    names = tuple(dict.fromkeys(segments))
+    kept = tuple(names[j] for j in np.flatnonzero(whole))
+    return Table(tuple(dict.fromkeys(systems)), kept, rows[:, whole], int((~whole).sum()))

@@ -1,0 +1,161 @@
+import ast
+from pathlib import Path
+
+import krippendorff
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.stats.raters import ALL_EQUAL, NOT_TWICE, krippendorff_alpha, rater_pairs, ratings
+
+NAN = float("nan")
+
+
+def test_alpha_with_the_arithmetic_written_out() -> None:
+    # three outputs, two raters: (1, 1), (2, 2), (3, 4); n = 6 scores
+    # D_o = [2·(3 − 4)²/(2 − 1)]/6 = 1/3
+    # D_e = Σ over ordered pairs (c − k)²/(6·5) = 2·(6·Σv² − (Σv)²)/30 = 2·(6·35 − 13²)/30 = 82/30
+    # α = 1 − (1/3)/(82/30) = 1 − 10/82
+    found = krippendorff_alpha(np.array([[1.0, 2, 3], [1, 2, 4]]), seed=0)
+    assert found.value == pytest.approx(1 - 10 / 82)
+    assert found.n == 3
+
+
+def test_the_published_examples() -> None:
+    # Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, example D (four observers, twelve units): interval .849
+    four = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+        [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
+    ]
+    assert krippendorff_alpha(np.array(four), seed=0).value == pytest.approx(0.849, abs=5e-4)
+    assert krippendorff_alpha(np.array(four), seed=0).n == 11  # the last unit has one value only
+    # the docstring of the package krippendorff 0.9.0, from Wikipedia: interval .810845
+    three = [
+        [NAN, NAN, NAN, NAN, NAN, 3, 4, 1, 2, 1, 1, 3, 3, NAN, 3],
+        [1, NAN, 2, 1, 3, 3, 4, 3, NAN, NAN, NAN, NAN, NAN, NAN, NAN],
+        [NAN, NAN, 2, 1, 3, 4, 4, NAN, 2, 1, 1, 3, 3, NAN, 4],
+    ]
+    assert krippendorff_alpha(np.array(three), seed=0).value == pytest.approx(0.810845, abs=5e-7)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(2, 5), st.integers(2, 12), st.integers(0, 10**6))
+def test_the_closed_form_gives_what_the_package_gives(n_raters: int, n_outputs: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = 1000 - rng.integers(0, 6, (n_raters, n_outputs)) / 10
+    scores[rng.random(scores.shape) < 0.3] = NAN
+    twice = scores[:, (~np.isnan(scores)).sum(0) >= 2]
+    found = krippendorff_alpha(scores, seed=0, draws=10)
+    if twice.shape[1] < 2:
+        assert found.reason == NOT_TWICE
+    elif np.nanmin(twice) == np.nanmax(twice):
+        assert found.reason == ALL_EQUAL
+    else:
+        package = krippendorff.alpha(scores, level_of_measurement="interval")
+        assert found.value == pytest.approx(package, abs=1e-9)
+
+
+def test_many_different_scores_far_from_zero_give_what_the_package_gives() -> None:
+    scores = 1e5 + np.random.default_rng(0).normal(size=(2, 300))
+    package = krippendorff.alpha(scores, level_of_measurement="interval")
+    assert krippendorff_alpha(scores, seed=1, draws=10).value == pytest.approx(package, abs=1e-9)
+
+
+def test_the_product_does_without_the_package() -> None:
+    # krippendorff is under the GPL, Errorscope under the MIT licence: it serves as the oracle of these tests only
+    root = Path(__file__).resolve().parents[3]
+    assert "krippendorff" not in (root / "requirements.txt").read_text(encoding="utf-8")
+    for path in [*(root / "core").rglob("*.py"), *(root / "pages").rglob("*.py"), *(root / "db").rglob("*.py")]:
+        names = {
+            name
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for name in (getattr(node, "module", None) or "", *(alias.name for alias in node.names))
+        }
+        assert not any(name.partition(".")[0] == "krippendorff" for name in names), path
+
+
+def test_the_interval_is_that_of_the_resamples_of_the_package() -> None:
+    rng = np.random.default_rng(0)
+    truth = -rng.poisson(2, 25)
+    scores = truth - rng.poisson(1, (3, 25)).astype(float)
+    scores[0, :8] = NAN
+    found = krippendorff_alpha(scores, seed=0, draws=4000)
+    drawn = [
+        krippendorff.alpha(scores[:, rng.integers(0, 25, 25)], level_of_measurement="interval") for _ in range(2000)
+    ]
+    assert [found.low, found.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.03)
+
+
+def test_segments_are_drawn_with_all_their_outputs() -> None:
+    # four copies of each output in its segment: as much is known as from one, so the interval is as wide
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=30) + rng.normal(size=(2, 30))
+    once = krippendorff_alpha(scores, seed=2, draws=2000)
+    copies = krippendorff_alpha(np.tile(scores, 4), seed=2, draws=2000, segments=list(range(30)) * 4)
+    assert copies.n == 30
+    assert (copies.high or 0) - (copies.low or 0) == pytest.approx((once.high or 0) - (once.low or 0), rel=0.1)
+    alone = krippendorff_alpha(np.tile(scores, 4), seed=2, draws=2000)
+    assert (alone.high or 0) - (alone.low or 0) < 0.6 * ((once.high or 0) - (once.low or 0))
+
+
+def test_perfect_chance_and_opposite_agreement() -> None:
+    rng = np.random.default_rng(0)
+    same = np.tile(rng.normal(size=400), (2, 1))
+    assert krippendorff_alpha(same, seed=0)[:3] == pytest.approx((1, 1, 1))
+    chance = krippendorff_alpha(rng.normal(size=(2, 400)), seed=0)
+    assert chance.value == pytest.approx(0, abs=0.1)
+    assert (chance.low or 0) < 0 < (chance.high or 0)
+    assert (krippendorff_alpha(np.stack([same[0], -same[0]]), seed=0).value or 0) < -0.9
+
+
+def test_where_alpha_is_undefined_it_says_why() -> None:
+    for scores in (np.zeros((2, 0)), np.array([[1.0], [2.0]]), np.array([[1, 2, NAN], [1, NAN, 3]]), np.ones((1, 5))):
+        assert krippendorff_alpha(scores, seed=0)[0] is None
+        assert krippendorff_alpha(scores, seed=0).reason == NOT_TWICE
+    assert krippendorff_alpha(np.full((3, 4), 0.1), seed=0)[:5] == (None, None, None, 4, ALL_EQUAL)
+    one_segment = krippendorff_alpha(np.array([[1.0, 2, 3], [1, 2, 4]]), seed=0, segments=["s"] * 3)
+    assert one_segment.value == pytest.approx(1 - 10 / 82)
+    assert (one_segment.low, one_segment.n) == (None, 1)
+    with pytest.raises(ValueError, match="finite"):
+        krippendorff_alpha(np.array([[1.0, np.inf], [1, 2]]), seed=0)
+
+
+def test_resamples_without_any_spread_are_left_out_and_said() -> None:
+    # (5/6)^6, a third, of the draws miss the last output, and with it all spread
+    found = krippendorff_alpha(np.array([[1.0, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 2]]), seed=0, draws=400)
+    assert found.low is not None
+    # two outputs, each with one value: half of the draws repeat one of them
+    reasons = {krippendorff_alpha(np.array([[1.0, 2], [1, 2]]), seed=seed, draws=99).reason for seed in range(8)}
+    assert "" in reasons
+    assert any("of 99 resamples" in reason for reason in reasons)
+
+
+def test_each_two_raters_have_their_tau_over_what_both_scored() -> None:
+    found = ratings(
+        [("a", 1, 1), ("a", 2, 2), ("a", 3, 3), ("b", 3, 1), ("b", 2, 2), ("b", 4, 0), ("c", 1, 5), ("b", 1, 1.5)]
+    )
+    assert (found.raters, found.outputs) == (("a", "b", "c"), (1, 2, 3, 4))
+    pairs = {(p.first, p.second): p.tau for p in rater_pairs(found)}
+    assert list(pairs) == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert pairs["a", "b"].value == pytest.approx(scipy.stats.kendalltau([1, 2, 3], [1.5, 2, 1])[0])
+    assert pairs["a", "b"].n == 3
+    assert pairs["a", "c"].value is None
+    assert "at least two" in pairs["a", "c"].reason
+
+
+def test_a_rater_who_never_varies_is_named() -> None:
+    found = ratings([("ann", 1, 0), ("ann", 2, 0), ("bob", 1, 3), ("bob", 2, 4)])
+    assert rater_pairs(found)[0].tau.reason == "all ann's scores are equal"
+
+
+def test_what_is_no_rating_is_refused() -> None:
+    with pytest.raises(ValueError, match="ann scored 1 twice"):
+        ratings([("ann", 1, 0), ("ann", 1, 0)])
+    with pytest.raises(ValueError, match="finite"):
+        ratings([("ann", 1, NAN)])
+    assert rater_pairs(ratings([])) == []

@@ -1,0 +1,164 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import UserError
+from core.stats import ties
+from core.stats.correlation import acc_eq
+from core.stats.ties import calibrate_ties, calibrate_ties_by, tie_curve, tie_curve_by
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), min_size=2, max_size=25
+)
+
+
+def by_hand(metric: list[float], human: list[float], epsilon: float) -> float:
+    right = pairs = 0
+    for i, j in combinations(range(len(metric)), 2):
+        m, h = metric[i] - metric[j], human[i] - human[j]
+        tie = abs(m) <= epsilon
+        right += h == 0 if tie else m * h > 0
+        pairs += 1
+    return right / pairs
+
+
+def test_the_curve_of_mt_metrics_eval_without_human_ties() -> None:
+    # google-research/mt-metrics-eval 0b82d96, mt_metrics_eval/tau_optimization_test.py, test_zero_threshold_is_best
+    curve = tie_curve([0, 2, 6, 8], [1, 2, 3, 4])
+    assert [curve.at(e) for e in (0, 2, 4, 6, 8)] == pytest.approx([6 / 6, 4 / 6, 3 / 6, 1 / 6, 0])
+    assert calibrate_ties([0, 2, 6, 8], [1, 2, 3, 4])[:2] == ((1.0, "", 4, 1, 0), 0.0)
+
+
+def test_the_curve_of_mt_metrics_eval_with_human_ties() -> None:
+    # the same file, test_nonzero_threshold_is_best
+    curve = tie_curve([0, 2, 6, 8], [1, 1, 1, 4])
+    assert [curve.at(e) for e in (0, 2, 4, 6, 8)] == pytest.approx([3 / 6, 3 / 6, 4 / 6, 4 / 6, 3 / 6])
+    found = calibrate_ties([0, 2, 6, 8], [1, 1, 1, 4])
+    assert found.statistic.value == pytest.approx(4 / 6)
+    assert found.epsilon == 4
+
+
+def test_the_grouped_curve_of_mt_metrics_eval() -> None:
+    # the same file, test_regression_example; what is None there is left out here, as is the row of nothing else
+    metric = [[0, 5, 2, 3, 2], [2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 1]]
+    human = [[1, 5, 2, 1, 1], [2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, 3, 2]]
+    groups = [g for g, row in enumerate(metric) for _ in row]
+    curve = tie_curve([float(x) for row in metric for x in row], [float(x) for row in human for x in row], groups)
+    assert [curve.at(e) for e in range(9)] == pytest.approx(
+        [
+            0.4666666666666667,
+            0.4916666666666668,
+            0.38333333333333347,
+            0.29166666666666674,
+            0.2666666666666667,
+            0.2,
+            0.15833333333333335,
+            0.15833333333333335,
+            0.1166666666666667,
+        ]
+    )
+    assert curve.epsilon[curve.best()] == 1
+
+
+def test_the_calibrated_value_of_mt_metrics_eval() -> None:
+    # the same commit, mt_metrics_eval/stats_test.py, testKendallWithTiesOpt: 0.7; testKendallVariants: 0.4 at ε = 2
+    metric, human = [2, 1, 1.5, 5, 3], [1, 2, 2, 3, 4]
+    assert calibrate_ties(metric, human).statistic.value == pytest.approx(0.7)
+    assert tie_curve(metric, human).at(2) == pytest.approx(0.4)
+
+
+@settings(deadline=None, max_examples=60)
+@given(ROWS)
+def test_every_grouping_equals_counting_by_hand_at_every_epsilon(rows: list[tuple[int, int, int, int]]) -> None:
+    m, h, segments, systems = (list(column) for column in zip(*rows, strict=True))
+
+    def parts(names: list[int]) -> list[tuple[list[float], list[float]]]:
+        of = [[i for i, name in enumerate(names) if name == g] for g in dict.fromkeys(names)]
+        return [([float(m[i]) for i in rows], [float(h[i]) for i in rows]) for rows in of if len(rows) > 1]
+
+    means = [[np.bincount(systems, x)[g] / np.bincount(systems)[g] for g in dict.fromkeys(systems)] for x in (m, h)]
+    expected = {
+        "pooled": parts([0] * len(m)),
+        "segment": parts(segments),
+        "within_system": parts(systems),
+        "system": [(means[0], means[1])] if len(means[0]) > 1 else [],
+    }
+    for group, within in expected.items():
+        curve = tie_curve_by(group, m, h, segments=segments, systems=systems)  # type: ignore[arg-type]
+        if not within:
+            assert curve.reason == ties.TOO_FEW
+            assert calibrate_ties_by(group, m, h, segments=segments, systems=systems).statistic.value is None  # type: ignore[arg-type]
+            continue
+        tried = {0.0, *(abs(a - b) for part, _ in within for a, b in combinations(part, 2))}
+        by_epsilon = {e: float(np.mean([by_hand(a, b, e) for a, b in within])) for e in tried}
+        assert {e: curve.at(e) for e in tried} == pytest.approx(by_epsilon)
+        best = calibrate_ties_by(group, m, h, segments=segments, systems=systems)  # type: ignore[arg-type]
+        assert best.statistic.value == pytest.approx(max(by_epsilon.values()))
+        assert best.epsilon == min(e for e, v in by_epsilon.items() if v >= max(by_epsilon.values()) - 1e-12)
+
+
+def test_the_steps_of_the_curve_are_those_of_acc_eq() -> None:
+    rng = np.random.default_rng(3)
+    metric, human = rng.normal(size=60), rng.integers(0, 4, 60)
+    curve = tie_curve(metric, human)
+    for k in range(0, len(curve.epsilon), 50):
+        assert curve.accuracy[k] == pytest.approx(acc_eq(metric, human, epsilon=float(curve.epsilon[k])).value)
+
+
+def test_constant_scores_are_judged_as_ties() -> None:
+    # people tie one pair of three: t = 1/3, all metric pairs tie, so 1/3 is right; floor max(1/3, 1/3)
+    found = calibrate_ties([2, 2, 2], [1, 1, 0])
+    assert found.statistic.value == pytest.approx(1 / 3)
+    assert found.epsilon == 0
+    assert found.chance == pytest.approx(1 / 3)
+    assert calibrate_ties([1, 2, 3], [5, 5, 5]).statistic.value == 1  # with ε = 2 the metric ties all three too
+    assert calibrate_ties([1, 2, 3], [5, 5, 5]).epsilon == 2
+
+
+def test_one_output_has_no_pair_and_two_have_one() -> None:
+    assert calibrate_ties([1.0], [1.0]).statistic == (None, ties.TOO_FEW, 1, 1, 0)
+    assert tie_curve([], []).chance is None
+    assert calibrate_ties([1, 2], [3, 4]).statistic.value == 1
+    assert calibrate_ties([2, 1], [3, 4]).statistic.value == 0
+
+
+def test_what_is_not_a_score_is_refused() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        calibrate_ties([1, float("nan")], [1, 2])
+    with pytest.raises(ValueError, match="shape"):
+        calibrate_ties([1, 2, 3], [1, 2])
+    with pytest.raises(ValueError, match="groups"):
+        calibrate_ties([1, 2, 3], [1, 2, 3], ["a", "b"])
+    with pytest.raises(UserError, match="within_system"):
+        tie_curve_by("item", [1, 2], [1, 2])  # type: ignore[arg-type]
+
+
+def test_a_random_metric_reaches_the_chance_floor() -> None:
+    rng = np.random.default_rng(0)
+    for weights in ([0.4, 0.35, 0.25], [0.85, 0.1, 0.05]):  # t below and above one third
+        human = rng.choice(3, size=(400, 12), p=weights)
+        segments = np.repeat(np.arange(400), 12).tolist()
+        found = calibrate_ties(rng.normal(size=human.size), human.ravel(), segments)
+        assert found.statistic.value == pytest.approx(found.chance, abs=0.01)
+
+
+def test_a_thinned_curve_keeps_its_ends_and_its_best() -> None:
+    rng = np.random.default_rng(1)
+    human = rng.integers(0, 3, 100)
+    curve = tie_curve(human + rng.normal(size=100), human)
+    thin = curve.thinned(40)
+    assert len(thin.epsilon) <= 43 < len(curve.epsilon)
+    assert (thin.epsilon[0], thin.epsilon[-1]) == (curve.epsilon[0], curve.epsilon[-1])
+    assert thin.epsilon[thin.best()] == curve.epsilon[curve.best()]
+    assert thin.chance == curve.chance
+    assert tie_curve([1, 2], [1, 2]).thinned(40).epsilon.tolist() == [0, 1]
+
+
+def test_too_many_pairs_are_refused_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ties, "MAX_PAIRS", 5)
+    assert calibrate_ties([1, 2, 3, 4], [1, 2, 3, 4], ["a", "a", "b", "b"]).statistic.value == 1
+    with pytest.raises(UserError, match="within segments"):
+        calibrate_ties([1, 2, 3, 4], [1, 2, 3, 4])
