@@ -16,7 +16,9 @@ PAGES = (
     ("compare", "Compare", ":material/view_column:"),
     ("annotate", "Annotate", ":material/edit_note:"),
     ("lambda_studio", "λ Studio", ":material/tune:"),
+    ("evaluate", "Evaluate", ":material/leaderboard:"),
     ("models", "Models", ":material/memory:"),
+    ("people", "People", ":material/group:"),
 )
 HERE = Path(__file__).parent
 

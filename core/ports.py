@@ -196,6 +196,40 @@ class Calibrations(Protocol):
     def delete(self, project_id: int, name: str) -> None: ...
 
 
+class Chosen(NamedTuple):
+    """An output of a batch and the probability in (0, 1] with which it came into it."""
+
+    key: OutputKey
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class SavedBatch:
+    """Outputs chosen to be labelled, in the order in which they are worked through.
+
+    `signature` says how they were drawn; `options` are plain JSON values, `population` how many outputs they were drawn from.
+    """
+
+    name: str
+    method: str
+    seed: int
+    signature: str
+    outputs: tuple[Chosen, ...]
+    population: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+    created: datetime | None = None
+    id: int | None = None
+
+
+class Batches(Protocol):
+    def save(self, project_id: int, batch: SavedBatch) -> SavedBatch:
+        """Store a batch. `UserError` when the name is empty or taken, or an output is not in the project."""
+        ...
+
+    def list(self, project_id: int) -> list[SavedBatch]: ...  # oldest first
+    def delete(self, project_id: int, name: str) -> None: ...  # labels stay
+
+
 class Store(NamedTuple):
     """All of storage, as services and pages receive it."""
 
@@ -204,3 +238,4 @@ class Store(NamedTuple):
     jobs: Jobs
     labels: Labels
     calibrations: Calibrations
+    batches: Batches

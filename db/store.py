@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Engine
 
 from core.ports import Store
+from db.batches import SqlBatches
 from db.calibrations import SqlCalibrations
 from db.engine import connect, migrate
 from db.jobs import SqlJobs
@@ -25,4 +26,11 @@ def open_store(url: str) -> Store:
 
 def store_over(engine: Engine) -> Store:
     """The store over an engine whose tables are up to date."""
-    return Store(SqlProjects(engine), SqlScores(engine), SqlJobs(engine), SqlLabels(engine), SqlCalibrations(engine))
+    return Store(
+        SqlProjects(engine),
+        SqlScores(engine),
+        SqlJobs(engine),
+        SqlLabels(engine),
+        SqlCalibrations(engine),
+        SqlBatches(engine),
+    )

@@ -227,3 +227,21 @@ calibrations = Table(
     Column("created", Utc, nullable=False),
     UniqueConstraint("project_id", "name", name="one_calibration_a_name"),
 )
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _project(),
+    Column("name", NAME, nullable=False),
+    Column("method", String(32), nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("signature", LONG, nullable=False),
+    Column("population", Integer, nullable=False),
+    Column(
+        "outputs", Json, nullable=False
+    ),  # [[system, document, segment, probability], …]: always read and written whole
+    Column("options", Json, nullable=False),
+    Column("created", Utc, nullable=False),
+    UniqueConstraint("project_id", "name", name="one_batch_a_name"),
+)

@@ -11,7 +11,7 @@ from core.data import Dataset, SegmentKey
 from core.mqm.log import SegmentLabels
 from core.ports import Project
 from core.services import labels as work
-from pages._ui import errors, identity, state, wiring
+from pages._ui import batches, errors, identity, state, wiring
 from pages._ui.annotate_scores import scores
 from pages._ui.span_annotator import sent, span_editor
 from pages._ui.span_annotator.exchange import Answer, editor_data, receive
@@ -45,11 +45,12 @@ def workspace(project: Project, rater: str) -> None:
     """Progress, the way through the segments, and the editor. What was done in the editor redraws this part only."""
     store, dataset = wiring.store(), wiring.dataset(project)
     mine, answer = recorded(project, rater)
-    segment = open_segment(project, dataset, mine)
-    systems = [output.system for output in dataset.outputs_of()[segment]]
+    asked = batches.asked(store, project, dataset)
+    segment = open_segment(project, asked, mine)
+    systems = [output.system for output in asked.outputs_of()[segment]]
     order = work.open_segment(store, project.id, rater, segment, systems, seed_of(project.id, rater, segment))
-    rest = work.next_unlabelled(dataset, mine, segment)
-    header(dataset, project, rater, mine, segment)
+    rest = work.next_unlabelled(asked, mine, segment)
+    header(dataset, asked, rater, mine, segment)
     submitted = work.finished(mine.get(segment), order)
     reveal = reveal_key(project.id, rater, segment)
     names = submitted and st.session_state.get(reveal, False)
@@ -101,10 +102,10 @@ def open_segment(project: Project, dataset: Dataset, mine: dict[SegmentKey, Segm
 
 
 def header(
-    dataset: Dataset, project: Project, rater: str, mine: dict[SegmentKey, SegmentLabels], segment: SegmentKey
+    whole: Dataset, asked: Dataset, rater: str, mine: dict[SegmentKey, SegmentLabels], segment: SegmentKey
 ) -> None:
-    done = work.progress(dataset, mine)
-    keys = [key for key, outputs in dataset.outputs_of().items() if outputs]
+    done = work.progress(asked, mine)
+    keys = [key for key, outputs in asked.outputs_of().items() if outputs]
     at = keys.index(segment)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
@@ -115,9 +116,7 @@ def header(
             st.button("Next unlabelled", on_click=go, args=("unlabelled",), disabled=done.submitted == done.total)
             st.markdown(f"**{at + 1}** / {len(keys)} · {' · '.join(errors.plain(part) for part in segment)}")
         identity.switch(rater)
-    share = done.submitted / done.total if done.total else 0.0
-    everything = " All done: thank you." if done.submitted == done.total else ""
-    st.progress(share, text=f"{done.submitted} of {done.total} segments submitted.{everything}")
+    batches.progress(done, whole, asked, mine)
 
 
 def go(to: str) -> None:

@@ -23,6 +23,7 @@ from core.ports import (
     JobState,
     LabelBatch,
     Project,
+    SavedBatch,
     SavedLambda,
     ScoredBy,
     Store,
@@ -49,6 +50,7 @@ class Memory:
     jobs: dict[int, Job] = field(default_factory=dict)
     events: list[tuple[int, Event]] = field(default_factory=list)
     lambdas: dict[tuple[int, str], SavedLambda] = field(default_factory=dict)
+    batches: dict[tuple[int, str], SavedBatch] = field(default_factory=dict)
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def need(self, project_id: int) -> None:
@@ -60,7 +62,12 @@ def memory_store() -> Store:
     """An empty store that lives as long as the test."""
     memory = Memory()
     return Store(
-        FakeProjects(memory), FakeScores(memory), FakeJobs(memory), FakeLabels(memory), FakeCalibrations(memory)
+        FakeProjects(memory),
+        FakeScores(memory),
+        FakeJobs(memory),
+        FakeLabels(memory),
+        FakeCalibrations(memory),
+        FakeBatches(memory),
     )
 
 
@@ -96,6 +103,7 @@ class FakeProjects:
         self.m.jobs = {i: j for i, j in self.m.jobs.items() if j.project_id != project_id}
         self.m.events = [e for e in self.m.events if e[0] != project_id]
         self.m.lambdas = {k: v for k, v in self.m.lambdas.items() if k[0] != project_id}
+        self.m.batches = {k: v for k, v in self.m.batches.items() if k[0] != project_id}
 
     def add(
         self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody
@@ -318,6 +326,30 @@ class FakeCalibrations:
 
     def list(self, project_id: int) -> builtins.list[SavedLambda]:
         return [saved for (project, _), saved in self.m.lambdas.items() if project == project_id]
+
+
+class FakeBatches:
+    def __init__(self, memory: Memory) -> None:
+        self.m = memory
+
+    def save(self, project_id: int, batch: SavedBatch) -> SavedBatch:
+        self.m.need(project_id)
+        there = {o.key for o in self.m.datasets[project_id].outputs}
+        taken = not batch.name.strip() or (project_id, batch.name) in self.m.batches
+        if taken or not batch.outputs or any(c.key not in there for c in batch.outputs):
+            raise UserError("the name is empty or taken, or an output is not there", got=repr(batch.name))
+        if any(not 0 < c.probability <= 1 for c in batch.outputs):
+            raise ValueError("a probability lies in (0, 1]")
+        saved = replace(batch, id=next(self.m.ids), created=batch.created or now())
+        self.m.batches[project_id, batch.name] = saved
+        return saved
+
+    def list(self, project_id: int) -> builtins.list[SavedBatch]:
+        return [saved for (project, _), saved in self.m.batches.items() if project == project_id]
+
+    def delete(self, project_id: int, name: str) -> None:
+        if self.m.batches.pop((project_id, name), None) is None:
+            raise UserError(f"there is no batch “{name}”")
 
 
 def counting_metric(

@@ -13,6 +13,7 @@ TABLES = (
     "raters",
     "events",
     "calibrations",
+    "batches",
 )
 
 

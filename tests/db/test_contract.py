@@ -8,7 +8,7 @@ import pytest
 
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import ImportProblems, UserError
-from core.ports import Action, ImportReport, LabelBatch, SavedLambda, Store
+from core.ports import Action, Chosen, ImportReport, LabelBatch, SavedBatch, SavedLambda, Store
 from core.signature import content_key
 from db.store import open_store
 from tests.fakes import memory_store, small_dataset
@@ -297,3 +297,49 @@ def test_a_saved_lambda_is_kept_exactly(store: Store, project: int, value: float
     assert store.calibrations.list(project) == []
     with pytest.raises(UserError):
         store.calibrations.delete(project, "mine")
+
+
+def batch(name: str = "first", *chosen: tuple[OutputKey, float]) -> SavedBatch:
+    outputs = chosen or ((OutputKey("B", "doc", "1"), 0.1 + 0.2), (OutputKey("A", "doc", "0"), 1.0))
+    return SavedBatch(
+        name, "stratified", 7, "batch|seed:7", tuple(Chosen(*c) for c in outputs), 6, {"metric": "chrf", "to": None}
+    )
+
+
+def test_a_batch_is_kept_exactly_and_in_its_order(store: Store, project: int) -> None:
+    saved = store.batches.save(project, batch())
+    assert store.batches.list(project) == [saved]
+    assert (saved.outputs, saved.options, saved.population) == (batch().outputs, batch().options, 6)
+    assert (saved.name, saved.method, saved.seed, saved.signature) == ("first", "stratified", 7, "batch|seed:7")
+    assert saved.id is not None
+    assert saved.created is not None
+    assert saved.created.tzinfo is not None
+    second = store.batches.save(project, batch("second"))
+    assert store.batches.list(project) == [saved, second]
+    store.batches.delete(project, "first")
+    assert store.batches.list(project) == [second]
+    with pytest.raises(UserError):
+        store.batches.delete(project, "first")
+
+
+def test_a_batch_that_cannot_be_worked_through_is_refused(store: Store, project: int) -> None:
+    store.batches.save(project, batch())
+    for wrong in (batch(), batch(" "), batch("x", (OutputKey("Z", "doc", "0"), 0.5))):
+        with pytest.raises(UserError):
+            store.batches.save(project, wrong)
+    for p in (0.0, 1.5, math.nan):
+        with pytest.raises(ValueError, match="probability"):
+            store.batches.save(project, batch("y", (OutputKey("A", "doc", "0"), p)))
+    with pytest.raises(UserError):
+        store.batches.save(project + 1000, batch("z"))
+    assert [b.name for b in store.batches.list(project)] == ["first"]
+
+
+def test_a_batch_goes_with_its_project_and_leaves_labels_behind(store: Store, project: int) -> None:
+    store.labels.append(project, "ann", FIRST, [no_error("1", "A")])
+    store.batches.save(project, batch())
+    store.batches.delete(project, "first")
+    assert len(store.labels.events(project)) == 1
+    store.batches.save(project, batch())
+    store.projects.delete(project)
+    assert store.batches.list(project) == []

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from core.data import Dataset, Output, Segment, SegmentKey, Value
+from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import Unavailable
-from core.ports import Action, Store
+from core.ports import Action, Chosen, SavedBatch, Store
 from core.services import labels as work
 from core.signature import content_key
 from db.store import open_store
@@ -354,3 +354,92 @@ def test_scores_and_names_come_after_the_submission_and_only_on_request(app: App
     (column,) = table.columns
     assert column.endswith("↑")
     assert table[column].to_dict() == {"Aardvark": "61.2", "Buzzard": "not scored"}
+
+
+def test_a_submit_of_some_outputs_says_which_and_one_of_all_says_nothing() -> None:
+    store, project = filled()
+    shown = [blind_id(project, HERE, "Aardvark")]
+    submit = {"id": "s", "kind": "submit", "output": None, "payload": {"outputs": shown}}
+    assert receive(store, "Ana", outbox(project, add(project), submit), systems(store)).refused == {}
+    assert store.labels.events(project)[-1].action.payload == {"systems": ["Aardvark"]}
+    clean = {
+        "id": "v",
+        "kind": "verdict",
+        "output": blind_id(project, HERE, "Buzzard"),
+        "payload": {"value": "no_error"},
+    }
+    both = {"outputs": [*shown, blind_id(project, HERE, "Buzzard")]}
+    receive(store, "Ana", outbox(project, clean, submit | {"id": "t", "payload": both}), systems(store))
+    assert store.labels.events(project)[-1].action.payload == {}
+    for wrong in ({"outputs": []}, {"outputs": ["o-unknown"]}, {"outputs": [{}]}, {"outputs": None}):
+        other = submit | {"id": "u", "payload": wrong}
+        assert set(receive(store, "Ben", outbox(project, other, rater="Ben"), systems(store)).refused) == {"u"}
+    assert "systems" not in json.dumps(drawn(store, project, "Ana")["events"])
+
+
+def with_batch(tmp_path: Path, *keys: tuple[str, str]) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    project = store.projects.list()[0].id
+    chosen = tuple(Chosen(OutputKey(system, "news", segment), 0.5) for system, segment in keys)
+    store.batches.save(project, SavedBatch("pilot 1", "stratified", 0, "s", chosen, 6))
+
+
+def shown(at: AppTest, tmp_path: Path) -> list[str]:
+    """The systems whose order was recorded last: those that the editor shows."""
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    return sorted(store.labels.events(int(address(at, "project")))[-1].action.payload["order"])
+
+
+def test_a_batch_is_worked_through_in_its_order_with_its_outputs_only(app: AppTest, tmp_path: Path) -> None:
+    with_batch(tmp_path, ("Buzzard", "3"), ("Aardvark", "1"), ("Buzzard", "1"))
+    app.query_params["batch"] = "pilot 1"
+    signed_in(app)
+    assert not app.exception
+    assert address(app, "segment") == "3"  # the segment of the address is not in the batch: its first one comes
+    assert shown(app, tmp_path) == ["Buzzard"]
+    assert "0 / 3 outputs" in progress_text(app)
+    next(b for b in app.button if b.label == "Next").click()
+    app.run()
+    assert address(app, "segment") == "1"
+    assert shown(app, tmp_path) == ["Aardvark", "Buzzard"]
+    assert next(b for b in app.button if b.label == "Next").disabled
+
+
+def progress_text(at: AppTest) -> str:
+    return " ".join(str(e.proto.text) for e in at.get("progress"))
+
+
+def test_the_batch_is_chosen_on_the_page_and_stands_in_the_address(app: AppTest, tmp_path: Path) -> None:
+    signed_in(app)
+    assert not app.selectbox  # there is nothing to choose where there is no batch
+    with_batch(tmp_path, ("Buzzard", "3"))
+    app.run()
+    assert "of 3 segments" in progress_text(app)
+    app.selectbox[0].set_value("pilot 1").run()
+    assert not app.exception
+    assert (address(app, "batch"), address(app, "segment")) == ("pilot 1", "3")
+    app.selectbox[0].set_value(None).run()
+    assert "batch" not in app.query_params
+    assert "of 3 segments" in progress_text(app)
+
+
+def test_a_batch_that_is_gone_gives_all_segments(app: AppTest) -> None:
+    app.query_params["batch"] = "deleted"
+    signed_in(app)
+    assert not app.exception
+    assert "0 of 3 segments" in progress_text(app)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="runs the editor's own script in Node")
+def test_labels_of_other_outputs_do_not_count_as_submitted_in_the_browser_either() -> None:
+    script = (ROOT / "pages/_ui/span_annotator/editor.js").read_text(encoding="utf-8")
+    line = next(row for row in script.splitlines() if "labels.submitted &&=" in row)
+    code = (
+        "const NO = { marks: [], verdict: null }; const outputs = new Map([['a', { marks: [1], verdict: null }]]);"
+        "const labels = { outputs, submitted: true }; const of = (id) => labels.outputs.get(id) ?? NO;"
+        "const told = (data) => { labels.submitted = true; " + line + " return Boolean(labels.submitted); };"
+        "console.log(told({ outputs: [{ id: 'a' }] }), told({ outputs: [{ id: 'a' }, { id: 'b' }] }));"
+    )
+    code = code.replace(line, line.partition("//")[0])
+    run = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["true", "false"]

@@ -69,6 +69,7 @@ function createEditor(parent) {
   function refold() {
     const known = new Set(data.events.map((e) => e.id));
     labels = fold([...data.events, ...outbox.of(place.rater, place).map((e) => e.action).filter((a) => !known.has(a.id))]);
+    labels.submitted &&= data.outputs.every(({ id }) => of(id).marks.length || of(id).verdict); // others may have been asked for then
     if (mark && !find(mark)) mark = null;
     if (rebound && !find(rebound)) rebound = null;
   }
@@ -162,7 +163,7 @@ function createEditor(parent) {
     if (wanted.length) {
       message = null;
       reach(wanted[0]);
-    } else act("submit", null, {});
+    } else act("submit", null, { outputs: data.outputs.map((o) => o.id) });
     draw();
   }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "verdict": ("value",),
     "undo": (),
     "redo": (),
-    "submit": (),
+    "submit": ("outputs",),
     "reopen": (),
 }
 """What the browser may do, and the part of each payload that goes to and fro: never a system's name."""
@@ -128,9 +128,17 @@ def _action(raw: Mapping[str, Any], names: Mapping[str, str]) -> Action:
         kind, given = raw["kind"], dict(raw.get("payload") or {})
         system = names[raw["output"]] if kind in ON_OUTPUT else None
         payload = {k: given[k] for k in FIELDS[kind] if k in given}
+        if kind == "submit" and "outputs" in payload:
+            payload = _rated({names[output] for output in payload["outputs"]}, names.values())
     except (KeyError, TypeError, ValueError) as error:
         raise UserError("the page and the server disagree about this segment", hint="Reload the page") from error
     return Action(raw["id"], kind, system, payload, str(raw.get("time", "")))
+
+
+def _rated(shown: Collection[str], systems: Iterable[str]) -> dict[str, Any]:
+    """What a submit says: nothing when every output of the segment was shown, else which were (a batch may ask for some only)."""
+    rated = [system for system in systems if system in shown]
+    return {} if set(rated) == set(systems) else {"systems": rated}
 
 
 def editor_data(

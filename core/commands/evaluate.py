@@ -1,0 +1,132 @@
+"""`evaluate`: scores that `score` wrote against human scores such as `mqm` writes; CSV, JSON, LaTeX or one HTML page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from core.commands.calibrate import read_human
+from core.commands.score import check_writable
+from core.data import OutputKey
+from core.errors import ImportProblems, Problem, UserError
+from core.formats.load import load, read_upload
+from core.formats.numbers import is_absent, number
+from core.formats.write import SCORE_COLUMNS, read_export
+from core.metrics import registry
+from core.services.calibration import People
+from core.services.evaluate import STATISTICS, Choice, Contestant, Evaluation, Level, Unit, evaluate, join
+from core.services.evaluate_report import as_csv, as_html, as_json, as_latex, sentence
+from core.services.evaluate_tests import compare_metrics, with_soft_intervals
+from core.signature import signature
+
+ENDINGS = (".csv", ".json", ".tex", ".html")
+Scores = dict[str, dict[OutputKey, float]]
+
+
+def to_stderr(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def run(
+    scores: Path,
+    human: Path,
+    out: Path,
+    *,
+    level: Level = "segment",
+    group: Literal["pooled", "segment"] = "pooled",
+    unit: Unit = "segment",
+    exclude: Sequence[str] = (),
+    lower: Sequence[str] = (),
+    outputs: Sequence[Path] = (),
+    seed: int = 0,
+    draws: int = 300,
+    tests: bool = False,
+    say: Callable[[str], None] = to_stderr,
+) -> Evaluation:
+    """Join both files on (system, doc_id, segment_id), compare, and write what the ending of `out` asks for.
+
+    `tests` compares every pair of metrics under the first statistic of the level, and says in the files which differ.
+    `lower` names metrics of which lower is better, beyond those of ours that say so themselves. Sentinels read texts: those
+    in `outputs`, files as `score` takes them. Raises `UserError` for files that cannot be read or joined.
+    """
+    if out.suffix not in ENDINGS:
+        raise UserError("a file of this kind is not written", where=str(out), expected=", ".join(ENDINGS))
+    check_writable(out)
+    metrics, values, missing = read_scores(scores, lower)
+    rated, unscored = read_human(read_upload(human))
+    people = People(signature("human", {"file": human.name}), rated)
+    systems = {k.system for k in rated}
+    if unknown := [name for name in exclude if name not in systems]:
+        raise UserError(
+            "there is no such system", where="--exclude", got=unknown[0], expected=", ".join(sorted(systems))
+        )
+    items = dict(load(outputs).items()) if outputs else None
+    joined = join(people, metrics, values, items=items, excluded=exclude, seed=seed)
+    if joined.too_few:
+        raise UserError(
+            "fewer than two outputs stand in both files with a score of every metric",
+            got=f"{sum(map(len, values.values()))} scores in {scores.name}, {len(rated)} outputs in {human.name}",
+            expected="the same system, doc_id and segment_id in both",
+        )
+    found = evaluate(joined, Choice(level, group, unit, seed, draws))
+    if level == "system":
+        found = with_soft_intervals(found)
+    statistic = STATISTICS[level][0]
+    matrix = compare_metrics(found, statistic) if tests else None
+    text = {
+        ".csv": lambda: as_csv(found),
+        ".json": lambda: as_json(found, matrix),
+        ".tex": lambda: as_latex(found, statistic, matrix),
+        ".html": lambda: as_html(found, statistic, matrix),
+    }[out.suffix]()
+    out.write_text(text, encoding="utf-8", newline="")
+    lost = [f"{missing} rows of {scores.name} have no score."] if missing else []
+    lost += [f"{unscored} rows of {human.name} have no score."] if unscored else []
+    lost += [] if outputs else ["No sentinels: they need the texts (--outputs)."]
+    for line in (*joined.notes, *lost, sentence(found, statistic)):
+        say(line)
+    return found
+
+
+def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[Contestant], Scores, int]:
+    """The metrics of a file that `score` wrote as CSV, their values turned so that higher is better, and how many rows have
+    none. Raises `ImportProblems` naming file, line and column."""
+    upload = read_upload(path)
+    table = read_export(upload)
+    at = {name: i for i, name in enumerate(table.columns)}
+    needed = [c for c in SCORE_COLUMNS if c not in ("status", "reason", "signature")]
+    if absent := [c for c in needed if c not in at]:
+        raise ImportProblems(
+            [
+                Problem(upload.name, 1, c, "no such column", ", ".join(needed), "Give the CSV that `score` wrote")
+                for c in absent
+            ]
+        )
+    found: dict[str, Contestant] = {}
+    values: Scores = {}
+    missing = 0
+    for row in table.rows:
+        cells = {name: str(c) if (c := row.cells[i]) is not None else "" for name, i in at.items()}
+        metric = cells["metric"]
+        if metric not in found:
+            spec = registry.describe(metric)
+            turned = metric in lower or (spec is not None and not spec.higher_is_better)
+            label, signed = spec.label if spec else metric, cells.get("signature", "") or metric
+            found[metric] = Contestant(metric, label, signed, turned=turned)
+        of_metric = values.setdefault(metric, {})
+        if is_absent(cells["score"]):
+            missing += 1
+            continue
+        value, key = number(cells["score"]), OutputKey(*(cells[c] for c in ("system", "doc_id", "segment_id")))
+        if value is None or key in of_metric:
+            wrong = repr(cells["score"]) if value is None else " / ".join(key)
+            expected = "a number" if value is None else "each output once a metric"
+            raise ImportProblems(
+                [Problem(upload.name, row.line, "score", wrong, expected, "Correct the line, or write the file again")]
+            )
+        of_metric[key] = -value if found[metric].turned else value
+    if unknown := [name for name in lower if name not in found]:
+        raise UserError("there is no such metric", where="--lower", got=unknown[0], expected=", ".join(found))
+    return list(found.values()), values, missing

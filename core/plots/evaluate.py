@@ -1,0 +1,65 @@
+"""Charts of the Evaluate page: which metrics differ, and acc_eq by ε."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+BLUE, GREY = "#4c8bf5", "#8a8f98"
+
+
+def differences(rows: pd.DataFrame, names: Sequence[str], alpha: float = 0.05) -> alt.LayerChart:
+    """Holm's p for the row metric against the column metric, which is worse; filled where p ≤ alpha.
+
+    `rows` has the columns better, worse, difference, p, shown (p as text); `names` from best to worst.
+    """
+    axis = alt.Axis(labelLimit=170, domain=False, ticks=False, labelOverlap=False)
+    base = alt.Chart(rows).encode(
+        x=alt.X("worse:N", sort=list(names[1:]), title=None, axis=axis.copy()),
+        y=alt.Y("better:N", sort=list(names[:-1]), title=None, axis=axis),
+        tooltip=[
+            alt.Tooltip("better:N"),
+            alt.Tooltip("worse:N", title="against"),
+            alt.Tooltip("difference:Q", format=".3f"),
+            alt.Tooltip("shown:N", title="p (Holm)"),
+        ],
+    )
+    significant = alt.datum.p <= alpha
+    tiles = base.mark_rect(stroke=GREY, strokeOpacity=0.25).encode(
+        color=alt.condition(significant, alt.value(BLUE), alt.value(GREY)),
+        opacity=alt.condition(significant, alt.value(0.85), alt.value(0.12)),
+    )
+    text = base.mark_text(fontSize=11).encode(
+        text="shown:N", color=alt.condition(significant, alt.value("white"), alt.value(GREY))
+    )
+    return alt.LayerChart(layer=[tiles, text]).properties(height=30 * max(1, rows["better"].nunique()) + 150)
+
+
+def ties(rows: pd.DataFrame, best: float, chance: float) -> alt.LayerChart:
+    """acc_eq as a step function of ε, the chosen ε marked, the chance floor dashed. `rows` has the columns epsilon, accuracy."""
+    x = alt.X("epsilon:Q", title="ε: a metric difference of at most ε is a tie", scale=alt.Scale(nice=False))
+    y = alt.Y("accuracy:Q", title="acc_eq", scale=alt.Scale(zero=False, padding=12))
+    line = alt.Chart(rows).mark_line(interpolate="step-after", color=BLUE).encode(x=x, y=y)
+    here = alt.Chart(rows[rows["epsilon"] == best]).mark_point(filled=True, size=90, color=BLUE, opacity=1)
+    floor = alt.Chart(rows.head(1)).mark_rule(strokeDash=[5, 4], color=GREY).encode(y=alt.YDatum(chance))
+    tooltip = [alt.Tooltip("epsilon:Q", format=".4g", title="ε"), alt.Tooltip("accuracy:Q", format=".3f")]
+    return alt.LayerChart(layer=[line, floor, here.encode(x=x, y=y, tooltip=tooltip)]).properties(height=240)
+
+
+def system_means(rows: pd.DataFrame, x_label: str, y_label: str) -> alt.LayerChart:
+    """One named point a system: its mean under the metric against that of people. `rows`: system, x, y."""
+    base = alt.Chart(rows).encode(
+        x=alt.X("x:Q", title=x_label, scale=alt.Scale(zero=False, nice=True, padding=24)),
+        y=alt.Y("y:Q", title=y_label, scale=alt.Scale(zero=False, nice=True, padding=24)),
+        tooltip=[
+            alt.Tooltip("system:N"),
+            alt.Tooltip("x:Q", format=".3f", title=x_label),
+            alt.Tooltip("y:Q", format=".3f", title=y_label),
+        ],
+    )
+    names = base.mark_text(dy=-13, limit=160, color=GREY).encode(text="system:N")
+    return alt.LayerChart(layer=[base.mark_point(filled=True, size=90, color=BLUE, opacity=1), names]).properties(
+        height=340
+    )

@@ -1,0 +1,30 @@
+"""Texts side by side, each with the marks of one rater drawn on it. Nothing is sent back.
+
+`data`: {columns: [{name, note, output, source, marks: [{severity, category, quote, note, side}]}]}; `output` and `source` are
+lists of [text, severity, [number, …]] (`core.services.agreement.stretches`), `source` empty where nothing is marked there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+HERE = Path(__file__).parent
+
+
+@st.cache_resource
+def _component() -> Any:
+    return st.components.v2.component(
+        "errorscope_marked_texts",
+        css=(HERE / "marked.css").read_text(encoding="utf-8"),
+        js=(HERE / "marked.js").read_text(encoding="utf-8"),
+        isolate_styles=False,
+    )
+
+
+def marked_texts(columns: Sequence[Mapping[str, Any]], *, key: str) -> None:
+    """Draw them."""
+    _component()(key=key, data={"columns": [dict(c) for c in columns]})

@@ -1,0 +1,102 @@
+"""`evaluate` over files as `score` and `mqm` write them."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from core.commands.evaluate import run
+from core.data import Score
+from core.errors import UserError
+from core.formats.write import csv_text, scores_csv
+from core.mqm.scores import SegmentScore
+from tests.core.services.test_evaluate import GOOD, HUMAN_SCORES, PEOPLE, POOR, flat, table
+
+
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """chrF, and TER of which lower is better; one row without a score, of an output nobody rated."""
+    scores, human = tmp_path / "scores.csv", tmp_path / "human.csv"
+    rows = [Score(*k, "chrf", "chrf|v:1", v, "ok", "") for k, v in table(GOOD).items()]
+    rows += [Score(*k, "ter", "ter|v:1", -v, "ok", "") for k, v in table(POOR).items()]
+    rows += [Score("A", "d9", "9", "chrf", "chrf|v:1", None, "undefined", "no reference")]
+    scores.write_text(scores_csv(rows), encoding="utf-8")
+    rated = [SegmentScore(*k, float(v), 2) for k, (v, _) in PEOPLE.scores.items()]
+    human.write_text(csv_text(SegmentScore._fields, rated), encoding="utf-8")
+    return scores, human
+
+
+def test_metrics_are_compared_and_one_of_which_lower_is_better_is_turned(tmp_path: Path) -> None:
+    told: list[str] = []
+    run(*files(tmp_path), tmp_path / "t.csv", draws=20, say=told.append)
+    rows = {(r["metric"], r["statistic"]): r for r in csv.DictReader((tmp_path / "t.csv").open(encoding="utf-8"))}
+    for label, scores in (("chrF", GOOD), ("TER", POOR)):
+        expected = stats.kendalltau(flat(scores), flat(HUMAN_SCORES)).statistic
+        assert float(rows[label, "kendall"]["value"]) == pytest.approx(expected)
+    assert told[:2] == ["1 rows of scores.csv have no score.", "No sentinels: they need the texts (--outputs)."]
+    assert told[-1].startswith("Of 2 metrics chrF agrees best with the human score on 12 outputs")
+
+
+def test_the_texts_give_the_sentinels_and_a_system_can_be_left_out(tmp_path: Path) -> None:
+    texts = tmp_path / "outputs.csv"
+    lines = [f"{k.system},{k.doc_id},{k.segment_id},a source,{'long ' * (i + 1)}" for i, k in enumerate(PEOPLE.scores)]
+    texts.write_text("system,doc_id,segment_id,source,output\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    found = run(
+        *files(tmp_path),
+        tmp_path / "t.json",
+        exclude=["C"],
+        outputs=[texts],
+        tests=True,
+        draws=10,
+        say=lambda line: None,
+    )
+    assert found.of("sentinel:shortness", "kendall").value == pytest.approx(
+        stats.kendalltau([-i for i in range(8)], flat(HUMAN_SCORES)[:8]).statistic
+    )
+    report = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
+    assert "Left out as systems: C." in report["methods"]
+    assert len(report["tests"]["pairs"]) == 3
+
+
+@pytest.mark.parametrize("ending", ["tex", "html"])
+def test_other_endings_give_other_files(tmp_path: Path, ending: str) -> None:
+    run(*files(tmp_path), tmp_path / f"t.{ending}", level="system", draws=10, say=lambda line: None)
+    text = (tmp_path / f"t.{ending}").read_text(encoding="utf-8")
+    assert ("\\toprule" if ending == "tex" else "<!doctype html>") in text
+    assert "pairwise accuracy" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"out": "t.pdf"}, "not written"),
+        ({"exclude": ["Z"]}, "--exclude: there is no such system"),
+        ({"lower": ["bleu"]}, "--lower: there is no such metric"),
+        ({"scores": ("system,", "model,")}, "no such column"),
+        ({"scores": ("9.0", "nine")}, "found 'nine'; expected a number"),
+        ({"scores": ("\nA,d0", "\nQ,d0")}, ""),
+        ({"human": (",0,", ",x0,")}, ""),
+    ],
+)
+def test_what_cannot_be_used_is_named(tmp_path: Path, change, message: str) -> None:
+    paths = dict(zip(("scores", "human"), files(tmp_path), strict=True))
+    options = {k: v for k, v in change.items() if k in ("exclude", "lower")}
+    for name, path in paths.items():
+        if name in change:
+            old, new = change[name]
+            path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    out = tmp_path / change.get("out", "t.csv")
+    if message:
+        with pytest.raises(UserError, match=message):
+            run(paths["scores"], paths["human"], out, draws=3, say=lambda line: None, **options)
+    else:  # outputs without a counterpart are left out
+        found = run(paths["scores"], paths["human"], out, draws=3, say=lambda line: None)
+        assert len(found.joined.keys) < 12
+
+
+def test_files_without_a_common_output_are_refused(tmp_path: Path) -> None:
+    scores, human = files(tmp_path)
+    human.write_text(human.read_text(encoding="utf-8").replace(",d0", ",e0").replace(",d1", ",e1"), encoding="utf-8")
+    with pytest.raises(UserError, match="fewer than two outputs stand in both files"):
+        run(scores, human, tmp_path / "t.csv")

@@ -1,0 +1,119 @@
+"""What leaves the Evaluate page: every choice is stated, and text stays text."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from core.services.calibration import People
+from core.services.evaluate import Choice, Contestant, evaluate, join
+from core.services.evaluate_report import (
+    as_csv,
+    as_html,
+    as_json,
+    as_latex,
+    cell,
+    latex_text,
+    methods,
+    number,
+    sentence,
+)
+from core.services.evaluate_tests import HUMAN, compare_all_systems, compare_metrics
+from tests.core.services.test_evaluate import METRICS, PEOPLE, VALUES, joined
+
+EVIL = '=1+1 <script>alert("x")</script> & 50% \\input{x}_#$'
+
+
+def evil():
+    metrics = [METRICS[0]._replace(label=EVIL), METRICS[1]]
+    people = People(PEOPLE.signature, PEOPLE.scores, PEOPLE.raters)
+    return evaluate(join(people, metrics, VALUES), Choice(draws=10))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.4337, ".434"), (-0.0213, "−.021"), (1.0, "1.000"), (-0.0001, ".000"), (-11.54, "−11.540"), (None, "–")],
+)
+def test_numbers_are_printed_as_in_papers(value, text) -> None:
+    assert number(value) == text
+
+
+def test_the_sentence_names_the_best_and_what_knows_nothing() -> None:
+    found = evaluate(joined(), Choice(draws=50))
+    best = found.of("good", "kendall")
+    said = sentence(found, "kendall")
+    assert said.startswith(f"Of 2 metrics Good agrees best with 2 annotators on 12 outputs: τ-b {cell(best)}")
+    assert "which knows nothing" in said
+    alone = join(PEOPLE, [Contestant("flat", "Flat", "flat|v:1")], {"flat": dict.fromkeys(PEOPLE.scores, 1.0)})
+    assert sentence(evaluate(alone, Choice()), "kendall") == (
+        "Kendall τ-b is undefined for every metric: all metric scores are equal."
+    )
+
+
+def test_the_sentence_names_nobody_the_best_of_equals() -> None:
+    twice = join(PEOPLE, [METRICS[0], Contestant("again", "Again", "a|v:1")], {**VALUES, "again": VALUES["good"]})
+    found = evaluate(twice, Choice(level="system", draws=5))
+    assert sentence(found, "pairwise") == (
+        "All 2 metrics (Good, Again) agree equally well with 2 annotators on the means of 3 systems over 4 segments: PA 1.000."
+    )
+
+
+def test_csv_is_safe_for_a_spreadsheet_and_keeps_every_digit() -> None:
+    found = evil()
+    rows = list(csv.DictReader(io.StringIO(as_csv(found))))
+    assert rows[0]["metric"] == "'" + EVIL
+    assert float(rows[0]["value"]) == found.rows[0].value
+    assert len(rows) == 8
+
+
+def test_latex_escapes_every_special_character() -> None:
+    assert latex_text("a_b & 5% #1 $x$ {y} ~ ^ \\") == (
+        r"a\_b \& 5\% \#1 \$x\$ \{y\} \textasciitilde{} \textasciicircum{} \textbackslash{}"
+    )
+    text = as_latex(evil(), "kendall")
+    assert "\\input" not in text.replace("\\textbackslash{}input", "")
+    body = text.split("\\midrule")[1].strip().split("\n")
+    assert all(len(re.findall(r"(?<!\\)&", line)) == 4 for line in body if line.endswith(r"\\"))  # five columns
+    assert text.count("\\begin{") == text.count("\\end{") == 2
+
+
+def test_latex_sets_bold_what_is_not_significantly_worse_only_after_the_test() -> None:
+    found = evaluate(joined(), Choice(draws=10))
+    assert "textbf" not in as_latex(found, "kendall")
+    done = compare_metrics(found, "kendall")
+    text = as_latex(found, "kendall", done)
+    assert text.count("\\textbf{") == len(done.tied)
+    assert "PERM-BOTH" in text
+
+
+def test_the_page_is_one_file_with_all_texts_escaped_and_no_script() -> None:
+    found = evil()
+    page = as_html(found, "kendall", compare_metrics(found, "kendall"), compare_all_systems(found.joined, HUMAN), EVIL)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert "tables only" in page
+    assert page.count("<table>") == page.count("</table>") == 3
+
+
+def test_the_methods_state_every_choice() -> None:
+    found = evaluate(joined(excluded=["C"]), Choice(group="segment", unit="document", draws=17, seed=5))
+    said = methods(found, compare_metrics(found, "kendall"))
+    for fact in (
+        "2 annotators (mqm|scheme:google|v:1|raters:2)", "8 outputs of 2 systems for 4 segments", "Left out as systems: C.",
+        "The sign of Poor was changed", "within each segment and averaged", "ε: Good", "over documents, 17 draws, seed 5",
+        "PERM-BOTH, 1,000 draws", "Holm’s correction over 3 pairs".replace("’", "'"), "Shortness",
+    ):  # fmt: skip
+        assert fact in said, fact
+    system = methods(evaluate(joined(), Choice(level="system", draws=3)))
+    assert "soft pairwise accuracy (Thompson et al. 2024; 1,000 permutations)" in system
+
+
+def test_json_has_rows_signatures_and_tests() -> None:
+    found = evaluate(joined(), Choice(draws=5))
+    report = json.loads(as_json(found, compare_metrics(found, "kendall")))
+    assert len(report["rows"]) == len(found.rows)
+    assert "Good: good|v:1" in report["signatures"]
+    assert len(report["tests"]["pairs"]) == 3
