@@ -1,4 +1,4 @@
-"""The command line: `python -m core score | refine | mqm | calibrate | metrics | sensitivity`. Bad input ends with exit status 2 and one clear line."""
+"""The command line: `python -m core score | refine | mqm | convert | calibrate | evaluate | metrics | sensitivity`. Bad input ends with exit status 2 and one clear line."""
 
 from __future__ import annotations
 
@@ -52,12 +52,35 @@ class Group(StrEnum):
     system = "system"
 
 
+class Level(StrEnum):
+    segment = "segment"
+    system = "system"
+
+
+class Pairs(StrEnum):
+    pooled = "pooled"
+    segment = "segment"
+
+
+class Unit(StrEnum):
+    segment = "segment"
+    document = "document"
+
+
 def say(line: str) -> None:
     """Progress, on one line of the terminal that is written over; nothing when nobody watches."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
     elif line.endswith("\n"):
         print(line, end="", file=sys.stderr)
+
+
+def notes(said: list[str]) -> None:
+    """What was odd or left out, on the side; the first of it, and how much more there is."""
+    for note in said[:SHOWN]:
+        print(f"note: {note}", file=sys.stderr)
+    if len(said) > SHOWN:
+        print(f"note: {len(said) - SHOWN} more of the kind", file=sys.stderr)
 
 
 @app.command()
@@ -116,11 +139,23 @@ def mqm(
     """MQM scores from labels: −(sum of weights a rater, mean over raters)."""
     from core.commands.mqm import run
 
-    warnings = run(file, scheme, by, out)
-    for warning in warnings[:SHOWN]:
-        print(f"note: {warning}", file=sys.stderr)
-    if len(warnings) > SHOWN:
-        print(f"note: {len(warnings) - SHOWN} more of the kind", file=sys.stderr)
+    notes(run(file, scheme, by, out))
+
+
+@app.command()
+def convert(
+    labels: Annotated[list[Path], typer.Argument(help="files of labels, in a format of docs/formats.md (also .gz)")],
+    to: Annotated[str, typer.Option(help="google, marot, mtme, mtme-jsonl, esa, label-studio, mtme-score")],
+    out: Out,
+    source: Annotated[str | None, typer.Option("--from", help="format of the files; told from their content")] = None,
+    texts: Annotated[list[Path] | None, typer.Option(help="the outputs, for formats without texts; repeatable")] = None,
+    severity: Annotated[list[str] | None, typer.Option(help="rename one: critical=Major; repeatable")] = None,
+    score: Annotated[str | None, typer.Option(help="a human score to write as .seg.score, not the labels")] = None,
+) -> None:
+    """Labels of one tool for another: Google MQM, Marot, mt-metrics-eval, ESA, Label Studio; says what does not come along."""
+    from core.commands.convert import run
+
+    notes(run(labels, to, out, texts or (), source, severity or (), score))
 
 
 @app.command()
@@ -136,6 +171,29 @@ def calibrate(
     from core.commands.calibrate import run
 
     run(refined, human, measure.value, group.value, out, seed)
+
+
+@app.command()
+def evaluate(
+    scores: Annotated[Path, typer.Argument(help="what `score` wrote, as CSV")],
+    human: Annotated[Path, typer.Option(help="CSV of human scores: system, doc_id, segment_id, score")],
+    out: Annotated[Path, typer.Option(help="file to write: .csv, .json, .tex or .html")],
+    level: Annotated[Level, typer.Option(help="single outputs, or system means")] = Level.segment,
+    group: Annotated[Pairs, typer.Option(help="pairs within what, at segment level")] = Pairs.pooled,
+    unit: Annotated[Unit, typer.Option(help="what the bootstrap resamples")] = Unit.segment,
+    exclude: Annotated[list[str] | None, typer.Option(help="system left out, such as a human one; repeatable")] = None,
+    lower: Annotated[list[str] | None, typer.Option(help="metric of which lower is better; repeatable")] = None,
+    outputs: Annotated[list[Path] | None, typer.Option(help="the texts, for sentinels; repeatable")] = None,
+    seed: Annotated[int, typer.Option(help="of the bootstrap and the permutations")] = 0,
+    tests: Annotated[bool, typer.Option("--tests", help="test every pair of metrics, with Holm's correction")] = False,
+) -> None:
+    """Compare metrics with human scores: agreement with intervals, beside sentinels that know nothing of quality."""
+    from core.commands.evaluate import run
+
+    run(
+        scores, human, out, level=level.value, group=group.value, unit=unit.value, exclude=exclude or (),
+        lower=lower or (), outputs=outputs or (), seed=seed, tests=tests,
+    )  # fmt: skip
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Projects: open the sample, upload outputs or MQM labels, choose a project, export, rename, delete."""
+"""Projects: open the sample, upload outputs or labels, choose a project, export, rename, delete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages._ui import errors, importing, project_list, scoring, state, upload, w
 UPLOADING = "projects-uploading"
 ROUND = "projects-round"
 DONE = "projects-imported"
-TITLES = {None: "Projects", "outputs": "Upload outputs", "labels": "Import MQM labels"}
+TITLES = {None: "Projects", "outputs": "Upload outputs", "labels": "Import labels"}
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
     else:
         with st.container(horizontal=True):
             begin("Upload outputs", "outputs", ":material/upload_file:", primary=True)
-            begin("Import MQM labels", "labels", ":material/label:")
+            begin("Import labels", "labels", ":material/label:")
             if not any(p.sample for p in choice.all):
                 open_sample(store, choice.all)
     if choice.all:
@@ -54,9 +54,11 @@ def welcome(store: Store, projects: list[Project]) -> None:
         st.markdown("What your systems wrote, with sources and references: CSV, TSV, JSONL, or one text file a system.")
         begin("Upload outputs", "outputs", ":material/upload_file:", primary=True)
     with right.container(border=True, height="stretch"):
-        st.subheader("Import MQM labels", anchor=False)
-        st.markdown("Errors people marked elsewhere, in Google’s MQM TSV. The outputs come with them.")
-        begin("Import MQM labels", "labels", ":material/label:")
+        st.subheader("Import labels", anchor=False)
+        st.markdown(
+            "What people marked or scored elsewhere: Google MQM, Marot, mt-metrics-eval, ESA, Label Studio, tables."
+        )
+        begin("Import labels", "labels", ":material/label:")
 
 
 def begin(label: str, what: str, icon: str, primary: bool = False) -> None:
@@ -90,7 +92,8 @@ def upload_steps(projects: list[Project], current: Project | None) -> None:
         st.session_state.pop(UPLOADING, None)
 
     st.button("Back to the projects", icon=":material/arrow_back:", on_click=back, type="tertiary")
-    ready, _ = upload.steps(f"upload-{st.session_state.get(ROUND, 0)}")
+    labels = st.session_state.get(UPLOADING) == "labels"
+    ready, _ = upload.steps(f"upload-{st.session_state.get(ROUND, 0)}", projects, current, labels=labels)
     if ready is not None:
         started = importing.button(wiring.store(), ready, importing.offer(ready, projects, current))
         if started is not None:

@@ -60,6 +60,23 @@ def is_google_mqm(columns: Iterable[str]) -> bool:
     return names >= MQM_COLUMNS and bool(names & {"segid", "docsegid", "globalsegid"})
 
 
+def roles_of(columns: Iterable[str]) -> dict[Role, str]:
+    """The columns whose names say what they hold."""
+    by_name = _by_name(columns)
+    return {
+        role: next(by_name[n] for n in names if n in by_name)
+        for role, names in _NAMES.items()
+        if by_name.keys() & set(names)
+    }
+
+
+def _by_name(columns: Iterable[str]) -> dict[str, str]:
+    by_name: dict[str, str] = {}
+    for column in columns:
+        by_name.setdefault(plain(column), column)
+    return by_name
+
+
 def guess(table: Table) -> ColumnMapping:
     """The most likely mapping by column names; number columns left over are human scores, text columns systems.
 
@@ -67,14 +84,8 @@ def guess(table: Table) -> ColumnMapping:
     reference. `document` or `doc` without a source column, holding long texts, is the source (summarization).
     Without a system column all rows belong to one system, named after the file.
     """
-    by_name: dict[str, str] = {}
-    for column in table.columns:
-        by_name.setdefault(plain(column), column)
-    roles: dict[Role, str] = {
-        role: next(by_name[n] for n in names if n in by_name)
-        for role, names in _NAMES.items()
-        if by_name.keys() & set(names)
-    }
+    by_name = _by_name(table.columns)
+    roles = roles_of(table.columns)
     target = by_name.get("target") or by_name.get("tgt")
     if target and "output" not in roles and "system" in roles:
         roles["output"] = target

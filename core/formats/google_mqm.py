@@ -14,7 +14,7 @@ from its plain columns. References are rated like systems and stay systems. Unra
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -54,7 +54,11 @@ def read(data: bytes, file: str = "MQM TSV") -> GoogleMqm:
     Oddities of real files (no `</v>`, no mark at all, several marks, a text that differs between rows) become warnings,
     and the error is kept. Raises `ImportProblems` when the file cannot be read as this format.
     """
-    rows, stale = rows_of(data, file)
+    return of_rows(*rows_of(data, file), file)
+
+
+def of_rows(rows: Sequence[Row], stale: Iterable[Row], file: str) -> GoogleMqm:
+    """What the rows say together; `stale` are those whose metadata no longer fits them."""
     odd = [
         Oddity(r, "metadata", "values that differ from the plain columns", "the same", "The plain columns count")
         for r in stale

@@ -79,7 +79,7 @@ def rows_of(data: bytes, file: str) -> tuple[list[Row], list[Row]]:
                 Problem(file, number, "", f"{len(cells)} cells", f"{len(names)}", "Mend the row: a cell holds no tab")
             )
             continue
-        row, fits = _row(number, dict(zip(names, cells, strict=False)))
+        row, fits = row_of(number, dict(zip(names, cells, strict=False)))
         rows.append(row)
         if not fits:
             stale.append(row)
@@ -90,7 +90,7 @@ def rows_of(data: bytes, file: str) -> tuple[list[Row], list[Row]]:
     return rows, stale
 
 
-def _row(number: int, cells: dict[str, str]) -> tuple[Row, bool]:
+def row_of(number: int, cells: dict[str, str]) -> tuple[Row, bool]:
     """The row, and whether its metadata (where there is any of ours) fits its plain columns."""
     row = Row(
         line=number,
@@ -135,4 +135,4 @@ def _exact(row: Row, kept: object) -> Row | None:
             case _:
                 return None
     plain = row._asdict()
-    return exact if all(readable(shown[c] or "") == (plain[c] or "") for c in fields) else None
+    return exact if all(readable(shown[c] or "") == readable(plain[c] or "") for c in fields) else None

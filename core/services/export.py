@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import io
+import re
+import zipfile
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
-from core.data import OutputKey, Score, SegmentKey
-from core.formats import google_mqm
+from core.data import Dataset, OutputKey, RatedOutput, Score, SegmentKey
+from core.errors import UserError
+from core.formats import google_mqm, mtme_score
+from core.formats.label_file import Written, left_behind
+from core.formats.label_formats import FORMATS, label_format
+from core.formats.problems import counted
 from core.formats.write import LabelRow, labels_csv, scores_csv, scores_jsonl
 from core.mqm.log import OutputLabels, SegmentLabels, fold
-from core.mqm.scores import rated_outputs
+from core.mqm.schemes import GOOGLE
+from core.mqm.scores import rated_outputs, segment_scores
 from core.ports import Store
 
 
@@ -65,6 +74,89 @@ def labels_as_google_mqm(
     order = {key: i for i, key in enumerate(texts)}
     known = (r for r in rated if r.key in order)
     return google_mqm.write(dataset, sorted(known, key=lambda r: (order[r.key], r.rater)))
+
+
+class Export(NamedTuple):
+    """A file of labels or scores; `lost` says in plain words what it does not hold of what there is."""
+
+    data: bytes
+    ending: str
+    mime: str
+    lost: tuple[str, ...]
+
+
+def labels_as(store: Store, project_id: int, name: str, raters: Collection[str] | None = None) -> Export:
+    """The submitted labels in the format of that name (`core.formats.label_formats`), one file or a ZIP of several.
+
+    "mtme-score" is the MQM score of each output, weights of Google, mean over raters. Raises `UserError` where a name of a
+    system or rater cannot stand in the format.
+    """
+    dataset = store.projects.dataset(project_id)
+    texts = {o.key: o.text for o in dataset.outputs}
+    labels = _labels(store, project_id, raters)
+    order = {key: i for i, key in enumerate(texts)}
+    rated = [r for r in rated_outputs(labels, texts) if r.key in order]
+    rated.sort(key=lambda r: (order[r.key], r.rater))
+    written = write_labels(dataset, rated, name)
+    wanted = label_format(name)
+    open_work = sum(o.complete for of in labels.values() if not of.submitted for o in of.outputs.values())
+    lost = [f"Left out: {counted(open_work, 'label')} not submitted yet."] if open_work else []
+    if len(written.texts) == 1:
+        return Export(written.texts[0].encode(), wanted.ending, wanted.mime, (*lost, *written.lost))
+    rounds = {f"labels.round{n}.{wanted.ending}": text for n, text in enumerate(written.texts, start=1)}
+    return Export(_zipped(rounds), f"{wanted.ending}.zip", "application/zip", (*lost, *written.lost))
+
+
+def write_labels(dataset: Dataset, rated: Sequence[RatedOutput], name: str) -> Written:
+    """Ratings in the format of that name. Raises `UserError` for a format that labels are not written in."""
+    wanted = label_format(name)
+    if wanted.write is not None:
+        return wanted.write(dataset, rated)
+    if wanted.name != "mtme-score":
+        can = ", ".join(f.name for f in FORMATS.values() if f.write or f.name == "mtme-score")
+        raise UserError("labels are not written in this format", got=wanted.label, expected=can)
+    scores = {s.key: s.score for s in segment_scores(rated, GOOGLE)}
+    lost = "The marks: one MQM score an output is kept (Google’s weights, mean over raters, 0 is best)."
+    return Written((mtme_score.write(dataset, scores),), (lost, *left_behind(dataset, rated, unrated=False)))
+
+
+def scores_as_mtme(store: Store, project_id: int) -> Export:
+    """A ZIP of `.seg.score` files for mt-metrics-eval: one a signature (`signatures.tsv` says which), one a human score.
+
+    Raises `UserError` where a system has a blank in its name.
+    """
+    dataset = store.projects.dataset(project_id)
+    files: dict[str, str] = {}
+    listed, missing = ["file\tmetric\tsignature\n"], 0
+    for by in store.scores.signatures(project_id):
+        values = {key: v.value for key, v in store.scores.table(project_id, by.signature).items()}
+        missing += sum(o.key in values and values[o.key] is None for o in dataset.outputs)
+        if text := mtme_score.write(dataset, values):
+            name = _free_name("metric-scores", by.metric, files)
+            files[name] = text
+            listed.append(f"{name}\t{by.metric}\t{by.signature}\n")
+    for score in dict.fromkeys(h.name for h in dataset.human_scores):
+        of_score = {OutputKey(*h[:3]): h.value for h in dataset.human_scores if h.name == score}
+        files[_free_name("human-scores", score, files)] = mtme_score.write(dataset, of_score)
+    lost = [f"{counted(missing, 'score')} undefined, with the reason: None in the file."] if missing else []
+    return Export(
+        _zipped({**files, "signatures.tsv": "".join(listed)}), "seg-scores.zip", "application/zip", tuple(lost)
+    )
+
+
+def _free_name(folder: str, name: str, taken: Collection[str]) -> str:
+    """A file name as mt-metrics-eval can take it apart: no dot and no dash in NAME, and no name twice."""
+    plain = re.sub(r"[^\w+]+", "_", name).strip("_")[:60] or "score"
+    wanted = (f"{folder}/{plain}{ending}.seg.score" for ending in ("", *(f"_{i}" for i in range(2, len(taken) + 3))))
+    return next(n for n in wanted if n not in taken)
+
+
+def _zipped(files: Mapping[str, str]) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text.encode(), zipfile.ZIP_DEFLATED)
+    return held.getvalue()
 
 
 def _labels(

@@ -12,6 +12,7 @@ from core.errors import ImportProblems, Problem
 from core.formats.build import Builder
 from core.formats.columns import guess, is_google_mqm
 from core.formats.files import Upload, binary_kind, extension
+from core.formats.label_formats import guess as label_format_of
 from core.formats.lines import LineRoles, aligned, guess_roles
 from core.formats.mapping import ColumnMapping
 from core.formats.notes import notes_on, summary
@@ -36,13 +37,15 @@ class TablePlan:
 class ImportPlan:
     """What the files are taken to be; a page changes it with `dataclasses.replace` and asks for the preview again.
 
-    `tables` speaks of kind "table", `roles` of kind "lines"; files of kind "mqm" hold labels in Google's format.
+    `tables` speaks of kind "table", `roles` of kind "lines"; `formats` names the
+    format of each file of kind "labels", where it was recognised.
     `problems` are files that cannot be read at all; the preview repeats them.
     """
 
-    kind: Literal["table", "lines", "mqm"]
+    kind: Literal["table", "lines", "labels"]
     tables: tuple[TablePlan, ...] = ()
     roles: LineRoles = LineRoles()
+    formats: tuple[tuple[str, str | None], ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -67,21 +70,30 @@ def _same_names(files: Sequence[Upload]) -> tuple[list[Upload], list[Problem]]:
     ]
 
 
-def plan(files: Sequence[Upload]) -> ImportPlan:
-    """Say what the files are: tables by their extension (CSV, TSV, JSONL), Google's MQM TSV by its header, else text lines.
+def plan(files: Sequence[Upload], *, labels: bool = False) -> ImportPlan:
+    """Say what the files are: labels by their content, tables by their extension (CSV, TSV, JSONL), else text lines.
 
-    Never raises for what a user may upload; the problems stand in the plan.
+    With `labels` they are labels whatever they look like. Without, a table of scores by rater may be one of outputs, and
+    counts as such. Never raises for what a user may upload; the problems stand in the plan.
     """
     files, found = _same_names(files)
     problems = Collector()
     problems.extend(found)
-    if not any(extension(f.name) in TABLE_EXTENSIONS for f in files):
+    formats = {f.name: name for f in files if (name := label_format_of(f)) and (labels or name != "judgements")}
+    if labels or (formats and len(formats) == len(files)):
+        return ImportPlan(
+            "labels", formats=tuple((f.name, formats.get(f.name)) for f in files), problems=problems.closed()
+        )
+    if not formats and not any(extension(f.name) in TABLE_EXTENSIONS for f in files):
         return ImportPlan(
             "lines", roles=guess_roles(list(dict.fromkeys(f.name for f in files))), problems=problems.closed()
         )
     tables: list[TablePlan] = []
     mqm: list[str] = []
     for upload in files:
+        if upload.name in formats:
+            mqm.append(upload.name)
+            continue
         if extension(upload.name) not in TABLE_EXTENSIONS:
             found_there = binary_kind(upload.data) or "plain text beside tables"
             todo = "Upload the tables first and the text files after them, or name the file .csv, .tsv or .jsonl"
@@ -97,10 +109,12 @@ def plan(files: Sequence[Upload]) -> ImportPlan:
         else:
             tables.append(TablePlan(upload.name, table.columns, sample_values(table), guess(table)))
     if mqm and not tables:
-        return ImportPlan("mqm", problems=problems.closed())
+        return ImportPlan(
+            "labels", formats=tuple((n, formats.get(n, "google")) for n in mqm), problems=problems.closed()
+        )
     for name in mqm:
         problems.add(
-            name, 0, "", "MQM labels beside outputs", "only labels, or only outputs", "Upload the labels by themselves"
+            name, 0, "", "labels beside outputs", "only labels, or only outputs", "Upload the labels by themselves"
         )
     return ImportPlan("table", tuple(tables), problems=problems.closed())
 
@@ -108,16 +122,15 @@ def plan(files: Sequence[Upload]) -> ImportPlan:
 def preview(files: Sequence[Upload], plan: ImportPlan) -> Preview:
     """Read the files as the plan says: the dataset, or every problem, and notes that stop nothing.
 
-    Never raises for what a user may upload. For kind "mqm" only the problems of the plan are repeated.
+    Never raises for what a user may upload. For kind "labels" only the problems of the plan are repeated.
     """
     files, _ = _same_names(files)
     by_name = {f.name: f for f in files}
     if not files:
         return _refused([Problem("", 0, "", "no files", "at least one file", "Choose the files to import")])
     match plan.kind:
-        case "mqm":
-            notes = ("Google's MQM format: the labels are read with their rater, and the outputs with them.",)
-            return Preview(None, plan.problems, notes, counted(len(files), "file") + " of MQM labels")
+        case "labels":
+            return Preview(None, plan.problems, (), counted(len(files), "file") + " of labels")
         case "lines":
             return _preview_lines(by_name, plan)
         case "table":

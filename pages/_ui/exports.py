@@ -1,4 +1,4 @@
-"""What leaves a project: labels and scores as files, made when they are asked for."""
+"""What leaves a project: labels and scores as files, made when they are asked for. One choice, what is lost, one button."""
 
 from __future__ import annotations
 
@@ -9,58 +9,95 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from core.formats.label_formats import FORMATS
 from core.ports import Project, Store
 from core.services import export
+from core.services.export import Export
+from core.settings import load as settings
+from pages._ui import errors
+from pages._ui.errors import plain
 
 
 class File(NamedTuple):
-    """A kind of file: what it is called on the button and on disk, what it is for, and who makes it."""
+    """A kind of file: what it is called, what it holds, and who makes it."""
 
     label: str
-    ending: str
-    mime: str
-    help: str
-    make: Callable[[Store, int], str]
+    holds: str
+    make: Callable[[Store, int], Export]
 
 
-LABELS = (
-    File("Labels as CSV", "labels.csv", "text/csv",
-         "One row a mark or verdict, unsubmitted ones included and named so; safe to open in a spreadsheet.",
-         export.labels_as_csv),
-    File("Labels as Google MQM TSV", "mqm.tsv", "text/tab-separated-values",
-         "Submitted labels in the form of the WMT releases; importing it again gives the same labels. "
-         "Texts are exact, so open it in a spreadsheet as text only.",
-         export.labels_as_google_mqm),
-)  # fmt: skip
-SCORES = (
-    File("Scores as CSV", "scores.csv", "text/csv",
-         "One row an output and metric, with signature, status and reason; safe to open in a spreadsheet.",
-         export.scores_as_csv),
-    File("Scores as JSONL", "scores.jsonl", "application/jsonl",
-         "The same rows, one JSON object a line; a missing score is null.",
-         export.scores_as_jsonl),
-)  # fmt: skip
+def _text(make: Callable[[Store, int], str], ending: str, mime: str) -> Callable[[Store, int], Export]:
+    return lambda store, project: Export(make(store, project).encode(), ending, mime, ())
 
 
-def buttons(store: Store, project: Project, labelled: bool, scored: bool) -> None:
-    """A download for each file that has something in it."""
-    for there, kinds, lack in (
-        (labelled, LABELS, "There are no labels to export yet."),
-        (scored, SCORES, "There are no scores to export yet."),
-    ):
-        if not there:
-            st.caption(lack)
-            continue
-        for kind in kinds:
-            st.download_button(
-                kind.label, partial(_bytes, kind, store, project.id),
-                f"{file_name(project.name)}.{kind.ending}", kind.mime, icon=":material/download:", help=kind.help,
-                on_click="ignore", key=f"export-{kind.ending}-{project.id}", width="stretch",
-            )  # fmt: skip
+def _labels(name: str) -> Callable[[Store, int], Export]:
+    return lambda store, project: export.labels_as(store, project, name)
+
+
+LABELS = {
+    "csv": File(
+        "Labels: CSV", "One row a mark or verdict, unsubmitted ones included and named so; safe to open in a spreadsheet.",
+        _text(export.labels_as_csv, "labels.csv", "text/csv"),
+    ),
+    **{f.name: File(f"Labels: {f.label}", f.holds, _labels(f.name)) for f in FORMATS.values() if f.write},
+    "mtme-score": File(
+        "Labels: MQM scores, .seg.score", "One number an output for mt-metrics-eval: Google’s weights, mean over raters.",
+        _labels("mtme-score"),
+    ),
+}  # fmt: skip
+SCORES = {
+    "scores-csv": File(
+        "Scores: CSV", "One row an output and metric, with signature, status and reason; safe to open in a spreadsheet.",
+        _text(export.scores_as_csv, "scores.csv", "text/csv"),
+    ),
+    "scores-jsonl": File(
+        "Scores: JSONL", "The same rows, one JSON object a line; a missing score is null.",
+        _text(export.scores_as_jsonl, "scores.jsonl", "application/jsonl"),
+    ),
+    "scores-mtme": File(
+        "Scores: .seg.score (ZIP)", "For mt-metrics-eval: a file for each metric and each human score.",
+        export.scores_as_mtme,
+    ),
+}  # fmt: skip
+
+
+def panel(store: Store, project: Project, labelled: bool, scored: bool) -> None:
+    """Choose a file, see what it does not hold, download it."""
+    kinds = (LABELS if labelled else {}) | (SCORES if scored else {})
+    if not labelled:
+        st.caption("There are no labels to export yet.")
+    if not scored:
+        st.caption("There are no scores to export yet.")
+    if kinds:
+        _choice(store, project, kinds)
+
+
+@st.fragment
+@errors.guarded
+def _choice(store: Store, project: Project, kinds: dict[str, File]) -> None:
+    chosen = st.selectbox(
+        "Format", list(kinds), format_func=lambda name: kinds[name].label, key=f"export-format-{project.id}"
+    )
+    kind = kinds[chosen]
+    ending, mime, lost = _about(settings().database, project, chosen, kind, store)
+    st.caption("  \n".join(map(plain, (kind.holds, *lost))))
+    st.download_button(
+        "Download", partial(_bytes, kind, store, project.id), f"{file_name(project.name)}.{ending}", mime,
+        icon=":material/download:", on_click="ignore", key=f"export-{chosen}-{project.id}", width="stretch", type="primary",
+    )  # fmt: skip
+
+
+@st.cache_data(ttl=30, max_entries=32, show_spinner="Looking at what it holds …")
+def _about(
+    database: str, project: Project, chosen: str, _kind: File, _store: Store
+) -> tuple[str, str, tuple[str, ...]]:
+    """Ending and type of the file as it would be now, and what it lacks; looked at again after half a minute."""
+    made = _kind.make(_store, project.id)
+    return made.ending, made.mime, made.lost
 
 
 def _bytes(kind: File, store: Store, project_id: int) -> bytes:
-    return kind.make(store, project_id).encode("utf-8")
+    return kind.make(store, project_id).data
 
 
 def file_name(name: str) -> str:

@@ -48,6 +48,8 @@ class Offer(NamedTuple):
 
 def offer(ready: Ready, projects: Sequence[Project], current: Project | None) -> Offer:
     """Ask where it goes; say what is new there, or why it cannot go there."""
+    if ready.project is not None:
+        return _existing(ready, ready.project)
     names = {NEW: "a new project"} | {p.id: f"adding to “{p.name}”" for p in projects}
     left, right = st.columns(2, vertical_alignment="bottom")
     guess = 0
@@ -85,7 +87,7 @@ def _existing(ready: Ready, project: Project) -> Offer:
         return Offer(into, f"Add to “{project.name}”", False)
     st.text(adding.sentence(report))
     new = [adding.news(report)] if adding.news(report) else []
-    if ready.mqm:
+    if ready.mqm and ready.mqm.rated:
         st.text("Labels that are there already are not added twice.")
         new.append(ready.mqm.labels())
     return Offer(into, f"Add {' and '.join(new) or 'nothing'} to “{project.name}”", bool(new))

@@ -57,7 +57,7 @@ def _some(names: Sequence[str]) -> str:
 def _actions(store: Store, project: Project) -> None:
     with st.container(horizontal=True, horizontal_alignment="right"):
         with st.popover("Export", icon=":material/download:"):
-            exports.buttons(
+            exports.panel(
                 store, project, bool(store.labels.raters(project.id)), bool(store.scores.signatures(project.id))
             )
         with st.popover("Rename", icon=":material/edit:"):

@@ -14,42 +14,54 @@ from core.data import Dataset
 from core.errors import Problem
 from core.formats.files import Upload
 from core.formats.problems import counted, how_many
+from core.ports import Project
 from core.services import mqm_import
 from core.services.importing import ImportPlan, Preview, plan, preview
 from core.services.mqm_import import MqmFiles
-from pages._ui import tables, upload_columns, upload_lines
+from pages._ui import tables, upload_columns, upload_formats, upload_lines, wiring
+from pages._ui.upload_formats import Labels
 
 ROWS = 12
 LONGEST = 300
 GUIDE = (
     "**Tables** (CSV, TSV, JSONL): one row an output, or one row a segment with a column for each system. "
     "**Text** (one file a system, one for the references, one for the source): line 7 of every file is segment 7. "
-    "**Labels**: Google’s MQM TSV, which brings its outputs along. All in UTF-8, also gzipped (.gz), up to 512 MB."
+    "All in UTF-8, also gzipped (.gz), up to 512 MB. Files of labels are recognised too."
+)
+LABEL_GUIDE = (
+    "**Marked errors**: Google’s MQM TSV, Marot, mt-metrics-eval (.seg.rating or standalone JSONL), ESA as Appraise, Pearmut "
+    "or WMT24 write it, Label Studio’s JSON. **Scores**: mt-metrics-eval’s .seg.score, or a table with a row for each rater "
+    "and output (direct assessment, Likert, ranks). All in UTF-8, also gzipped (.gz), up to 512 MB."
 )
 
 
 @dataclass(frozen=True)
 class Ready:
-    """What an upload holds, once nothing stands in its way; `rated` where the files hold labels as well."""
+    """What an upload holds, once nothing stands in its way; `mqm` where it is labels, `project` where these can only go
+    to the outputs they were read with."""
 
     dataset: Dataset
     summary: str
     mqm: MqmFiles | None
     files: tuple[str, ...]
+    project: Project | None = None
 
 
-def steps(key: str) -> tuple[Ready | None, tuple[Problem, ...]]:
+def steps(
+    key: str, projects: Sequence[Project] = (), current: Project | None = None, *, labels: bool = False
+) -> tuple[Ready | None, tuple[Problem, ...]]:
     """Draw the steps up to the preview. Returns what can be imported, or nothing and the problems that are on the screen."""
     st.subheader("1 · Files", anchor=False)
     given = st.file_uploader("Files to import", accept_multiple_files=True, key=key, label_visibility="collapsed")
     if not given:
-        st.caption(GUIDE)
+        st.caption(LABEL_GUIDE if labels else GUIDE)
         return None, ()
     ids = tuple(f"{f.file_id} {f.name}" for f in given)
     size = sum(f.size for f in given)
     with st.spinner(f"Reading {counted(len(given), 'file')} ({_megabytes(size)}) …"):
-        planned = _planned(ids, given)
+        planned = _planned(ids, labels, given)
     mapped = planned
+    chosen_labels = None
     if planned.kind == "table" and planned.tables:
         st.subheader("2 · Columns", anchor=False)
         chosen, wrong = upload_columns.tables(planned.tables, key)
@@ -58,12 +70,17 @@ def steps(key: str) -> tuple[Ready | None, tuple[Problem, ...]]:
         st.subheader("2 · Which file is what", anchor=False)
         roles, wrong = upload_lines.roles(planned.roles, uploads(given), key)
         mapped = replace(planned, roles=roles, problems=(*planned.problems, *wrong))
-    mapping = planned.kind == "lines" or planned.tables
+    elif planned.kind == "labels":
+        st.subheader("2 · Format", anchor=False)
+        chosen_labels = upload_formats.choose(planned.formats, uploads(given), projects, current, key)
+        if chosen_labels.waiting:
+            return None, ()
+    mapping = planned.kind != "table" or planned.tables
     st.subheader(f"{3 if mapping else 2} · Preview", anchor=False)
     with st.spinner(f"Reading all of {_megabytes(size)} and checking every row …"):
         seen = _previewed(ids, mapped, given)
-        mqm = _labels(ids, given) if mapped.kind == "mqm" and not mapped.problems else None
-    return _shown(seen, mqm, tuple(f.name for f in given))
+        mqm = _labels(ids, chosen_labels, given) if chosen_labels and not mapped.problems else None
+    return _shown(seen, mqm, tuple(f.name for f in given), chosen_labels.project if chosen_labels else None)
 
 
 def uploads(given: Sequence[UploadedFile]) -> list[Upload]:
@@ -72,8 +89,8 @@ def uploads(given: Sequence[UploadedFile]) -> list[Upload]:
 
 
 @st.cache_resource(max_entries=8, ttl=900, show_spinner=False)
-def _planned(ids: tuple[str, ...], _given: Sequence[UploadedFile]) -> ImportPlan:
-    return plan(uploads(_given))
+def _planned(ids: tuple[str, ...], labels: bool, _given: Sequence[UploadedFile]) -> ImportPlan:
+    return plan(uploads(_given), labels=labels)
 
 
 @st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
@@ -82,8 +99,9 @@ def _previewed(ids: tuple[str, ...], planned: ImportPlan, _given: Sequence[Uploa
 
 
 @st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
-def _labels(ids: tuple[str, ...], _given: Sequence[UploadedFile]) -> MqmFiles:
-    return mqm_import.read(uploads(_given))
+def _labels(ids: tuple[str, ...], chosen: Labels, _given: Sequence[UploadedFile]) -> MqmFiles:
+    texts = wiring.dataset(chosen.project) if chosen.project else None
+    return mqm_import.read(uploads(_given), dict(chosen.formats), texts)
 
 
 def forget() -> None:
@@ -96,7 +114,9 @@ def _megabytes(size: int) -> str:
     return f"{size / 2**20:,.1f} MB" if size >= 2**20 else f"{max(1, round(size / 1024)):,} kB"
 
 
-def _shown(seen: Preview, mqm: MqmFiles | None, names: tuple[str, ...]) -> tuple[Ready | None, tuple[Problem, ...]]:
+def _shown(
+    seen: Preview, mqm: MqmFiles | None, names: tuple[str, ...], project: Project | None
+) -> tuple[Ready | None, tuple[Problem, ...]]:
     wrong = (*seen.problems, *(mqm.problems if mqm else ()))
     if wrong:
         n = how_many(wrong)
@@ -119,9 +139,9 @@ def _shown(seen: Preview, mqm: MqmFiles | None, names: tuple[str, ...]) -> tuple
     for note in seen.notes:
         st.text(note)
     if mqm and mqm.warnings:
-        with st.expander(f"{counted(len(mqm.warnings), 'oddity', 'oddities')} in the rows, read all the same"):
+        with st.expander(f"{counted(len(mqm.warnings), 'oddity', 'oddities')} in the files, read all the same"):
             problems(mqm.warnings)
-    return Ready(dataset, summary, mqm, names), ()
+    return Ready(dataset, summary, mqm, names, project), ()
 
 
 def problems(found: Sequence[Problem]) -> None:

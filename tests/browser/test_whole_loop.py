@@ -186,21 +186,25 @@ def export(page: Page, server: Server, tmp_path: Path) -> None:
     page.goto(f"{server.url}/?project={project(server).id}")
     page.get_by_role("button", name=re.compile("Export")).first.click()
     with page.expect_download() as download:
-        page.get_by_role("button", name=re.compile("Labels as CSV")).click()
+        page.get_by_role("button", name=re.compile("Download")).click()
     rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"))))
     assert {(r["system"], r["segment_id"], r["quote"], r["severity"]) for r in rows if r["quote"]} == {
         (s, seg, quote, sev) for quote, (s, seg, _, _, sev, _) in MARKS.items()
     }
     assert sum(r["verdict"] == "no_error" for r in rows) == 2
+    page.get_by_label("Format").last.click()
+    page.get_by_role("option", name=re.compile("Google MQM TSV")).click()
+    expect(page.get_by_text("As the WMT releases have it")).to_be_visible()
     with page.expect_download() as download:
-        page.get_by_role("button", name=re.compile("Labels as Google MQM TSV")).click()
+        page.get_by_role("button", name=re.compile("Download")).click()
+    assert download.value.suggested_filename == "loop.mqm.tsv"
     tsv = Path(download.value.path()).read_bytes()
     back = {
         r.key: {(e.quote, e.severity) for e in r.errors if e.category.lower() != "no-error"}
         for r in read(tsv, "x.tsv").rated
     }
     assert back[OutputKey("A", "d", "1")] == {("sharply", "Minor")}
-    upload(page, server, "again.tsv", tsv, "Import MQM labels")
+    upload(page, server, "again.tsv", tsv, "Import labels")
     again = project(server, "again")
     first, second = (
         {

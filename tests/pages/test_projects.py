@@ -71,7 +71,7 @@ def texts(at: AppTest) -> str:
 
 def test_the_first_visit_offers_three_ways_to_begin(store: Store) -> None:
     at = run("projects")
-    assert [h.value for h in at.subheader] == ["Open the sample", "Upload outputs", "Import MQM labels"]
+    assert [h.value for h in at.subheader] == ["Open the sample", "Upload outputs", "Import labels"]
     assert not at.error
 
 
@@ -312,8 +312,13 @@ def test_a_deleted_sample_is_made_again_on_request(store: Store, monkeypatch: py
 def test_exports_are_offered_where_there_is_something(store: Store) -> None:
     press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
     at = run("projects")
-    labels = [str(getattr(b, "label", "")) for b in at.get("download_button")]
-    assert labels == ["Labels as CSV", "Labels as Google MQM TSV"]
+    choice = next(s for s in at.selectbox if s.label == "Format")
+    assert [o.split(" (")[0] for o in choice.options] == [
+        "Labels: CSV", "Labels: Google MQM TSV", "Labels: Marot TSV", "Labels: mt-metrics-eval .seg.rating",
+        "Labels: mt-metrics-eval standalone JSONL", "Labels: ESA JSONL", "Labels: Label Studio JSON",
+        "Labels: MQM scores, .seg.score",
+    ]  # fmt: skip
+    assert len(at.get("download_button")) == 1
     assert "There are no scores to export yet." in texts(at)
 
 
@@ -346,3 +351,64 @@ def test_the_first_line_of_a_file_is_read_without_reading_the_file() -> None:
     assert first_line(Upload("a.gz", gzip.compress(b"zipped\n" * 10**6))) == "zipped"
     assert first_line(Upload("a.gz", b"\x1f\x8bbroken")) == ""
     assert first_line(Upload("a.txt", b"\x80\x04.")) == "(a Python pickle)"
+
+
+def test_what_an_export_does_not_hold_is_said_beside_the_button(store: Store) -> None:
+    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
+    at = run("projects")
+    choice = next(s for s in at.selectbox if s.label == "Format")
+    at = choice.set_value("esa").run()
+    said = texts(at).replace("\\", "")
+    assert "2 ratings without a score from 0 to 100: esa_score is null." in said
+    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
+    assert "one MQM score an output is kept" in texts(at).replace("\\", "")
+    assert not at.exception
+
+
+def test_a_name_that_a_format_cannot_hold_is_said_in_place_of_the_button(store: Store) -> None:
+    press(uploaded(("wmt.tsv", MQM.replace("A\tnews", "my system\tnews")), what="labels"), "Import")
+    at = run("projects")
+    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
+    assert "cannot stand in a file of mt-metrics-eval" in at.error[0].value.replace("\\", "")
+    assert not at.get("download_button")
+
+
+ESA = (
+    '{"line_id": 0, "src": "Quelle", "tgt": "😀 a bad cat", "doc_id": "d", "system": "A", "annotator": "ann", "esa_score": 70, '
+    '"esa_spans": [{"start_i": 5, "end_i": 7, "severity": "major", "error_type": null}]}\n'
+)
+
+
+def test_labels_of_another_format_are_recognised_and_come_with_their_scores(store: Store) -> None:
+    for what in ("labels", "outputs"):
+        at = uploaded(("esa.jsonl", ESA), what=what)
+        format_of = next(s for s in at.selectbox if s.label.startswith("Format of"))
+        assert format_of.value == "esa"
+    press(at, "Import 1 segment × 1 system, labels of 1 output by 1 rater, 1 human score (ESA) into “esa”")
+    (project,) = store.projects.list()
+    assert project.human_scores == ("ESA",)
+    (mark,) = [e.action.payload for e in store.labels.events(project.id) if e.action.kind == "add"]
+    assert (mark["quote"], mark["severity"], mark["category"]) == ("bad", "Major", "Unspecified")
+
+
+def test_a_format_guessed_wrong_is_changed_by_hand(store: Store) -> None:
+    at = uploaded(("labels.txt", '{"nothing": "known"}\n' + ESA), what="labels")
+    format_of = next(s for s in at.selectbox if s.label.startswith("Format of"))
+    assert format_of.value == "google"
+    assert "Not recognised: labels.txt. Choose the format." in texts(at).replace("\\", "")
+    at = format_of.set_value("esa").run()
+    assert ["labels.txt", "1", "system", "nothing"] in [row[:4] for row in table(at)]
+
+
+def test_scores_without_texts_go_to_the_outputs_they_speak_of(store: Store) -> None:
+    at = uploaded(("en-de.DA.seg.score", "A 70\n"), what="labels")
+    assert "Import the outputs it speaks of first" in at.warning[0].value
+    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
+    at = uploaded(("en-de.DA.seg.score", "A 70\nB None\n"), what="labels")
+    press(at, "Add 1 human score to “wmt”")
+    (project,) = store.projects.list()
+    assert [h[:5] for h in store.projects.dataset(project.id).human_scores] == [("A", "news", "7", "DA", 70.0)]
+    at = uploaded(("ratings.csv", "system,doc,seg,rater,adequacy\nA,news,7,x,3\nA,news,7,y,4\n"), what="labels")
+    assert next(s for s in at.selectbox if s.label.startswith("Format of")).value == "judgements"
+    press(at, "Add 1 human score to “wmt”")
+    assert store.projects.get(project.id).human_scores == ("DA", "adequacy")

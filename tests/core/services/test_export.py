@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
+import zipfile
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value
+from core.errors import UserError
 from core.formats import google_mqm
+from core.formats.files import Upload
+from core.formats.label_formats import FORMATS
 from core.ports import Action, ActionKind, Event, ScoredBy, Store
-from core.services.export import labels_as_csv, labels_as_google_mqm, score_rows, scores_as_csv, scores_as_jsonl
+from core.services.export import (
+    labels_as,
+    labels_as_csv,
+    labels_as_google_mqm,
+    score_rows,
+    scores_as_csv,
+    scores_as_jsonl,
+    scores_as_mtme,
+)
+from core.services.mqm_import import read
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ONE, TWO = SegmentKey("d", "1"), SegmentKey("d", "2")
@@ -94,3 +109,50 @@ def test_google_mqm_holds_the_submitted_labels_and_reads_back() -> None:
         ("ann", "B", []),
     ]
     assert len(google_mqm.read(labels_as_google_mqm(store(), 1, submitted_only=False).encode()).rated) == 3
+
+
+@pytest.mark.parametrize("name", [f.name for f in FORMATS.values() if f.write])
+def test_submitted_labels_in_every_format_come_back_and_open_work_is_told(name: str) -> None:
+    made = labels_as(store(), 1, name)
+    assert made.ending == FORMATS[name].ending
+    assert made.lost[0] == "Left out: 1 label not submitted yet."
+    found = read([Upload(f"x.{made.ending}", made.data)], {f"x.{made.ending}": name}, DATASET)
+    assert [(r.rater, r.key.system, [(e.start, e.end, e.note) for e in r.errors]) for r in found.rated] == [
+        ("ann", "A", [(3, 6, "-")]), ("ann", "B", []),
+    ]  # fmt: skip
+
+
+def test_mqm_scores_are_written_for_mt_metrics_eval() -> None:
+    made = labels_as(store(), 1, "mtme-score")
+    assert made.data.decode() == "A\t-5.0\nA\tNone\nB\t0.0\nB\tNone\n"
+    assert "one MQM score an output" in made.lost[1]
+
+
+def test_labels_are_not_written_as_judgements() -> None:
+    with pytest.raises(UserError, match="not written in this format"):
+        labels_as(store(), 1, "judgements")
+
+
+def test_several_ratings_of_an_output_make_a_zip_of_rating_files() -> None:
+    events = [
+        event(9, "bob", ONE, "verdict", "A", value="no_error"),
+        event(10, "bob", ONE, "submit", None, systems=["A"]),
+    ]
+    held = SimpleNamespace(projects=store().projects, labels=SimpleNamespace(events=lambda project: EVENTS + events))
+    made = labels_as(cast(Store, held), 1, "mtme")
+    assert (made.ending, made.mime) == ("seg.rating.zip", "application/zip")
+    with zipfile.ZipFile(io.BytesIO(made.data)) as archive:
+        names = archive.namelist()
+        assert names == ["labels.round1.seg.rating", "labels.round2.seg.rating"]
+        assert archive.read(names[1]).decode() == 'A\t{"errors": []}\tbob\nA\tNone\nB\tNone\nB\tNone\n'
+
+
+def test_scores_leave_as_one_seg_score_file_a_signature_and_their_missing_ones_are_told() -> None:
+    made = scores_as_mtme(store(), 1)
+    with zipfile.ZipFile(io.BytesIO(made.data)) as archive:
+        files = {n: archive.read(n).decode() for n in archive.namelist()}
+    assert files == {
+        "metric-scores/chrf.seg.score": "A\t-1.5\nA\t3.0\n",
+        "signatures.tsv": "file\tmetric\tsignature\nmetric-scores/chrf.seg.score\tchrf\tchrf|v\n",
+    }
+    assert made.lost == ("1 score undefined, with the reason: None in the file.",)

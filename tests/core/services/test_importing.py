@@ -129,7 +129,7 @@ def test_mqm_labels_are_recognised_and_left_to_their_own_reader() -> None:
         "m.tsv",
         "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\nA\td\t1\t1\tr\ts\tt\tNo-error\tNo-error\n",
     )
-    assert plan([mqm]).kind == "mqm"
+    assert plan([mqm]).kind == "labels"
     assert seen(mqm).problems == ()
     mixed = seen(mqm, up("a.csv", "id,A\n1,x\n"))
     assert [p.file for p in mixed.problems] == ["m.tsv"]
@@ -149,7 +149,7 @@ def test_real_files_are_planned() -> None:
     def kind(name: str) -> ImportPlan:
         return plan([Upload(name, (DATA / name).read_bytes())])
 
-    assert kind("mqm_ted_zhen.tsv.gz").kind == "mqm"
+    assert kind("mqm_ted_zhen.tsv.gz").kind == "labels"
     menli = kind("menli_wmt20_de_adversarial.csv.gz").tables[0].mapping
     assert (menli.segment, menli.source, menli.references) == ("id", "source", ("ref",))
 
@@ -162,7 +162,7 @@ def test_real_files_are_planned() -> None:
 )
 def test_nothing_that_is_uploaded_raises(files: list[tuple[str, bytes]]) -> None:
     got = seen(*(Upload(*f) for f in files))
-    assert (got.dataset is None) == bool(got.problems) or plan([Upload(*f) for f in files]).kind == "mqm"
+    assert (got.dataset is None) == bool(got.problems) or plan([Upload(*f) for f in files]).kind == "labels"
 
 
 CELLS = st.sampled_from(

@@ -12,7 +12,7 @@ from core.mqm.log import fold
 from core.mqm.scores import rated_outputs
 from core.ports import Action, Store
 from core.services.adding import Target
-from core.services.export import labels_as_google_mqm
+from core.services.export import labels_as, labels_as_google_mqm
 from core.services.labels import open_segment
 from core.services.mqm_import import import_labels, read
 from db.store import open_store
@@ -187,3 +187,50 @@ def test_thirty_segments_of_the_ted_release_come_back_the_same() -> None:
     second = import_labels(store, Target("again"), read([Upload("again.tsv", again.encode())]))
     assert labels(store, second.project.id) == labels(store, first.project.id)
     assert len(labels(store, first.project.id)) == sum(r.key.segment in wanted for r in full.rated)
+
+
+def test_the_same_labels_in_another_format_add_nothing_to_a_project() -> None:
+    store = memory_store()
+    project = import_labels(store, Target("p"), read([tsv(*ROWS)])).project.id
+    before = store.labels.events(project)
+    for name in ("marot", "mtme-jsonl", "esa", "label-studio"):
+        made = labels_as(store, project, name)
+        done = import_labels(store, Target("p", project), read([Upload(f"x.{made.ending}", made.data)]))
+        assert (done.labelled, done.notes, done.report.outputs) == (0, (), 0), name
+        assert store.labels.events(project) == before
+
+
+def test_errors_without_a_category_can_be_imported_and_annotated() -> None:
+    line = '{"src": "s", "tgt": "a bad cat", "line_id": 1, "system": "A", "annotator": "ann", "esa_spans": [{"start_i": 2, '
+    line += '"end_i": 4, "severity": "minor"}], "esa_score": 55}'
+    store = memory_store()
+    done = import_labels(store, Target("p"), read([Upload("x.jsonl", line.encode())]))
+    assert (done.labelled, done.notes, done.report.human_scores) == (1, (), 1)
+    (r,) = rated_outputs(fold(store.labels.events(done.project.id)))
+    assert [(e.quote, e.severity, e.category) for e in r.errors] == [("bad", "Minor", "Unspecified")]
+
+
+def test_scores_by_rater_get_a_z_on_each_raters_own_scale() -> None:
+    texts = Dataset((Segment("", "1", None),), tuple(Output(s, "", "1", s) for s in "ABC"))
+    table = "system,segment,rater,DA\nA,1,ann,0\nB,1,ann,10\nC,1,ann,20\nA,1,bob,70\nB,1,bob,80\nC,1,eve,5\n"
+    found = read([Upload("da.csv", table.encode())], texts=texts)
+    values = {(h.name, h.system): h.value for h in found.dataset.human_scores}
+    # ann: mean 10, deviation 10 → −1, 0, 1; bob: mean 75, deviation √50 → ∓0.7071; eve gave one score only
+    assert values["DA", "A"] == 35
+    assert values["DA z", "A"] == pytest.approx((-1 - 0.70710678) / 2)
+    assert values["DA z", "C"] == pytest.approx(1.0)
+    own = table.replace("DA\n", "DA,z\n").replace("\nA,1,ann,0", "\nA,1,ann,0,9").replace(",10\n", ",10,\n")
+    own = "\n".join(line + "," * (4 - line.count(",")) for line in own.split("\n") if line)
+    again = read([Upload("da.csv", own.encode())], texts=texts)
+    assert {h.name for h in again.dataset.human_scores} == {"DA", "z"}
+
+
+def test_two_files_that_give_an_output_another_score_are_a_problem() -> None:
+    texts = Dataset((Segment("", "1", None),), (Output("A", "", "1", "x"),))
+    files = [Upload("a.DA.seg.score", b"A 1\n"), Upload("en-de.a.DA.seg.score", b"A 2\n")]
+    (problem,) = read(files, texts=texts).problems
+    assert (problem.file, problem.found, problem.expected) == (
+        "en-de.a.DA.seg.score",
+        "“2”",
+        "“1”, as in the file before",
+    )

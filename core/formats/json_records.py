@@ -1,0 +1,139 @@
+"""JSON files of records: one object a line, or one list of objects; values are taken out with their kind checked."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from core.formats.files import Upload, raw_lines, text_bytes
+from core.formats.problems import Collector, shown
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_ESCAPED = re.compile(rb"\\u(0000|[dD][89a-fA-F])")
+
+
+class Record:
+    """One object and where it stands. What is missing or of another kind is a problem, and its value None."""
+
+    def __init__(self, file: str, line: int, values: dict[str, Any], problems: Collector, path: str = "") -> None:
+        self.file, self.line, self.values, self.problems, self.path = file, line, values, problems, path
+
+    def problem(self, name: str, found: str, expected: str, todo: str = "Mend the record") -> None:
+        self.problems.add(self.file, self.line, self.path + name, found, expected, todo)
+
+    def _of(self, names: tuple[str, ...]) -> tuple[str, Any]:
+        return next(((n, self.values[n]) for n in names if self.values.get(n) is not None), (names[0], None))
+
+    def text(self, *names: str, needed: bool = True) -> str | None:
+        """The text under the first of the names that has any; a whole number is its digits."""
+        name, value = self._of(names)
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+        if isinstance(value, str):
+            return value
+        self._wrong(name, value, "a text", needed)
+        return None
+
+    def whole(self, *names: str, needed: bool = True) -> int | None:
+        name, value = self._of(names)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        self._wrong(name, value, "a whole number", needed)
+        return None
+
+    def number(self, *names: str) -> float | None:
+        """A finite number, also one written as a text; None where there is none."""
+        name, value = self._of(names)
+        try:
+            if value in (None, "", "None"):
+                return None
+            if isinstance(value, int | float | str) and not isinstance(value, bool) and math.isfinite(float(value)):
+                return float(value)
+        except (ValueError, OverflowError):
+            pass
+        self._wrong(name, value, "a number", True)
+        return None
+
+    def flag(self, name: str) -> bool:
+        return self.values.get(name) is True
+
+    def record(self, *names: str, needed: bool = True) -> Record | None:
+        name, value = self._of(names)
+        if isinstance(value, dict):
+            return self._inner(name, value)
+        self._wrong(name, value, "an object", needed)
+        return None
+
+    def records(self, *names: str, needed: bool = True) -> list[Record]:
+        """A list of objects; also such a list written out as a text, as Appraise exports it."""
+        name, value = self._of(names)
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except (ValueError, RecursionError):
+                pass
+        if not isinstance(value, list):
+            self._wrong(name, value, "a list", needed)
+            return []
+        for i, item in enumerate(value):
+            if not isinstance(item, dict):
+                self._wrong(f"{name}[{i}]", item, "an object", True)
+        return [self._inner(f"{name}[{i}]", item) for i, item in enumerate(value) if isinstance(item, dict)]
+
+    def _inner(self, name: str, values: dict[str, Any]) -> Record:
+        return Record(self.file, self.line, values, self.problems, f"{self.path}{name}.")
+
+    def _wrong(self, name: str, value: Any, expected: str, needed: bool) -> None:
+        if value is not None:
+            self.problem(name, shown(json.dumps(value, ensure_ascii=False)), expected)
+        elif needed:
+            self.problem(name, "nothing", expected, "Add it, or choose another format")
+
+
+def records(upload: Upload, problems: Collector) -> Iterator[Record]:
+    """The objects of a file, with the line of each; in one list, its place in the list."""
+    data = text_bytes(upload)
+    if next(iter(data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]), 0) == ord("["):
+        values = _parsed(upload.name, 0, data.decode("utf-8-sig"), problems)
+        lines: Iterable[tuple[int, Any]] = enumerate(values if isinstance(values, list) else (), start=1)
+    else:
+        lines = (
+            (number, _parsed(upload.name, number, line, problems))
+            for number, line in enumerate(raw_lines(data), start=1)
+            if line.strip(" \t\r\n")
+        )
+    for number, value in lines:
+        if isinstance(value, dict):
+            yield Record(upload.name, number, value, problems)
+        elif value is not None:
+            found = shown(json.dumps(value, ensure_ascii=False))
+            problems.add(upload.name, number, "", found, "an object", "Write one object a line, or a list of objects")
+
+
+def _parsed(file: str, line: int, text: str, problems: Collector) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = (
+            f"{error.msg} at character {error.pos + 1}"
+            if isinstance(error, json.JSONDecodeError)
+            else "nesting too deep"
+        )
+        problems.add(file, line, "", f"{shown(text)} ({why})", "JSON", "Export the file again")
+        return None
+    if _ESCAPED.search(text.encode()) and _unstorable(value):
+        found = "a NUL or half a surrogate pair"
+        problems.add(file, line, "", found, "whole characters", "Write the character itself, in UTF-8")
+        return None
+    return value
+
+
+def _unstorable(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_unstorable(k) or _unstorable(v) for k, v in value.items())
+    if isinstance(value, list):
+        return any(map(_unstorable, value))
+    return isinstance(value, str) and _UNSTORABLE.search(value) is not None

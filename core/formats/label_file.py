@@ -1,0 +1,212 @@
+"""What the formats of labels share: what a reader gives, what a writer makes, and how records are put together.
+
+Readers collect every problem of a file (`ImportProblems`); what is odd and read all the same is a warning. Writers say in
+plain words what their format does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from core.data import SEVERITIES, Dataset, HumanScore, Output, OutputKey, RatedOutput, Segment, SegmentKey, Side, Span
+from core.errors import Problem, UserError
+from core.formats.problems import Collector, counted, shown
+
+UNSPECIFIED = "Unspecified"
+"""The category of an error where a format has no categories, or leaves this one open."""
+
+_OURS = {s.casefold(): s for s in SEVERITIES}
+
+
+class LabelFile(NamedTuple):
+    """What a file says: texts and human scores, who found which errors, and what was odd about it."""
+
+    dataset: Dataset
+    rated: tuple[RatedOutput, ...]
+    warnings: tuple[Problem, ...] = ()
+
+
+class Written(NamedTuple):
+    """A file, or several where one cannot hold all ratings of an output; `lost` says what they do not hold."""
+
+    texts: tuple[str, ...]
+    lost: tuple[str, ...] = ()
+
+
+class Severities:
+    """Names of severities in files → ours. Case and outer blanks do not count; an unknown name is None, never a default."""
+
+    def __init__(self, renamed: Mapping[str, str] | None = None) -> None:
+        self._names = dict(_OURS)
+        for name, ours in (renamed or {}).items():
+            if ours.strip().casefold() not in _OURS:
+                raise UserError("there is no such severity", got=repr(ours), expected=", ".join(SEVERITIES))
+            self._names[name.strip().casefold()] = _OURS[ours.strip().casefold()]
+
+    def find(self, name: str | None) -> str | None:
+        return self._names.get((name or "").strip().casefold())
+
+
+class Gatherer:
+    """Puts records together into segments, outputs, ratings and scores, in the order they are met.
+
+    A text may stand in many records; another text under the same key is a problem, and so is a mark that does not fit its
+    text. Two ratings of an output by one rater become one. `texts` are known beforehand, for formats that hold none.
+    """
+
+    def __init__(self, file: str, severities: Severities, texts: Dataset | None = None) -> None:
+        self.file, self.severities, self.given = file, severities, texts
+        self.problems = Collector()
+        self.warnings: list[Problem] = []
+        self._segments: dict[SegmentKey, tuple[str | None, int]] = {}
+        self._references: dict[SegmentKey, tuple[str, ...]] = {}
+        self._outputs: dict[OutputKey, tuple[str, int]] = {}
+        self._rated: dict[tuple[OutputKey, str], list[Span]] = {}
+        self._scores: dict[tuple[OutputKey, str], list[float]] = {}
+        for s in texts.segments if texts else ():
+            self._segments[s.key], self._references[s.key] = (s.source, 0), s.references
+        self._outputs.update({o.key: (o.text, 0) for o in texts.outputs} if texts else {})
+
+    def problem(self, line: int, where: str, found: str, expected: str, todo: str) -> None:
+        self.problems.add(self.file, line, where, found, expected, todo)
+
+    def warn(self, line: int, where: str, found: str, expected: str, done: str) -> None:
+        self.warnings.append(Problem(self.file, line, where, found, expected, done))
+
+    def add_texts(self, line: int, key: OutputKey, source: str | None, text: str, refs: Sequence[str] = ()) -> None:
+        """The texts of one output; an empty source is none."""
+        was, at = self._segments.setdefault(key.segment, (source or None, line))
+        if was is None and source:
+            self._segments[key.segment] = source, line
+        elif source and source != was:
+            self._differs(line, f"source of {_place(key.segment)}", source, was or "", at)
+        if refs:
+            self._references.setdefault(key.segment, tuple(refs))
+        before, at = self._outputs.setdefault(key, (text, line))
+        if before != text:
+            self._differs(line, f"output of {shown(key.system)}, {_place(key.segment)}", text, before, at)
+
+    def _differs(self, line: int, where: str, found: str, before: str, at: int) -> None:
+        todo = "Keep one of the two, or split the file"
+        self.problem(line, where, shown(found), f"{shown(before)}, as in line {at}", todo)
+
+    def output(self, key: OutputKey) -> str | None:
+        return self._outputs[key][0] if key in self._outputs else None
+
+    def source(self, key: SegmentKey) -> str | None:
+        return self._segments[key][0] if key in self._segments else None
+
+    def span(
+        self, line: int, key: OutputKey, side: Side, start: int, end: int, severity: str | None, category: str | None,
+        note: str = "",
+    ) -> Span | None:  # fmt: skip
+        """A mark at [start, end) in code points, or None and a problem that says what does not fit."""
+        text = (self.output(key) if side == "output" else self.source(key.segment)) or ""
+        known = self.severities.find(severity)
+        if known is None:
+            found = shown(severity) if severity else "none"
+            todo = "Give it one of these, or convert the file with --severity NAME=OURS (python -m core convert)"
+            self.problem(line, "severity", found, ", ".join(SEVERITIES), todo)
+        if not 0 <= start <= end <= len(text):
+            what = "a source" if side == "source" else "an output"
+            todo = "The text is not the one that was labelled, or its characters were counted otherwise"
+            self.problem(line, f"{side} [{start}, {end})", f"{what} of {counted(len(text), 'character')}",
+                         "a mark inside its text", todo)  # fmt: skip
+        elif known is not None:
+            return Span(side, start, end, text[start:end], known, category or UNSPECIFIED, note)
+        return None
+
+    def rating(self, line: int, key: OutputKey, rater: str | None, errors: Iterable[Span | None]) -> None:
+        """What one rater found in one output; no errors at all is a rating too."""
+        if not rater or not rater.strip():
+            self.problem(line, "rater", "no rater", "the name of who rated", "Name the rater")
+            return
+        before = self._rated.get((key, rater))
+        if before is not None:
+            found = f"{shown(rater)} rates {shown(key.system)}, {_place(key.segment)} again"
+            self.warn(line, "rater", found, "once", "The errors of both ratings are put together")
+        self._rated[key, rater] = [*(before or ()), *(e for e in errors if e is not None)]
+
+    def score(self, key: OutputKey, name: str, value: float) -> None:
+        """A numeric judgement; those of several raters are averaged."""
+        self._scores.setdefault((key, name), []).append(value)
+
+    def done(self) -> LabelFile:
+        """All that was gathered. Raises `ImportProblems`."""
+        if not self._rated and not self._scores and not self.problems:
+            self.problem(0, "", "no labels and no scores", "at least one rating", "Check that the export has finished")
+        self.problems.check()
+        order = {key: i for i, key in enumerate(self._segments)}
+        outputs = sorted(self._outputs, key=lambda k: order[k.segment])
+        rated = tuple(RatedOutput(key, rater, tuple(errors)) for (key, rater), errors in self._rated.items())
+        dataset = Dataset(
+            tuple(Segment(*k, s, self._references.get(k, ())) for k, (s, _) in self._segments.items()),
+            tuple(Output(*key, self._outputs[key][0]) for key in outputs),
+            tuple(HumanScore(*key, name, fmean(values)) for (key, name), values in self._scores.items()),
+        )
+        return LabelFile(dataset, rated, (*self._said_of_means(), *self.warnings))
+
+    def _said_of_means(self) -> Iterable[Problem]:
+        counts: dict[str, list[int]] = {}
+        for (_, name), values in self._scores.items():
+            counts.setdefault(name, []).append(len(values))
+        for name, n in counts.items():
+            if max(n) > 1:
+                each = f"{max(n)}" if min(n) == max(n) else f"{min(n)} to {max(n)}"
+                yield Problem(self.file, 0, name, f"{counted(sum(n), 'score')} of {counted(len(n), 'output')}",
+                              "one an output", f"Their mean is kept, over {each} an output")  # fmt: skip
+
+
+def _place(key: SegmentKey) -> str:
+    return f"segment {shown(key.segment_id)}" + (f" of {shown(key.doc_id)}" if key.doc_id else "")
+
+
+def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> list[RatedOutput]:
+    """The ratings, those of one rater on one output put together. Raises `UserError` where one does not fit its texts."""
+    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
+    merged: dict[tuple[OutputKey, str], tuple[Span, ...]] = {}
+    for r in rated:
+        if r.key not in texts:
+            raise UserError(
+                "labels speak of an output that is not there", got=f"{r.key.system}, segment {r.key.segment_id}"
+            )
+        for e in r.errors:
+            e.check(texts[r.key] if e.side == "output" else segments[r.key.segment].source or "")
+        merged[r.key, r.rater] = (*merged.get((r.key, r.rater), ()), *r.errors)
+    return [RatedOutput(key, rater, errors) for (key, rater), errors in merged.items()]
+
+
+def left_behind(
+    dataset: Dataset,
+    rated: Sequence[RatedOutput],
+    *,
+    unrated: bool = True,
+    references: bool = True,
+    scores: bool = True,
+) -> list[str]:
+    """What of a dataset stays behind in a format that holds none of the kinds that are True."""
+    with_labels = {r.key for r in rated}
+    without = sum(o.key not in with_labels for o in dataset.outputs)
+    names = dict.fromkeys(h.name for h in dataset.human_scores)
+    written = sum(len(s.references) for s in dataset.segments)
+    amounts = (
+        (unrated and without, f"{counted(without, 'output')} that nobody rated"),
+        (references and written, counted(written, "reference")),
+        (scores and dataset.human_scores, f"human scores ({', '.join(names)})"),
+    )
+    return [f"Left out: {what}." for there, what in amounts if there]
+
+
+def category_or_none(category: str) -> str | None:
+    return None if category == UNSPECIFIED else category
+
+
+def utf16(text: str) -> list[int]:
+    """For each code point, and for the end, how many UTF-16 units stand before it."""
+    at, places = 0, [0]
+    for c in text:
+        at += 1 + (ord(c) > 0xFFFF)
+        places.append(at)
+    return places

@@ -1,0 +1,174 @@
+"""The formats of labels there are: their names, what each holds, who reads and writes them, and which one a file is in."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from core.data import Dataset, RatedOutput, Span
+from core.errors import UserError
+from core.formats import esa, google_mqm, judgements, label_studio, marot, mtme_rating, mtme_score, mtme_standalone
+from core.formats.columns import is_google_mqm, plain
+from core.formats.files import Upload, extension
+from core.formats.json_records import Record
+from core.formats.label_file import LabelFile, Severities, Written, left_behind
+from core.formats.problems import Collector
+
+LOOK = 1 << 20
+"""How many bytes of a file are looked at to tell its format."""
+
+Reader = Callable[[Upload, Severities, Dataset | None], LabelFile]
+Writer = Callable[[Dataset, Iterable[RatedOutput]], Written]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFormat:
+    """`holds` says in one line what is written, `reads` how it is read; what stays behind the writer says. `write` is None for formats that labels cannot be written in.
+
+    A format with `needs_texts` holds no texts, so reading it takes the outputs it speaks of.
+    """
+
+    name: str
+    label: str
+    ending: str
+    mime: str
+    holds: str
+    reads: str
+    read: Reader
+    write: Writer | None = None
+    needs_texts: bool = False
+
+
+def _read_google(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
+    """A severity nobody knows stays as it is: its rating is left out of an import, with a note."""
+    found = google_mqm.read(upload.data, upload.name)
+
+    def renamed(e: Span) -> Span:
+        return replace(e, severity=severities.find(e.severity) or e.severity)
+
+    rated = tuple(r._replace(errors=tuple(map(renamed, r.errors))) for r in found.rated)
+    return LabelFile(found.dataset, rated, found.warnings)
+
+
+def _write_google(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
+    labels = list(rated)
+    return Written((google_mqm.write(dataset, labels),), tuple(left_behind(dataset, labels)))
+
+
+TSV, JSONL = "text/tab-separated-values", "application/jsonl"
+FORMATS: dict[str, LabelFormat] = {
+    f.name: f
+    for f in (
+        LabelFormat(
+            "google", "Google MQM TSV", "mqm.tsv", TSV,
+            "As the WMT releases have it: every label, with its note and rater.",
+            "The error stands between <v> and </v>; the outputs come with it.",
+            _read_google, _write_google,
+        ),
+        LabelFormat(
+            "marot", "Marot TSV", "marot.tsv", TSV,
+            "For the Marot viewer: every label, also outputs nobody rated, and references.",
+            "Ten columns, the error between <v> and </v>; doc and docSegId name the segment. The outputs come with it.",
+            marot.read, marot.write,
+        ),
+        LabelFormat(
+            "mtme", "mt-metrics-eval .seg.rating", "seg.rating", TSV,
+            "Marks by place with severity and category. A line holds one rating: several raters make several files, in a ZIP.",
+            "Line by line the segments of the outputs, in their order; offsets are characters, the end exclusive.",
+            mtme_rating.read, mtme_rating.write, needs_texts=True,
+        ),
+        LabelFormat(
+            "mtme-jsonl", "mt-metrics-eval standalone JSONL", "ratings.jsonl", JSONL,
+            "Marks with their texts, one object a rating.",
+            "Offsets are characters, the end exclusive; the outputs come with it.",
+            mtme_standalone.read, mtme_standalone.write,
+        ),
+        LabelFormat(
+            "esa", "ESA JSONL (Appraise, WMT24)", "esa.jsonl", JSONL,
+            "Spans with severity and category, and the score from 0 to 100 where there is one.",
+            "As WMT24, Appraise or Pearmut write it: the end inclusive, UTF-16 units. The scores become the human score “ESA”.",
+            esa.read, esa.write,
+        ),
+        LabelFormat(
+            "label-studio", "Label Studio JSON", "label-studio.json", "application/json",
+            "Tasks with annotations and references, for the labelling interface in docs/formats.md.",
+            "Text regions with a severity among their labels; code points, or UTF-16 where the quoted texts say so.",
+            label_studio.read, label_studio.write,
+        ),
+        LabelFormat(
+            "mtme-score", "mt-metrics-eval .seg.score", "seg.score", TSV,
+            "One number an output, as a human score; no marks.",
+            "Line by line the segments of the outputs, in their order; the file’s name is the name of the score.",
+            mtme_score.read, needs_texts=True,
+        ),
+        LabelFormat(
+            "judgements", "Scores or ranks by rater (table)", "csv", "text/csv",
+            "Direct assessment, Likert or ranks, one row a rater and output, kept as means.",
+            "One row a rater and output, numbers or ranks. Means are kept, and z-scores where several people scored.",
+            judgements.read, needs_texts=True,
+        ),
+    )
+}  # fmt: skip
+
+
+def label_format(name: str) -> LabelFormat:
+    """The format of that name; `UserError` with the names there are."""
+    found = FORMATS.get(name.strip().lower())
+    if found is None:
+        raise UserError("there is no such format of labels", got=repr(name), expected=", ".join(FORMATS))
+    return found
+
+
+def guess(upload: Upload) -> str | None:
+    """The name of the format a file is in, told from its beginning (and, where that says nothing, its ending); else None."""
+    head = _head(upload)
+    first = head.split("\n", 1)[0].strip("\r")
+    if head.lstrip()[:1] in ("{", "["):
+        return _guess_json(head)
+    columns = first.split("\t") if "\t" in first else first.split(",")
+    names = {plain(c) for c in columns}
+    if "\t" in first and is_google_mqm(columns):
+        return "marot" if {"docsegid", "metadata"} <= names else "google"
+    if "\t" in first and first.partition("\t")[2].startswith(('{"errors"', "None")):
+        return "mtme"
+    if len(columns) == len(marot.COLUMNS) and columns[-1].startswith("{") and columns[-1].endswith("}"):
+        return "marot"
+    if extension(upload.name) == "score":
+        return "mtme-score"
+    if extension(upload.name) == "rating":
+        return "mtme"
+    table = extension(upload.name) in ("csv", "tsv", "tab")
+    if table and judgements.rater_column(columns) and not names & {"category", "severity", "side"}:
+        return "judgements"
+    return None
+
+
+def _head(upload: Upload) -> str:
+    data = upload.data[:LOOK]
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = zlib.decompressobj(31).decompress(data, LOOK)
+        except zlib.error:
+            return ""
+    return data.decode("utf-8-sig", "replace")
+
+
+def _guess_json(head: str) -> str | None:
+    """By the keys of the first object."""
+    start = head.index("{") if "{" in head else len(head)
+    try:
+        value, _ = json.JSONDecoder().raw_decode(head, start)
+    except (ValueError, RecursionError):
+        return "label-studio" if '"annotations"' in head and '"data"' in head else None
+    if not isinstance(value, dict):
+        return None
+    if {"data", "annotations"} <= value.keys() or {"data", "predictions"} <= value.keys():
+        return "label-studio"
+    if {"hypothesis", "errors", "system_id"} <= value.keys():
+        return "mtme-jsonl"
+    if esa.recognised(Record("", 0, value, Collector())):
+        return "esa"
+    keys = list(value)
+    return "judgements" if judgements.rater_column(keys) and not {"category", "severity"} & set(keys) else None

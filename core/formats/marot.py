@@ -1,0 +1,187 @@
+"""Marot's TSV: one row an error, ten columns, the last a JSON object.
+
+As its README has it: `system doc docSegId globalSegId rater source target category severity metadata`, no quoting, a header
+or none; the error between `<v>` and `</v>`; a clean segment is one row `no-error`; rows with no rater, category and severity
+carry texts only. Of the metadata we read `note`, the references in `segment` (`reference_tokens`, or `references`), and,
+where a row has no `<v>`, `source_spans` / `target_spans`: pairs of the first and last token, *both inclusive*, of
+`segment.source_tokens` / `target_tokens`. In place of the object older files have the note itself.
+
+`doc` and `docSegId` name the segment; `globalSegId` may be one constant for all, and is written as the place in the dataset.
+What the ten cells cannot hold (a tab, a text with `<v>` in it) is readable there and exact in the metadata under
+`errorscope`. Outputs nobody rated and references are kept; only human scores are not part of the format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from core.data import Dataset, RatedOutput, Segment, SegmentKey, Span
+from core.formats.files import Upload, raw_lines, text_bytes, without_end
+from core.formats.google_mqm import of_rows
+from core.formats.google_mqm_rows import Row, is_clean, row_of
+from core.formats.google_mqm_text import BREAKING, has_tag, marked, readable
+from core.formats.label_file import UNSPECIFIED, LabelFile, Severities, Written, checked, left_behind
+from core.formats.problems import Collector, counted, shown
+
+COLUMNS = (
+    *("system", "doc", "docSegId", "globalSegId", "rater", "source", "target", "category", "severity"),
+    "metadata",
+)
+NO_ERROR = "no-error"
+NON_TRANSLATION = "non-translation"
+
+
+def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
+    """The segments, outputs and rated errors of a file. What is odd about its marks is a warning, as for Google's TSV.
+
+    Raises `ImportProblems`: rows of another length, severities nobody knows, a file without rows.
+    """
+    problems = Collector()
+    rows, stale = [], []
+    references: dict[SegmentKey, tuple[str, ...]] = {}
+    for number, line in enumerate(map(without_end, raw_lines(text_bytes(upload))), start=1):
+        cells = line.split("\t")
+        if not line or (cells[:2] == list(COLUMNS[:2]) and "rater" in cells):
+            continue
+        if not len(COLUMNS) - 1 <= len(cells) <= len(COLUMNS):
+            expected = f"{len(COLUMNS)}, as Marot has them"
+            problems.add(upload.name, number, "", counted(len(cells), "cell"), expected, "A cell holds no tab")
+            continue
+        row, fits = _row(number, dict(zip(COLUMNS, [*cells, ""], strict=False)))
+        rows.append(row)
+        stale += [] if fits else [row]
+        segment = (_object(cells[-1]) or {}).get("segment")
+        if isinstance(segment, dict) and (found := _references(segment)):
+            references.setdefault(row.segment, found)
+    if not rows and not problems:
+        problems.add(upload.name, 0, "", "no rows", "one row an error", "Check that the export has finished")
+    problems.check()
+    found_there = of_rows(rows, stale, upload.name)
+    rated = [_known(r, severities, upload.name, problems) for r in found_there.rated]
+    problems.check()
+    dataset = found_there.dataset
+    segments = tuple(Segment(*s.key, s.source, references.get(s.key, ())) for s in dataset.segments)
+    return LabelFile(Dataset(segments, dataset.outputs), tuple(rated), found_there.warnings)
+
+
+def _object(metadata: str) -> dict[str, Any] | None:
+    """The object that a last cell is; None where it is something else, which is a note."""
+    try:
+        value = json.loads(metadata)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _row(number: int, cells: dict[str, str]) -> tuple[Row, bool]:
+    """A row in the terms of Google's TSV, and whether what its metadata keeps exactly fits its plain cells."""
+    said = _object(cells["metadata"])
+    note = cells["metadata"] if said is None else said.get("note")
+    plain = {
+        "system": cells["system"], "doc": cells["doc"], "seg_id": cells["docSegId"], "rater": cells["rater"],
+        "source": cells["source"], "target": cells["target"], "category": cells["category"],
+        "severity": cells["severity"], "comment": note if isinstance(note, str) else "", "metadata": cells["metadata"],
+    }  # fmt: skip
+    row, fits = row_of(number, plain)
+    if not row.exact and not row.clean and row.category and not has_tag(row.target) and not has_tag(row.source or ""):
+        row = _by_tokens(row, said or {})
+    return row, fits
+
+
+def _by_tokens(row: Row, said: dict[str, Any]) -> Row:
+    """The row with the mark that its token indices name, where it has any that fit its texts."""
+    segment = said.get("segment")
+    for column, text in (("target", row.target), ("source", row.source or "")):
+        tokens = segment.get(f"{column}_tokens") if isinstance(segment, dict) else None
+        match said.get(f"{column}_spans"):
+            case [[int(first), int(last)], *_] if isinstance(tokens, list) and 0 <= first <= last < len(tokens):
+                if all(isinstance(t, str) for t in tokens) and "".join(tokens) == text:
+                    start, end = len("".join(tokens[:first])), len("".join(tokens[: last + 1]))
+                    shown_there = marked(text, start, end)
+                    return row._replace(target=shown_there) if column == "target" else row._replace(source=shown_there)
+    return row
+
+
+def _references(segment: dict[str, Any]) -> tuple[str, ...]:
+    for name in ("reference_tokens", "references"):
+        by_name = segment.get(name)
+        if isinstance(by_name, dict):
+            texts = (
+                "".join(t) if isinstance(t, list) and all(isinstance(p, str) for p in t) else t
+                for t in by_name.values()
+            )
+            return tuple(t for t in texts if isinstance(t, str) and t)
+    return ()
+
+
+def _known(r: RatedOutput, severities: Severities, file: str, problems: Collector) -> RatedOutput:
+    """The rating with our names of severities; an unknown one is a problem, but for non-translations, which need none."""
+    errors = []
+    for e in r.errors:
+        severity = severities.find(e.severity)
+        if severity is None and e.category.casefold().startswith(NON_TRANSLATION):
+            severity = "Major"
+        if severity is None:
+            todo = "Give it one of these, or convert the file with --severity NAME=OURS (python -m core convert)"
+            where = f"severity of {shown(r.key.system)}, segment {shown(r.key.segment_id)}"
+            problems.add(file, 0, where, shown(e.severity), "Major, Minor, Neutral", todo)
+        else:
+            errors.append(Span(e.side, e.start, e.end, e.quote, severity, e.category or UNSPECIFIED, e.note))
+    return RatedOutput(r.key, r.rater, tuple(errors))
+
+
+def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
+    """The file with a header: a row an error, a row for each clean output and each that nobody rated, references once.
+
+    Raises `UserError` for labels that do not fit their texts.
+    """
+    labels = checked(dataset, rated)
+    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
+    place = {s.key: i for i, s in enumerate(dataset.segments, start=1)}
+    with_labels = {r.key for r in labels}
+    silent = (RatedOutput(o.key, "", ()) for o in dataset.outputs if o.key not in with_labels)
+    with_references: set[SegmentKey] = set()
+    lines = ["\t".join(COLUMNS)]
+    for r in (*labels, *silent):
+        segment = segments[r.key.segment]
+        for error in r.errors or (None,):
+            metadata: dict[str, Any] = {"note": error.note, "marked_text": error.quote} if error else {}
+            if segment.references and segment.key not in with_references:
+                with_references.add(segment.key)
+                names = {f"ref{i}": [text] for i, text in enumerate(segment.references, start=1)}
+                metadata["segment"] = {"reference_tokens": names, "primary_reference": "ref1"}
+            lines.append(_line(r, error, segment.source, texts[r.key], place[segment.key], metadata))
+    lost = left_behind(dataset, labels, unrated=False, references=False)
+    if empty := len({s.key for s in dataset.segments} - {o.key.segment for o in dataset.outputs}):
+        lost.append(f"Left out: {counted(empty, 'segment')} without any output.")
+    return Written(("\n".join(lines) + "\n",), tuple(lost))
+
+
+def _line(
+    r: RatedOutput, error: Span | None, source: str | None, text: str, place: int, metadata: dict[str, Any]
+) -> str:
+    """A row; what its plain cells cannot hold is exact under `errorscope` in the metadata."""
+    clean = NO_ERROR if r.rater else ""
+    said = (error.category, error.severity) if error else (clean, clean)
+    exact = {
+        "system": r.key.system, "doc": r.key.doc_id, "seg_id": r.key.segment_id, "rater": r.rater,
+        "source": source, "target": text, "category": said[0], "severity": said[1],
+    }  # fmt: skip
+    cells = {name: value or "" for name, value in exact.items()}
+    if error is not None:
+        column = "target" if error.side == "output" else "source"
+        cells[column] = marked(cells[column], error.start, error.end)
+    hidden = [name for name, value in exact.items() if BREAKING.search(value or "")]
+    hidden += [name for name in ("source", "target") if has_tag(exact[name] or "") and name not in hidden]
+    if hidden or source == "" or (error and is_clean(error.category)):
+        kept = {name: exact[name] for name in dict.fromkeys(["source", "target", *hidden])}
+        span = [error.side, error.start, error.end] if error else None
+        metadata = metadata | {"errorscope": {"cells": kept, "span": span}}
+    shown_cells = [readable(cells[name]) for name in ("system", "doc", "seg_id")]
+    shown_cells += [
+        str(place),
+        *(readable(cells[name]) for name in ("rater", "source", "target", "category", "severity")),
+    ]
+    return "\t".join([*shown_cells, json.dumps(metadata)])

@@ -1,0 +1,109 @@
+"""`convert`: labels from one format into another, told from the content, with what does not come along."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.commands.convert import run
+from core.errors import ImportProblems, UserError
+from core.formats import google_mqm
+
+DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
+ROWS = """system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment
+A\td\t1\t7\tann\tQuelle\ta <v>bad</v> cat\tFluency/Grammar\tMajor\thm
+A\td\t1\t7\tben\tQuelle\ta bad cat\tNo-error\tNo-error\t
+B\td\t1\t7\tann\t<v>Quelle</v>\tcat\tAccuracy/Omission\tMinor\t
+"""
+OUTPUTS = "system,doc,segment,source,output\nA,d,7,Quelle,a bad cat\nB,d,7,Quelle,cat\n"
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    path = tmp_path / "labels.tsv"
+    path.write_text(ROWS, encoding="utf-8")
+    (tmp_path / "outputs.csv").write_text(OUTPUTS, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("to", ["marot", "mtme-jsonl", "esa", "label-studio"])
+def test_there_and_back_again_is_the_same_file(labels: Path, tmp_path: Path, to: str) -> None:
+    run([labels], to, tmp_path / "there")
+    run([tmp_path / "there"], "google", tmp_path / "back")
+    assert set((tmp_path / "back").read_text(encoding="utf-8").splitlines()) == set(ROWS.splitlines())
+
+
+def test_ratings_of_two_people_make_two_files_which_together_come_back(labels: Path, tmp_path: Path) -> None:
+    said = run([labels], "mtme", tmp_path / "out.seg.rating")
+    files = [tmp_path / "out.1.seg.rating", tmp_path / "out.2.seg.rating"]
+    assert said[0].startswith("written: ")
+    assert "1 note: kept under a key that mt-metrics-eval passes over." in said
+    assert files[1].read_text(encoding="utf-8") == 'A\t{"errors": []}\tben\nB\tNone\n'
+    run(files, "google", tmp_path / "back", texts=[tmp_path / "outputs.csv"])
+    assert set((tmp_path / "back").read_text(encoding="utf-8").splitlines()) == set(ROWS.splitlines())
+
+
+def test_scores_of_labels_and_human_scores_are_written_as_seg_score(labels: Path, tmp_path: Path) -> None:
+    run([labels], "mtme-score", tmp_path / "mqm.seg.score")
+    # A: ann 5, ben 0, mean 2.5; B: ann 1
+    assert (tmp_path / "mqm.seg.score").read_text(encoding="utf-8") == "A\t-2.5\nB\t-1.0\n"
+    texts = [tmp_path / "outputs.csv"]
+    run([tmp_path / "mqm.seg.score"], "mtme-score", tmp_path / "again.seg.score", texts, score="mqm")
+    assert (tmp_path / "again.seg.score").read_bytes() == (tmp_path / "mqm.seg.score").read_bytes()
+
+
+def test_severities_are_renamed_on_request(labels: Path, tmp_path: Path) -> None:
+    labels.write_text(ROWS.replace("Major", "Critical"), encoding="utf-8")
+    run([labels], "google", tmp_path / "out", severities=["critical=major"])
+    rated = google_mqm.read((tmp_path / "out").read_bytes()).rated
+    assert {e.severity for r in rated for e in r.errors} == {"Major", "Minor"}
+
+
+def test_bad_input_is_one_clear_error_and_writes_nothing(labels: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(UserError, match="no such format"):
+        run([labels], "xliff", out)
+    with pytest.raises(UserError, match="cannot be told"):
+        run([tmp_path / "outputs.csv"], "marot", out)
+    with pytest.raises(UserError, match="not written in this format"):
+        run([labels], "judgements", out)
+    with pytest.raises(UserError, match="critical=Major"):
+        run([labels], "marot", out, severities=["critical"])
+    with pytest.raises(UserError, match="no such score"):
+        run([labels], "mtme-score", out, score="DA")
+    (tmp_path / "x.seg.score").write_text("A 1\n")
+    with pytest.raises(ImportProblems, match="--texts"):
+        run([tmp_path / "x.seg.score"], "mtme-score", out, score="x")
+    with pytest.raises(UserError, match="only scores"):
+        run([tmp_path / "x.seg.score", labels.with_name("y.seg.score")][:1], "marot", out, [_one(tmp_path)])
+    assert not out.exists()
+
+
+def _one(folder: Path) -> Path:
+    (folder / "one.csv").write_text("system,segment,output\nA,7,cat\n", encoding="utf-8")
+    return folder / "one.csv"
+
+
+def test_the_command_says_what_is_left_out_on_the_side(labels: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "core", "convert", str(labels), "--to", "esa", "--out", str(tmp_path / "x.jsonl")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3])
+    assert done.stdout == ""
+    assert "note: 1 mark in the source: others see “missing”, without the place." in done.stderr
+    assert json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()[0])["system"] == "A"
+
+
+@pytest.mark.parametrize("to", ["marot", "mtme-jsonl", "esa", "label-studio"])
+def test_the_ted_release_goes_there_and_back_without_loss(tmp_path: Path, to: str) -> None:
+    path = DATA / "mqm_ted_zhen.tsv.gz"
+    if not path.exists():
+        pytest.skip("mqm_ted_zhen.tsv.gz is not beside the repository")
+    run([path], to, tmp_path / "there")
+    run([tmp_path / "there"], "google", tmp_path / "back")
+    first, second = google_mqm.read(path.read_bytes()), google_mqm.read((tmp_path / "back").read_bytes())
+    assert len(second.rated) == 7935
+    assert set(second.rated) == set(first.rated)
+    assert set(second.dataset.outputs) == set(first.dataset.outputs)

@@ -1,0 +1,145 @@
+"""ESA in the forms of WMT24, Appraise and Pearmut: `end_i` inclusive, UTF-16 units, "missing" for an omission."""
+
+import json
+
+import pytest
+
+from core.data import Dataset, HumanScore, OutputKey, Span
+from core.errors import ImportProblems, Problem
+from core.formats.esa import read, write
+from core.formats.files import Upload
+from core.formats.label_file import LabelFile
+from tests.core.formats.label_cases import KEY, SEVERITIES, dataset, rating
+
+WMT = {
+    "langs": "en-cs", "line_id": 12, "src": "A red house", "tgt": "😀 a read house", "doc_id": "d", "domain": "news",
+    "esa_spans": [{"start_i": 5, "end_i": 8, "severity": "minor", "error_type": None}], "esa_score": "71",
+    "system": "S", "annotator": "ann", "speech_info": None,
+}  # fmt: skip
+WHOLE = OutputKey("S", "d", "12")
+
+
+def found(*objects: object) -> LabelFile:
+    return read(Upload("esa.jsonl", "\n".join(map(json.dumps, objects)).encode()), SEVERITIES)
+
+
+def problems(*objects: object) -> tuple[Problem, ...]:
+    with pytest.raises(ImportProblems) as caught:
+        found(*objects)
+    return caught.value.problems
+
+
+def spans(*given: dict[str, object]) -> list[Span]:
+    return [e for r in found({**WMT, "esa_spans": given}).rated for e in r.errors]
+
+
+def test_wmt24_counts_both_ends_and_an_emoji_is_two_units() -> None:
+    got = found(WMT)
+    # units: 😀 0–1, blank 2, a 3, blank 4, read 5–8; code points: read is [4, 8)
+    assert got.rated[0].errors == (Span("output", 4, 8, "read", "Minor", "Unspecified"),)
+    assert (got.rated[0].key, got.rated[0].rater) == (WHOLE, "ann")
+    assert got.dataset.human_scores == (HumanScore(*WHOLE, "ESA", 71.0),)
+
+
+def test_missing_is_an_omission_without_a_place() -> None:
+    assert spans({"start_i": "missing", "end_i": "missing", "severity": "major"}) == [
+        Span("output", 0, 0, "", "Major", "Accuracy/Omission")
+    ]
+
+
+def test_a_category_is_a_list_or_a_text() -> None:
+    at = {"start_i": 3, "end_i": 3, "severity": "neutral"}
+    assert [s.category for s in spans({**at, "error_type": ["Style", "Awkward"]}, {**at, "category": "Style/Odd"})] == [
+        "Style/Awkward", "Style/Odd",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("span", "where", "found_there"),
+    [
+        ({"start_i": 5, "end_i": 40, "severity": "minor"}, "output [5, 41)", "an output of 14 characters"),
+        ({"start_i": 9, "end_i": 3, "severity": "minor"}, "output [9, 4)", "an output of 14 characters"),
+        ({"start_i": 1, "end_i": 3, "severity": "minor"}, "output 1 to 3", "half a character"),
+        ({"start_i": 5, "end_i": 8, "severity": "undecided"}, "severity", "“undecided”"),
+        ({"start_i": 5, "end_i": 8, "severity": None}, "severity", "none"),
+        ({"start_i": 5, "severity": "minor"}, "esa_spans[0].end_i", "nothing"),
+    ],
+)
+def test_a_span_that_does_not_fit_is_one_clear_problem(span: dict[str, object], where: str, found_there: str) -> None:
+    (problem,) = problems({**WMT, "esa_spans": [span]})
+    assert (problem.row, problem.column, problem.found) == (1, where, found_there)
+
+
+def test_several_language_pairs_in_one_file_are_refused() -> None:
+    assert "en-cs, en-de" in problems(WMT, {**WMT, "langs": "en-de"})[0].found
+
+
+def test_scores_of_several_raters_are_averaged_and_that_is_told() -> None:
+    got = found(WMT, {**WMT, "annotator": "bob", "esa_score": 80}, {**WMT, "annotator": "eve", "esa_score": None})
+    assert [h.value for h in got.dataset.human_scores] == [75.5]
+    assert [len(r.errors) for r in got.rated] == [1, 1, 1]
+    assert (got.warnings[0].column, got.warnings[0].found) == ("ESA", "2 scores of 1 output")
+
+
+def test_appraise_writes_its_spans_as_a_text_and_its_attention_checks_are_left_out() -> None:
+    line = {
+        "annotator": "engdeu01", "source_id": "en-de", "source_text": "Hi", "target_id": "S", "target_text": "Halo",
+        "score": 60, "mqm_annotations": json.dumps([{"start_i": 0, "end_i": 3, "severity": "major"}]), "item_id": 3,
+        "item_type": "TGT", "source_language": "eng", "target_language": "deu", "document_id": "d", "task_type": "Document",
+    }  # fmt: skip
+    got = found(line, {**line, "item_type": "BAD", "target_text": "Hallo nicht"})
+    assert got.rated[0].key == OutputKey("S", "d", "3")
+    assert [e.quote for e in got.rated[0].errors] == ["Halo"]
+    assert got.warnings[0].found == "1 attention check"
+
+
+PEARMUT = {
+    "user_id": "eve", "item_i": 0, "actions": [],
+    "item": [{"item_id": "en-es-0", "src": "One\ntwo", "ref": "Uno\ndos", "tgt": {"A": "Uno\ntos", "B": "Uno"}}],
+    "annotation": [{
+        "A": {"score": 70, "error_spans": [{"start_i": 3, "end_i": 5, "severity": "minor", "category": None}]},
+        "B": {"score": None, "error_spans": [{"start_i": 3, "end_i": 3, "severity": "major", "category": ""}]},
+    }],
+}  # fmt: skip
+
+
+def test_pearmut_gives_no_place_to_line_breaks_and_the_last_place_is_missing() -> None:
+    got = found(PEARMUT, {**PEARMUT, "item_i": "welcome_0", "user_id": "tutorial"})
+    assert [(r.key, r.rater, r.errors) for r in got.rated] == [
+        (OutputKey("A", "", "en-es-0"), "eve", (Span("output", 4, 7, "tos", "Minor", "Unspecified"),)),
+        (OutputKey("B", "", "en-es-0"), "eve", (Span("output", 0, 0, "", "Major", "Accuracy/Omission"),)),
+    ]
+    assert got.dataset.segments[0].references == ("Uno\ndos",)
+    assert [h.value for h in got.dataset.human_scores] == [70.0]
+
+
+def test_a_log_of_pearmut_whose_items_and_annotations_differ_in_number_is_a_problem() -> None:
+    assert problems({**PEARMUT, "annotation": []})[0].found == "0 for 1 item"
+
+
+def test_what_is_written_is_what_wmt24_released_and_keys_of_our_own() -> None:
+    errors = (
+        Span("output", 3, 6, "old", "Minor", "Style/Awkward", "hm"),
+        Span("output", 6, 6, "", "Major", "Unspecified"),
+        Span("source", 4, 9, "altes", "Major", "Accuracy/Omission"),
+    )
+    (text,) = write(dataset(scores=40.0), [rating(*errors)]).texts
+    assert json.loads(text) == {
+        "line_id": 0, "src": "ein altes Haus", "tgt": "an old house", "doc_id": "d", "domain": None, "esa_score": 40.0,
+        "system": "S", "annotator": "r", "segment_id": "7",
+        "esa_spans": [
+            {"start_i": 3, "end_i": 5, "severity": "minor", "error_type": ["Style", "Awkward"], "note": "hm"},
+            {"start_i": 6, "end_i": 5, "severity": "major", "error_type": None},
+            {"start_i": "missing", "end_i": "missing", "severity": "major", "error_type": ["Accuracy", "Omission"],
+             "source_start_i": 4, "source_end_i": 8},
+        ],
+    }  # fmt: skip
+
+
+def test_scores_come_back_and_one_score_of_two_raters_is_told_to_be_their_mean() -> None:
+    data = dataset(scores=40.0)
+    files = write(data, [rating(), rating(rater="q")])
+    back = read(Upload("x", files.texts[0].encode()), SEVERITIES)
+    assert back.dataset.human_scores == (HumanScore(*KEY, "ESA", 40.0),)
+    assert files.lost == ("Scores: every rater of an output has their mean.",)
+    assert "1 rating without a score" in write(Dataset(data.segments, data.outputs), [rating()]).lost[0]

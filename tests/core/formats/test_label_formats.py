@@ -1,0 +1,195 @@
+"""Every format of labels: what is written is read again, and what a format cannot hold is said."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.data import Dataset, HumanScore, Output, RatedOutput, Segment, Span
+from core.errors import ImportProblems, UserError
+from core.formats.files import Upload
+from core.formats.label_file import Severities
+from core.formats.label_formats import FORMATS, guess, label_format
+from tests.core.formats.label_cases import (
+    KEY,
+    NAME,
+    PLAIN_NAME,
+    SEVERITIES,
+    TEXT,
+    again,
+    dataset,
+    labelled,
+    rating,
+    written,
+)
+
+WRITERS = [name for name, f in FORMATS.items() if f.write]
+WITH_TEXTS = [name for name in WRITERS if not FORMATS[name].needs_texts and name != "google"]  # google: its own test
+
+
+@pytest.mark.parametrize("name", WITH_TEXTS)
+@settings(max_examples=150, deadline=None)
+@given(case=labelled(NAME))
+def test_labels_written_and_read_again_are_the_same_labels_of_the_same_texts(
+    name: str, case: tuple[Dataset, tuple[RatedOutput, ...]]
+) -> None:
+    data, rated = case
+    _, (back,) = again(name, data, rated)
+    assert set(back.rated) == set(rated)
+    assert len(back.rated) == len(rated)
+    there = {r.key for r in rated} if name != "marot" else {o.key for o in data.outputs}
+    assert set(back.dataset.outputs) == {o for o in data.outputs if o.key in there}
+    sources = {s.key: s.source for s in back.dataset.segments}
+    assert sources == {s.key: s.source for s in data.segments if s.key in {k.segment for k in there}}
+
+
+@settings(max_examples=150, deadline=None)
+@given(labelled(PLAIN_NAME))
+def test_rating_files_hold_one_rating_of_an_output_each_and_together_all_of_them(
+    case: tuple[Dataset, tuple[RatedOutput, ...]],
+) -> None:
+    data, rated = case
+    _, back = again("mtme", data, rated)
+    most = max(sum(r.key == o.key for r in rated) for o in data.outputs)
+    assert len(back) == most
+    assert all(len({r.key for r in one.rated}) == len(one.rated) for one in back)
+    assert {r for one in back for r in one.rated} == set(rated)
+    assert sum(len(one.rated) for one in back) == len(rated)
+
+
+@pytest.mark.parametrize("name", ["marot", "label-studio"])
+@given(case=labelled())
+@settings(max_examples=50, deadline=None)
+def test_references_come_back_where_a_format_has_a_place_for_them(
+    name: str, case: tuple[Dataset, tuple[RatedOutput, ...]]
+) -> None:
+    data, rated = case
+    _, (back,) = again(name, data, rated)
+    of = {s.key: s.references for s in data.segments}
+    assert all(s.references == of[s.key] for s in back.dataset.segments)
+
+
+RICH = Dataset(
+    (Segment("d", "7", "ein altes Haus", ("an old house",)), Segment("d", "8", "zwei")),
+    (Output(*KEY, "an old home"), Output("T", "d", "8", "too")),
+    (HumanScore(*KEY, "adequacy", 4.0),),
+)
+LABELS = (
+    rating(Span("output", 3, 6, "old", "Minor", "Style", "a note"), Span("output", 11, 11, "", "Major", "Fluency")),
+    rating(Span("source", 4, 9, "altes", "Major", "Accuracy/Omission"), rater="q"),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [
+        ("google", ["1 output that nobody rated", "1 reference", "human scores (adequacy)"]),
+        ("marot", ["human scores (adequacy)"]),
+        ("mtme", ["Texts are not in the file", "1 note:", "2 files", "1 output that nobody rated", "1 reference", "adequacy"]),
+        ("mtme-jsonl", ["1 note:", "Segment ids:", "1 output that nobody rated", "1 reference", "adequacy"]),
+        ("esa", ["1 mark in the source", "1 mark of a place", "1 note", "2 ratings without a score", "1 output", "1 ref", "adeq"]),
+        ("label-studio", ["1 mark of a place", "Raters:", "1 output that nobody rated", "human scores (adequacy)"]),
+    ],
+)  # fmt: skip
+def test_what_a_format_does_not_hold_is_said_with_its_number(name: str, lost: list[str]) -> None:
+    said = written(name, RICH, LABELS).lost
+    assert len(said) == len(lost), said
+    assert [part in line for part, line in zip(lost, said, strict=True)] == [True] * len(lost)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_is_recognised_from_what_it_writes(name: str) -> None:
+    text = written(name, RICH, LABELS).texts[0].encode()
+    assert guess(Upload("labels.txt", text)) == name
+    assert guess(Upload("labels.txt.gz", gzip.compress(text))) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("en-de.mqm.seg.score", b"A\t-1.0\n", "mtme-score"),
+        ("da.csv", b"system,segment,rater,score\nA,1,r,70\n", "judgements"),
+        ("da.jsonl", b'{"system": "A", "segment": "1", "annotator": "r", "score": 70}\n', "judgements"),
+        ("marot.tsv", b's\td\t1\t0\tr\tsrc\t<v>t</v>\tStyle\tMajor\t{"timestamp": 1}\n', "marot"),
+        ("outputs.csv", b"system,segment,output\nA,1,x\n", None),
+        ("labels.csv", b"system,doc_id,segment_id,rater,side,start,end,quote,severity,category\n", None),
+        ("x.json", b"[", None),
+        ("x.jsonl", b"{}", None),
+        ("x.json", b"[" * 100_000, None),
+        ("empty.tsv", b"", None),
+    ],
+)
+def test_files_are_told_apart_by_what_they_hold(name: str, data: bytes, expected: str | None) -> None:
+    assert guess(Upload(name, data)) == expected
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_labels_that_do_not_fit_their_texts_are_not_written(name: str) -> None:
+    with pytest.raises(UserError, match="not what stands there"):
+        written(name, dataset(), (rating(Span("output", 0, 3, "xyz", "Minor", "Style")),))
+    with pytest.raises(UserError, match="not there"):
+        written(name, dataset(), (RatedOutput(KEY._replace(system="T"), "r", ()),))
+
+
+@pytest.mark.parametrize("name", [n for n in WRITERS if n != "google"])
+def test_a_severity_nobody_knows_is_a_problem_and_can_be_given_a_name_of_ours(name: str) -> None:
+    labels = (rating(Span("output", 3, 6, "old", "Critical", "Style")),)
+    upload = Upload("x", written(name, dataset(), labels).texts[0].encode())
+    with pytest.raises(ImportProblems) as caught:
+        FORMATS[name].read(upload, SEVERITIES, dataset())
+    assert any("critical" in p.found.lower() for p in caught.value.problems)
+    back = FORMATS[name].read(upload, Severities({"critical": "major"}), dataset())
+    assert [e.severity for r in back.rated for e in r.errors] == ["Major"]
+
+
+def test_severities_are_only_renamed_to_ours() -> None:
+    with pytest.raises(UserError, match="Neutral"):
+        Severities({"critical": "Terrible"})
+
+
+def test_an_unknown_format_is_named_with_those_there_are() -> None:
+    with pytest.raises(UserError, match="label-studio"):
+        label_format("xliff")
+
+
+VALUES = st.sampled_from(
+    [None, True, -1, 10**400, 0.5, "", "x", "missing", [], [1], [[]], {}, {"text": 5}, "\ud800", "\0"]
+)
+
+
+@pytest.mark.parametrize("name", ["mtme", "mtme-jsonl", "esa", "label-studio", "marot"])
+@settings(max_examples=120, deadline=None)
+@given(seed=st.randoms(use_true_random=False), value=VALUES)
+def test_a_record_with_one_value_exchanged_brings_labels_or_problems(name: str, seed: Random, value: object) -> None:
+    text = written(name, RICH, LABELS).texts[0]
+    start = text.index("{")
+    record, end = json.JSONDecoder().raw_decode(text, start)
+    seed.choice(list(_places(record)))(value)
+    exchanged = text[:start] + json.dumps(record) + text[end:]
+    with suppress(ImportProblems):
+        FORMATS[name].read(Upload("x", exchanged.encode()), SEVERITIES, RICH)
+
+
+def _places(value: object) -> Iterator[Callable[[object], None]]:
+    """For each place inside a JSON value, what puts another value there."""
+    if isinstance(value, dict | list):
+        for key, inner in list(value.items() if isinstance(value, dict) else enumerate(value)):
+            yield partial(value.__setitem__, key)
+            yield from _places(inner)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=80, deadline=None)
+@given(data=st.binary(max_size=40) | TEXT.map(str.encode) | st.just(b'{"errors": 1, "item": [2], "annotation": [{}]}'))
+def test_no_file_brings_anything_but_problems(name: str, data: bytes) -> None:
+    with suppress(ImportProblems):
+        FORMATS[name].read(Upload("x.csv", data), SEVERITIES, dataset())
+    assert guess(Upload("x", data)) in (None, *FORMATS)

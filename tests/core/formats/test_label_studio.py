@@ -1,0 +1,153 @@
+"""Label Studio's JSON: `end` exclusive, code points or (old) UTF-16 units, regions of one id, per-region answers."""
+
+import json
+from typing import Any
+
+import pytest
+
+from core.data import Output, OutputKey, Segment, Span
+from core.errors import ImportProblems, Problem
+from core.formats.files import Upload
+from core.formats.label_file import LabelFile
+from core.formats.label_studio import read, write
+from tests.core.formats.label_cases import SEVERITIES, dataset, rating
+
+TEXT = "😀 a bad cat"
+
+
+def region(
+    start: int, end: int, *labels: str, quote: str | None = None, name: str = "x1", **more: Any
+) -> dict[str, Any]:
+    value = {"start": start, "end": end, "labels": list(labels)} | ({"text": quote} if quote is not None else {})
+    return {
+        "id": name,
+        "from_name": "label",
+        "to_name": "text",
+        "type": "labels",
+        "origin": "manual",
+        "value": value,
+        **more,
+    }
+
+
+def task(*result: dict[str, Any], **annotation: Any) -> dict[str, Any]:
+    said = {"id": 9, "completed_by": 3, "was_cancelled": False, "result": list(result), **annotation}
+    return {"id": 17, "data": {"text": TEXT, "source": "eine Katze"}, "annotations": [said], "predictions": []}
+
+
+def found(*tasks: dict[str, Any]) -> LabelFile:
+    return read(Upload("export.json", json.dumps(tasks, indent=1).encode()), SEVERITIES)
+
+
+def problems(*tasks: dict[str, Any]) -> tuple[Problem, ...]:
+    with pytest.raises(ImportProblems) as caught:
+        found(*tasks)
+    return caught.value.problems
+
+
+def errors(*tasks: dict[str, Any]) -> list[Span]:
+    return [e for r in found(*tasks).rated for e in r.errors]
+
+
+def test_a_span_of_an_export_is_half_open_and_its_task_is_the_segment() -> None:
+    got = found(task(region(4, 7, "Major", quote="bad")))
+    assert got.dataset.segments == (Segment("", "17", "eine Katze"),)
+    assert got.dataset.outputs == (Output("output", "", "17", TEXT),)
+    assert got.rated[0].rater == "3"
+    assert got.rated[0].errors == (Span("output", 4, 7, "bad", "Major", "Unspecified"),)
+
+
+def test_offsets_in_utf_16_are_told_by_what_is_quoted_also_for_regions_without_a_quote() -> None:
+    # 😀 is two units: "bad" is [4, 7) in code points and [5, 8) in units; "cat" [8, 11) and [9, 12)
+    assert [e.quote for e in errors(task(region(5, 8, "minor", quote="bad")))] == ["bad"]
+    both = task(region(5, 8, "minor", quote="bad"), region(9, 12, "minor", name="x2"))
+    assert [e.quote for e in errors(both)] == ["bad", "cat"]
+    assert [e.quote for e in errors(task(region(8, 11, "minor")))] == ["cat"]
+
+
+@pytest.mark.parametrize(
+    ("given", "found_there", "expected"),
+    [
+        (region(3, 7, "minor", quote="cat"), "“ bad”", "“cat”"),
+        (region(3, 70, "minor"), "an output of 11 characters", "a mark inside its text"),
+        (region(3, 7, "Accuracy"), "a region with “Accuracy”", "Major, Minor or Neutral among its labels"),
+        (region(3, 7), "a region with no label", "Major, Minor or Neutral among its labels"),
+    ],
+)
+def test_a_region_that_does_not_fit_is_one_clear_problem(
+    given: dict[str, Any], found_there: str, expected: str
+) -> None:
+    (problem,) = problems(task(given))
+    assert (problem.found, problem.expected) == (found_there, expected)
+
+
+def test_answers_about_a_region_are_its_severity_its_category_and_its_note() -> None:
+    place = {"start": 4, "end": 7}
+    choice = region(4, 7) | {"type": "choices", "value": place | {"choices": ["Minor"]}}
+    path = region(4, 7) | {"type": "taxonomy", "value": place | {"taxonomy": [["Accuracy", "Mistranslation"]]}}
+    note = region(4, 7) | {"type": "textarea", "value": place | {"text": ["why"]}}
+    for category in (region(4, 7, "Accuracy/Mistranslation"), path):
+        assert errors(task(category, choice, note)) == [
+            Span("output", 4, 7, "bad", "Minor", "Accuracy/Mistranslation", "why")
+        ]
+
+
+def test_an_empty_annotation_is_a_clean_output_and_a_skipped_one_is_none() -> None:
+    got = found(task(), task(was_cancelled=True) | {"id": 18})
+    assert [(r.key.segment_id, r.errors) for r in got.rated] == [("17", ())]
+    assert got.warnings[0].found == "1 skipped annotation"
+
+
+def test_regions_of_the_source_text_are_marks_in_the_source() -> None:
+    assert errors(task(region(0, 4, "Major", to_name="source"))) == [
+        Span("source", 0, 4, "eine", "Major", "Unspecified")
+    ]
+
+
+def test_predictions_are_read_only_where_nobody_annotated() -> None:
+    guess = {"model_version": "v1", "result": [region(4, 7, "Major")]}
+    only = task() | {"annotations": [], "predictions": [guess]}
+    assert [r.rater for r in found(only).rated] == ["v1"]
+    beside = found(task(), only | {"id": 18})
+    assert [r.rater for r in beside.rated] == ["3"]
+    assert beside.warnings[0].found == "1 prediction"
+
+
+def test_who_annotated_is_an_email_or_a_number() -> None:
+    assert [r.rater for r in found(task(completed_by={"id": 1, "email": "a@b.org"})).rated] == ["a@b.org"]
+
+
+def test_a_task_without_texts_is_a_problem() -> None:
+    assert problems({"id": 1, "annotations": []})[0].column == "data"
+
+
+def test_what_is_written_are_tasks_for_the_interface_of_the_documentation() -> None:
+    label = rating(
+        Span("output", 3, 6, "old", "Minor", "Style/Awkward", "hm"),
+        Span("source", 4, 9, "altes", "Major", "Unspecified"),
+    )
+    (got,) = json.loads(write(dataset(), [label, rating(rater="q")]).texts[0])
+    assert got["data"] == {
+        "output": "an old house", "source": "ein altes Haus", "system": "S", "doc_id": "d", "segment_id": "7",
+    }  # fmt: skip
+    first, second = got["annotations"]
+    assert "completed_by" not in first  # Label Studio refuses people it does not know
+    said = [(r["from_name"], r["to_name"], r["type"], r["value"]) for r in first["result"]]
+    at = {"start": 3, "end": 6}
+    assert said == [
+        ("rater", "output", "textarea", {"text": ["r"]}),
+        ("severity", "output", "labels", at | {"text": "old", "labels": ["Minor"]}),
+        ("category", "output", "taxonomy", at | {"text": "old", "taxonomy": [["Style", "Awkward"]]}),
+        ("note", "output", "textarea", at | {"text": ["hm"]}),
+        ("severity_source", "source", "labels", {"start": 4, "end": 9, "text": "altes", "labels": ["Major"]}),
+    ]
+    ids = [r["id"] for r in (*first["result"], *second["result"])]
+    assert len(set(ids)) == 4  # who rated twice, and two marks
+    assert ids[1] == ids[2] == ids[3] != ids[4]
+
+
+def test_an_emoji_before_a_mark_does_not_move_it() -> None:
+    label = rating(Span("output", 2, 5, "old", "Minor", "Style"))
+    (text,) = write(dataset(text="😀😀old"), [label]).texts
+    assert read(Upload("x", text.encode()), SEVERITIES).rated == (label,)
+    assert label.key == OutputKey("S", "d", "7")

@@ -1,0 +1,115 @@
+"""Marot's TSV, by the facts of its README: ten columns, `<v>`, token spans inclusive, `no-error`, rows that only carry texts."""
+
+import json
+
+import pytest
+
+from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
+from core.errors import ImportProblems
+from core.formats.files import Upload
+from core.formats.label_file import LabelFile, Severities
+from core.formats.marot import COLUMNS, read, write
+from tests.core.formats.label_cases import KEY, SEVERITIES, dataset, rating
+
+HEAD = "\t".join(COLUMNS) + "\n"
+
+
+def found(*rows: str, head: str = HEAD) -> LabelFile:
+    """Rows given as "system|docSegId|rater|source|target|category|severity|metadata", of document d, globalSegId 0."""
+    lines = []
+    for row in rows:
+        system, segment, *rest = row.split("|")
+        lines.append("\t".join([system, "d", segment, "0", *rest]) + "\n")
+    return read(Upload("marot.tsv", (head + "".join(lines)).encode()), SEVERITIES)
+
+
+def test_segments_are_told_apart_within_their_document_where_the_global_id_is_a_constant() -> None:
+    got = found("S|1|r|eins|<v>one</v>|Style|Minor|{}", "S|2|r|zwei|two|no-error|no-error|{}")
+    assert got.dataset.segments == (Segment("d", "1", "eins"), Segment("d", "2", "zwei"))
+    assert [len(r.errors) for r in got.rated] == [1, 0]
+
+
+def test_a_header_is_optional_and_may_stand_in_the_middle_where_files_were_joined() -> None:
+    row = "S|1|r|s|<v>t</v>|Style|major|{}"
+    assert found(row, head="").rated == found(row).rated
+    joined = "S\td\t1\t0\tr\ts\t<v>t</v>\tStyle\tmajor\t{}\n" + HEAD
+    assert read(Upload("m", joined.encode()), SEVERITIES).rated == found(row).rated
+    assert found(row).rated[0].errors == (Span("output", 0, 1, "t", "Major", "Style"),)
+
+
+def test_a_row_of_a_system_named_system_is_no_header() -> None:
+    text = "system\tdocument\t1\t0\tr\ts\t<v>t</v>\tStyle\tmajor\t{}\n"
+    assert read(Upload("m", text.encode()), SEVERITIES).dataset.systems == ("system",)
+
+
+def test_the_note_is_read_from_the_object_and_from_the_older_column() -> None:
+    got = found('S|1|r|s|<v>t</v>|Other|Minor|{"note": "why\\tso"}', "S|1|q|s|<v>t</v>|Other|Minor|plain words")
+    assert [e.note for r in got.rated for e in r.errors] == ["why\tso", "plain words"]
+
+
+def test_where_no_mark_is_shown_the_token_indices_say_where_it_is_both_ends_included() -> None:
+    tokens = {"target_tokens": ["a", " ", "red", " ", "cat"], "source_tokens": ["rot", "e"]}
+    target = json.dumps({"target_spans": [[2, 4]], "segment": tokens})
+    source = json.dumps({"source_spans": [[1, 1]], "segment": tokens})
+    got = found(f"S|1|r|rote|a red cat|Style|Minor|{target}", f"S|1|q|rote|a red cat|Accuracy/Omission|Minor|{source}")
+    assert [e for r in got.rated for e in r.errors] == [
+        Span("output", 2, 9, "red cat", "Minor", "Style"),
+        Span("source", 3, 4, "e", "Minor", "Accuracy/Omission"),
+    ]
+    assert not got.warnings
+
+
+@pytest.mark.parametrize("spans", ["[[2, 9]]", "[[4, 2]]", "7", '[["a", "b"]]', "[[-1, 1]]"])
+def test_token_indices_that_fit_no_token_are_passed_over_and_the_error_is_kept(spans: str) -> None:
+    got = found(
+        'S|1|r|s|a b|Style|Minor|{"target_spans": ' + spans + ', "segment": {"target_tokens": ["a", " ", "b"]}}'
+    )
+    assert [(e.start, e.end) for e in got.rated[0].errors] == [(0, 0)]
+    assert "without a mark" in got.warnings[0].found
+
+
+def test_rows_without_a_rater_carry_texts_and_references_only() -> None:
+    segment = '{"segment": {"references": {"ref_A": "the cat"}, "metrics": {"BLEURT": 0.4}}}'
+    got = found(f"S|1|||s|t|||{segment}".replace("|||s", "||s", 1))
+    assert got.rated == ()
+    assert got.dataset.segments == (Segment("d", "1", "s", ("the cat",)),)
+
+
+def test_a_non_translation_needs_no_severity_and_anything_else_does() -> None:
+    assert found("S|1|r|s|<v>t</v>|Non-translation!||{}").rated[0].errors[0].severity == "Major"
+    with pytest.raises(ImportProblems) as caught:
+        found("S|1|r|s|<v>t</v>|Style|Critical|{}")
+    assert caught.value.problems[0].found == "“Critical”"
+
+
+def test_rows_of_another_length_are_problems_with_their_line() -> None:
+    with pytest.raises(ImportProblems) as caught:
+        read(Upload("m.tsv", (HEAD + "a\tb\n").encode()), SEVERITIES)
+    assert caught.value.problems[0][:4] == ("m.tsv", 2, "", "2 cells")
+
+
+def test_what_is_written_is_what_marot_reads() -> None:
+    data = Dataset(
+        (Segment("d", "7", "ein altes Haus", ("an old house",)),),
+        (Output(*KEY, "an old home"), Output("T", "d", "7", "home")),
+    )
+    labels = [rating(Span("output", 3, 6, "old", "Minor", "Style/Awkward", "hm")), rating(rater="q")]
+    assert write(data, labels).texts[0].split("\n") == [
+        "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata",
+        "S\td\t7\t1\tr\tein altes Haus\tan <v>old</v> home\tStyle/Awkward\tMinor\t"
+        '{"note": "hm", "marked_text": "old", '
+        '"segment": {"reference_tokens": {"ref1": ["an old house"]}, "primary_reference": "ref1"}}',
+        "S\td\t7\t1\tq\tein altes Haus\tan old home\tno-error\tno-error\t{}",
+        "T\td\t7\t1\t\tein altes Haus\thome\t\t\t{}",
+        "",
+    ]
+
+
+def test_a_text_with_tabs_and_tags_is_readable_in_its_cell_and_exact_beside_it() -> None:
+    data = dataset(text="<v>\tx")
+    (text,) = write(data, [rating(Span("output", 3, 5, "\tx", "Minor", "Style"))]).texts
+    cells = text.splitlines()[1].split("\t")
+    assert cells[6] == "<v><v> x</v>"
+    back = read(Upload("m", text.encode()), Severities())
+    assert back.dataset.outputs == data.outputs
+    assert back.rated == (RatedOutput(OutputKey("S", "d", "7"), "r", (Span("output", 3, 5, "\tx", "Minor", "Style"),)),)

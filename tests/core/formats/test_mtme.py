@@ -1,0 +1,168 @@
+"""mt-metrics-eval's files, by the facts of its README and of `ratings.py`: blocks per system, None, ends exclusive."""
+
+import json
+
+import pytest
+
+from core.data import Dataset, HumanScore, Output, OutputKey, RatedOutput, Segment, Span
+from core.errors import ImportProblems, Problem, UserError
+from core.formats import mtme_rating, mtme_score, mtme_standalone
+from core.formats.files import Upload
+from core.formats.label_file import Severities
+from tests.core.formats.label_cases import SEVERITIES
+
+TEXTS = Dataset(
+    (Segment("d", "1", "rotes Haus"), Segment("d", "2", "zwei"), Segment("e", "1", "drei")),
+    (
+        Output("A", "d", "1", "😀 red home"), Output("B", "d", "1", "home"), Output("A", "d", "2", "two"),
+        Output("A", "e", "1", "three"), Output("B", "e", "1", "3"),
+    ),
+)  # fmt: skip
+FIRST, LAST = OutputKey("A", "d", "1"), OutputKey("A", "e", "1")
+ERROR = {
+    "start": 2,
+    "end": 5,
+    "category": "Style/Awkward",
+    "severity": "minor",
+    "score": None,
+    "is_source_error": False,
+}
+
+
+def line(system: str, *errors: object, rater: str = "") -> str:
+    said = json.dumps({"errors": [{**ERROR, **e} for e in errors if isinstance(e, dict)]})
+    return f"{system}\t{said}" + (f"\t{rater}" if rater else "") + "\n"
+
+
+def rated(text: str, name: str = "en-de.mqm.rater1.seg.rating") -> tuple[RatedOutput, ...]:
+    return mtme_rating.read(Upload(name, text.encode()), SEVERITIES, TEXTS).rated
+
+
+def problems(text: str, texts: Dataset | None = TEXTS) -> tuple[Problem, ...]:
+    with pytest.raises(ImportProblems) as caught:
+        mtme_rating.read(Upload("x.seg.rating", text.encode()), SEVERITIES, texts)
+    return caught.value.problems
+
+
+def test_lines_of_a_system_are_the_segments_in_their_order_and_none_is_not_rated() -> None:
+    got = rated(line("A", {}, rater="ann") + "A\tNone\n" + line("A", rater="bob"))
+    assert got == (
+        RatedOutput(FIRST, "ann", (Span("output", 2, 5, "red", "Minor", "Style/Awkward"),)),
+        RatedOutput(LAST, "bob", ()),
+    )
+
+
+def test_blocks_of_systems_may_alternate_and_a_missing_rater_is_called_after_the_file() -> None:
+    got = rated(line("A") + "B\tNone\n" + "A\tNone\nB\tNone\n" + "A\tNone\n" + line("B", {"start": 0, "end": 1}))
+    assert [(r.key.system, r.key.doc_id, r.rater) for r in got] == [("A", "d", "rater1"), ("B", "e", "rater1")]
+
+
+def test_offsets_are_characters_of_the_text_and_source_errors_lie_in_the_source() -> None:
+    got = rated(line("A", {"start": 0, "end": 1}, {"start": 0, "end": 5, "is_source_error": True}) + "A\tNone\n" * 2)
+    assert [e.quote for e in got[0].errors] == ["😀", "rotes"]
+    assert [e.side for e in got[0].errors] == ["output", "source"]
+
+
+def test_an_error_without_a_category_is_unspecified_and_scores_of_errors_are_told() -> None:
+    text = line("A", {"category": None, "score": 5}) + "A\tNone\n" * 2
+    got = mtme_rating.read(Upload("x", text.encode()), SEVERITIES, TEXTS)
+    assert got.rated[0].errors[0].category == "Unspecified"
+    assert got.warnings[0].found == "scores of their own on 1 error"
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "expected"),
+    [
+        (line("A", {"end": 99}) + "A\tNone\n" * 2, "an output of 10 characters", "a mark inside its text"),
+        (line("A", {"severity": None}) + "A\tNone\n" * 2, "none", "Major, Minor, Neutral"),
+        (line("A"), "1 line of “A”", "3 segments"),
+        (line("C") * 3, "a system named “C”", "“A”, “B”"),
+        ("B\tNone\n" + line("B") + "B\tNone\n", "a rating of “B”, segment “2”", "None: there is no such output"),
+        ("A\tnonsense\n" + "A\tNone\n" * 2, "“nonsense”", '{"errors": […]} or None'),
+        ('A\t{"errors": [{"start": "2", "end": 3}]}\n' + "A\tNone\n" * 2, "“\"2\"”", "a whole number"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_one_clear_problem(text: str, found: str, expected: str) -> None:
+    assert (found, expected) in [(p.found, p.expected) for p in problems(text)]
+
+
+def test_without_the_outputs_nothing_can_be_read() -> None:
+    (problem,) = problems(line("A"), None)
+    assert "Import the outputs first" in problem.todo
+
+
+def test_a_rating_file_is_written_as_mt_metrics_eval_writes_it() -> None:
+    label = RatedOutput(FIRST, "ann", (Span("output", 2, 5, "red", "Minor", "Unspecified"),))
+    (text,) = mtme_rating.write(TEXTS, [label]).texts
+    assert text.splitlines() == [
+        'A\t{"errors": [{"start": 2, "end": 5, "category": null, "severity": "Minor", "score": null, '
+        '"is_source_error": false}]}\tann',
+        "A\tNone",
+        "A\tNone",
+    ]
+
+
+@pytest.mark.parametrize("name", ["a\tb", "a\nb", " a", ""])
+def test_a_name_that_no_line_can_hold_is_refused(name: str) -> None:
+    with pytest.raises(UserError, match="cannot stand in a file"):
+        mtme_rating.write(TEXTS, [RatedOutput(FIRST, name, ())])
+
+
+def test_standalone_ratings_have_their_texts_and_count_segments_from_0() -> None:
+    label = RatedOutput(LAST, "ann", (Span("source", 0, 4, "drei", "Major", "Accuracy/Omission", "gone"),))
+    (text,) = mtme_standalone.write(TEXTS, [label]).texts
+    assert json.loads(text) == {
+        "source": "drei", "hypothesis": "three", "document_id": "e", "segment_id": 2, "system_id": "A",
+        "rater_id": "ann", "src_lang": None, "tgt_lang": None, "segment_name": "1",
+        "errors": [{"start": 0, "end": 4, "category": "Accuracy/Omission", "severity": "Major", "score": None,
+                    "is_source_error": True, "note": "gone"}],
+    }  # fmt: skip
+
+
+def test_standalone_ratings_of_others_have_numbers_for_segments_and_perhaps_no_rater() -> None:
+    record = {"source": "s", "hypothesis": "a red home", "errors": [ERROR], "segment_id": 4, "system_id": "A"}
+    got = mtme_standalone.read(Upload("x.jsonl", json.dumps(record).encode()), SEVERITIES)
+    assert got.dataset.outputs == (Output("A", "", "4", "a red home"),)
+    assert got.rated[0].rater == "rater"
+    other = record | {"hypothesis": "another text"}
+    lines = "\n".join(map(json.dumps, (record, other)))
+    with pytest.raises(ImportProblems) as caught:
+        mtme_standalone.read(Upload("x.jsonl", lines.encode()), SEVERITIES)
+    assert caught.value.problems[0].expected == "“a red home”, as in line 1"
+
+
+def test_score_files_are_read_with_any_white_space_and_none_is_no_score() -> None:
+    text = "A\t-1.5\nA None\nA   0\nB -25\nB None\nB\tNone\n"
+    got = mtme_score.read(Upload("en-de.mqm.seg.score", text.encode()), Severities(), TEXTS)
+    assert got.dataset.human_scores == (
+        HumanScore("A", "d", "1", "mqm", -1.5), HumanScore("A", "e", "1", "mqm", 0.0), HumanScore("B", "d", "1", "mqm", -25),
+    )  # fmt: skip
+    assert got.dataset.outputs == TEXTS.outputs
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("A 1\nA 2\n", "2 lines of “A”"),
+        ("A x\nA 1\nA 1\n", "“x”"),
+        ("B 1\nB 2\nB 3\n", "a score of “B”, segment “2”"),
+        ("A 1\nA 1\nA 1\nA 1\n", "4 lines of “A”"),
+        ("A None\n" * 3, "no labels and no scores"),
+    ],
+)
+def test_scores_that_do_not_fit_the_outputs_are_problems(text: str, found: str) -> None:
+    with pytest.raises(ImportProblems) as caught:
+        mtme_score.read(Upload("x.seg.score", text.encode()), SEVERITIES, TEXTS)
+    assert found in [p.found for p in caught.value.problems]
+
+
+def test_scores_written_and_read_again_are_the_same_numbers() -> None:
+    scores = {FIRST: -1.1, LAST: 1e-30, OutputKey("B", "d", "1"): None, OutputKey("B", "e", "1"): 3}
+    text = mtme_score.write(TEXTS, scores)
+    assert text == "A\t-1.1\nA\tNone\nA\t1e-30\nB\tNone\nB\tNone\nB\t3.0\n"
+    back = mtme_score.read(Upload("en-de.x.seg.score", text.encode()), SEVERITIES, TEXTS)
+    assert {OutputKey(*h[:3]): h.value for h in back.dataset.human_scores} == {
+        k: v for k, v in scores.items() if v is not None
+    }
+    with pytest.raises(UserError, match="blanks"):
+        mtme_score.write(TEXTS, {OutputKey("my system", "d", "1"): 1.0})
