@@ -381,7 +381,9 @@ class _Engine:
         if bare:
             run = self.scorer.run([self._row(t, c) for t, c in bare])
             sizes = [len(c.fed) for _, c in bare]
-            for (_, c), hidden, past in zip(bare, torch.split(run.hidden, sizes), torch.split(run.past, sizes, dim=2), strict=True):
+            for (_, c), hidden, past in zip(
+                bare, torch.split(run.hidden, sizes), torch.split(run.past, sizes, dim=2), strict=True
+            ):
                 c.hidden, c.past = hidden, past
         self._exact(c for _, c in won if c.logps is None)
 
