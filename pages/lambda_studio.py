@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.calibration.calibrate import Calibration
+from core.calibration.calibrate import Calibration, Point
 from core.plots.calibration import calibration_chart
 from core.ports import Project, Store
 from core.services import calibration as service
@@ -12,6 +12,9 @@ from core.services.calibration import Choice, People
 from core.services.view import Column
 from pages._ui import errors, state, theme, wiring
 from pages._ui import lambda_parts as parts
+from pages._ui import lambda_sections as sections
+
+SECTIONS = ("The numbers", "More labels", "Annotators", "Weights", "Best systems")
 
 
 def main() -> None:
@@ -28,21 +31,22 @@ def main() -> None:
         st.info("BARTScore++ has not been scored here yet; λ weighs its two distances.", icon=":material/info:")
         st.page_link("pages/compare.py", label="Score it on Compare", icon=":material/view_column:")
         return
-    found = None
     with st.container(border=True):
         column = parts.refinement(refinements)
         people = parts.people(store, project, wiring.dataset(project))
         choice = parts.choice()
     if people is not None:
-        found = fitted(project, column, people, choice)
-    if found is not None and people is not None:
-        keep(store, project, column, people, found)
-    parts.saved(store, project)
+        data = service.points(wiring.view(project).tables[column.name], people)
+        with errors.boundary():
+            found = fitted(column, people, choice, data)
+            if found is not None:
+                keep(store, project, column, people, found)
+                behind(store, project, column, people, choice, data, found)
+    parts.saved(store, project, refinements)
 
 
-def fitted(project: Project, column: Column, people: People, choice: Choice) -> Calibration | None:
+def fitted(column: Column, people: People, choice: Choice, data: tuple[Point, ...]) -> Calibration | None:
     """Fit and show; None when there is nothing to fit, which is said."""
-    data = service.points(wiring.view(project).tables[column.name], people)
     if len(data) < 2:
         parts.too_few(len(data), len(people.scores))
         return None
@@ -52,10 +56,31 @@ def fitted(project: Project, column: Column, people: People, choice: Choice) -> 
     parts.missing(found, people)
     st.altair_chart(calibration_chart(found, choice.measure), width="stretch")
     parts.legend(found)
-    parts.details(found, people, choice, column)
     if who := theme.speaker(column.signature):
         st.caption(f"The distances were {who}. Another model has another λ.")
     return found
+
+
+def behind(
+    store: Store, project: Project, column: Column, people: People, choice: Choice, data: tuple[Point, ...],
+    found: Calibration,
+) -> None:  # fmt: skip
+    """One of the sections; only what is asked for is computed."""
+    section = st.segmented_control(
+        "What stands behind it", SECTIONS, default=SECTIONS[0], key="lambda-section", required=True,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    with errors.boundary():
+        if section == SECTIONS[0]:
+            parts.details(found, people, choice, column)
+        elif section == SECTIONS[1]:
+            sections.labels(data, found, choice)
+        elif section == SECTIONS[2]:
+            sections.annotators(store, project, column, people, choice)
+        elif section == SECTIONS[3]:
+            sections.weights(store, project, column, people, choice)
+        else:
+            sections.best_systems(wiring.view(project), data, found, people, choice)
 
 
 def keep(store: Store, project: Project, column: Column, people: People, found: Calibration) -> None:

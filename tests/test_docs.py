@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.__main__ import app
+from core.formats.label_formats import FORMATS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -42,3 +43,8 @@ def test_links_of_the_readme_lead_somewhere(link: str) -> None:
 def test_no_file_is_over_20_mb() -> None:
     for path in (ROOT / "core").rglob("*"):
         assert not path.is_file() or path.stat().st_size < 20e6, path
+
+
+def test_every_format_of_labels_is_in_its_table() -> None:
+    table = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` | " in table for name in FORMATS)

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.calibration.curve import CurvePoint, Plateau
-from core.calibration.lambda_search import curve_of, why_undefined
+from core.calibration.drawn import STEPS, Tell, quiet
+from core.calibration.lambda_search import ManyOutputs, curve_of, why_undefined
 from core.calibration.presets import Preset
 from core.calibration.resampling import Band, CrossValidated, cross_validated, resampled
 from core.data import OutputKey
@@ -22,7 +23,11 @@ VERSION = 1
 NAMED = {"acc_eq": "acc_eq(eps=0)"}
 ENOUGH_OUTPUTS = 100
 ENOUGH_RATERS = 2
-PAIRS_IN_ALL = 100_000_000
+PAIRS_IN_ALL = 150_000_000_000
+_COARSE = (
+    "λ is exact; with so many pairs each resample is fitted on 201 λ only, 0.005 apart in λ/(1+λ), and no single λ is looked "
+    "for that is higher by a tie."
+)
 
 
 class Point(NamedTuple):
@@ -41,7 +46,8 @@ class Calibration:
     """A calibrated λ and all that is needed to judge it. Intervals are 95 % percentile intervals; None: see `notes`.
 
     `at` holds the agreement at "0", "1", "inf" and "vanilla" (plain BARTScore); `peak` a single λ that is higher still
-    by a tie and not usable; `agreement_ci` the interval of the agreement at this λ.
+    by a tie and not usable (not looked for among more than 100,000 pairs); `agreement_ci` the interval of the agreement at
+    this λ.
     """
 
     lam: float
@@ -106,17 +112,20 @@ def calibrate(
     seed: int = 0,
     draws: int = 300,
     presets: Sequence[Preset] = (),
+    tell: Tell = quiet,
 ) -> Calibration:
     """Find the λ that agrees best with people, by the exact sweep of `lambda_search`.
 
     The interval refits λ on `draws` resamples of the segments; cross-validation fits it on other documents. The same
-    points and seed give the same result. Raises `UserError` where the agreement is undefined at every λ.
+    points and seed give the same result. `tell` hears now and then which share of the work is done. Raises `UserError`
+    where the agreement is undefined at every λ, and above 50,000 outputs that are compared each with each.
     """
     known(measure, group)
     data = tuple(points)
     segments, systems = [p.key.segment for p in data], [p.key.system for p in data]
     exp, imp, human = (np.array(column, dtype=np.float64) for column in (_column(data, k) for k in (1, 2, 3)))
     sweep = curve_of(exp, imp, human, measure=measure, group=group, segments=segments, systems=systems)
+    tell(0.0)
     curve = sweep(np.ones(len(data)))
     best = curve.best()
     if best is None:
@@ -129,8 +138,13 @@ def calibrate(
     if data and all(p.score_hyp is not None for p in data):
         hyp = [p.score_hyp or 0.0 for p in data]
         vanilla = agreement(measure, hyp, np.round(human, 12), group=group, segments=segments, systems=systems).value
-    affordable = _affordable(draws, len(data), measure, group)
-    fits = resampled(sweep, group_ids(segments), best.lam, seed, affordable)
+    tell(0.1)
+    many = isinstance(sweep, ManyOutputs)
+    affordable = _affordable(draws, len(data)) if many else draws
+    fits = resampled(sweep, group_ids(segments), best.lam, seed, affordable, lambda x: tell(0.1 + 0.5 * x))
+    held_out = cross_validated(sweep, [p.key for p in data], seed, lambda x: tell(0.6 + 0.4 * x))
+    facts = {"measure": NAMED.get(measure, measure), "group": group, "seed": seed, "draws": affordable}
+    facts |= {"fits": f"omega/{STEPS}"} if many else {}
     raters = [p.n_raters for p in data if p.n_raters is not None]
     return Calibration(
         lam=best.lam,
@@ -141,31 +155,15 @@ def calibrate(
         presets={p.label: (p.lam, curve.value(p.lam)) for p in presets},
         ci=fits.ci,
         agreement_ci=fits.agreement_ci,
-        cross_validated=cross_validated(sweep, [p.key for p in data], seed),
+        cross_validated=held_out,
         curve=tuple(curve.drawn()),
         ribbon=fits.ribbon,
         n=len(data),
         n_segments=len(set(segments)),
         n_systems=len(set(systems)),
         raters=sum(raters) / len(raters) if raters else None,
-        notes=(
-            *_guidance(data, raters),
-            *(
-                (f"The interval rests on {affordable} resamples; with so many pairs more take long.",)
-                * (affordable < draws)
-            ),
-            *fits.notes,
-        ),
-        signature=signature(
-            "lambda",
-            {
-                "measure": "acc_eq(eps=0)" if measure == "acc_eq" else measure,
-                "group": group,
-                "seed": seed,
-                "draws": affordable,
-                "v": VERSION,
-            },
-        ),
+        notes=(*_guidance(data, raters), *_shortened(draws, affordable), *((_COARSE,) * many), *fits.notes),
+        signature=signature("lambda", {**facts, "v": VERSION}),
     )
 
 
@@ -173,10 +171,14 @@ def _column(data: Sequence[Point], k: int) -> list[float]:
     return [float(p[k]) for p in data]  # type: ignore[arg-type]
 
 
-def _affordable(draws: int, n: int, measure: Measure, group: Group) -> int:
-    """Fewer resamples where each of them sweeps more than some hundred thousand pairs, but 20 at least."""
-    pairs = n * (n - 1) // 2
-    return draws if group != "pooled" or measure == "pearson" else min(draws, max(20, PAIRS_IN_ALL // max(1, pairs)))
+def _affordable(draws: int, n: int) -> int:
+    """Fewer resamples where they would take minutes, but 20 at least."""
+    return min(draws, max(20, PAIRS_IN_ALL // (n * (n - 1) // 2)))
+
+
+def _shortened(draws: int, affordable: int) -> list[str]:
+    told = f"The interval rests on {affordable} resamples; with so many pairs more take long."
+    return [told] if affordable < draws else []
 
 
 def _guidance(data: Sequence[Point], raters: Sequence[int]) -> list[str]:

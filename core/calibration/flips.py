@@ -9,7 +9,7 @@ decimals) are one breakpoint; no λ that could be told apart lies between them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,10 @@ class Flips(NamedTuple):
     at: Ints
 
 
+_NONE = np.zeros(0, dtype=np.int64)
+NO_FLIPS = Flips(np.zeros(0), _NONE, _NONE, _NONE.astype(np.int8), _NONE, _NONE, _NONE)
+
+
 def on_grid(exp: Floats, imp: Floats) -> tuple[Ints, Ints]:
     """Both distances as whole numbers of 1e-12 (coarser for distances above 4,000, so that doubles still hold them)."""
     largest = max(float(np.abs(exp).max(initial=0)), float(np.abs(imp).max(initial=0)), 1.0)
@@ -61,20 +65,23 @@ def find_flips(exp: Ints, imp: Ints, groups: Sequence[Ints]) -> Flips:
             expected=f"at most {MOST_PAIRS:,}",
             hint="Average by segment or by system, or calibrate on fewer outputs",
         )
+    return flips_among(exp, imp, ((number, *pair) for number, rows in enumerate(groups) for pair in _pairs(rows)))
+
+
+def flips_among(exp: Ints, imp: Ints, portions: Iterable[tuple[int, Ints, Ints]]) -> Flips:
+    """The breakpoints in (0, ∞) of these pairs: portions of a group's number and the rows of both outputs."""
     parts: list[tuple[Ints, Ints, Ints, Floats, npt.NDArray[np.int8]]] = []
-    for number, rows in enumerate(groups):
-        for i, j in _pairs(rows):
-            de, di = exp[i] - exp[j], imp[i] - imp[j]
-            crossing = np.flatnonzero(((de > 0) & (di < 0)) | ((de < 0) & (di > 0)))
-            de, di = de[crossing], di[crossing]
-            group = np.full(len(crossing), number)
-            parts.append((i[crossing], j[crossing], group, -(di / de), -np.sign(di).astype(np.int8)))
-    none = np.zeros(0, dtype=np.int64)
+    for number, i, j in portions:
+        de, di = exp[i] - exp[j], imp[i] - imp[j]
+        crossing = np.flatnonzero(((de > 0) & (di < 0)) | ((de < 0) & (di > 0)))
+        de, di = de[crossing], di[crossing]
+        group = np.full(len(crossing), number)
+        parts.append((i[crossing], j[crossing], group, -(di / de), -np.sign(di).astype(np.int8)))
     if not any(len(p[0]) for p in parts):
-        return Flips(np.zeros(0), none, none, none.astype(np.int8), none, none, none)
+        return NO_FLIPS
     left, right, group, where, sign = (np.concatenate(column) for column in zip(*parts, strict=True))
     breaks, at = _distinct(where)
-    order = np.lexsort((at, group)) if len(groups) > 1 else np.argsort(at, kind="stable")
+    order = np.lexsort((at, group)) if group.any() else np.argsort(at, kind="stable")
     group, at = group[order], at[order]
     first = np.ones(len(order), dtype=bool)
     first[1:] = (group[1:] != group[:-1]) | (at[1:] != at[:-1])

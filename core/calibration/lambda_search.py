@@ -1,26 +1,60 @@
 """The exact line search for λ (Lu et al. 2023, section 3.3): which weight of explicit errors agrees best with people.
 
 The ranking of two outputs flips at one λ only, so a rank agreement is a step function of λ. All breakpoints are sorted
-once and swept; the result is the exact optimum with its whole plateau, not the best of a grid.
+once and swept; the result is the exact optimum with its whole plateau, not the best of a grid. Above 100,000 pooled pairs
+only the breakpoints near the optimum are (`binned`); the result is the same.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from core.calibration.binned import BinnedCurve, ranks_at
 from core.calibration.curve import Best, Curve
+from core.calibration.draw_pairs import by_pairs
+from core.calibration.draw_ranks import by_ranks
+from core.calibration.drawn import Agreements, Drawn, Tell
 from core.calibration.flips import DECIMALS, find_flips, on_grid
-from core.calibration.pearson import SmoothCurve, moments
+from core.calibration.pearson import GRID, SmoothCurve, correlations, moments
 from core.calibration.terms import Prepared, start_order, step_curve, terms, ties_of
 from core.errors import UserError
 from core.stats.correlation import Group, Measure, group_ids, known, rows_by
-from core.stats.pairs import Floats, Ints
+from core.stats.pairs import Floats, Ints, dense_ranks
 
 CurveOf = Callable[[Floats], Curve]
 """From how often each output counts (n,) to agreement by λ. Zeros leave outputs out; whole numbers are a bootstrap draw."""
+
+
+SWEPT_PAIRS = 100_000
+MOST_OUTPUTS = 50_000
+
+
+class ManyOutputs:
+    """The same for pooled outputs with more pairs than are swept one by one. Raises `UserError` above 50,000 outputs."""
+
+    def __init__(self, measure: Measure, exp: Ints, imp: Ints, human: Floats) -> None:
+        if len(exp) > MOST_OUTPUTS:
+            raise UserError(
+                "these are too many outputs to compare each with each",
+                got=f"{len(exp):,} outputs",
+                expected=f"at most {MOST_OUTPUTS:,}",
+                hint="Average by segment or by system, or calibrate on fewer outputs",
+            )
+        self.measure, self.exp, self.imp, self.human = measure, exp, imp, human
+
+    def __call__(self, weights: Floats) -> Curve:
+        rows = np.repeat(np.arange(len(self.exp)), weights.astype(np.int64))
+        return BinnedCurve(self.measure, self.exp[rows], self.imp[rows], self.human[rows])
+
+    def drawn(self, unit: Ints, weights: Floats, lam: float, tell: Tell) -> Agreements:
+        """The agreement of many draws of the outputs' units; `weights` are how often each takes a unit (n_units, n_draws)."""
+        d = Drawn(self.exp, self.imp, dense_ranks(self.human), unit, weights)
+        places = [ranks_at(self.exp, self.imp, at) for at in (0.0, math.inf, lam)]
+        return by_ranks(d, places, tell) if self.measure == "spearman" else by_pairs(self.measure, d, places, tell)
 
 
 def curve_of(
@@ -49,11 +83,14 @@ def curve_of(
     if group == "pooled":
         if measure == "pearson":
             return lambda weights: SmoothCurve(moments(e, i, h, groups, weights), np.ones(1))
+        if len(e) * (len(e) - 1) // 2 > SWEPT_PAIRS:
+            return ManyOutputs(measure, *on_grid(e, i), np.round(h, DECIMALS))
         p = _prepared(e, i, h, groups, measure)
         return lambda weights: step_curve(p.flips, terms(measure, p, weights), np.ones(1))
     if measure == "pearson":
         of_groups = moments(e, i, h, groups, np.ones(len(e)))
-        return lambda weights: SmoothCurve(of_groups, weights[heads])
+        at_grid = correlations(of_groups, GRID)
+        return lambda weights: SmoothCurve(of_groups, weights[heads], at_grid)
     p = _prepared(e, i, h, groups, measure)
     once = terms(measure, p, np.ones(len(e)))
     return lambda weights: step_curve(p.flips, once, weights[heads])

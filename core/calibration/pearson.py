@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -21,22 +22,39 @@ TINY = 1e-18
 """Variances up to this are 0: the distances are known to about 1e-9."""
 
 
+class Correlations(NamedTuple):
+    """r of each group at some ω (G, n): 0 where it is undefined, which `there` tells."""
+
+    r: Floats
+    there: Floats
+
+
+def correlations(moments: Floats, omegas: Floats) -> Correlations:
+    """From the `moments` of each group (G, 6)."""
+    o = omegas[None, :]
+    eh, ih, ee, ei, ii, hh = (column[:, None] for column in moments.T)
+    spread = (o * o * ee + 2 * o * (1 - o) * ei + (1 - o) ** 2 * ii) * np.where(hh > TINY, hh, 0)
+    there = spread > TINY * np.maximum(hh, TINY)
+    r = np.where(there, -(o * eh + (1 - o) * ih) / np.sqrt(np.where(there, spread, 1.0)), 0.0)
+    return Correlations(r, there.astype(np.float64))
+
+
 @dataclass(frozen=True, slots=True)
 class SmoothCurve:
-    """`moments` (G, 6): cov(e,h), cov(i,h), var e, cov(e,i), var i, var h of each group; `weights` (G,)."""
+    """`moments` (G, 6): cov(e,h), cov(i,h), var e, cov(e,i), var i, var h of each group; `weights` (G,); and, of many
+    groups, what is at `GRID`: the same for every draw of them."""
 
     moments: Floats
     weights: Floats
+    grid: Correlations | None = None
 
     def at(self, w: float | Floats) -> Floats:
         """The weighted mean of r over the groups where it is defined, at each ω; NaN where it is in none."""
-        o = np.atleast_1d(np.asarray(w, dtype=np.float64))[None, :]
-        eh, ih, ee, ei, ii, hh = (column[:, None] for column in self.moments.T)
-        spread = (o * o * ee + 2 * o * (1 - o) * ei + (1 - o) ** 2 * ii) * np.where(hh > TINY, hh, 0)
-        there = (spread > TINY * np.maximum(hh, TINY)) & (self.weights[:, None] > 0)
-        r = np.where(there, -(o * eh + (1 - o) * ih) / np.sqrt(np.where(there, spread, 1.0)), 0.0)
-        weight = self.weights @ there
-        return np.where(weight > 0, np.clip(self.weights @ r / np.where(weight > 0, weight, 1), -1, 1), np.nan)
+        return self._mean(correlations(self.moments, np.atleast_1d(np.asarray(w, dtype=np.float64))))
+
+    def _mean(self, of: Correlations) -> Floats:
+        weight = self.weights @ of.there
+        return np.where(weight > 0, np.clip(self.weights @ of.r / np.where(weight > 0, weight, 1), -1, 1), np.nan)
 
     def value(self, lam: float) -> float | None:
         found = float(self.at(omega(lam))[0])
@@ -50,7 +68,7 @@ class SmoothCurve:
             if under != 0 and over / under > 0:
                 candidates.append(omega(float(over / under)))
         else:
-            values = self.at(GRID)
+            values = self.at(GRID) if self.grid is None else self._mean(self.grid)
             if np.isnan(values).all():
                 return None
             k = int(np.nanargmax(values))

@@ -7,14 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.calibration.curve import Curve, from_omega, omega
-from core.calibration.lambda_search import CurveOf
+from core.calibration.curve import from_omega, omega
+from core.calibration.drawn import STEPS, Tell, quiet
+from core.calibration.lambda_search import CurveOf, ManyOutputs
 from core.data import OutputKey
 from core.stats.bootstrap import draws_of, percentiles
 from core.stats.correlation import group_ids
 from core.stats.pairs import Floats, Ints
 
 RIBBON: tuple[float, ...] = tuple(from_omega(w / 40) for w in range(41))
+
+
+Table = tuple[Floats, Floats, Floats]
+"""By draw, NaN where undefined: ω of the fit (n_draws,), the agreement at the chosen λ, and at `RIBBON` (n_draws, 41)."""
 
 
 class Band(NamedTuple):
@@ -47,49 +52,57 @@ class Fits(NamedTuple):
     notes: tuple[str, ...]
 
 
-def resampled(sweep: CurveOf, of_segment: Ints, lam: float, seed: int, draws: int) -> Fits:
+def resampled(sweep: CurveOf, of_segment: Ints, lam: float, seed: int, draws: int, tell: Tell = quiet) -> Fits:
     """Refit λ on resamples of the segments; draws on which agreement is undefined are left out and counted."""
     n = int(of_segment.max()) + 1
     if n < 2 or draws < 1:
         return Fits(None, None, (), ("There is no interval: that needs at least two segments.",) if draws else ())
-    lambdas: list[float] = []
-    here: list[float] = []
-    bands: list[list[float]] = [[] for _ in RIBBON]
-    for weights in draws_of(n, seed, draws):
-        curve = sweep(weights[of_segment])
-        best = curve.best()
-        if best is None:
-            continue
-        lambdas.append(omega(best.lam))
-        _keep(here, curve, lam)
-        for band, at in zip(bands, RIBBON, strict=True):
-            _keep(band, curve, at)
-    if len(lambdas) < draws / 2:
+    weights = np.array(list(draws_of(n, seed, draws)))
+    if isinstance(sweep, ManyOutputs):
+        fitted, here, bands = _at_once(sweep, of_segment, weights, lam, tell)
+    else:
+        fitted, here, bands = _one_by_one(sweep, of_segment, weights, lam, tell)
+    there = ~np.isnan(fitted)
+    missing = draws - int(there.sum())
+    if missing > draws / 2:
         return Fits(
-            None,
-            None,
-            (),
-            (f"There is no interval: agreement was undefined on {draws - len(lambdas)} of {draws} resamples.",),
+            None, None, (), (f"There is no interval: agreement was undefined on {missing} of {draws} resamples.",)
         )
-    low, high = percentiles(lambdas)
-    note = f"Agreement was undefined on {draws - len(lambdas)} of {draws} resamples; the interval leaves them out."
-    ribbon = tuple(
-        Band(at, *percentiles(band)) for at, band in zip(RIBBON, bands, strict=True) if len(band) >= draws / 2
-    )
+    low, high = percentiles(fitted[there])
+    known = [column[~np.isnan(column)] for column in (here, *bands.T)]
+    ribbon = tuple(Band(at, *percentiles(x)) for at, x in zip(RIBBON, known[1:], strict=True) if len(x) >= draws / 2)
+    note = f"Agreement was undefined on {missing} of {draws} resamples; the interval leaves them out."
     return Fits(
         (from_omega(low), from_omega(high)),
-        percentiles(here) if here else None,
+        percentiles(known[0]) if len(known[0]) else None,
         ribbon,
-        (note,) if len(lambdas) < draws else (),
+        (note,) if missing else (),
     )
 
 
-def _keep(values: list[float], curve: Curve, lam: float) -> None:
-    if (value := curve.value(lam)) is not None:
-        values.append(value)
+def _one_by_one(sweep: CurveOf, unit: Ints, weights: Floats, lam: float, tell: Tell) -> Table:
+    """Exactly: a sweep for every draw."""
+    fitted, bands = np.full(len(weights), np.nan), np.full((len(weights), len(RIBBON) + 1), np.nan)
+    for k, draw in enumerate(weights):
+        curve = sweep(draw[unit])
+        if (best := curve.best()) is not None:
+            fitted[k] = omega(best.lam)
+            bands[k] = [np.nan if (v := curve.value(at)) is None else v for at in (lam, *RIBBON)]
+        tell((k + 1) / len(weights))
+    return fitted, bands[:, 0], bands[:, 1:]
 
 
-def cross_validated(sweep: CurveOf, keys: Sequence[OutputKey], seed: int) -> CrossValidated:
+def _at_once(sweep: ManyOutputs, unit: Ints, weights: Floats, lam: float, tell: Tell) -> Table:
+    """The best of 201 λ for every draw, of equals the lowest; λ = 0 and ∞ where they are better than all between."""
+    a = sweep.drawn(unit, np.ascontiguousarray(weights.T), lam, tell)
+    values = np.column_stack((a.steps, a.zero, a.inf))
+    places = np.append(np.arange(STEPS + 1) / STEPS, (0.0, 1.0))
+    fitted = np.where(np.isnan(values).all(1), np.nan, places[np.where(np.isnan(values), -np.inf, values).argmax(1)])
+    between = a.steps[:, np.rint([omega(at) * STEPS for at in RIBBON]).astype(np.int64)]
+    return fitted, a.here, np.column_stack((a.zero, between[:, 1:-1], a.inf))
+
+
+def cross_validated(sweep: CurveOf, keys: Sequence[OutputKey], seed: int, tell: Tell = quiet) -> CrossValidated:
     """Up to five folds. Each fold's agreement counts by its number of outputs; folds where it is undefined stay out."""
     documents, segments = [k.doc_id for k in keys], [k.segment for k in keys]
     over, unit = ("documents", group_ids(documents)) if len(set(documents)) >= 4 else ("segments", group_ids(segments))
@@ -104,6 +117,7 @@ def cross_validated(sweep: CurveOf, keys: Sequence[OutputKey], seed: int) -> Cro
     for k in range(folds):
         held: Floats = (fold == k).astype(np.float64)
         best = sweep(1 - held).best()
+        tell((k + 1) / folds)
         if best is None:
             continue
         lambdas.append(best.lam)

@@ -28,11 +28,13 @@ def _rows(named: Mapping[str, float]) -> alt.InlineData:
     )
 
 
-def _x(field: str = "omega:Q") -> alt.X:
-    title = "λ, the weight of explicit errors against implicit ones (∞: explicit only)"
+def lambda_axis(field: str = "omega:Q", ticks: Sequence[float] = TICKS) -> alt.X:
+    """λ along the scale of ω, from the first of the ticks to the last."""
+    title = "λ: weight of explicit against implicit errors"
     label = "datum.value > 0.9999 ? '∞' : format(datum.value / (1 - datum.value), '.3~g')"
-    axis = alt.Axis(values=[omega(t) for t in TICKS], labelExpr=label, title=title, grid=False)
-    return alt.X(field, scale=alt.Scale(domain=[0, 1], nice=False), axis=axis)
+    at = [omega(t) for t in ticks]
+    axis = alt.Axis(values=at, labelExpr=label, title=title, grid=False)
+    return alt.X(field, scale=alt.Scale(domain=[at[0], at[-1]], nice=False), axis=axis)
 
 
 def _y(title: str) -> alt.Y:
@@ -52,7 +54,7 @@ def agreement_by_lambda(
 ) -> alt.LayerChart:
     """The chart from plain values; `vanilla` is the agreement of plain BARTScore, `presets` are λ by name."""
     title = f"{MEASURE_NAMES.get(measure, measure)} with people ↑"
-    x, y = _x(), _y(title)
+    x, y = lambda_axis(), _y(title)
     layers: list[alt.Chart] = []
     if ribbon:
         values = [{"omega": omega(b.lam), "low": b.low, "high": b.high} for b in ribbon]
@@ -63,7 +65,7 @@ def agreement_by_lambda(
     ]
     rect = alt.Chart(alt.InlineData(values=shade)).mark_rect(color=ORANGE, opacity=0.3, stroke=ORANGE)
     tooltip = [alt.Tooltip("text:N", title="best λ"), alt.Tooltip("agreement:Q", title=title, format=".4f")]
-    layers.append(rect.encode(x=_x("from:Q"), x2="to:Q", tooltip=tooltip))
+    layers.append(rect.encode(x=lambda_axis("from:Q"), x2="to:Q", tooltip=tooltip))
     steps = [
         {"omega": omega(p.lam), "agreement": p.agreement, "lambda": lambda_text(p.lam)}
         for p in curve

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from core.calibration.calibrate import Calibration, Point, calibrate
+from core.calibration.drawn import Tell, quiet
 from core.calibration.presets import Preset
-from core.data import Dataset, OutputKey, Value
+from core.data import Dataset, OutputKey, RatedOutput, Value
+from core.errors import UserError
+from core.mqm import own_schemes
 from core.mqm.log import fold
+from core.mqm.schemes import SCHEMES, Scheme
 from core.mqm.schemes import scheme as scheme_of
 from core.mqm.scores import rated_outputs, segment_scores
 from core.ports import Project, SavedLambda, Store
@@ -21,12 +26,14 @@ from core.stats.correlation import Group, Measure
 class People:
     """The human side of a calibration: MQM labels of `raters` under a weight scheme, or a score that came with the upload.
 
-    `signature` says which; `scores` are by output, higher is better, with the number of raters where that is known.
+    `signature` says which; `scores` are by output, higher is better, with the number of raters where that is known. Labels
+    come with the `scheme` they were weighed under.
     """
 
     signature: str
     scores: Mapping[OutputKey, tuple[float, int | None]]
     raters: tuple[str, ...] = ()
+    scheme: Scheme | None = None
 
     @property
     def words(self) -> str:
@@ -45,13 +52,23 @@ class Choice(NamedTuple):
     draws: int = 300
 
 
-def from_labels(store: Store, project: Project, raters: Collection[str], scheme: str) -> People:
+def labelled(store: Store, project: Project) -> list[RatedOutput]:
+    """All that was labelled and submitted, by anybody."""
+    return rated_outputs(fold(store.labels.events(project.id)))
+
+
+def from_labels(store: Store, project: Project, raters: Collection[str], scheme: str | Scheme) -> People:
     """The MQM segment scores of the labels these raters submitted. Raises `UserError` for an unknown scheme."""
-    weights = scheme_of(scheme)
     labels = {k: v for k, v in fold(store.labels.events(project.id)).items() if k[0] in raters}
-    scores = {s.key: (s.score, s.n_raters) for s in segment_scores(rated_outputs(labels), weights)}
+    return from_rated(rated_outputs(labels), raters, scheme)
+
+
+def from_rated(rated: Sequence[RatedOutput], raters: Collection[str], scheme: str | Scheme) -> People:
+    """The MQM segment scores of what these raters marked. Raises `UserError` for an unknown scheme, or a severity it lacks."""
+    weights = scheme_of(scheme) if isinstance(scheme, str) else scheme
+    scores = {s.key: (s.score, s.n_raters) for s in segment_scores([r for r in rated if r.rater in raters], weights)}
     names = tuple(sorted(raters))
-    return People(f"{weights.signature()}|raters:{len(names)}", scores, names)
+    return People(f"{weights.signature()}|raters:{len(names)}", scores, names, weights)
 
 
 def from_score(dataset: Dataset, name: str, *, higher_is_better: bool) -> People:
@@ -81,15 +98,72 @@ def points(table: Mapping[OutputKey, Value], people: People) -> tuple[Point, ...
     )
 
 
-def fit(data: Sequence[Point], choice: Choice, presets: Sequence[Preset] = ()) -> Calibration:
-    """The λ that agrees best. Raises `UserError` where agreement is undefined at every λ."""
-    return calibrate(
-        data, measure=choice.measure, group=choice.group, seed=choice.seed, draws=choice.draws, presets=presets
-    )
+def fit(data: Sequence[Point], choice: Choice, presets: Sequence[Preset] = (), tell: Tell = quiet) -> Calibration:
+    """The λ that agrees best; `tell` hears which share is done. Raises `UserError` where agreement is undefined at every λ."""
+    return calibrate(data, **choice._asdict(), presets=presets, tell=tell)
 
 
 def save(store: Store, project: Project, name: str, found: Calibration, refinement: str, people: People) -> SavedLambda:
     """Store a fitted λ under a name, with all it was fitted on. Raises `UserError` when the name is taken or empty."""
     result: dict[str, Any] = {**found.to_json(), "people": people.signature, "raters": list(people.raters)}
+    if people.scheme is not None:
+        result["scheme"] = own_schemes.to_json(people.scheme)
     full = f"{found.signature}|people:{people.signature.replace('|', ';')}"
     return store.calibrations.save(project.id, SavedLambda(name.strip(), found.lam, full, refinement, result))
+
+
+def saved_schemes(store: Store, project: Project) -> list[Scheme]:
+    """The weight schemes of its own that saved λs of the project were fitted under."""
+    found: dict[str, Scheme] = {}
+    for item in store.calibrations.list(project.id):
+        if (stored := item.result.get("scheme")) and stored.get("name") not in SCHEMES:
+            with suppress(UserError, KeyError, TypeError, ValueError):
+                scheme = own_schemes.from_json(stored)
+                found[scheme.signature()] = scheme
+    return list(found.values())
+
+
+class Origin(NamedTuple):
+    """What a saved λ was fitted on, in words; "" where the report does not say."""
+
+    outputs: str
+    people: str
+    weights: str
+    measure: str
+    group: str
+    model: str
+    interval: tuple[float, float] | None
+
+
+def origin(item: SavedLambda) -> Origin:
+    """Read from the report and the signatures of a saved λ; a report made elsewhere may say less."""
+    report, facts, of = item.result, _facts(item.signature), _facts(item.refinement)
+    counts = [
+        (report.get(k), what) for k, what in (("n", "output"), ("n_segments", "segment"), ("n_systems", "system"))
+    ]
+    people = _facts(str(report.get("people", "")))
+    raters = [str(r) for r in report.get("raters", ())]
+    mean = report.get("n_raters")
+    who = ", ".join(raters) or (f"score “{people['name']}” of the upload" if "name" in people else "")
+    if who and people.get("higher") == "no":
+        who += ", lower is better"
+    if raters and mean is not None:
+        who += f" ({mean:.3g} an output)"
+    ends = report.get("ci")
+    return Origin(
+        ", ".join(f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts if n is not None),
+        who,
+        f"{people['scheme']} v{people.get('v', '?')}" if "scheme" in people else "",
+        facts.get("measure", "").partition("(")[0],
+        facts.get("group", ""),
+        ", ".join(t for t in (f"direction {of['variant']}" if "variant" in of else "", _model(of)) if t),
+        (float(ends[0]), float(ends[1])) if ends else None,
+    )
+
+
+def _facts(signed: str) -> dict[str, str]:
+    return dict(part.split(":", 1) for part in signed.split("|") if ":" in part)
+
+
+def _model(facts: Mapping[str, str]) -> str:
+    return " ".join(facts[k] for k in ("model", "rev") if k in facts)

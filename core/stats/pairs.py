@@ -41,7 +41,7 @@ def pair_counts(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayL
     m, h = dense_ranks(metric), dense_ranks(human)
     w = np.ones(len(m)) if weights is None else np.asarray(weights, dtype=np.float64)
     metric_ties, human_ties = _tied(m, w), _tied(h, w)
-    both = _tied(m * (int(h.max(initial=0)) + 1) + h, w)
+    both = _tied(dense_ranks(m * (int(h.max(initial=0)) + 1) + h), w)
     total = float(w.sum() * (w.sum() - 1) / 2)
     if len(m) <= SMALL:
         product = np.sign(np.subtract.outer(m, m)) * np.sign(np.subtract.outer(h, h))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 
@@ -11,17 +12,19 @@ from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS, Calibratio
 from core.calibration.presets import PRESETS
 from core.data import Dataset
 from core.formats.problems import counted
-from core.mqm.schemes import SCHEMES
+from core.mqm.schemes import SCHEMES, Scheme
 from core.plots.calibration import MEASURE_NAMES, lambda_text, plateau_text
-from core.ports import Project, Store
+from core.ports import Project, SavedLambda, Store
 from core.services import calibration as service
 from core.services.calibration import Choice, People
 from core.services.view import Column
+from core.stats.correlation import Group, Measure
 from pages._ui import errors, state
 
 LABELS = "MQM labels"
-MEASURES = {"kendall": "τ", "acc_eq": "acc_eq", "spearman": "ρ", "pearson": "r"}
-GROUPS = {
+_OWN = "errorscope_schemes"
+MEASURES: dict[Measure, str] = {"kendall": "τ", "acc_eq": "acc_eq", "spearman": "ρ", "pearson": "r"}
+GROUPS: dict[Group, str] = {
     "pooled": "all outputs pooled",
     "segment": "within each segment, averaged",
     "system": "system means",
@@ -49,13 +52,15 @@ def people(store: Store, project: Project, dataset: Dataset) -> People | None:
     kind, name = first.selectbox("What people said", kinds, format_func=lambda k: k[1] or k[0], key=key)
     if kind == LABELS:
         chosen = second.multiselect("Annotators", raters, default=raters, key=f"lambda-raters-{project.id}")
+        known = schemes(store, project)
         scheme = third.selectbox(
-            "Weights", list(SCHEMES), key="lambda-scheme", help="Major 5, Minor 1, and so on: named MQM schemes"
-        )
+            "Weights", list(known), key="lambda-scheme",
+            help="Major 5, Minor 1, and so on: named MQM schemes, and your own, made on λ Studio",
+        )  # fmt: skip
         if not chosen:
             st.info("Choose at least one annotator.", icon=":material/info:")
             return None
-        return service.from_labels(store, project, chosen, scheme)
+        return service.from_labels(store, project, chosen, known[scheme])
     higher = second.toggle("Higher is better", value=True, key=f"lambda-higher-{project.id}")
     return service.from_score(dataset, name, higher_is_better=higher)
 
@@ -68,10 +73,34 @@ def choice() -> Choice:
     return Choice(measure, group)
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+def schemes(store: Store, project: Project) -> dict[str, Scheme]:
+    """Weight schemes by the name they are shown under: ours, then those of this session and of saved λs."""
+    return {scheme_name(s): s for s in (*SCHEMES.values(), *own(project), *service.saved_schemes(store, project))}
+
+
+def scheme_name(scheme: Scheme) -> str:
+    return scheme.name if scheme.name in SCHEMES else f"{scheme.name} v{scheme.version}"
+
+
+def own(project: Project) -> list[Scheme]:
+    """The schemes that were made in this session, for this project."""
+    made: dict[int, list[Scheme]] = st.session_state.setdefault(_OWN, {})
+    return made.setdefault(project.id, [])
+
+
 def fit(data: tuple[Point, ...], choice: Choice) -> Calibration:
     """The fit, kept for as long as nothing of it changes."""
-    return service.fit(data, choice, PRESETS)
+    return _fit(digest(data), choice, _data=data)
+
+
+def digest(*what: object) -> str:
+    """What a kept result depends on, as SHA-256 (hex)."""
+    return hashlib.sha256(repr(what).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
+def _fit(digest: str, choice: Choice, *, _data: tuple[Point, ...]) -> Calibration:
+    return service.fit(_data, choice, PRESETS)
 
 
 def number(value: float | None) -> str:
@@ -172,28 +201,44 @@ def details(found: Calibration, people: People, choice: Choice, column: Column) 
         st.caption(errors.plain(f"{found.signature}|{people.signature}"))
 
 
-def saved(store: Store, project: Project) -> None:
+def saved(store: Store, project: Project, columns: Sequence[Column]) -> None:
     """The λs of the project: what each was fitted on, use, delete."""
     fitted = store.calibrations.list(project.id)
     if not fitted:
         return
     st.subheader("Saved λs", anchor=False)
-    for item in fitted:
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            at, n = item.result.get("agreement"), item.result.get("n")
-            when = f"{item.created:%d %b %Y %H:%M} UTC" if item.created else ""
-            st.markdown(
-                f"**{errors.plain(item.name)}**  \nλ = {lambda_text(item.value)}, agreement {number(at)} on {n} outputs · {when}",
-                help=errors.plain(item.signature),
-            )
-            st.space("stretch")
-            if st.button("Use on Compare", key=f"use-{item.id}"):
-                state.use_lambda(project.id, item.value)
-                st.switch_page("pages/compare.py", query_params=address(project, item.value))
-            if st.button("Delete", key=f"delete-{item.id}", type="tertiary"):
-                with errors.boundary():
-                    store.calibrations.delete(project.id, item.name)
-                    st.rerun()
+    for item in reversed(fitted):
+        with st.container(border=True):
+            _saved(store, project, item, columns)
+
+
+def _saved(store: Store, project: Project, item: SavedLambda, columns: Sequence[Column]) -> None:
+    at, of = item.result.get("agreement"), service.origin(item)
+    mine = next((c for c in columns if c.refinement_signature == item.refinement), None)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f"**{errors.plain(item.name)}**  \nλ = {lambda_text(item.value)}{interval(of.interval)}, agreement {number(at)}",
+            help=errors.plain(item.signature), width="stretch",
+        )  # fmt: skip
+        if st.button("Use on Compare", key=f"use-{item.id}"):
+            state.use_lambda(project.id, item.value)
+            if mine is not None:
+                state.use_refinement(project.id, mine.name)
+            st.switch_page("pages/compare.py", query_params=address(project, item.value))
+        if st.button("Delete", key=f"delete-{item.id}", type="tertiary"):
+            with errors.boundary():
+                store.calibrations.delete(project.id, item.name)
+                st.rerun()
+    when = f"{item.created:%d %b %Y %H:%M} UTC" if item.created else ""
+    facts = (
+        of.outputs, of.people, of.weights and f"weights {of.weights}", of.measure and MEASURE_NAMES.get(of.measure, of.measure),
+        next((text for g, text in GROUPS.items() if g == of.group), of.group), of.model, when,
+    )  # fmt: skip
+    st.caption(" · ".join(errors.plain(f) for f in facts if f))
+    if mine is None:
+        st.caption(
+            ":material/warning: It was fitted on distances that are not among the scores of this project any more."
+        )
 
 
 def address(project: Project, lam: float) -> dict[str, str]:

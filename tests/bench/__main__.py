@@ -1,6 +1,7 @@
-"""Runs the benchmarks: see `tests.bench.refinement`."""
+"""Runs the benchmarks: the refinement engine, then the search for λ."""
 
-from tests.bench.refinement import main
+from tests.bench import calibration, refinement
 
 if __name__ == "__main__":
-    main()
+    if refinement.main():
+        calibration.main()

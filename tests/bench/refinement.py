@@ -172,7 +172,8 @@ def growth() -> None:
     ours.stop()
 
 
-def main() -> None:
+def main() -> bool:
+    """Whether everything was asked for."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--pairs", type=int, default=200, help="pairs for the bundled model")
     parser.add_argument("--large", type=int, default=8, help="pairs for the model of bart-large's size")
@@ -189,3 +190,4 @@ def main() -> None:
         against_plain("large", args.large, "precision", args.large, longest=20)
     if "growth" in wanted:
         growth()
+    return not args.only

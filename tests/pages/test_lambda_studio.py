@@ -8,8 +8,9 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from core.calibration.calibrate import calibrate
-from core.data import Dataset, HumanScore, Output, Segment, Value
+from core.data import Dataset, HumanScore, Output, Segment, SegmentKey, Value
 from core.metrics import registry
+from core.ports import Action
 from core.refine.result import weighted
 from core.services import calibration as service
 from core.services.calibration import Choice
@@ -98,3 +99,147 @@ def test_a_saved_lambda_is_kept_and_a_taken_name_is_refused(store) -> None:
     assert [s.name for s in store.calibrations.list(project_id)] == ["pilot"]
     assert "pilot" in words(at)
     assert at.error
+
+
+SYSTEMS = ("A", "B", "C", "D")
+
+
+def labelled(store) -> int:
+    """Four systems on ten segments; Ann labelled all of it, Bo two segments: eight outputs."""
+    project = store.projects.create("labelled")
+    segments = tuple(Segment("d", str(i), None, ("a reference",)) for i in range(10))
+    outputs = tuple(Output(s, "d", str(i), f"{s} bad words {i}") for i in range(10) for s in SYSTEMS)
+    store.projects.add(project.id, Dataset(segments, outputs))
+    values = {}
+    for k, output in enumerate(outputs):
+        e, i = 0.1 * (7 * k % 11), 0.1 * (5 * k % 13)
+        parts = {"dist_exp": e, "dist_imp": i, "score_hyp": -e - i}
+        values[content_key(None, output.text, ("a reference",))] = Value(weighted(e, i, 1.0), parts=parts)
+    store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
+    for rater, n in (("Ann", 10), ("Bo", 2)):
+        for i in range(n):
+            actions = [mark(rater, s, i, k) for k, s in enumerate(SYSTEMS)]
+            store.labels.append(
+                project.id, rater, SegmentKey("d", str(i)), [*actions, Action(f"s{rater}{i}", "submit", None, {})]
+            )
+    return int(project.id)
+
+
+def mark(rater: str, system: str, i: int, k: int) -> Action:
+    if (i + k) % 3 == 0:
+        return Action(f"v{rater}{system}{i}", "verdict", system, {"value": "no_error"})
+    payload = {
+        "mark": f"m{rater}{system}{i}", "side": "output", "start": 2, "end": 5, "quote": "bad", "note": "",
+        "severity": "Major" if (i * k) % 2 else "Minor", "category": "Fluency/Punctuation" if k == 1 else "Accuracy/Mistranslation",
+    }  # fmt: skip
+    return Action(f"a{rater}{system}{i}", "add", system, payload)
+
+
+def section(at: AppTest, name: str) -> AppTest:
+    at.segmented_control(key="lambda-section").set_value(name)
+    at.run()
+    assert not at.exception
+    assert not at.error
+    return at
+
+
+def table(at: AppTest, column: str):
+    return next(d.value for d in at.dataframe if column in d.value.columns)
+
+
+def test_more_labels_shows_a_forecast_or_why_there_is_none(store) -> None:
+    text = words(section(opened(labelled(store)), "More labels"))
+    assert ("A forecast carries the curve on" in text) != ("There is no forecast" in text)
+    few = words(section(opened(filled(store)), "More labels"))
+    assert "Now λ's interval is" in few
+
+
+def test_annotators_shows_each_alone_and_why_one_has_no_lambda(store) -> None:
+    rows = table(section(opened(labelled(store)), "Annotators"), "annotator")
+    assert list(rows["annotator"]) == ["all together", "Ann", "Bo"]
+    assert list(rows["outputs"]) == [40, 40, 8]
+    assert rows["undefined because"][2] == "8 scored outputs; at least 20 are needed"
+    assert rows["λ"][1] != "–"
+    assert rows["λ"][2] == "–"
+
+
+def test_a_score_of_the_upload_has_no_annotators_and_no_weights(store) -> None:
+    at = opened(filled(store))
+    for name in ("Annotators", "Weights"):
+        assert "This is about MQM labels" in words(section(at, name))
+
+
+def test_a_scheme_of_ones_own_is_compared_chosen_and_saved_with_its_lambda(store) -> None:
+    project_id = labelled(store)
+    at = section(opened(project_id), "Weights")
+    assert list(table(at, "weights")["weights"]) == ["google", "marot", "flat"]
+    next(t for t in at.text_input if t.label == "Name of the scheme").set_value("mine")
+    next(b for b in at.button if b.label == "Add scheme").click()
+    at.run()
+    assert not at.error
+    rows = table(at, "weights")
+    assert list(rows["weights"]) == ["google", "marot", "flat", "mine v1"]
+    assert rows["λ"][3] == rows["λ"][0]  # its weights are those of google
+    assert {"google", "marot", "flat", "mine v1"} <= set(table(at, "system").columns)
+    at.selectbox(key="lambda-scheme").set_value("mine v1")
+    at.run()
+    next(t for t in at.text_input if t.label.startswith("Name for")).set_value("with mine")
+    next(b for b in at.button if b.label == "Save").click()
+    at.run()
+    assert not at.error
+    (saved,) = store.calibrations.list(project_id)
+    assert "scheme:mine;v:1;rules:" in saved.signature
+    assert "weights mine v1" in words(at).replace("\\", "")
+    later = opened(project_id)
+    assert "mine v1" in later.selectbox(key="lambda-scheme").options
+
+
+def test_a_scheme_without_a_name_is_refused_in_words(store) -> None:
+    at = section(opened(labelled(store)), "Weights")
+    next(b for b in at.button if b.label == "Add scheme").click()
+    at.run()
+    assert "needs a name of its own" in at.error[0].value
+
+
+def test_best_systems_shows_both_figures_and_fewer_than_three_systems_a_reason(store) -> None:
+    at = section(opened(labelled(store)), "Best systems")
+    text = words(at)
+    assert "Figure 2 of the paper" in text
+    assert "Figure 3 of the paper" in text
+    assert "for K = 3 to 4" in text.replace("\\", "")
+    at.segmented_control(key="lambda-top-grid").set_value("0.5 to 1.7, as in the paper")
+    at.segmented_control(key="lambda-top-colour").set_value("loss against the best λ")
+    at.run()
+    assert not at.exception
+    assert "at least 3 systems; 1 system" in words(section(opened(filled(store)), "Best systems"))
+
+
+def test_every_measure_and_grouping_has_all_sections(store) -> None:
+    at = opened(labelled(store))
+    for measure, group in (("spearman", "segment"), ("pearson", "system"), ("acc_eq", "pooled")):
+        at.selectbox(key="lambda-measure").set_value(measure)
+        at.selectbox(key="lambda-group").set_value(group)
+        for name in ("More labels", "Annotators", "Weights", "Best systems"):
+            section(at, name)
+
+
+def test_a_saved_lambda_is_used_with_the_distances_it_was_fitted_on_and_deleted(store) -> None:
+    project_id = labelled(store)
+    at = opened(project_id)
+    next(t for t in at.text_input if t.label.startswith("Name for")).set_value("pilot")
+    next(b for b in at.button if b.label == "Save").click()
+    at.run()
+    (saved,) = store.calibrations.list(project_id)
+    text = words(at).replace("\\", "")
+    assert "40 outputs, 10 segments, 4 systems" in text
+    assert "Ann, Bo (1.2 an output)" in text  # (40 + 8) ratings of 40 outputs
+    assert "weights google v1" in text
+    assert "Kendall τ-b" in text
+    assert "not among the scores" not in text
+    at.button(key=f"use-{saved.id}").click().run()
+    assert not at.exception
+    assert at.session_state["errorscope_lambdas"][project_id] == pytest.approx(saved.value, rel=1e-4)
+    assert at.session_state["errorscope_refinements"][project_id] == "bartscore++"
+    at = opened(project_id)
+    at.button(key=f"delete-{saved.id}").click().run()
+    assert store.calibrations.list(project_id) == []

@@ -126,13 +126,6 @@ def test_human_scores_that_are_all_equal_cannot_be_calibrated_on() -> None:
         calibrate([])
 
 
-def test_fewer_resamples_are_drawn_where_pairs_are_many_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.calibration.calibrate.PAIRS_IN_ALL", 1)
-    found = calibrate(points(2), draws=50)
-    assert any("rests on 20 resamples" in note for note in found.notes)
-    assert "draws:20" in found.signature
-
-
 def test_presets_are_those_of_table_7() -> None:
     by_label = {p.label: p for p in PRESETS}
     assert len(by_label) == len(PRESETS) == 26

@@ -6,7 +6,8 @@ import pytest
 
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
-from core.ports import Action
+from core.mqm import own_schemes
+from core.ports import Action, SavedLambda
 from core.refine.result import weighted
 from core.services import calibration as service
 from core.services.calibration import Choice
@@ -93,3 +94,56 @@ def test_a_saved_lambda_says_what_it_was_fitted_on_and_keeps_its_name() -> None:
     assert math.isfinite(saved.result["agreement"])
     with pytest.raises(UserError):
         service.save(store, made, "pilot", found, "refinement|v:1", people)
+
+
+def test_a_saved_lambda_tells_its_outputs_people_weights_measure_and_model() -> None:
+    store, made = project()
+    for rater, severity in (("Ann", "Major"), ("Bo", "Minor")):
+        for k in range(4):
+            done = (
+                [mark(k, rater, severity)] if k % 2 else [Action(f"v{k}{rater}", "verdict", "A", {"value": "no_error"})]
+            )
+            store.labels.append(
+                made.id, rater, SegmentKey("d", str(k)), [*done, Action(f"s{k}{rater}", "submit", None, {})]
+            )
+    mine = own_schemes.made(
+        "mine",
+        [{"severity": s, "category": "any", "weight": w} for s, w in (("Major", 9), ("Minor", 1))],
+        non_translation=None,
+    )
+    people = service.from_labels(store, made, ["Ann", "Bo"], mine)
+    assert people.scores[OutputKey("A", "d", "1")] == (-5.0, 2)  # (9 + 1)/2
+    found = service.fit(service.points(table(), people), Choice("acc_eq", "pooled", draws=20))
+    refinement = "bartscore++|v:1|variant:f|model:bundled/bart-mini|rev:8f93"
+    saved = service.save(store, made, "own", found, refinement, people)
+    origin = service.origin(saved)
+    assert origin.outputs == "4 outputs, 4 segments, 1 system"
+    assert origin.people == "Ann, Bo (2 an output)"
+    assert origin.weights == "mine v1"
+    assert (origin.measure, origin.group) == ("acc_eq", "pooled")
+    assert origin.model == "direction f, bundled/bart-mini 8f93"
+    assert origin.interval == found.ci
+    assert service.saved_schemes(store, made) == [mine]
+
+
+def test_a_saved_lambda_of_an_uploaded_score_tells_which_and_one_from_elsewhere_what_it_can() -> None:
+    store, made = project()
+    people = service.from_score(store.projects.dataset(made.id), "da", higher_is_better=False)
+    found = service.fit(service.points(table(), people), Choice(draws=20))
+    origin = service.origin(service.save(store, made, "da", found, "r|v:1", people))
+    assert origin.people == "score “da” of the upload, lower is better"
+    assert origin.weights == ""
+    assert service.saved_schemes(store, made) == []
+    assert service.origin(SavedLambda("bare", 1.0, "lambda|v:1", "r")) == ("", "", "", "", "", "", None)
+
+
+def test_labels_of_all_and_of_some_give_the_same_scores_as_a_reading_of_their_own() -> None:
+    store, made = project()
+    for rater in ("Ann", "Bo"):
+        store.labels.append(
+            made.id, rater, SegmentKey("d", "0"), [mark(0, rater, "Major"), Action(f"s{rater}", "submit", None, {})]
+        )
+    rated = service.labelled(store, made)
+    assert len(rated) == 2
+    for raters in (["Ann"], ["Ann", "Bo"]):
+        assert service.from_rated(rated, raters, "flat") == service.from_labels(store, made, raters, "flat")

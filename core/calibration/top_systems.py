@@ -1,0 +1,86 @@
+"""Agreement by λ on the K best systems (Lu et al. 2023, section 6, Figure 2): does λ depend on how good the systems are?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from core.calibration.calibrate import Point, calibrate
+from core.calibration.curve import CurvePoint, Plateau, from_omega
+from core.calibration.lambda_search import search
+from core.errors import UserError
+from core.stats.correlation import Group, Measure
+
+FEWEST_SYSTEMS = 3
+WHOLE: tuple[float, ...] = tuple(from_omega(w / 40) for w in range(41))
+"""λ from 0 to ∞, evenly on the scale of ω."""
+PAPER: tuple[float, ...] = tuple(round(0.5 + 0.1 * k, 1) for k in range(13))
+"""λ from 0.5 to 1.7, as in Figure 2 of the paper."""
+
+
+class SystemMean(NamedTuple):
+    """The mean human score of a system over its `n` rated outputs; higher is better."""
+
+    system: str
+    mean: float
+    n: int
+
+
+class Top(NamedTuple):
+    """The `k` best systems, of which `last` is the least: `n` outputs, the λ that agrees best on them, and its 95 % interval.
+
+    `curve` is there to be drawn; `cells` are the agreements at the λ of `WHOLE` and `PAPER`. Without `lam` the `reason` says why.
+    """
+
+    k: int
+    last: str
+    n: int
+    lam: float | None = None
+    agreement: float | None = None
+    plateau: Plateau | None = None
+    ci: tuple[float, float] | None = None
+    curve: tuple[CurvePoint, ...] = ()
+    cells: tuple[CurvePoint, ...] = ()
+    reason: str = ""
+
+    def row(self, grid: Sequence[float]) -> list[CurvePoint]:
+        """The agreement at each λ of a grid, `WHOLE` or `PAPER`."""
+        known = dict(self.cells)
+        return [CurvePoint(lam, known.get(lam)) for lam in grid]
+
+
+def ranking(points: Sequence[Point]) -> list[SystemMean]:
+    """Systems by their mean human score over all their rated outputs, best first; ties in order of name."""
+    values: dict[str, list[float]] = {}
+    for p in points:
+        values.setdefault(p.key.system, []).append(p.human)
+    means = [SystemMean(name, float(np.mean(v)), len(v)) for name, v in values.items()]
+    return sorted(means, key=lambda s: (-s.mean, s.system))
+
+
+def by_top(
+    points: Sequence[Point], *, measure: Measure = "kendall", group: Group = "pooled", seed: int = 0, draws: int = 100
+) -> list[Top]:
+    """K = 3, 4, … up to all systems; nothing where there are fewer than three."""
+    order = [s.system for s in ranking(points)]
+    return [_top(points, order[:k], measure, group, seed, draws) for k in range(FEWEST_SYSTEMS, len(order) + 1)]
+
+
+def _top(points: Sequence[Point], best: Sequence[str], measure: Measure, group: Group, seed: int, draws: int) -> Top:
+    there = [p for p in points if p.key.system in best]
+    top = Top(len(best), best[-1], len(there))
+    try:
+        curve, _ = search(
+            [p.dist_exp for p in there], [p.dist_imp for p in there], [p.human for p in there],
+            measure=measure, group=group,
+            segments=[p.key.segment for p in there], systems=[p.key.system for p in there],
+        )  # fmt: skip
+        found = calibrate(there, measure=measure, group=group, seed=seed, draws=draws)
+    except UserError as error:
+        return top._replace(reason=error.got or error.what)
+    cells = tuple(CurvePoint(lam, curve.value(lam)) for lam in dict.fromkeys((*WHOLE, *PAPER)))
+    return top._replace(
+        lam=found.lam, agreement=found.agreement, plateau=found.plateau, ci=found.ci, curve=found.curve, cells=cells
+    )

@@ -1,0 +1,124 @@
+import math
+
+import numpy as np
+import pytest
+
+from core.calibration.calibrate import Point, calibrate
+from core.calibration.curve import omega
+from core.calibration.learning import FEWEST_OUTPUTS, around, fitted, learn, parts
+from core.data import OutputKey
+from core.stats.correlation import group_ids
+
+
+def points(n_segments: int, n_systems: int = 3, seed: int = 0) -> list[Point]:
+    """People follow λ = 2 with noise."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for segment in range(n_segments):
+        for system in range(n_systems):
+            e, i = rng.random(2)
+            human = -(2 * e + i) / 3 + 0.15 * rng.standard_normal()
+            found.append(Point(OutputKey(f"s{system}", f"d{segment % 5}", str(segment)), e, i, human))
+    return found
+
+
+def test_parts_are_whole_segments_and_smaller_parts_lie_in_larger_ones() -> None:
+    of_segment = np.repeat(np.arange(10), 3)
+    drawn = parts(of_segment, (0.2, 0.5, 1.0), 4, seed=3)
+    # 2, 5 and 10 of the ten segments with three outputs each; all of them only once
+    assert [(share, len(taken), {len(rows) for rows in taken}) for share, taken in drawn] == [
+        (0.2, 4, {6}),
+        (0.5, 4, {15}),
+        (1.0, 1, {30}),
+    ]
+    for small, large in zip(drawn[0][1], drawn[1][1], strict=True):
+        assert set(small) <= set(large)
+        assert all(np.sum(of_segment[small] == s) == 3 for s in set(of_segment[small]))
+    assert len({tuple(rows) for rows in drawn[0][1]}) > 1
+
+
+def test_parts_depend_on_the_seed_only() -> None:
+    of_segment = np.arange(40)
+    one, same, other = (parts(of_segment, (0.4,), 2, seed)[0][1] for seed in (1, 1, 2))
+    assert [list(r) for r in one] == [list(r) for r in same]
+    assert [list(r) for r in one] != [list(r) for r in other]
+
+
+def test_a_step_is_the_mean_of_the_fits_on_its_parts() -> None:
+    data = points(25)
+    learned = learn(data, repeats=3, draws=20, seed=5)
+    of_segment = group_ids([p.key.segment for p in data])
+    for step, (_, taken) in zip(learned.steps, parts(of_segment, (0.2, 0.4, 0.6, 0.8, 1.0), 3, 5), strict=True):
+        fits = [calibrate([data[i] for i in rows], draws=20, seed=5) for rows in taken]
+        widths = [omega(f.ci[1]) - omega(f.ci[0]) for f in fits if f.ci]
+        held = [f.cross_validated.value for f in fits if f.cross_validated.value is not None]
+        assert step.width == pytest.approx((np.mean(widths), min(widths), max(widths)))
+        assert step.agreement == pytest.approx((np.mean(held), min(held), max(held)))
+    assert [s.n for s in learned.steps] == [15, 30, 45, 60, 75]
+    assert [s.n_segments for s in learned.steps] == [5, 10, 15, 20, 25]
+    assert learn(data, repeats=3, draws=20, seed=5) == learned
+
+
+def test_widths_that_follow_the_law_are_carried_on_exactly() -> None:
+    law, reason = fitted([(n, 0.05 + 2 / math.sqrt(n)) for n in (25, 50, 75, 100)])
+    assert reason == ""
+    assert law is not None
+    assert (law.a, law.b) == pytest.approx((0.05, 2.0))
+    assert law.width(400) == pytest.approx(0.05 + 2 / 20)
+    assert law.width(1) == 1.0
+
+
+def test_the_law_never_falls_below_zero() -> None:
+    # least squares through (1/√n, w) = (.2, .3), (.1, .1), (.05, .01) has a negative intercept, so the line goes
+    # through 0: b = Σxw/Σx² = (.06 + .01 + .0005)/(.04 + .01 + .0025) = .0705/.0525
+    law, _ = fitted([(25, 0.3), (100, 0.1), (400, 0.01)])
+    assert law is not None
+    assert law.a == 0
+    assert law.b == pytest.approx(0.0705 / 0.0525)
+
+
+@pytest.mark.parametrize(
+    ("widths", "why"),
+    [
+        ([(50.0, 0.5), (100.0, 0.4)], "needs three"),
+        ([(10.0, 0.6), (15.0, 0.5), (20.0, 0.4)], "30 labelled outputs"),
+        ([(25.0, 0.2), (50.0, 0.3), (100.0, 0.4)], "does not narrow"),
+        ([(25.0, 0.0), (50.0, 0.0), (100.0, 0.0)], "does not narrow"),
+    ],
+)
+def test_where_there_is_no_forecast_there_is_a_reason(widths: list[tuple[float, float]], why: str) -> None:
+    law, reason = fitted(widths)
+    assert law is None
+    assert why in reason
+
+
+def test_few_outputs_have_no_curve_but_reasons() -> None:
+    learned = learn(points(3), repeats=2, draws=10)  # nine outputs
+    assert all(s.agreement is None and s.width is None for s in learned.steps)
+    assert all(f"fewer than {FEWEST_OUTPUTS}" in s.reason for s in learned.steps)
+    assert learned.forecasts == ()
+    assert learned.reason
+
+
+def test_equal_human_scores_are_told_and_do_not_raise() -> None:
+    learned = learn([p._replace(human=1.0) for p in points(20)], repeats=2, draws=10)
+    assert "the same human score" in learned.steps[-1].reason
+    assert not learned.forecasts
+    assert all(s.n == 0 for s in learn([]).steps)
+
+
+def test_the_forecast_is_for_half_as_many_more_and_twice_as_many() -> None:
+    learned = learn(points(30), repeats=3, draws=40)
+    assert learned.law is not None
+    assert [(f.times, f.n) for f in learned.forecasts] == [(1.5, 135), (2.0, 180)]
+    for f in learned.forecasts:
+        assert f.width == pytest.approx(learned.law.a + learned.law.b / math.sqrt(f.n))
+        assert omega(f.around[1]) - omega(f.around[0]) == pytest.approx(f.width)
+    assert learned.signature == "learning|measure:kendall|group:pooled|seed:0|repeats:3|draws:40|v:1"
+
+
+def test_an_interval_around_a_lambda_stays_on_the_scale() -> None:
+    # λ = 1 is ω = .5; .4 wide: ω from .3 to .7, λ from 3/7 to 7/3
+    assert around(1.0, 0.4) == pytest.approx((3 / 7, 7 / 3))
+    assert around(0.0, 0.5) == pytest.approx((0.0, 1.0))
+    assert around(math.inf, 0.5) == (pytest.approx(1.0), math.inf)
