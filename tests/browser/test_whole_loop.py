@@ -196,7 +196,7 @@ def export(page: Page, server: Server, tmp_path: Path) -> None:
     page.get_by_role("option", name=re.compile("Google MQM TSV")).click()
     expect(page.get_by_text("As the WMT releases have it")).to_be_visible()
     with page.expect_download() as download:
-        page.get_by_role("button", name=re.compile("Download")).click()
+        page.locator("[class*=st-key-export-google]").get_by_role("button", name=re.compile("Download")).click()
     assert download.value.suggested_filename == "loop.mqm.tsv"
     tsv = Path(download.value.path()).read_bytes()
     back = {
