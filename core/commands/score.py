@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +16,10 @@ from core.metrics.bartscore_pp import NAMES, refinement_of
 from core.metrics.base import Metric
 from core.refine import prompts
 from core.refine.result import Variant
-from core.services.scoring import Doing, score_dataset
+from core.services.scoring import Doing, Memory, score_dataset
 from core.signature import content_key
 
 Say = Callable[[str], None]
-
-
-class Memory:
-    """The scores of one run, by signature and content key."""
-
-    def __init__(self) -> None:
-        self.values: dict[tuple[str, str], Value] = {}
-
-    def known(self, signature: str, keys: Collection[str]) -> set[str]:
-        return {key for key in keys if (signature, key) in self.values}
-
-    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
-        self.values.update({(signature, key): value for key, value in values.items()})
 
 
 def score(files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say) -> None:

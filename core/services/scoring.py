@@ -28,6 +28,19 @@ class Cache(Protocol):
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
 
 
+class Memory:
+    """The scores of one run, by signature and content key."""
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[str, str], Value] = {}
+
+    def known(self, signature: str, keys: Collection[str]) -> set[str]:
+        return {key for key in keys if (signature, key) in self.values}
+
+    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
+        self.values.update({(signature, key): value for key, value in values.items()})
+
+
 class Doing(NamedTuple):
     """How far the work is. `done` and `total` count items over all metrics, known ones included; an item is a text scored once.
 

@@ -5,7 +5,7 @@ Scoring and arithmetic are apart: moving λ, or the seed, rescores nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from core.errors import UserError
 from core.formats.pairs import Pair
 from core.metrics.base import Metric, MetricSpec
 from core.refine.result import weighted
-from core.services.scoring import OnProgress, keep_going, score_dataset
+from core.services.scoring import Memory, OnProgress, keep_going, score_dataset
 from core.signature import content_key, number, signature
 from core.stats.pairs import Floats
 from core.stats.sensitivity import NEAR_ZERO, Sensitivity, sensitivities
@@ -60,19 +60,6 @@ class Row(NamedTuple):
     reason: str
 
 
-class _Kept:
-    """The values of one run."""
-
-    def __init__(self) -> None:
-        self.values: dict[tuple[str, str], Value] = {}
-
-    def known(self, signature: str, keys: Collection[str]) -> set[str]:
-        return {key for key in keys if (signature, key) in self.values}
-
-    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
-        self.values.update({(signature, key): value for key, value in values.items()})
-
-
 def score_pairs(
     pairs: Sequence[Pair], metrics: Sequence[Metric], on_progress: OnProgress = keep_going, *, empty: str = ""
 ) -> list[PairValues]:
@@ -80,7 +67,7 @@ def score_pairs(
 
     `empty` stands for the output that says nothing. Raises `Cancelled` when `on_progress` returns False.
     """
-    kept, signed = _Kept(), [metric.signature() for metric in metrics]
+    kept, signed = Memory(), [metric.signature() for metric in metrics]
     hypotheses = ([p.good for p in pairs], [p.perturbed for p in pairs], [empty] * len(pairs))
     items = [[Item(p.source, h, p.references) for p, h in zip(pairs, hs, strict=True)] for hs in hypotheses]
     score_dataset(_dataset(chain.from_iterable(items)), metrics, kept, on_progress)
