@@ -100,7 +100,7 @@ def test_work_is_done_in_pieces_that_fit_the_budget(monkeypatch: pytest.MonkeyPa
     tasks = [Task(sentence(rng, 20), (sentence(rng, 20),)) for _ in range(6)]
     small = refine_all(scorer, tasks, "f", ALL)
     assert max(sizes) <= 90
-    monkeypatch.setattr("core.refine.engine.bytes_for", lambda device: 0)  # no keys and values are kept
+    monkeypatch.setattr("core.refine.rounds.bytes_for", lambda device: 0)  # no keys and values are kept
     bare = refine_all(scorer, tasks, "f", ALL)
     monkeypatch.undo()
     for a, b, c in zip(small, bare, refine_all(scorer, tasks, "f", ALL), strict=True):
