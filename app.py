@@ -17,6 +17,7 @@ PAGES = (
     ("annotate", "Annotate", ":material/edit_note:"),
     ("lambda_studio", "λ Studio", ":material/tune:"),
     ("evaluate", "Evaluate", ":material/leaderboard:"),
+    ("robustness", "Robustness", ":material/shield:"),
     ("models", "Models", ":material/memory:"),
     ("people", "People", ":material/group:"),
 )

@@ -1,4 +1,4 @@
-"""The command line: `python -m core score | refine | mqm | convert | calibrate | evaluate | metrics | sensitivity`. Bad input ends with exit status 2 and one clear line."""
+"""The command line: `python -m core score | refine | mqm | convert | calibrate | evaluate | metrics | sensitivity | adversarial | ranges | reproduce`. Bad input ends with exit status 2 and one clear line."""
 
 from __future__ import annotations
 
@@ -67,6 +67,11 @@ class Unit(StrEnum):
     document = "document"
 
 
+class Table(StrEnum):
+    smart_table1 = "smart-table1"
+    summeval = "summeval"
+
+
 def say(line: str) -> None:
     """Progress, on one line of the terminal that is written over; nothing when nobody watches."""
     if sys.stderr.isatty():
@@ -90,8 +95,15 @@ def score(
     metrics: Annotated[
         str, typer.Option(help="metrics, separated by commas; with options: name|option:value (see `metrics`)")
     ] = "chrf,bartscore++",
+    set_: Annotated[
+        str | None, typer.Option("--set", help="instead, a metric of all outputs of a system at once: mauve")
+    ] = None,
 ) -> None:
     """Score outputs: one row an output and metric, with its signature, status and reason."""
+    if set_ is not None:
+        from core.commands.set_score import set_score
+
+        return set_score(files, set_, out, say)
     from core.commands.score import score as run
 
     run(files, [name.strip() for name in metrics.split(",") if name.strip()], out, say)
@@ -175,9 +187,12 @@ def calibrate(
 
 @app.command()
 def evaluate(
-    scores: Annotated[Path, typer.Argument(help="what `score` wrote, as CSV")],
     human: Annotated[Path, typer.Option(help="CSV of human scores: system, doc_id, segment_id, score")],
     out: Annotated[Path, typer.Option(help="file to write: .csv, .json, .tex or .html")],
+    scores: Annotated[Path | None, typer.Argument(help="what `score` wrote, as CSV")] = None,
+    external: Annotated[
+        list[str] | None, typer.Option(help="NAME=FILE, a metric computed elsewhere: .seg.score, or CSV; repeatable")
+    ] = None,
     level: Annotated[Level, typer.Option(help="single outputs, or system means")] = Level.segment,
     group: Annotated[Pairs, typer.Option(help="pairs within what, at segment level")] = Pairs.pooled,
     unit: Annotated[Unit, typer.Option(help="what the bootstrap resamples")] = Unit.segment,
@@ -191,8 +206,8 @@ def evaluate(
     from core.commands.evaluate import run
 
     run(
-        scores, human, out, level=level.value, group=group.value, unit=unit.value, exclude=exclude or (),
-        lower=lower or (), outputs=outputs or (), seed=seed, tests=tests,
+        scores, human, out, external=external or (), level=level.value, group=group.value, unit=unit.value,
+        exclude=exclude or (), lower=lower or (), outputs=outputs or (), seed=seed, tests=tests,
     )  # fmt: skip
 
 
@@ -217,6 +232,54 @@ def sensitivity(
     from core.commands.sensitivity import run
 
     run(pairs, [n.strip() for n in metrics.split(",") if n.strip()], out, say, lam=lam, empty=empty, seed=seed)
+
+
+@app.command()
+def adversarial(
+    cases: Annotated[list[Path], typer.Argument(help="MENLI's CSV (also .gz), or pairs as `sensitivity` reads them")],
+    out: Annotated[Path, typer.Option(help="file to write: .csv, .json or .html")],
+    metrics: Annotated[str, typer.Option(help="metric names, separated by commas")] = "chrf,bleu,rouge1",
+    reference_free: Annotated[
+        bool, typer.Option("--reference-free", help="the anchor is the source; right is the reference")
+    ] = False,
+    fixed: Annotated[bool, typer.Option("--fixed", help="MENLI's later columns with blanks and case mended")] = False,
+    failures: Annotated[int, typer.Option(min=0, help="cases listed a metric and phenomenon (JSON, HTML)")] = 3,
+    solved_by: Annotated[str, typer.Option(help="list only failures that this metric gets right")] = "",
+    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+) -> None:
+    """How often metrics prefer the right text over one with an error (MENLI), by phenomenon, with intervals."""
+    from core.commands.adversarial import run
+    from core.services.adversarial_report import text
+
+    rows = run(
+        cases, [n.strip() for n in metrics.split(",") if n.strip()], out, say,
+        reference_free=reference_free, fixed=fixed, each=failures, solved_by=solved_by, seed=seed,
+    )  # fmt: skip
+    print(text(rows), end="")
+
+
+@app.command()
+def ranges(
+    scores: Annotated[list[Path], typer.Argument(help="what `score` wrote, as CSV")],
+    out: Annotated[Path | None, typer.Option(help="file to write; without it the ranges of this installation")] = None,
+) -> None:
+    """Store from where to where scores go, so that `menli` can combine metrics on one scale."""
+    from core.commands.ranges import run
+
+    for signature, found in run(scores, out).items():
+        print(f"{found.words}  n = {found.n}  {signature}")
+
+
+@app.command()
+def reproduce(
+    table: Annotated[Table, typer.Argument(help="which published table")],
+    data: Annotated[Path, typer.Option(help="SummEval, one JSON object a document (docs/smart.md)")],
+) -> None:
+    """Compute a published table anew: the paper's figures, ours, and the difference."""
+    from core.commands.reproduce import smart_table1
+    from core.commands.reproduce_summeval import summeval_strings
+
+    print({Table.smart_table1: smart_table1, Table.summeval: summeval_strings}[table](data, say))
 
 
 def main() -> None:

@@ -71,6 +71,38 @@ class HumanScore(NamedTuple):
     value: float
 
 
+class Judgement(NamedTuple):
+    """The number one rater gave one output, under the name of its scale: a score, or where the name says so a rank (1 is
+    best, within the segment). A rater gives an output one number a name."""
+
+    key: OutputKey
+    rater: str
+    name: str
+    value: float
+
+
+class SourceFile(NamedTuple):
+    """The file that scores came from: its name, the SHA-256 (hex) of its bytes, and the column where it is a table."""
+
+    name: str
+    sha256: str
+    column: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalScores:
+    """A metric that was computed elsewhere: its values by output, in its own direction. No human judgement.
+
+    The values belong to outputs, not to their texts. Where a file gives none, a `Value` says so; an output that no file
+    speaks of is not among them.
+    """
+
+    name: str
+    higher_is_better: bool
+    files: tuple[SourceFile, ...]
+    values: Mapping[OutputKey, Value]
+
+
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """Segments in document order, outputs in segment order, and the human scores that came with them."""

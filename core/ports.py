@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
-from core.data import Dataset, OutputKey, SegmentKey, Value
+from core.data import Dataset, ExternalScores, Judgement, OutputKey, SegmentKey, SourceFile, Value
+from core.signature import external_metric, external_signature
 
 
 class Project(NamedTuple):
@@ -22,6 +23,7 @@ class Project(NamedTuple):
     n_outputs: int
     systems: tuple[str, ...]
     human_scores: tuple[str, ...]
+    judged: tuple[str, ...] = ()  # the names under which single raters gave numbers
 
 
 class ImportReport(NamedTuple):
@@ -34,6 +36,8 @@ class ImportReport(NamedTuple):
     unchanged: int
     sources: int = 0  # segments that had no source and now have one
     labelled: int = 0  # outputs with new labels, counted rater by rater
+    metric_scores: int = 0  # values of metrics that were computed elsewhere
+    judgements: int = 0  # numbers of single raters that are new
 
 
 Told = Callable[[int, int], None]
@@ -51,12 +55,17 @@ class Projects(Protocol):
     def rename(self, project_id: int, name: str) -> None: ...
     def delete(self, project_id: int) -> None: ...
     def add(
-        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody
-    ) -> ImportReport:
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody,
+        judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
+        corrected: Collection[str] = (),
+    ) -> ImportReport:  # fmt: skip
         """Add what is new, then record `labels` as `Labels.append` does, all of it or nothing; what is there already stays.
 
-        A different text under an existing key raises `ImportProblems` (source or output); new references of a segment
-        are appended. `tell` hears of every batch before it is recorded.
+        A different text under an existing key raises `ImportProblems` (source or output), and so does another number of
+        the same rater under the same name; new references of a segment are appended. `tell` hears of every batch before
+        it is recorded. `external` joins what the project has of a metric of that name (`core.formats.external.merge`), or
+        takes its place where `replace` names it. `judgements` of a name in `corrected` take the place of all that the same
+        raters gave under it.
         """
         ...
 
@@ -72,8 +81,30 @@ class ScoredBy(NamedTuple):
     newest: datetime
 
 
+class ExternalMetric(NamedTuple):
+    """A metric of a project that was computed elsewhere; `n` of its outputs have a row, `created` when it last changed."""
+
+    name: str
+    higher_is_better: bool
+    files: tuple[SourceFile, ...]
+    n: int
+    created: datetime
+
+    @property
+    def signature(self) -> str:
+        return external_signature(self.name, self.higher_is_better, self.files)
+
+    @property
+    def scored_by(self) -> ScoredBy:
+        return ScoredBy(external_metric(self.name), self.signature, self.n, self.created)
+
+
 class Scores(Protocol):
-    """The cache of values, by signature and content key: the same texts are never scored twice, in whatever project."""
+    """The cache of values, by signature and content key: the same texts are never scored twice, in whatever project.
+
+    Beside it stand the values of metrics that were computed elsewhere, which belong to the outputs of one project;
+    `signatures`, `table` and `detail` show both alike.
+    """
 
     def known(self, signature: str, keys: Collection[str]) -> set[str]:
         """Those of `keys` that need no more work. A row of status "error" is not among them: it is tried again."""
@@ -85,6 +116,8 @@ class Scores(Protocol):
     def detail(
         self, project_id: int, signature: str, segment: SegmentKey
     ) -> dict[str, Value]: ...  # by system, with `detail`
+    def external(self, project_id: int) -> list[ExternalMetric]: ...  # by name
+    def remove_external(self, project_id: int, name: str) -> None: ...  # UserError when there is none
 
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -177,6 +210,12 @@ class Labels(Protocol):
     def raters(self, project_id: int | None = None) -> list[str]: ...
 
 
+class Judgements(Protocol):
+    """The numbers single raters gave; they come in by `Projects.add`, and leave with their project."""
+
+    def list(self, project_id: int) -> list[Judgement]: ...  # in the order in which they came
+
+
 @dataclass(frozen=True, slots=True)
 class SavedLambda:
     """A calibrated λ: a stored, signed result. `result` is the whole calibration report as plain JSON values."""
@@ -230,6 +269,57 @@ class Batches(Protocol):
     def delete(self, project_id: int, name: str) -> None: ...  # labels stay
 
 
+class KeptScore(NamedTuple):
+    """What one metric gave the good and the changed text of a kept case; None where it gave no number, `reason` says why."""
+
+    metric: str
+    signature: str
+    higher_is_better: bool
+    good: float | None
+    changed: float | None
+    reason: str = ""
+
+    @property
+    def fooled(self) -> bool | None:
+        """The changed text scores at least as high; None where a score is missing."""
+        if self.good is None or self.changed is None:
+            return None
+        return self.changed >= self.good if self.higher_is_better else self.changed <= self.good
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCase:
+    """Two texts that put metrics to the test, kept in a named collection of a project with what the metrics gave them.
+
+    `phenomenon` is the kind of error, `what` says in words what was changed.
+    """
+
+    collection: str
+    phenomenon: str
+    source: str | None
+    reference: str | None
+    good: str
+    changed: str
+    what: str = ""
+    scores: tuple[KeptScore, ...] = ()
+    created: datetime | None = None
+    id: int | None = None
+
+    @property
+    def texts(self) -> tuple[str | None, ...]:
+        """What makes it this case, whatever metrics said."""
+        return self.phenomenon, self.source, self.reference, self.good, self.changed
+
+
+class KeptCases(Protocol):
+    def keep(self, project_id: int, case: KeptCase) -> KeptCase:
+        """Store a case. `UserError` when the collection has no name, or has these very texts already."""
+        ...
+
+    def list(self, project_id: int) -> list[KeptCase]: ...  # oldest first
+    def remove(self, project_id: int, case_id: int) -> None: ...  # UserError when there is none
+
+
 class Store(NamedTuple):
     """All of storage, as services and pages receive it."""
 
@@ -239,3 +329,5 @@ class Store(NamedTuple):
     labels: Labels
     calibrations: Calibrations
     batches: Batches
+    judgements: Judgements
+    cases: KeptCases

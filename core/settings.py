@@ -11,7 +11,8 @@ from pathlib import Path
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`home` holds the database and logs; `database` is any SQLAlchemy URL; `seq2seq` a role: bundled, a path or a hub id;
-    `prompts` a JSON file of prompt lists, if there is one; `dtype` and `languages` say how the scorer computes and reads."""
+    `prompts` a JSON file of prompt lists, if there is one; `dtype` and `languages` say how the scorer computes and reads.
+    The other roles of `core.models.roles` follow: a path, a hub id, or "" where nobody plays it."""
 
     home: Path
     database: str
@@ -21,11 +22,19 @@ class Settings:
     prompts: Path | None = None
     dtype: str = "fp32"
     languages: str = ""
+    encoder: str = "minilm"
+    nli: str = "nli-mini"
+    lm: str = ""
+    mlm: str = ""
+    unieval: str = ""
+    bleurt: str = ""
+    comet: str = ""
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
     """Read ERRORSCOPE_HOME, ERRORSCOPE_DB, ERRORSCOPE_SEQ2SEQ, ERRORSCOPE_DEVICE (auto, cpu, cuda), ERRORSCOPE_DTYPE
-    (fp32, bf16), ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_WORKER (auto, off) and ERRORSCOPE_PROMPTS (a JSON file)."""
+    (fp32, bf16), ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_WORKER (auto, off), ERRORSCOPE_PROMPTS (a JSON file), and ERRORSCOPE_ENCODER, _NLI, _LM, _MLM,
+    _UNIEVAL, _BLEURT, _COMET for the other models."""
     prompts = environ.get("ERRORSCOPE_PROMPTS")
     home = Path(environ.get("ERRORSCOPE_HOME") or Path.home() / ".errorscope").expanduser()
     return Settings(
@@ -37,6 +46,13 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         prompts=Path(prompts).expanduser() if prompts else None,
         dtype=environ.get("ERRORSCOPE_DTYPE") or "fp32",
         languages=environ.get("ERRORSCOPE_LANGUAGES") or "",
+        encoder=environ.get("ERRORSCOPE_ENCODER") or "minilm",
+        nli=environ.get("ERRORSCOPE_NLI") or "nli-mini",
+        lm=environ.get("ERRORSCOPE_LM") or "",
+        mlm=environ.get("ERRORSCOPE_MLM") or "",
+        unieval=environ.get("ERRORSCOPE_UNIEVAL") or "",
+        bleurt=environ.get("ERRORSCOPE_BLEURT") or "",
+        comet=environ.get("ERRORSCOPE_COMET") or "",
     )
 
 

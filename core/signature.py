@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 
@@ -20,6 +20,33 @@ def signature(metric: str, options: Mapping[str, object]) -> str:
         return (number(value) if isinstance(value, float) else str(value)).replace("|", "/")
 
     return "|".join([plain(metric), *(f"{plain(k)}:{plain(v)}" for k, v in options.items())])
+
+
+EXTERNAL = "external"
+"""What the signature of a metric that was computed elsewhere begins with, and, with a colon, its stored name."""
+
+
+def external_metric(name: str) -> str:
+    """The name that scores from elsewhere are stored under; no metric of ours can have it."""
+    return f"{EXTERNAL}:{name}"
+
+
+def external_signature(name: str, higher_is_better: bool, files: Sequence[tuple[str, str, str]]) -> str:
+    """All that is known of scores from elsewhere: name, direction, and the files (name, SHA-256, column) that they came from.
+
+    Of several files the names are joined by " + ", and so are the columns ("–" for a file without any, and no `column` where
+    none has one); the digest is that of their digests, one a line.
+    """
+    digests = [digest for _, digest, _ in files]
+    digest = digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
+    facts = {
+        "name": name,
+        "direction": "higher" if higher_is_better else "lower",
+        "file": " + ".join(file for file, _, _ in files),
+        **({"column": " + ".join(column or "–" for _, _, column in files)} if any(c for _, _, c in files) else {}),
+        "sha256": digest,
+    }
+    return signature(EXTERNAL, facts)
 
 
 def number(value: float) -> str:

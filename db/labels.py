@@ -39,7 +39,7 @@ class SqlLabels:
     def _append(self, project_id: int, batch: LabelBatch) -> None:
         with writing(self._engine) as connection:
             texts = _texts(connection, project_id, batch.segment)
-            rater = _rater(connection, batch.rater)
+            rater = rater_id(connection, batch.rater)
             known = _known(connection, project_id, [action.id for action in batch.actions])
             log = _events(connection, project_id, batch.rater, batch.segment)
             if rows := _new(batch, project_id, rater, texts, known, log):
@@ -68,7 +68,7 @@ def record(connection: Connection, project_id: int, batches: Sequence[LabelBatch
     for batch in batches:
         _check_names(batch)
     texts = _all_texts(connection, project_id)
-    rater_ids = {name: _rater(connection, name) for name in dict.fromkeys(batch.rater for batch in batches)}
+    rater_ids = {name: rater_id(connection, name) for name in dict.fromkeys(batch.rater for batch in batches)}
     known: set[str] = set()
     logs: dict[tuple[str, SegmentKey], list[Event]] = defaultdict(list)
     for event in _events(connection, project_id, None, None):
@@ -156,7 +156,7 @@ def _texts(connection: Connection, project_id: int, key: SegmentKey) -> _Texts:
     return _Texts(row.id, Segment(key.doc_id, key.segment_id, row.source), texts)
 
 
-def _rater(connection: Connection, name: str) -> int:
+def rater_id(connection: Connection, name: str) -> int:
     """The id of a rater, who is made on first use; the row is locked, so that one rater's batches come one by one."""
     found = connection.execute(select(raters.c.id).where(raters.c.name == name).with_for_update()).scalar()
     if found is None:

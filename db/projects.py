@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, delete, func, insert, select, true, update
 from sqlalchemy.exc import IntegrityError
 
-from core.data import Dataset, HumanScore, Output, Segment
+from core.data import Dataset, ExternalScores, HumanScore, Judgement, Output, Segment
 from core.errors import UserError
 from core.ports import ImportReport, LabelBatch, Project, Told, nobody
+from db import external as elsewhere
 from db import imports
+from db import judgements as numbers
 from db import labels as log
 from db.engine import inserted, reading, writing
-from db.tables import human_scores, now, outputs, projects, segment_references, segments
+from db.tables import human_scores, judgements, now, outputs, projects, segment_references, segments
 
 
 class SqlProjects:
@@ -58,15 +60,20 @@ class SqlProjects:
                 raise no_such_project(project_id)
 
     def add(
-        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody
-    ) -> ImportReport:
-        """Texts and labels in one transaction."""
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody,
+        judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
+        corrected: Collection[str] = (),
+    ) -> ImportReport:  # fmt: skip
+        """Texts, labels, judgements and scores from elsewhere in one transaction."""
         try:
-            return self._add(project_id, dataset, labels, tell)
+            return self._add(project_id, dataset, labels, tell, judgements, external, replace, corrected)
         except IntegrityError:  # another process recorded a rater, or one of the actions, at the same moment
-            return self._add(project_id, dataset, labels, tell)
+            return self._add(project_id, dataset, labels, tell, judgements, external, replace, corrected)
 
-    def _add(self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch], tell: Told) -> ImportReport:
+    def _add(
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch], tell: Told, given: Sequence[Judgement],
+        external: Sequence[ExternalScores], replace: Collection[str], corrected: Collection[str],
+    ) -> ImportReport:  # fmt: skip
         with writing(self._engine) as connection:
             if (
                 connection.execute(select(projects.c.id).where(projects.c.id == project_id).with_for_update()).first()
@@ -74,7 +81,15 @@ class SqlProjects:
             ):
                 raise no_such_project(project_id)
             report = imports.add(connection, project_id, dataset)
-            return report._replace(labelled=log.record(connection, project_id, labels, tell)) if labels else report
+            if labels:
+                report = report._replace(labelled=log.record(connection, project_id, labels, tell))
+            if given:
+                new, known = numbers.record(connection, project_id, given, corrected)
+                report = report._replace(judgements=new, unchanged=report.unchanged + known)
+            if external:
+                new, known = elsewhere.record(connection, project_id, external, replace)
+                report = report._replace(metric_scores=new, unchanged=report.unchanged + known)
+            return report
 
     def dataset(self, project_id: int) -> Dataset:
         """The whole project as it was imported, in document order. Raises `UserError` when there is no such project."""
@@ -124,6 +139,17 @@ def _projects(connection: Connection, project_id: int | None = None) -> builtins
     )
     for judged in connection.execute(scored):
         names[judged.project_id].append(judged.name)
+    by_rater = (
+        select(segments.c.project_id, judgements.c.name)
+        .join_from(judgements, outputs)
+        .join(segments)
+        .where(of_these)
+        .group_by(segments.c.project_id, judgements.c.name)
+        .order_by(func.min(judgements.c.id))
+    )
+    single = defaultdict(list)
+    for given in connection.execute(by_rater):
+        single[given.project_id].append(given.name)
     return [
         Project(
             row.id,
@@ -134,6 +160,7 @@ def _projects(connection: Connection, project_id: int | None = None) -> builtins
             n_outputs.get(row.id, 0),
             tuple(systems[row.id]),
             tuple(names[row.id]),
+            tuple(single[row.id]),
         )
         for row in rows
     ]

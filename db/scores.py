@@ -18,7 +18,9 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from core.data import OutputKey, SegmentKey, Value
-from core.ports import ScoredBy
+from core.ports import ExternalMetric, ScoredBy
+from core.signature import EXTERNAL
+from db import external
 from db.engine import inserted, reading, writing
 from db.tables import now, outputs, runs, scores, segments, signatures, to_json
 
@@ -92,7 +94,8 @@ class SqlScores:
             )
 
     def signatures(self, project_id: int) -> list[ScoredBy]:
-        """What the project's outputs are scored with, the newest last; what failed is still to be scored and does not count."""
+        """What the project's outputs are scored with, here or elsewhere, the newest last; what failed is still to be scored
+        and does not count."""
         newest = func.max(runs.c.created)
         found = (
             select(signatures.c.metric, signatures.c.signature, func.count(), newest)
@@ -106,10 +109,14 @@ class SqlScores:
             .order_by(newest, signatures.c.id)
         )
         with reading(self._engine) as connection:
-            return [ScoredBy(*row) for row in connection.execute(found)]
+            ours = [ScoredBy(*row) for row in connection.execute(found)]
+            elsewhere = [m.scored_by for m in external.listed(connection, project_id)]
+        return sorted([*ours, *elsewhere], key=lambda by: by.newest)
 
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]:
         with reading(self._engine) as connection:
+            if _elsewhere(signature):
+                return external.table(connection, project_id, signature)
             found = (
                 select(
                     outputs.c.system,
@@ -133,6 +140,9 @@ class SqlScores:
 
     def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]:
         with reading(self._engine) as connection:
+            if _elsewhere(signature):
+                found_there = external.table(connection, project_id, signature, segment)
+                return {key.system: value for key, value in found_there.items()}
             found = (
                 select(outputs.c.system, scores)
                 .select_from(outputs)
@@ -150,6 +160,20 @@ class SqlScores:
                 row.system: Value(row.value, row.status, row.reason, row.parts, _inflated(row.detail))
                 for row in connection.execute(found)
             }
+
+    def external(self, project_id: int) -> list[ExternalMetric]:
+        """The metrics of the project that were computed elsewhere, by name."""
+        with reading(self._engine) as connection:
+            return external.listed(connection, project_id)
+
+    def remove_external(self, project_id: int, name: str) -> None:
+        """Forget a metric that was computed elsewhere, with its values in this project."""
+        with writing(self._engine) as connection:
+            external.remove(connection, project_id, name)
+
+
+def _elsewhere(signature: str) -> bool:
+    return signature.startswith(f"{EXTERNAL}|")
 
 
 def _inflated(detail: bytes | None) -> dict[str, Any] | None:

@@ -7,8 +7,10 @@ from sqlalchemy import Engine
 from core.ports import Store
 from db.batches import SqlBatches
 from db.calibrations import SqlCalibrations
+from db.cases import SqlCases
 from db.engine import connect, migrate
 from db.jobs import SqlJobs
+from db.judgements import SqlJudgements
 from db.labels import SqlLabels
 from db.projects import SqlProjects
 from db.scores import SqlScores
@@ -33,4 +35,6 @@ def store_over(engine: Engine) -> Store:
         SqlLabels(engine),
         SqlCalibrations(engine),
         SqlBatches(engine),
+        SqlJudgements(engine),
+        SqlCases(engine),
     )

@@ -169,6 +169,28 @@ scores = Table(
     Index("scores_by_content", "content_key"),
 )
 
+external_metrics = Table(
+    "external_metrics",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _project(),
+    Column("name", NAME, nullable=False),
+    Column("higher_is_better", Boolean, nullable=False),
+    Column("files", Json, nullable=False),  # [[name, sha256, column], …] in the order in which they were imported
+    Column("created", Utc, nullable=False),  # when its values last changed
+    UniqueConstraint("project_id", "name", name="one_external_metric_a_name"),
+)
+
+external_scores = Table(
+    "external_scores",
+    metadata,
+    Column("metric", ForeignKey("external_metrics.id", ondelete="CASCADE"), primary_key=True),
+    Column("output", ForeignKey("outputs.id", ondelete="CASCADE"), primary_key=True, index=True),
+    Column("value", Double),
+    Column("status", String(16), nullable=False),
+    Column("reason", LONG, nullable=False),
+)
+
 jobs = Table(
     "jobs",
     metadata,
@@ -214,6 +236,17 @@ events = Table(
     sqlite_autoincrement=True,
 )
 
+judgements = Table(
+    "judgements",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("output", ForeignKey("outputs.id", ondelete="CASCADE"), nullable=False),
+    Column("rater", ForeignKey("raters.id"), nullable=False),
+    Column("name", NAME, nullable=False),
+    Column("value", Double, nullable=False),
+    UniqueConstraint("output", "rater", "name", name="one_judgement_a_rater"),
+)
+
 calibrations = Table(
     "calibrations",
     metadata,
@@ -226,6 +259,23 @@ calibrations = Table(
     Column("result", Json, nullable=False),
     Column("created", Utc, nullable=False),
     UniqueConstraint("project_id", "name", name="one_calibration_a_name"),
+)
+
+cases = Table(
+    "cases",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _project(),
+    Column("collection", NAME, nullable=False),
+    Column("phenomenon", LONG, nullable=False),
+    Column("source", LONG),
+    Column("reference", LONG),
+    Column("good", LONG, nullable=False),
+    Column("changed", LONG, nullable=False),
+    Column("what", LONG, nullable=False),
+    Column("scores", Json, nullable=False),  # [[metric, signature, higher is better, good, changed, reason], …]
+    Column("created", Utc, nullable=False),
+    Index("cases_by_collection", "project_id", "collection"),
 )
 
 batches = Table(

@@ -9,8 +9,8 @@ from core.ports import Project, Store
 from core.services.compare import Order, Query, ordered
 from core.services.segment import Shown, names_of, payload
 from core.services.view import View
+from pages._ui import alignment_parts, errors, inspector_parts, jobs, scoring, state, theme, wiring
 from pages._ui import compare_parts as parts
-from pages._ui import errors, inspector_parts, jobs, scoring, state, theme, wiring
 from pages._ui.compare_cards import cards
 
 CARDS = "compare-cards"
@@ -129,6 +129,7 @@ def segment(project: Project, query: Query, blind: bool, lam: float) -> None:
         st.caption(f"Refinements and log probabilities {who}")
     if main:
         inspector_parts.panel(project, view, main, shown, details)
+    alignment_parts.panel(project, view, shown)
 
 
 def position(project: Project, view: View, order: Order) -> int:

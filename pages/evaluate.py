@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from core.services import evaluate_report as report
-from pages._ui import errors, lambda_parts, state, wiring
+from pages._ui import errors, evaluate_bias, lambda_parts, state, wiring
 from pages._ui import evaluate_behind as behind
 from pages._ui import evaluate_parts as parts
 
-SECTIONS = ("Points", "Differences between metrics", "Systems", "Parts of the data")
+SECTIONS = ("Points", "Differences between metrics", "Systems", "Parts of the data", "Length and bias")
 
 
 def main() -> None:
@@ -30,7 +30,9 @@ def main() -> None:
         people = lambda_parts.people(store, project, wiring.dataset(project))
         if people is None:
             return
-        wanted = parts.asked(project, view)
+        wanted = parts.asked(project, view, of_systems=people.of_systems)
+        if people.of_systems:
+            st.caption(lambda_parts.FIXED)
     if not wanted.names:
         st.info("Choose at least one metric, behind More.", icon=":material/info:")
         return
@@ -48,14 +50,20 @@ def main() -> None:
     )  # fmt: skip
     systems = None
     with errors.boundary():
-        if section == SECTIONS[0]:
+        if people.of_systems and section in SECTIONS[2:4]:
+            st.info(
+                "People's scores are of whole systems here, so there is nothing to resample.", icon=":material/info:"
+            )
+        elif section == SECTIONS[0]:
             behind.scatter(project, view, found, statistic)
         elif section == SECTIONS[1]:
             behind.differences(found, statistic)
         elif section == SECTIONS[2]:
             systems = behind.systems(found)
-        else:
+        elif section == SECTIONS[3]:
             behind.of_parts(view, found, statistic)
+        else:
+            evaluate_bias.draw(project, view, people, found, wanted)
     parts.files(project, found, statistic, systems)
 
 

@@ -34,24 +34,29 @@ def main() -> None:
     with st.container(border=True):
         column = parts.refinement(refinements)
         people = parts.people(store, project, wiring.dataset(project))
-        choice = parts.choice()
+        choice = parts.choice(people)
+        if people is not None and people.of_systems:
+            st.caption(parts.FIXED)
     if people is not None:
         data = service.points(wiring.view(project).tables[column.name], people)
+        batch = parts.batch(store, project, data)
+        data = service.of_batch(data, batch) if batch else data
         with errors.boundary():
             found = fitted(column, people, choice, data)
             if found is not None:
-                keep(store, project, column, people, found)
-                behind(store, project, column, people, choice, data, found)
+                keep(store, project, column, people, found, batch.name if batch else "")
+                behind(store, project, column, people, choice, data, found, SECTIONS[:2] if batch else SECTIONS)
     parts.saved(store, project, refinements)
 
 
 def fitted(column: Column, people: People, choice: Choice, data: tuple[Point, ...]) -> Calibration | None:
-    """Fit and show; None when there is nothing to fit, which is said."""
+    """Fit and show; None when there is nothing to fit, or the fit was stopped, which is said."""
     if len(data) < 2:
         parts.too_few(len(data), len(people.scores))
         return None
-    with st.spinner(f"Fitting λ on {len(data)} outputs, and again on {choice.draws} resamples of them …"):
-        found = parts.fit(data, choice)
+    found = parts.fit(data, choice)
+    if found is None:
+        return None
     st.markdown(parts.sentence(found, people, choice))
     parts.missing(found, people)
     st.altair_chart(calibration_chart(found, choice.measure), width="stretch")
@@ -63,11 +68,11 @@ def fitted(column: Column, people: People, choice: Choice, data: tuple[Point, ..
 
 def behind(
     store: Store, project: Project, column: Column, people: People, choice: Choice, data: tuple[Point, ...],
-    found: Calibration,
+    found: Calibration, possible: tuple[str, ...],
 ) -> None:  # fmt: skip
-    """One of the sections; only what is asked for is computed."""
+    """One of the sections that are `possible`; only what is asked for is computed."""
     section = st.segmented_control(
-        "What stands behind it", SECTIONS, default=SECTIONS[0], key="lambda-section", required=True,
+        "What stands behind it", possible, default=possible[0], key="lambda-section" if possible == SECTIONS else "lambda-section-of-batch", required=True,
         label_visibility="collapsed",
     )  # fmt: skip
     with errors.boundary():
@@ -80,19 +85,19 @@ def behind(
         elif section == SECTIONS[3]:
             sections.weights(store, project, column, people, choice)
         else:
-            sections.best_systems(wiring.view(project), data, found, people, choice)
+            sections.best_systems(project, wiring.view(project), data, found, people, choice)
 
 
-def keep(store: Store, project: Project, column: Column, people: People, found: Calibration) -> None:
+def keep(store: Store, project: Project, column: Column, people: People, found: Calibration, batch: str) -> None:
     """Save this λ under a name, or use it at once."""
     with st.form("lambda-save", border=False):
-        left, middle, right = st.columns([3, 1, 1], vertical_alignment="bottom")
+        left, middle, right = st.columns([5, 2, 4], vertical_alignment="bottom")
         name = left.text_input("Name for this λ", placeholder="e.g. de-en pilot", max_chars=80)
         wanted = middle.form_submit_button("Save", icon=":material/save:", width="stretch")
         use = right.form_submit_button("Save and use on Compare", type="primary", width="stretch")
     if wanted or use:
         with errors.boundary():
-            stored = service.save(store, project, name, found, column.refinement_signature, people)
+            stored = service.save(store, project, name, found, column.refinement_signature, people, batch)
             st.toast(f"Saved λ = {state.lambda_text(stored.value)} as “{errors.plain(stored.name)}”")
             if use:
                 state.use_lambda(project.id, stored.value)

@@ -7,7 +7,7 @@ import streamlit as st
 from core.mqm.schemes import SCHEMES
 from core.ports import Project, Store
 from core.services.batches import labels_of
-from pages._ui import batch_parts, errors, state, wiring
+from pages._ui import batch_parts, errors, people_numbers, state, wiring
 from pages._ui import people_parts as parts
 
 TABS = ("Agreement", "Worst disagreements", "Build a calibration set")
@@ -26,7 +26,9 @@ def main() -> None:
     batch_parts.missing(labels)
     agreement, disagreements, building = st.tabs(TABS, key="people-tabs", default=_first(store, project))
     with agreement, errors.boundary():
-        labelled(store, project)
+        if store.labels.raters(project.id) or not project.judged:
+            labelled(store, project)
+        people_numbers.section(project)
     with disagreements, errors.boundary():
         if store.labels.raters(project.id):
             parts.disputes(project, parts.found(project, _scheme()))
@@ -38,8 +40,8 @@ def main() -> None:
 
 
 def _first(store: Store, project: Project) -> str:
-    """Where nobody has labelled anything, building a set comes first."""
-    return TABS[0] if store.labels.raters(project.id) else TABS[2]
+    """Where nobody has labelled or scored anything, building a set comes first."""
+    return TABS[0] if store.labels.raters(project.id) or project.judged else TABS[2]
 
 
 def _scheme() -> str:

@@ -11,16 +11,30 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from core.data import Dataset, HumanScore, Item, Output, OutputKey, Segment, SegmentKey, Value
+from core.data import (
+    Dataset,
+    ExternalScores,
+    HumanScore,
+    Item,
+    Judgement,
+    Output,
+    OutputKey,
+    Segment,
+    SegmentKey,
+    Value,
+)
 from core.errors import ImportProblems, Problem, UserError
+from core.formats.external import Merged, merge
 from core.metrics.base import Cancelled, Metric, MetricSpec, Progress
 from core.mqm.log import check, fold_segment
 from core.ports import (
     Action,
     Event,
+    ExternalMetric,
     ImportReport,
     Job,
     JobState,
+    KeptCase,
     LabelBatch,
     Project,
     SavedBatch,
@@ -51,6 +65,9 @@ class Memory:
     events: list[tuple[int, Event]] = field(default_factory=list)
     lambdas: dict[tuple[int, str], SavedLambda] = field(default_factory=dict)
     batches: dict[tuple[int, str], SavedBatch] = field(default_factory=dict)
+    cases: dict[int, list[KeptCase]] = field(default_factory=dict)
+    judged: dict[int, dict[tuple[OutputKey, str, str], Judgement]] = field(default_factory=dict)
+    external: dict[tuple[int, str], tuple[ExternalScores, datetime]] = field(default_factory=dict)
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def need(self, project_id: int) -> None:
@@ -68,6 +85,8 @@ def memory_store() -> Store:
         FakeLabels(memory),
         FakeCalibrations(memory),
         FakeBatches(memory),
+        FakeJudgements(memory),
+        FakeCases(memory),
     )
 
 
@@ -80,7 +99,20 @@ class FakeProjects:
         name, created, sample = self.m.names[project_id]
         d = self.m.datasets[project_id]
         scores = tuple(dict.fromkeys(s.name for s in d.human_scores))
-        return Project(project_id, name, created, sample, len(d.segments), len(d.outputs), d.systems, scores)
+        return Project(
+            project_id,
+            name,
+            created,
+            sample,
+            len(d.segments),
+            len(d.outputs),
+            d.systems,
+            scores,
+            self._judged(project_id),
+        )
+
+    def _judged(self, project_id: int) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for _, _, name in self.m.judged.get(project_id, {})))
 
     def create(self, name: str, *, sample: bool = False) -> Project:
         project_id = next(self.m.ids)
@@ -100,14 +132,19 @@ class FakeProjects:
     def delete(self, project_id: int) -> None:
         self.m.need(project_id)
         del self.m.names[project_id], self.m.datasets[project_id]
+        self.m.judged.pop(project_id, None)
+        self.m.cases.pop(project_id, None)
+        self.m.external = {k: v for k, v in self.m.external.items() if k[0] != project_id}
         self.m.jobs = {i: j for i, j in self.m.jobs.items() if j.project_id != project_id}
         self.m.events = [e for e in self.m.events if e[0] != project_id]
         self.m.lambdas = {k: v for k, v in self.m.lambdas.items() if k[0] != project_id}
         self.m.batches = {k: v for k, v in self.m.batches.items() if k[0] != project_id}
 
     def add(
-        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody
-    ) -> ImportReport:
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody,
+        judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
+        corrected: Collection[str] = (),
+    ) -> ImportReport:  # fmt: skip
         self.m.need(project_id)
         before, events = self.m.datasets[project_id], self.m.events[:]
         try:
@@ -115,11 +152,55 @@ class FakeProjects:
             for done, batch in enumerate(labels):
                 tell(done, len(labels))
                 FakeLabels(self.m).append(project_id, *batch)
+            merged = self._merged(project_id, external, replace)
+            n_judged = self._judge(project_id, judgements, corrected)
         except BaseException:
             self.m.datasets[project_id], self.m.events = before, events
             raise
         new = [event for _, event in self.m.events[len(events) :] if event.action.system is not None]
-        return report._replace(labelled=len({(e.rater, e.segment, e.action.system) for e in new}))
+        for m in merged:
+            if m.changed:
+                self.m.external[project_id, m.scores.name] = m.scores, now()
+        return report._replace(
+            labelled=len({(e.rater, e.segment, e.action.system) for e in new}),
+            judgements=n_judged,
+            metric_scores=sum(len(m.changed) for m in merged),
+            unchanged=report.unchanged + len(judgements) - n_judged + sum(m.unchanged for m in merged),
+        )
+
+    def _merged(
+        self, project_id: int, given: Sequence[ExternalScores], replace: Collection[str]
+    ) -> builtins.list[Merged]:
+        keys = {o.key for o in self.m.datasets[project_id].outputs}
+        found, problems = list[Merged](), list[Problem]()
+        for scores in given:
+            try:
+                if scores.values.keys() - keys:
+                    raise ImportProblems([Problem("", 0, scores.name, "a score", "an output it belongs to", "Add it")])
+                old, _ = self.m.external.get((project_id, scores.name), (None, None))
+                found.append(merge(old, scores, replace=scores.name in replace))
+            except ImportProblems as error:
+                problems += error.problems
+        if problems:
+            raise ImportProblems(problems)
+        return found
+
+    def _judge(self, project_id: int, judgements: Sequence[Judgement], corrected: Collection[str]) -> int:
+        keys = {o.key for o in self.m.datasets[project_id].outputs}
+        whose = {(j.rater, j.name) for j in judgements if j.name in corrected}
+        old = self.m.judged.get(project_id, {})
+        after = {of: j for of, j in old.items() if of[1:] not in whose or j in judgements}
+        before = len(after)
+        wrong = [
+            j for j in judgements
+            if j.key not in keys or not j.rater.strip() or not abs(j.value) < float("inf") or after.setdefault(j[:3], j) != j
+        ]  # fmt: skip
+        if wrong:
+            raise ImportProblems(
+                [Problem("", 0, f"{j.name} {j.key}", f"{j.value:g}", "another", "Mend it") for j in wrong]
+            )
+        self.m.judged[project_id] = after
+        return len(after) - before
 
     def _add(self, project_id: int, dataset: Dataset) -> ImportReport:
         old = self.m.datasets[project_id]
@@ -197,6 +278,10 @@ class FakeScores:
         self.m.metrics[signature] = (metric, now())
 
     def _rows(self, project_id: int, signature: str) -> dict[OutputKey, Value]:
+        named = next((m.name for m in self.external(project_id) if m.signature == signature), None)
+        if named is not None:
+            values = self.m.external[project_id, named][0].values
+            return {o.key: values[o.key] for o in self.m.datasets[project_id].outputs if o.key in values}
         stored = self.m.values.get(signature, {})
         items = self.m.datasets[project_id].items()
         return {key: stored[content_key(*item)] for key, item in items if content_key(*item) in stored}
@@ -206,7 +291,16 @@ class FakeScores:
             (metric, s, sum(v.status != "error" for v in self._rows(project_id, s).values()), newest)
             for s, (metric, newest) in self.m.metrics.items()
         ]
-        return sorted((ScoredBy(*row) for row in found if row[2]), key=lambda by: by.newest)
+        ours = [ScoredBy(*row) for row in found if row[2]]
+        return sorted([*ours, *(m.scored_by for m in self.external(project_id))], key=lambda by: by.newest)
+
+    def external(self, project_id: int) -> list[ExternalMetric]:
+        mine = sorted((name, *held) for (project, name), held in self.m.external.items() if project == project_id)
+        return [ExternalMetric(n, s.higher_is_better, s.files, len(s.values), created) for n, s, created in mine]
+
+    def remove_external(self, project_id: int, name: str) -> None:
+        if self.m.external.pop((project_id, name), None) is None:
+            raise UserError(f"there is no metric “{name}” from elsewhere")
 
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]:
         return {key: replace(value, detail=None) for key, value in self._rows(project_id, signature).items()}
@@ -326,6 +420,37 @@ class FakeCalibrations:
 
     def list(self, project_id: int) -> builtins.list[SavedLambda]:
         return [saved for (project, _), saved in self.m.lambdas.items() if project == project_id]
+
+
+class FakeJudgements:
+    def __init__(self, memory: Memory) -> None:
+        self.m = memory
+
+    def list(self, project_id: int) -> builtins.list[Judgement]:
+        return list(self.m.judged.get(project_id, {}).values())
+
+
+class FakeCases:
+    def __init__(self, memory: Memory) -> None:
+        self.m = memory
+
+    def keep(self, project_id: int, case: KeptCase) -> KeptCase:
+        self.m.need(project_id)
+        mine = self.m.cases.setdefault(project_id, [])
+        if not case.collection.strip() or any((c.collection, c.texts) == (case.collection, case.texts) for c in mine):
+            raise UserError("the collection has no name, or has the case already", got=repr(case.collection))
+        mine.append(replace(case, id=next(self.m.ids), created=case.created or now()))
+        return mine[-1]
+
+    def list(self, project_id: int) -> builtins.list[KeptCase]:
+        return list(self.m.cases.get(project_id, []))
+
+    def remove(self, project_id: int, case_id: int) -> None:
+        mine = self.m.cases.get(project_id, [])
+        left = [case for case in mine if case.id != case_id]
+        if len(left) == len(mine):
+            raise UserError("there is no such case", got=str(case_id))
+        self.m.cases[project_id] = left
 
 
 class FakeBatches:

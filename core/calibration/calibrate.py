@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,13 +11,14 @@ import numpy as np
 
 from core.calibration.curve import CurvePoint, Plateau
 from core.calibration.drawn import STEPS, Tell, quiet
-from core.calibration.lambda_search import ManyOutputs, curve_of, why_undefined
+from core.calibration.lambda_search import SWEPT_PAIRS, ManyOutputs, curve_of, why_undefined
 from core.calibration.presets import Preset
 from core.calibration.resampling import Band, CrossValidated, cross_validated, resampled
 from core.data import OutputKey
 from core.errors import UserError
 from core.signature import signature
 from core.stats.correlation import Group, Measure, agreement, group_ids, known
+from core.stats.pairs import Floats
 
 VERSION = 1
 NAMED = {"acc_eq": "acc_eq(eps=0)"}
@@ -31,7 +32,8 @@ _COARSE = (
 
 
 class Point(NamedTuple):
-    """One output: its two distances, what people think of it (higher is better), plain BARTScore, and how many rated it."""
+    """One output: its two distances, what people think of it (higher is better), plain BARTScore, how many rated it, and for
+    how many outputs it stands (1/probability in a batch)."""
 
     key: OutputKey
     dist_exp: float
@@ -39,6 +41,7 @@ class Point(NamedTuple):
     human: float
     score_hyp: float | None = None
     n_raters: int | None = None
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,9 @@ def calibrate(
     """Find the λ that agrees best with people, by the exact sweep of `lambda_search`.
 
     The interval refits λ on `draws` resamples of the segments; cross-validation fits it on other documents. The same
-    points and seed give the same result. `tell` hears now and then which share of the work is done. Raises `UserError`
+    points and seed give the same result. Points with weights count by them, a pair by the product of both, which estimates the
+    agreement over all outputs a batch was drawn from (`unweighable` says where not; then no weights are used, and a note says
+    so). `tell` hears now and then which share of the work is done. Raises `UserError`
     where the agreement is undefined at every λ, and above 50,000 outputs that are compared each with each.
     """
     known(measure, group)
@@ -126,7 +131,12 @@ def calibrate(
     exp, imp, human = (np.array(column, dtype=np.float64) for column in (_column(data, k) for k in (1, 2, 3)))
     sweep = curve_of(exp, imp, human, measure=measure, group=group, segments=segments, systems=systems)
     tell(0.0)
-    curve = sweep(np.ones(len(data)))
+    weights = np.array([p.weight for p in data])
+    uneven = len(data) > 0 and bool((weights != weights[0]).any())
+    unused = unweighable(measure, group, segments, weights) if uneven else ""
+    if unused or not uneven:
+        weights = np.ones(len(data))
+    curve = sweep(weights)
     best = curve.best()
     if best is None:
         raise UserError(
@@ -137,14 +147,21 @@ def calibrate(
     vanilla = None
     if data and all(p.score_hyp is not None for p in data):
         hyp = [p.score_hyp or 0.0 for p in data]
-        vanilla = agreement(measure, hyp, np.round(human, 12), group=group, segments=segments, systems=systems).value
+        if uneven and not unused:  # both distances alike, so that λ does nothing
+            same = -np.array(hyp)
+            plain_score = curve_of(same, same, human, measure=measure, group=group, segments=segments, systems=systems)
+            vanilla = plain_score(weights).value(1.0)
+        else:
+            rounded = np.round(human, 12)
+            vanilla = agreement(measure, hyp, rounded, group=group, segments=segments, systems=systems).value
     tell(0.1)
     many = isinstance(sweep, ManyOutputs)
     affordable = _affordable(draws, len(data)) if many else draws
-    fits = resampled(sweep, group_ids(segments), best.lam, seed, affordable, lambda x: tell(0.1 + 0.5 * x))
-    held_out = cross_validated(sweep, [p.key for p in data], seed, lambda x: tell(0.6 + 0.4 * x))
+    fits = resampled(sweep, group_ids(segments), best.lam, seed, affordable, lambda x: tell(0.1 + 0.5 * x), weights)
+    held_out = cross_validated(sweep, [p.key for p in data], seed, lambda x: tell(0.6 + 0.4 * x), weights)
     facts = {"measure": NAMED.get(measure, measure), "group": group, "seed": seed, "draws": affordable}
     facts |= {"fits": f"omega/{STEPS}"} if many else {}
+    facts |= {"weights": "1/probability"} if uneven and not unused else {}
     raters = [p.n_raters for p in data if p.n_raters is not None]
     return Calibration(
         lam=best.lam,
@@ -162,9 +179,34 @@ def calibrate(
         n_segments=len(set(segments)),
         n_systems=len(set(systems)),
         raters=sum(raters) / len(raters) if raters else None,
-        notes=(*_guidance(data, raters), *_shortened(draws, affordable), *((_COARSE,) * many), *fits.notes),
+        notes=(
+            *((f"The weights of the batch are not used: {unused}.",) * bool(unused)),
+            *_guidance(data, raters),
+            *_shortened(draws, affordable),
+            *((_COARSE,) * many),
+            *fits.notes,
+        ),
         signature=signature("lambda", {**facts, "v": VERSION}),
     )
+
+
+def unweighable(measure: Measure, group: Group, segments: Sequence[Hashable], weights: Floats) -> str:
+    """Why points with these weights cannot be fitted by them, "" where they can.
+
+    Of systems' means any measure can: the means are weighted. Else Kendall and Pearson can, within segments as long as the
+    outputs of a segment have the same weight (which then is that of the segment).
+    """
+    if group == "system":
+        return ""
+    if measure not in ("kendall", "pearson"):
+        return "only Kendall's τ and Pearson's r take weights of outputs"
+    if group == "segment":
+        of: dict[Hashable, float] = {}
+        if any(of.setdefault(s, w) != w for s, w in zip(segments, weights.tolist(), strict=True)):
+            return "within segments they must be alike, as in a batch of whole segments"
+    elif measure == "kendall" and len(weights) * (len(weights) - 1) // 2 > SWEPT_PAIRS:
+        return f"with more than {SWEPT_PAIRS:,} pairs outputs are counted, not weighed"
+    return ""
 
 
 def _column(data: Sequence[Point], k: int) -> list[float]:

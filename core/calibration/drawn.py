@@ -59,3 +59,8 @@ class Members:
 
 def quiet(share: float) -> None:
     """Tells nobody."""
+
+
+def part(tell: Tell, k: int, n: int) -> Tell:
+    """What tells of the k-th (from 0) of n equal parts of the work."""
+    return lambda share: tell((k + share) / n)

@@ -8,7 +8,7 @@ the root of the number of observations; a + b·n^−½ is fitted to the widths a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from core.calibration.calibrate import NAMED, Calibration, Point, calibrate
 from core.calibration.curve import from_omega, omega
+from core.calibration.drawn import Tell, part, quiet
 from core.errors import UserError
 from core.signature import signature
 from core.stats.correlation import Group, Measure, group_ids
@@ -106,11 +107,11 @@ def learn(
     seed: int = 0,
     repeats: int = 5,
     draws: int = 100,
-    step: Callable[[int, int], None] | None = None,
+    tell: Tell = quiet,
 ) -> Learning:
     """The learning curve over `SHARES`, `repeats` draws of segments each, with intervals of `draws` resamples.
 
-    The same points and seed give the same result. `step` is told the fits done and all of them.
+    The same points and seed give the same result. `tell` hears which share is done.
     """
     of_segment = group_ids([p.key.segment for p in points])
     drawn = parts(of_segment, SHARES, repeats, seed)
@@ -124,12 +125,12 @@ def learn(
                 if len(rows) < FEWEST_OUTPUTS:
                     raise UserError("too few", got=f"fewer than {FEWEST_OUTPUTS} outputs")
                 some = [points[i] for i in rows]
-                fits.append(calibrate(some, measure=measure, group=group, seed=seed, draws=draws))
+                told = part(tell, done, total)
+                fits.append(calibrate(some, measure=measure, group=group, seed=seed, draws=draws, tell=told))
             except UserError as error:
                 reason = error.got or error.what
             done += 1
-            if step is not None:
-                step(done, total)
+            tell(done / total)
         n = float(np.mean([len(rows) for rows in taken])) if taken else 0.0
         segments = len(set(of_segment[taken[0]].tolist())) if taken else 0
         steps.append(_step(share, n, segments, len(taken), fits, reason))

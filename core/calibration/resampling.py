@@ -52,8 +52,11 @@ class Fits(NamedTuple):
     notes: tuple[str, ...]
 
 
-def resampled(sweep: CurveOf, of_segment: Ints, lam: float, seed: int, draws: int, tell: Tell = quiet) -> Fits:
-    """Refit λ on resamples of the segments; draws on which agreement is undefined are left out and counted."""
+def resampled(
+    sweep: CurveOf, of_segment: Ints, lam: float, seed: int, draws: int, tell: Tell = quiet, base: Floats | None = None
+) -> Fits:
+    """Refit λ on resamples of the segments, each output with its `base` weight; draws on which agreement is undefined are left
+    out and counted. Very many outputs come without weights."""
     n = int(of_segment.max()) + 1
     if n < 2 or draws < 1:
         return Fits(None, None, (), ("There is no interval: that needs at least two segments.",) if draws else ())
@@ -61,7 +64,7 @@ def resampled(sweep: CurveOf, of_segment: Ints, lam: float, seed: int, draws: in
     if isinstance(sweep, ManyOutputs):
         fitted, here, bands = _at_once(sweep, of_segment, weights, lam, tell)
     else:
-        fitted, here, bands = _one_by_one(sweep, of_segment, weights, lam, tell)
+        fitted, here, bands = _one_by_one(sweep, of_segment, weights, lam, tell, 1.0 if base is None else base)
     there = ~np.isnan(fitted)
     missing = draws - int(there.sum())
     if missing > draws / 2:
@@ -80,11 +83,11 @@ def resampled(sweep: CurveOf, of_segment: Ints, lam: float, seed: int, draws: in
     )
 
 
-def _one_by_one(sweep: CurveOf, unit: Ints, weights: Floats, lam: float, tell: Tell) -> Table:
+def _one_by_one(sweep: CurveOf, unit: Ints, weights: Floats, lam: float, tell: Tell, base: Floats | float) -> Table:
     """Exactly: a sweep for every draw."""
     fitted, bands = np.full(len(weights), np.nan), np.full((len(weights), len(RIBBON) + 1), np.nan)
     for k, draw in enumerate(weights):
-        curve = sweep(draw[unit])
+        curve = sweep(draw[unit] * base)
         if (best := curve.best()) is not None:
             fitted[k] = omega(best.lam)
             bands[k] = [np.nan if (v := curve.value(at)) is None else v for at in (lam, *RIBBON)]
@@ -102,7 +105,9 @@ def _at_once(sweep: ManyOutputs, unit: Ints, weights: Floats, lam: float, tell: 
     return fitted, a.here, np.column_stack((a.zero, between[:, 1:-1], a.inf))
 
 
-def cross_validated(sweep: CurveOf, keys: Sequence[OutputKey], seed: int, tell: Tell = quiet) -> CrossValidated:
+def cross_validated(
+    sweep: CurveOf, keys: Sequence[OutputKey], seed: int, tell: Tell = quiet, base: Floats | None = None
+) -> CrossValidated:
     """Up to five folds. Each fold's agreement counts by its number of outputs; folds where it is undefined stay out."""
     documents, segments = [k.doc_id for k in keys], [k.segment for k in keys]
     over, unit = ("documents", group_ids(documents)) if len(set(documents)) >= 4 else ("segments", group_ids(segments))
@@ -116,12 +121,13 @@ def cross_validated(sweep: CurveOf, keys: Sequence[OutputKey], seed: int, tell: 
     lambdas: list[float] = []
     for k in range(folds):
         held: Floats = (fold == k).astype(np.float64)
-        best = sweep(1 - held).best()
+        each = 1.0 if base is None else base
+        best = sweep((1 - held) * each).best()
         tell((k + 1) / folds)
         if best is None:
             continue
         lambdas.append(best.lam)
-        value = sweep(held).value(best.lam)
+        value = sweep(held * each).value(best.lam)
         if value is not None:
             values.append(value)
             sizes.append(int(held.sum()))

@@ -70,6 +70,37 @@ def places(sizes: Sequence[int] | Ints, n: int) -> Floats:
     return shared
 
 
+def cells(candidates: Sequence[Candidate], *, whole: bool = False, n_strata: int = STRATA) -> Ints:
+    """The stratum of each candidate in the stratified design, in the order in which places are given out: its quality (with
+    `whole`, that of its segment by the mean), and for single outputs its system within that."""
+    unit = group_ids([c.key.segment if whole else c.key for c in candidates])
+    quality = strata(np.bincount(unit, [c.value for c in candidates]) / np.bincount(unit), n_strata)[unit]
+    system = np.zeros(len(unit), dtype=np.int64) if whole else group_ids([c.key.system for c in candidates])
+    return quality * (int(system.max()) + 1) + system
+
+
+class Strata(NamedTuple):
+    """The stratum of each candidate, and the places of each stratum, which add up to the units that are wanted."""
+
+    of: Ints
+    places: Floats
+
+
+def design(candidates: Sequence[Candidate], n: int, *, whole: bool = False, n_strata: int = STRATA) -> Strata:
+    """The strata from which `choose` draws about n outputs, and how many units (outputs, or segments) each gives."""
+    unit, wanted = _units(candidates, n, whole)
+    of = cells(candidates, whole=whole, n_strata=n_strata)
+    first = np.unique(unit, return_index=True)[1]
+    return Strata(of, np.bincount(of[first], stratified(of[first], wanted)).astype(np.float64))
+
+
+def _units(candidates: Sequence[Candidate], n: int, whole: bool) -> tuple[Ints, int]:
+    """What each candidate is drawn with, itself or its segment, and how many of these come nearest to n outputs."""
+    unit = group_ids([c.key.segment if whole else c.key for c in candidates])
+    sizes = np.bincount(unit)
+    return unit, min(len(sizes), max(1, round(n / float(sizes.mean()))))
+
+
 def stratified(stratum: Sequence[Hashable] | Ints, n: int) -> Floats:
     """The probability of each unit when the strata share n places: places of its stratum/units in its stratum."""
     ids = group_ids(list(stratum))
@@ -170,16 +201,11 @@ def choose(
             "there is nothing to choose" if n < 1 else "there is no output to choose from",
             hint="Ask for one output at least" if n < 1 else "Score the metric first, or leave nothing out",
         )
-    units: list[Hashable] = [c.key.segment if whole else c.key for c in candidates]
-    unit = group_ids(units)
+    unit, wanted = _units(candidates, n, whole)
     sizes = np.bincount(unit)
-    wanted = min(len(sizes), max(1, round(n / float(sizes.mean()))))
     if method == "stratified":
-        quality = strata(np.bincount(unit, [c.value for c in candidates]) / sizes, n_strata)
-        system = np.zeros(len(sizes), dtype=np.int64)
-        if not whole:
-            system = group_ids([c.key.system for c in candidates])
-        cell = quality * (int(system.max()) + 1) + system
+        cell = np.empty(len(sizes), dtype=np.int64)
+        cell[unit] = cells(candidates, whole=whole, n_strata=n_strata)
         probabilities, order = stratified(cell, wanted), cell
     else:
         probabilities, order = proportional(_informative(candidates, unit, wanted, interval, labelled), wanted), None

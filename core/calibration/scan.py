@@ -43,9 +43,13 @@ def in_threads(work: Callable[[Part], Result], parts: Sequence[Part], tell: Tell
     """`work` on every part, in as many threads as there are processors (numpy lets them run side by side)."""
     found = []
     with ThreadPoolExecutor(WORKERS) as pool:
-        for result in pool.map(work, parts):
-            found.append(result)
-            tell(len(found) / len(parts))
+        try:
+            for result in pool.map(work, parts):
+                found.append(result)
+                tell(len(found) / len(parts))
+        except BaseException:  # also where who is told has the work stopped
+            pool.shutdown(cancel_futures=True)
+            raise
     return found
 
 

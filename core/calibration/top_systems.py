@@ -9,6 +9,7 @@ import numpy as np
 
 from core.calibration.calibrate import Point, calibrate
 from core.calibration.curve import CurvePoint, Plateau, from_omega
+from core.calibration.drawn import Tell, part, quiet
 from core.calibration.lambda_search import search
 from core.errors import UserError
 from core.stats.correlation import Group, Measure
@@ -61,14 +62,20 @@ def ranking(points: Sequence[Point]) -> list[SystemMean]:
 
 
 def by_top(
-    points: Sequence[Point], *, measure: Measure = "kendall", group: Group = "pooled", seed: int = 0, draws: int = 100
-) -> list[Top]:
-    """K = 3, 4, … up to all systems; nothing where there are fewer than three."""
+    points: Sequence[Point], *, measure: Measure = "kendall", group: Group = "pooled", seed: int = 0, draws: int = 100,
+    tell: Tell = quiet,
+) -> list[Top]:  # fmt: skip
+    """K = 3, 4, … up to all systems; nothing where there are fewer than three. `tell` hears which share is done."""
     order = [s.system for s in ranking(points)]
-    return [_top(points, order[:k], measure, group, seed, draws) for k in range(FEWEST_SYSTEMS, len(order) + 1)]
+    sizes = range(FEWEST_SYSTEMS, len(order) + 1)
+    return [
+        _top(points, order[:k], measure, group, seed, draws, part(tell, i, len(sizes))) for i, k in enumerate(sizes)
+    ]
 
 
-def _top(points: Sequence[Point], best: Sequence[str], measure: Measure, group: Group, seed: int, draws: int) -> Top:
+def _top(
+    points: Sequence[Point], best: Sequence[str], measure: Measure, group: Group, seed: int, draws: int, tell: Tell
+) -> Top:
     there = [p for p in points if p.key.system in best]
     top = Top(len(best), best[-1], len(there))
     try:
@@ -77,7 +84,7 @@ def _top(points: Sequence[Point], best: Sequence[str], measure: Measure, group: 
             measure=measure, group=group,
             segments=[p.key.segment for p in there], systems=[p.key.system for p in there],
         )  # fmt: skip
-        found = calibrate(there, measure=measure, group=group, seed=seed, draws=draws)
+        found = calibrate(there, measure=measure, group=group, seed=seed, draws=draws, tell=tell)
     except UserError as error:
         return top._replace(reason=error.got or error.what)
     cells = tuple(CurvePoint(lam, curve.value(lam)) for lam in dict.fromkeys((*WHOLE, *PAPER)))

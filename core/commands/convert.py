@@ -56,15 +56,15 @@ def _renamed(said: str) -> tuple[str, str]:
 
 def _of_labels(found: MqmFiles, to: str) -> Written:
     if not found.rated:
-        names = ", ".join(dict.fromkeys(h.name for h in found.dataset.human_scores))
+        names = ", ".join(dict.fromkeys(h.name for h in found.scored.human_scores))
         raise UserError("the files hold no labels, only scores", got=names, hint="Add --score NAME and --to mtme-score")
     return write_labels(found.dataset, found.rated, to)
 
 
 def _of_score(found: MqmFiles, to: str, score: str) -> Written:
-    values = {OutputKey(*h[:3]): h.value for h in found.dataset.human_scores if h.name == score}
+    values = {OutputKey(*h[:3]): h.value for h in found.scored.human_scores if h.name == score}
     if not values:
-        names = ", ".join(dict.fromkeys(h.name for h in found.dataset.human_scores)) or "none"
+        names = ", ".join(dict.fromkeys(h.name for h in found.scored.human_scores)) or "none"
         raise UserError("there is no such score in the files", got=repr(score), expected=names)
     if label_format(to).name != "mtme-score":
         raise UserError("a score is written as .seg.score only", got=to, expected="mtme-score")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
+from core.commands import external_scores
 from core.commands.calibrate import read_human
 from core.commands.score import check_writable
 from core.data import OutputKey
@@ -15,6 +16,7 @@ from core.formats.load import load, read_upload
 from core.formats.numbers import is_absent, number
 from core.formats.write import SCORE_COLUMNS, read_export
 from core.metrics import registry
+from core.metrics.external import name_of
 from core.services.calibration import People
 from core.services.evaluate import STATISTICS, Choice, Contestant, Evaluation, Level, Unit, evaluate, join
 from core.services.evaluate_report import as_csv, as_html, as_json, as_latex, sentence
@@ -30,10 +32,11 @@ def to_stderr(line: str) -> None:
 
 
 def run(
-    scores: Path,
+    scores: Path | None,
     human: Path,
     out: Path,
     *,
+    external: Sequence[str] = (),
     level: Level = "segment",
     group: Literal["pooled", "segment"] = "pooled",
     unit: Unit = "segment",
@@ -47,6 +50,7 @@ def run(
 ) -> Evaluation:
     """Join both files on (system, doc_id, segment_id), compare, and write what the ending of `out` asks for.
 
+    `external` are files of metrics that were computed elsewhere (`core.commands.external_scores`), beside `scores` or alone.
     `tests` compares every pair of metrics under the first statistic of the level, and says in the files which differ.
     `lower` names metrics of which lower is better, beyond those of ours that say so themselves. Sentinels read texts: those
     in `outputs`, files as `score` takes them. Raises `UserError` for files that cannot be read or joined.
@@ -54,7 +58,22 @@ def run(
     if out.suffix not in ENDINGS:
         raise UserError("a file of this kind is not written", where=str(out), expected=", ".join(ENDINGS))
     check_writable(out)
-    metrics, values, missing = read_scores(scores, lower)
+    if scores is None and not external:
+        raise UserError(
+            "there are no scores to evaluate", hint="Give the CSV that `score` wrote, or --external NAME=FILE"
+        )
+    texts = load(outputs) if outputs else None
+    elsewhere = external_scores.read(external, texts, lower)
+    theirs = {name_of(e.metric.name) for e in elsewhere}
+    ours = [name for name in lower if name not in theirs]
+    if scores is None and ours:
+        raise UserError("there is no such metric", where="--lower", got=ours[0], expected=", ".join(sorted(theirs)))
+    metrics, values, missing = read_scores(scores, ours) if scores else ([], {}, 0)
+    for metric, of_metric, _ in elsewhere:
+        if metric.name in values:
+            raise UserError("this metric stands in both files", got=name_of(metric.name), hint="Name it: NAME=FILE")
+        metrics.append(metric)
+        values[metric.name] = of_metric
     rated, unscored = read_human(read_upload(human))
     people = People(signature("human", {"file": human.name}), rated)
     systems = {k.system for k in rated}
@@ -62,12 +81,12 @@ def run(
         raise UserError(
             "there is no such system", where="--exclude", got=unknown[0], expected=", ".join(sorted(systems))
         )
-    items = dict(load(outputs).items()) if outputs else None
+    items = dict(texts.items()) if texts else None
     joined = join(people, metrics, values, items=items, excluded=exclude, seed=seed)
     if joined.too_few:
         raise UserError(
             "fewer than two outputs stand in both files with a score of every metric",
-            got=f"{sum(map(len, values.values()))} scores in {scores.name}, {len(rated)} outputs in {human.name}",
+            got=f"{sum(map(len, values.values()))} scores, {len(rated)} outputs in {human.name}",
             expected="the same system, doc_id and segment_id in both",
         )
     found = evaluate(joined, Choice(level, group, unit, seed, draws))
@@ -82,7 +101,8 @@ def run(
         ".html": lambda: as_html(found, statistic, matrix),
     }[out.suffix]()
     out.write_text(text, encoding="utf-8", newline="")
-    lost = [f"{missing} rows of {scores.name} have no score."] if missing else []
+    lost = [f"{missing} rows of {scores.name} have no score."] if scores and missing else []
+    lost += [f"{e.metric.label} has no score in {e.missing} lines of its file." for e in elsewhere if e.missing]
     lost += [f"{unscored} rows of {human.name} have no score."] if unscored else []
     lost += [] if outputs else ["No sentinels: they need the texts (--outputs)."]
     for line in (*joined.notes, *lost, sentence(found, statistic)):
@@ -111,10 +131,10 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[Contestant]
         cells = {name: str(c) if (c := row.cells[i]) is not None else "" for name, i in at.items()}
         metric = cells["metric"]
         if metric not in found:
-            spec = registry.describe(metric)
+            signed = cells.get("signature", "") or metric
+            spec = registry.describe(metric, signed)
             turned = metric in lower or (spec is not None and not spec.higher_is_better)
-            label, signed = spec.label if spec else metric, cells.get("signature", "") or metric
-            found[metric] = Contestant(metric, label, signed, turned=turned)
+            found[metric] = Contestant(metric, spec.label if spec else metric, signed, turned=turned)
         of_metric = values.setdefault(metric, {})
         if is_absent(cells["score"]):
             missing += 1

@@ -1,23 +1,30 @@
-"""`metrics`: every metric with what it needs, and its options, as a plain table."""
+"""`metrics`: every metric, whether it can run here and what it needs, and its options, as a plain table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from core.metrics.base import MetricSpec, Need, Option
+from core.metrics import readiness
+from core.metrics.base import MetricSpec, Option
+from core.metrics.readiness import Readiness
 from core.metrics.registry import specs, with_options
+from core.models.roles import ROLES
 
-NEEDS: dict[Need, str] = {"source": "source", "reference": "reference", "seq2seq": "model"}
+NEEDS: dict[str, str] = {"source": "source", "reference": "reference"} | {
+    role.name: role.words for role in ROLES.values()
+}
 
 
 def table() -> str:
-    """The text of the table; metrics with the same options share their rows."""
-    found = specs()
-    lines: list[str] = _aligned([("metric", "needs", "better", "paper"), *map(_metric, found.values())])
+    """The text of the table; metrics with the same options share their rows, those that lack the same share its command."""
+    found, ready = specs(), readiness.of_all()
+    rows = [_metric(spec, ready[name]) for name, spec in found.items()]
+    lines: list[str] = _aligned([("metric", "here", "needs", "better", "paper"), *rows])
+    lines += _lacking(ready)
     for names, options in with_options(found.values()):
         lines += ["", f"options of {', '.join(names)}"]
-        rows = _aligned([(o.name, written(o), o.expected) for o in options], indent=2)
-        lines += [line for row, o in zip(rows, options, strict=True) for line in (row, f"      {o.help}")]
+        cells = _aligned([(o.name, written(o), o.expected) for o in options], indent=2)
+        lines += [line for row, o in zip(cells, options, strict=True) for line in (row, f"      {o.help}")]
     return "\n".join(
         [*lines, "", "written as name|option:value|option:value, in quotes; λ is no option, it rescores nothing"]
     )
@@ -28,13 +35,28 @@ def written(option: Option) -> str:
     return option.write(option.default) or "none"
 
 
-def _metric(spec: MetricSpec) -> tuple[str, ...]:
+def _metric(spec: MetricSpec, ready: Readiness) -> tuple[str, ...]:
     return (
         spec.name,
+        ready.words,
         ", ".join(NEEDS[need] for need in NEEDS if need in spec.needs),
         "higher" if spec.higher_is_better else "lower",
         spec.paper,
     )
+
+
+def _lacking(ready: Mapping[str, Readiness]) -> list[str]:
+    """Who lacks what, and what mends it."""
+    groups: dict[Readiness, list[str]] = {}
+    for name, found in ready.items():
+        if found.state != "ready":
+            groups.setdefault(found, []).append(name)
+    lines = []
+    for found, names in groups.items():
+        lines += ["", f"{', '.join(names)}: {found.sentence()}"]
+        lines += [f"    {line}" for line in found.command.splitlines()]
+        lines += [f"  ({found.note})"] if found.note else []
+    return lines
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], indent: int = 0) -> list[str]:

@@ -16,7 +16,7 @@ from core.metrics.bartscore_pp import NAMES, refinement_of
 from core.metrics.base import Metric
 from core.refine import prompts
 from core.refine.result import Variant
-from core.services.scoring import Doing, Memory, score_dataset
+from core.services.scoring import Doing, Memory, in_company, score_dataset
 from core.signature import content_key
 
 Say = Callable[[str], None]
@@ -31,6 +31,7 @@ def score(files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say) ->
     chosen = registry.chosen(metrics)
     check_writable(out)
     dataset = load(files)
+    chosen = [in_company(metric, dataset) for metric in chosen]
     memory = _run(dataset, chosen, say)
     rows: list[Score] = []
     for metric in chosen:

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey
-from core.formats.cells import Row, Table
+from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, SegmentKey
+from core.formats.cells import Place, Row, Table
 from core.formats.mapping import ColumnMapping
+from core.formats.metric_columns import MetricScores, named, number_in, other_score
 from core.formats.notes import notes_on
-from core.formats.numbers import is_absent, number
+from core.formats.numbers import is_absent
 from core.formats.problems import Collector, counted, shown
 from core.formats.reader import CellReader
-
-
-class Place(NamedTuple):
-    """Where something was read."""
-
-    file: str
-    line: int
-
-    def seen_from(self, file: str) -> str:
-        return f"line {self.line}" if self.file == file else f"{self.file}, line {self.line}"
 
 
 @dataclass(slots=True)
@@ -37,14 +27,18 @@ class Builder:
     """Takes tables one after another and gives one dataset, or every problem.
 
     Within a table a key stands once. Between tables the same text under the same key is taken once, and different
-    texts under one key are a problem; references of a segment may be fewer in one table than in another.
+    texts under one key are a problem; references of a segment may be fewer in one table than in another. Scores may speak
+    of the outputs of `known` instead of those in the tables.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: Dataset | None = None) -> None:
         self.problems = Collector()
+        self._known = {o.key for o in known.outputs} if known else set[OutputKey]()
+        self._known_systems = known.systems if known else ()
         self._segments: dict[SegmentKey, _Segment] = {}
         self._outputs: dict[OutputKey, tuple[str, Place]] = {}
         self._scores: dict[tuple[OutputKey, str], tuple[float, Place]] = {}
+        self._metrics = MetricScores(self.problems)
         self._counts: dict[tuple[str, str, str], int] = {}
         self._notes: list[str] = []
 
@@ -52,10 +46,12 @@ class Builder:
     def holds_outputs(self) -> bool:
         return bool(self._outputs)
 
-    def add(self, table: Table, mapping: ColumnMapping) -> None:
-        """Read a whole table. Problems are collected, never raised."""
+    def add(self, table: Table, mapping: ColumnMapping, digest: str = "") -> None:
+        """Read a whole table; `digest` is the SHA-256 of its file. Problems are collected, never raised."""
         if not self._mapping_fits(table, mapping):
             return
+        for metric in mapping.metrics:
+            self._metrics.column(table.name, metric, digest)
         reader = CellReader(table, self.problems)
         again = (
             self._add_long(table, mapping, reader)
@@ -81,7 +77,7 @@ class Builder:
             self.problems.add(
                 table.name, 1, column, "the column in two roles", "one role a column", "Map another column"
             )
-        if mapping.layout == "long" and mapping.output is None and not mapping.human_scores:
+        if mapping.layout == "long" and mapping.output is None and not mapping.scores_only:
             self.problems.add(
                 table.name, 1, "", f"the columns {have}", "a column with outputs", "Say which column holds them"
             )
@@ -139,7 +135,7 @@ class Builder:
         again = absent = 0
         for row, key in self._keys(table, mapping, reader):
             if key in first:
-                self._twice(table, row, first[key], f"{key.system}, segment {_named(key.segment)}")
+                self._twice(table, row, first[key], f"{key.system}, segment {named(key.segment)}")
                 continue
             first[key] = row.line
             self._segment(table, row, key.segment, mapping, reader)
@@ -149,6 +145,8 @@ class Builder:
                 again += text is not None and self._output(table, row, key, text, mapping.output)
             for column in mapping.human_scores:
                 self._score(table, row, key, column, reader.text(row, column))
+            for metric in mapping.metrics:
+                self._metrics.score(Place(table.name, row.line), key, metric, reader.text(row, metric.column))
         if absent:
             self._notes.append(f"{table.name}: {counted(absent, 'row')} without an output.")
         return again
@@ -159,7 +157,7 @@ class Builder:
         for row, (_, document, segment) in self._keys(table, mapping, reader):
             key = SegmentKey(document, segment)
             if key in first:
-                self._twice(table, row, first[key], f"segment {_named(key)}")
+                self._twice(table, row, first[key], f"segment {named(key)}")
                 continue
             first[key] = row.line
             self._segment(table, row, key, mapping, reader)
@@ -181,7 +179,7 @@ class Builder:
             self._segments[key] = _Segment(source, here, references, here)
             return
         if source is not None and old.source is not None and source != old.source:
-            what = f"another source for segment {_named(key)} than in {old.source_at.seen_from(table.name)}: {shown(source)}"
+            what = f"another source for segment {named(key)} than in {old.source_at.seen_from(table.name)}: {shown(source)}"
             todo = "A segment has one source: mend it, or give the segments different ids"
             self.problems.add(table.name, row.line, mapping.source or "", what, shown(old.source), todo)
         elif source is not None and old.source is None:
@@ -199,7 +197,7 @@ class Builder:
         self, table: Table, row: Row, key: SegmentKey, new: tuple[str, ...], old: _Segment, mapping: ColumnMapping
     ) -> None:
         where = old.references_at.seen_from(table.name)
-        what = f"other references for segment {_named(key)} than in {where}: {shown(' · '.join(new))}"
+        what = f"other references for segment {named(key)} than in {where}: {shown(' · '.join(new))}"
         todo = "The rows of a segment share its references: mend them, or give the segments different ids"
         expected = shown(" · ".join(old.references))
         self.problems.add(table.name, row.line, ", ".join(mapping.references), what, expected, todo)
@@ -212,9 +210,7 @@ class Builder:
             return False
         if old[0] == text:
             return True
-        what = (
-            f"another output of {key.system} for segment {_named(key.segment)} than in {old[1].seen_from(table.name)}"
-        )
+        what = f"another output of {key.system} for segment {named(key.segment)} than in {old[1].seen_from(table.name)}"
         todo = "Name the systems differently, or take one of the two out"
         self.problems.add(table.name, row.line, column, f"{what}: {shown(text)}", shown(old[0]), todo)
         return False
@@ -222,29 +218,35 @@ class Builder:
     def _score(self, table: Table, row: Row, key: OutputKey, column: str, text: str | None) -> None:
         if text is None or is_absent(text):
             return
-        value = number(text)
+        here = Place(table.name, row.line)
+        value = number_in(text, here, column, self.problems)
         if value is None:
-            comma = " with a point, not a comma" if text.count(",") == 1 else ""
-            todo = "Leave the cell empty where there is no score, or do not map the column as a score"
-            self.problems.add(table.name, row.line, column, shown(text), f"a number{comma}", todo)
             return
-        old = self._scores.setdefault((key, column), (value, Place(table.name, row.line)))
+        old = self._scores.setdefault((key, column), (value, here))
         if old[0] != value:
-            what = f"another {column} of {key.system} for segment {_named(key.segment)} than in {old[1].seen_from(table.name)}: {value:g}"
-            self.problems.add(
-                table.name, row.line, column, what, f"{old[0]:g}", "Take one of the two out, or rename the column"
-            )
+            other_score(key, column, value, here, *old, self.problems)
 
     def dataset(self) -> Dataset:
         """All that was read: segments in the order they were met, outputs in segment order. Raises `ImportProblems`."""
         self._check_counts()
-        for (key, name), (_, place) in self._scores.items():
-            if key not in self._outputs:
-                what = f"a score of {key.system} for segment {_named(key.segment)}, which has no output"
-                self.problems.add(
-                    place.file, place.line, name, what, "an output", "Upload the output with it, or take the score out"
-                )
-        if not self._outputs and not self.problems:
+        scored = [(key, name, place) for (key, name), (_, place) in self._scores.items()]
+        scored += self._metrics.places()
+        strangers: dict[str, Place] = {}
+        for key, name, place in scored:
+            if key in self._outputs or key in self._known:
+                continue
+            if self._known_systems and key.system not in self._known_systems:
+                strangers.setdefault(key.system, place)
+                continue
+            what = f"a score of {key.system} for segment {named(key.segment)}, which has no output"
+            self.problems.add(
+                place.file, place.line, name, what, "an output", "Upload the output with it, or take the score out"
+            )
+        for system, place in strangers.items():
+            expected = ", ".join(map(shown, self._known_systems))
+            todo = "Give the systems the same names in both, or choose other outputs"
+            self.problems.add(place.file, place.line, "", f"a system named {shown(system)}", expected, todo)
+        if not self._outputs and not (self._known and scored) and not self.problems:
             self.problems.add(
                 "", 0, "", "no outputs", "the outputs of at least one system", "Say which columns hold outputs"
             )
@@ -253,17 +255,23 @@ class Builder:
         order = {key: i for i, key in enumerate(self._segments)}
         rank = {key: (order[key.segment], systems[key.system]) for key in self._outputs}
         outputs = sorted(self._outputs, key=rank.__getitem__)
-        scores = sorted(self._scores, key=lambda pair: rank[pair[0]])
+        last = (len(order), 0)
+        scores = sorted(self._scores, key=lambda pair: rank.get(pair[0], last))
         return Dataset(
             tuple(Segment(*key, s.source, s.references) for key, s in self._segments.items()),
             tuple(Output(*key, self._outputs[key][0]) for key in outputs),
             tuple(HumanScore(*key, name, self._scores[key, name][0]) for key, name in scores),
         )
 
+    def external(self) -> tuple[ExternalScores, ...]:
+        """The metrics that were computed elsewhere; to be asked for after `dataset` has found no problem."""
+        return self._metrics.done(self._outputs.keys() | self._known)
+
     def notes(self, dataset: Dataset) -> tuple[str, ...]:
         """What is worth knowing and stops nothing."""
-        return (*notes_on(dataset), *self._notes)
-
-
-def _named(key: SegmentKey) -> str:
-    return f"{key.segment_id} of {key.doc_id}" if key.doc_id else key.segment_id
+        missing = (
+            f"{scores.name}: {counted(n, 'output')} without a score."
+            for scores in self.external()
+            if (n := sum(value.value is None for value in scores.values.values()))
+        )
+        return (*(notes_on(dataset) if dataset.outputs else ()), *self._notes, *missing)

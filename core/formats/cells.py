@@ -31,3 +31,13 @@ class Table:
     name: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+
+
+class Place(NamedTuple):
+    """Where something was read."""
+
+    file: str
+    line: int
+
+    def seen_from(self, file: str) -> str:
+        return f"line {self.line}" if self.file == file else f"{self.file}, line {self.line}"

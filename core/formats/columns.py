@@ -9,8 +9,9 @@ from typing import Literal
 from core.data import Dataset
 from core.formats.build import Builder
 from core.formats.cells import Table
+from core.formats.external import looks_like_a_metric, lower_is_better
 from core.formats.files import stem
-from core.formats.mapping import ColumnMapping
+from core.formats.mapping import ColumnMapping, MetricColumn
 from core.formats.numbers import is_absent, number
 
 Role = Literal["document", "segment", "source", "system", "output"]
@@ -78,7 +79,8 @@ def _by_name(columns: Iterable[str]) -> dict[str, str]:
 
 
 def guess(table: Table) -> ColumnMapping:
-    """The most likely mapping by column names; number columns left over are human scores, text columns systems.
+    """The most likely mapping by column names; number columns left over are human scores, or scores of a
+    metric where they are called like one (COMET, BLEURT, …); text columns are systems.
 
     With an output column (or a system column beside `target`) the layout is long, else wide. `target` is otherwise a
     reference. `document` or `doc` without a source column, holding long texts, is the source (summarization).
@@ -109,12 +111,14 @@ def guess(table: Table) -> ColumnMapping:
         system=roles.get("system"),
         system_name=stem(table.name),
     )
-    scores = tuple(c for c in left if kinds[c] == "number" and plain(c) not in _NEVER_A_SYSTEM)
+    numbers = [c for c in left if kinds[c] == "number" and plain(c) not in _NEVER_A_SYSTEM]
+    scores = tuple(c for c in numbers if not looks_like_a_metric(c))
+    metrics = tuple(MetricColumn(c, c, not lower_is_better(c)) for c in numbers if looks_like_a_metric(c))
     texts = tuple(c for c in left if kinds[c] == "text" and plain(c) not in _NEVER_A_SYSTEM)
     if "output" in roles:
-        return common.with_(layout="long", output=roles["output"], human_scores=scores)
-    if "system" in roles and scores:
-        return common.with_(layout="long", human_scores=scores)
+        return common.with_(layout="long", output=roles["output"], human_scores=scores, metrics=metrics)
+    if "system" in roles and numbers:
+        return common.with_(layout="long", human_scores=scores, metrics=metrics)
     return common.with_(layout="wide", system=None, systems=texts)
 
 

@@ -10,7 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from core.data import SEVERITIES, Dataset, HumanScore, Output, OutputKey, RatedOutput, Segment, SegmentKey, Side, Span
+from core.data import (
+    SEVERITIES,
+    Dataset,
+    ExternalScores,
+    HumanScore,
+    Judgement,
+    Output,
+    OutputKey,
+    RatedOutput,
+    Segment,
+    SegmentKey,
+    Side,
+    Span,
+)
 from core.errors import Problem, UserError
 from core.formats.problems import Collector, counted, shown
 
@@ -21,11 +34,14 @@ _OURS = {s.casefold(): s for s in SEVERITIES}
 
 
 class LabelFile(NamedTuple):
-    """What a file says: texts and human scores, who found which errors, and what was odd about it."""
+    """What a file says: texts and human scores, who found which errors, what was odd about it, and who gave which number;
+    or the scores of a metric that was computed elsewhere."""
 
     dataset: Dataset
     rated: tuple[RatedOutput, ...]
     warnings: tuple[Problem, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
+    external: tuple[ExternalScores, ...] = ()
 
 
 class Written(NamedTuple):
@@ -65,6 +81,7 @@ class Gatherer:
         self._outputs: dict[OutputKey, tuple[str, int]] = {}
         self._rated: dict[tuple[OutputKey, str], list[Span]] = {}
         self._scores: dict[tuple[OutputKey, str], list[float]] = {}
+        self._judged: dict[tuple[OutputKey, str, str], float] = {}
         for s in texts.segments if texts else ():
             self._segments[s.key], self._references[s.key] = (s.source, 0), s.references
         self._outputs.update({o.key: (o.text, 0) for o in texts.outputs} if texts else {})
@@ -133,9 +150,18 @@ class Gatherer:
         """A numeric judgement; those of several raters are averaged."""
         self._scores.setdefault((key, name), []).append(value)
 
+    def judge(self, line: int, given: Judgement) -> None:
+        """The number one rater gave. The same again is one; another is a problem."""
+        before = self._judged.setdefault(given[:3], given.value)
+        if before != given.value:
+            found = (
+                f"{given.value:g} by {shown(given.rater)} for {shown(given.key.system)}, {_place(given.key.segment)}"
+            )
+            self.problem(line, given.name, found, f"{before:g}, as before", "Keep one of the two numbers")
+
     def done(self) -> LabelFile:
         """All that was gathered. Raises `ImportProblems`."""
-        if not self._rated and not self._scores and not self.problems:
+        if not (self._rated or self._scores or self._judged or self.problems):
             self.problem(0, "", "no labels and no scores", "at least one rating", "Check that the export has finished")
         self.problems.check()
         order = {key: i for i, key in enumerate(self._segments)}
@@ -146,7 +172,8 @@ class Gatherer:
             tuple(Output(*key, self._outputs[key][0]) for key in outputs),
             tuple(HumanScore(*key, name, fmean(values)) for (key, name), values in self._scores.items()),
         )
-        return LabelFile(dataset, rated, (*self._said_of_means(), *self.warnings))
+        judgements = tuple(Judgement(*given, value) for given, value in self._judged.items())
+        return LabelFile(dataset, rated, (*self._said_of_means(), *self.warnings), judgements)
 
     def _said_of_means(self) -> Iterable[Problem]:
         counts: dict[str, list[int]] = {}

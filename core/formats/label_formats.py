@@ -11,6 +11,7 @@ from core.data import Dataset, RatedOutput, Span
 from core.errors import UserError
 from core.formats import esa, google_mqm, judgements, label_studio, marot, mtme_rating, mtme_score, mtme_standalone
 from core.formats.columns import is_google_mqm, plain
+from core.formats.external import file_of_a_metric
 from core.formats.files import Upload, extension
 from core.formats.json_records import Record
 from core.formats.label_file import LabelFile, Severities, Written, left_behind
@@ -104,9 +105,15 @@ FORMATS: dict[str, LabelFormat] = {
             mtme_score.read, needs_texts=True,
         ),
         LabelFormat(
+            "mtme-metric", "mt-metrics-eval .seg.score of a metric", "seg.score", TSV,
+            "One number an output, as a metric that was computed elsewhere; no marks.",
+            "Line by line the segments of the outputs, in their order; the scores become a metric, not a human score.",
+            mtme_score.read_metric, needs_texts=True,
+        ),
+        LabelFormat(
             "judgements", "Scores or ranks by rater (table)", "csv", "text/csv",
-            "Direct assessment, Likert or ranks, one row a rater and output, kept as means.",
-            "One row a rater and output, numbers or ranks. Means are kept, and z-scores where several people scored.",
+            "Direct assessment, Likert or ranks, one row a rater and output, every number as it was given.",
+            "One row a rater and output, numbers or ranks; each rater’s number is kept. Means, z-scores and strengths follow from them.",
             judgements.read, needs_texts=True,
         ),
     )
@@ -136,7 +143,7 @@ def guess(upload: Upload) -> str | None:
     if len(columns) == len(marot.COLUMNS) and columns[-1].startswith("{") and columns[-1].endswith("}"):
         return "marot"
     if extension(upload.name) == "score":
-        return "mtme-score"
+        return "mtme-metric" if file_of_a_metric(upload.name) else "mtme-score"
     if extension(upload.name) == "rating":
         return "mtme"
     table = extension(upload.name) in ("csv", "tsv", "tab")

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+
+class MetricColumn(NamedTuple):
+    """A column with scores of a metric that was computed elsewhere: what it is called, and which way is better."""
+
+    column: str
+    name: str
+    higher_is_better: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """Column names by role. Long: one row an output (`system`, `output`, `human_scores`). Wide: one row a segment, and one
+    """Column names by role. Long: one row an output (`system`, `output`, `human_scores`, `metrics`). Wide: one row a segment, and one
     column a system (`systems`), which is named as its column is.
 
     Without a document column the document is ""; without a segment column rows are numbered 1, 2, … within document
@@ -26,6 +34,7 @@ class ColumnMapping:
     output: str | None = None
     systems: tuple[str, ...] = ()
     human_scores: tuple[str, ...] = ()
+    metrics: tuple[MetricColumn, ...] = ()
     system_name: str = ""
 
     def with_(self, **changes: Any) -> ColumnMapping:
@@ -35,8 +44,14 @@ class ColumnMapping:
     def columns(self) -> tuple[str, ...]:
         """Every column this mapping reads, in the order of the roles; one named in two roles stands here twice."""
         single = [self.document, self.segment, self.source]
-        rest = (self.system, self.output, *self.human_scores) if self.layout == "long" else self.systems
+        metrics = (m.column for m in self.metrics)
+        rest = (self.system, self.output, *self.human_scores, *metrics) if self.layout == "long" else self.systems
         return tuple(c for c in (*single, *self.references, *rest) if c is not None)
+
+    @property
+    def scores_only(self) -> bool:
+        """Whether it reads scores of outputs, but no outputs."""
+        return self.layout == "long" and self.output is None and bool(self.human_scores or self.metrics)
 
     def twice(self) -> tuple[str, ...]:
         """Columns named in more than one role."""

@@ -1,16 +1,18 @@
-"""mt-metrics-eval's `.seg.score` files: `SYSTEM SCORE`, one line a segment, block by block a system.
+"""mt-metrics-eval's `.seg.score` files, of people and of metrics: `SYSTEM SCORE`, one line a segment, block by block a system.
 
 As its README has it: any white space between the two, `None` for a score that is missing, the lines of a system in the order
-of the test set, and human scores named by the file (`en-de.mqm.seg.score` → mqm). The texts are not in the file: reading
-needs the outputs. In files of metric scores it allows no `None`.
+of the test set, and human scores named by the file (`en-de.mqm.seg.score` → mqm). Files of metrics are called
+`METRIC-REF.seg.score` (`COMET-refA.seg.score`) and have no `None` there; read here, it is a score that is missing. The texts
+are not in the file: reading needs the outputs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from core.data import Dataset, OutputKey
+from core.data import Dataset, ExternalScores, OutputKey, Value
+from core.formats.external import lower_is_better, no_score, source_file
 from core.formats.files import Upload, raw_lines, text_bytes
 from core.formats.label_file import Gatherer, LabelFile, Severities
 from core.formats.mtme_rating import check_blocks, name_in, needed, refuse_name
@@ -24,8 +26,31 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
     """The scores of the outputs of `texts` as human scores of the file's name. Raises `ImportProblems`."""
     known = needed(upload, texts)
     found = Gatherer(upload.name, severities, known)
-    keys = [s.key for s in known.segments]
     name = name_in(upload.name)
+    for key, value in _scores(upload, found, known):
+        if value is not None:
+            found.score(key, name, value)
+    return found.done()
+
+
+def read_metric(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
+    """The scores of a metric on the outputs of `texts`, called as the file is, of which higher is better unless it is an
+    error rate. Raises `ImportProblems`."""
+    known = needed(upload, texts)
+    found = Gatherer(upload.name, severities, known)
+    missing = no_score(upload.name)
+    values = {k: missing if v is None else Value(v) for k, v in _scores(upload, found, known)}
+    if not found.problems and all(v.value is None for v in values.values()):
+        found.problem(0, "", "no scores", "at least one", "Check that the export has finished")
+    found.problems.check()
+    name = name_in(upload.name)
+    lower = lower_is_better(name.rpartition("-")[0] or name)
+    return LabelFile(known, (), external=(ExternalScores(name, not lower, (source_file(upload),), values),))
+
+
+def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[OutputKey, float | None]]:
+    """Line by line the output and its score, None where it is missing; then what the lines of the whole file lack."""
+    keys = [s.key for s in known.segments]
     seen: dict[str, int] = {}
     for at, line in enumerate(raw_lines(text_bytes(upload)), start=1):
         if not line.strip():
@@ -33,19 +58,21 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
         system, _, said = line.strip().replace("\t", " ").rpartition(" ")
         system = system.strip()
         place = seen[system] = seen.get(system, 0) + 1
-        if is_absent(said) or place > len(keys) or system not in known.systems:
+        if place > len(keys) or system not in known.systems:
             continue
         key = OutputKey(system, *keys[place - 1])
         value = number(said)
-        if value is None:
+        if is_absent(said):
+            if found.output(key) is not None:
+                yield key, None
+        elif value is None:
             found.problem(at, "", shown(said), "a number, or None", "Write None where there is no score")
         elif found.output(key) is None:
             found.problem(at, "", f"a score of {shown(system)}, segment {shown(key.segment_id)}",
                           "None: there is no such output", "Choose the outputs that were scored")  # fmt: skip
         else:
-            found.score(key, name, value)
+            yield key, value
     check_blocks(found, seen, len(keys), known)
-    return found.done()
 
 
 def write(dataset: Dataset, scores: Mapping[OutputKey, float | None]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.data import Item, Value
+from core.metrics.asked import TRUNCATED
 from core.metrics.base import Cancelled, Metric, MetricSpec, Need, Option, Progress, Values, Work, family
 from core.models.checkpoint import resolve
 from core.refine.options import Side, prompt_fact
@@ -27,7 +28,6 @@ DIRECTIONS: dict[Variant, str] = {
     "f": "mean of reference → output and output → reference",
     "faithfulness": "source → output",
 }
-TRUNCATED = "the text is longer than the model reads; its end was left out"
 PROMPT = Option(
     "prompt", "phrases", (), "phrases joined to the texts before scoring; the score is the mean over them", "Prompts"
 )

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import get_args
 
 from core.data import Item, Value
-from core.metrics.bartscore import DIRECTIONS, PROMPT, SIDE, TRUNCATED, model_facts, needs_of, scorer
+from core.metrics.asked import TRUNCATED
+from core.metrics.bartscore import DIRECTIONS, PROMPT, SIDE, model_facts, needs_of, scorer
 from core.metrics.base import Cancelled, Metric, MetricSpec, Option, Progress, Values, Work, family
 from core.refine.options import NonTranslation, Options
 from core.refine.result import EDITS, Refinement, Variant, weighted

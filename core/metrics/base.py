@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from core.data import Item, Value
+from core.data import Item, SegmentKey, Value
 from core.metrics.options import Option, Values
 
-__all__ = ["Cancelled", "Metric", "MetricSpec", "Need", "Option", "Progress", "Values", "Work", "family", "no_progress"]
+__all__ = [
+    "Cancelled", "Company", "Metric", "MetricSpec", "Need", "Option", "Progress", "Values", "Work", "family", "no_progress"
+]  # fmt: skip
 
-Need = Literal["source", "reference", "seq2seq"]
+Need = Literal[
+    "source", "reference", "seq2seq", "encoder", "nli", "lm", "mlm", "unieval", "bleurt", "comet"
+]  # texts of the item, then roles of core.models.roles
 Progress = Callable[[int], bool]
 """Called with the number of items done so far; False asks the metric to stop early by raising `Cancelled`."""
 
 Score = Callable[[Sequence[Item], Progress], list[Value]]
+Company = Sequence[tuple[SegmentKey, Item]]
+"""All outputs of a dataset with the segments they belong to: equal texts of two segments are told apart."""
 
 
 class Cancelled(Exception):  # noqa: N818  (an outcome, not an error)
@@ -39,14 +45,16 @@ class MetricSpec:
     higher_is_better: bool
     needs: frozenset[Need]
     options: tuple[Option, ...] = ()
+    package: str = ""  # a package that is not among the requirements, as one would install it
     perfect_on_copy: bool = True  # an output equal to its reference gets the best value of the scale
 
 
 class Work(NamedTuple):
-    """A metric under certain options: what signs its values, and what computes them."""
+    """A metric under certain options: what signs its values, and what computes them; `on` as in `Metric`."""
 
     signature: Callable[[], str]
     score: Score
+    on: Callable[[Company], Work] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +64,35 @@ class Metric:
     `score(items, progress)` gives one `Value` an item, in order; an item it cannot score gets a status and a reason,
     and never disturbs the others. `signature()` names everything the values depend on. `under(values)` is the same
     metric with other values of its options, all of them given.
+
+    `on(company)` is there where a value depends on the other items it is scored with (idf weights, for one): the metric for
+    that company, which its signature names. Score the result, not the metric itself.
     """
 
     spec: MetricSpec
     signature: Callable[[], str]
     score: Score
     under: Callable[[Values], Metric] | None = None
+    on: Callable[[Company], Metric] | None = None
 
 
-def family(spec: MetricSpec, make: Callable[[Values], Work]) -> Metric:
-    """A metric with options, under their defaults; `make` builds the work for any values."""
+def family(
+    spec: MetricSpec, make: Callable[[Values], Work], needs: Callable[[Values], frozenset[Need]] | None = None
+) -> Metric:
+    """A metric with options, under their defaults; `make` builds the work for any values, `needs` says what they need."""
 
     def under(values: Values) -> Metric:
         work = make(values)
-        return Metric(spec, work.signature, work.score, under)
+        own = replace(spec, needs=needs(values)) if needs else spec
+        plain = Metric(own, work.signature, work.score, under)
+        return replace(plain, on=lambda company: _among(plain, work, company)) if work.on else plain
 
     return under({option.name: option.default for option in spec.options})
+
+
+def _among(plain: Metric, work: Work, company: Company) -> Metric:
+    bound = work.on(company) if work.on else work
+    return replace(plain, signature=bound.signature, score=bound.score)
 
 
 def no_progress(done: int) -> bool:

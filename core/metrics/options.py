@@ -17,10 +17,10 @@ from core.refine import prompts
 from core.refine.options import digest, one_line
 from core.signature import number
 
-Kind = Literal["whole", "decimal", "choice", "several", "yes_no", "phrases"]
+Kind = Literal["whole", "decimal", "choice", "several", "yes_no", "phrases", "text"]
 Values = Mapping[str, Any]
-"""Option values by name; whole: int (or None where `none` allows it), decimal: float, choice: str, several and phrases:
-tuples of str, yes_no: bool."""
+"""Option values by name; whole: int (or None where `none` allows it), decimal: float, choice and text: str, several
+and phrases: tuples of str, yes_no: bool."""
 
 RESERVED = "%|:;,"
 LIST, DIGEST = "@", "#"
@@ -37,7 +37,8 @@ class Option:
     """One thing that may be set. `word` says a value in a label ("k = {}"), `label` names it in a form.
 
     `none` is the word for None where that is allowed; `low` and `high` bound numbers; `choices` are the words allowed.
-    `when` tells from all values whether this one has an effect; where it has none it counts as the default.
+    `when` tells from all values whether this one has an effect; where it has none it counts as the default. Of a text,
+    `choices` are the likely ones, and `settle` gives the one form of what was written or raises UserError.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Option:
     high: float = float("inf")
     none: str = ""
     when: Callable[[Values], bool] = _always
+    settle: Callable[[str], str] = str
 
     @property
     def expected(self) -> str:
@@ -63,6 +65,8 @@ class Option:
             return "some of " + ", ".join(self.choices) + ", joined by +"
         if self.kind == "phrases":
             return "phrases joined by ; or @ and the name of a list"
+        if self.kind == "text":
+            return ", ".join(self.choices) + " or another"
         return "yes or no" if self.kind == "yes_no" else "one of " + ", ".join(self.choices)
 
     def parse(self, text: str, metric: str = "") -> Any:
@@ -70,6 +74,8 @@ class Option:
         where = f"option {self.name} of {metric}" if metric else f"option {self.name}"
         if self.kind == "phrases":
             return _phrases(text, where)
+        if self.kind == "text":
+            return self.settle(unquote(text).strip())
         value = self._read(text.strip())
         if value is not _WRONG:
             return value
@@ -108,6 +114,8 @@ class Option:
             return number(value) if isinstance(value, float) else str(value)
         if self.kind == "several":
             return "+".join(value)
+        if self.kind == "text":
+            return encoded(value)
         return ";".join(map(encoded, value)) if self.kind == "phrases" else str(value)
 
     def brief(self, value: Any) -> str:
@@ -117,7 +125,7 @@ class Option:
     def say(self, text: str) -> str:
         """A written value as it stands in a label. Asks for no list: a digest is said as it is."""
         if self.kind != "phrases":
-            return (self.word or self.name + " {}").format(text)
+            return (self.word or self.name + " {}").format(unquote(text) if self.kind == "text" else text)
         if found := _DIGEST.fullmatch(text):
             return _counted(int(found[1]), found[2])
         phrases = self.parse(text)

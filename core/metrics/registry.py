@@ -14,7 +14,8 @@ from importlib import import_module
 from typing import Any
 
 from core.errors import UserError
-from core.metrics.base import Metric, MetricSpec, Option
+from core.metrics import external
+from core.metrics.base import Metric, MetricSpec, Need, Option
 
 METRICS: dict[str, str] = {
     "chrf": "core.metrics.sacre:CHRF",
@@ -31,6 +32,27 @@ METRICS: dict[str, str] = {
     "bartscore++-p": "core.metrics.bartscore_pp:PRECISION",
     "bartscore++-r": "core.metrics.bartscore_pp:RECALL",
     "bartscore++-faithfulness": "core.metrics.bartscore_pp:FAITHFULNESS",
+    "smart1": "core.metrics.smart:SMART_1",
+    "smart2": "core.metrics.smart:SMART_2",
+    "smartL": "core.metrics.smart:SMART_L",
+    "smartX": "core.metrics.smart:SMART_X",
+    "bertscore": "core.metrics.bertscore:BERTSCORE",
+    "moverscore": "core.metrics.moverscore:MOVERSCORE",
+    "sms": "core.metrics.sms:SMS",
+    "embedding": "core.metrics.embedding:EMBEDDING",
+    "entailment": "core.metrics.entailment:ENTAILMENT",
+    "nli": "core.metrics.nli:NLI",
+    "nli-ref-sum": "core.metrics.nli:NLI_SUMMARY",
+    "nli-src": "core.metrics.nli:NLI_SOURCE",
+    "menli": "core.metrics.menli:MENLI",
+    "unieval": "core.metrics.unieval:UNIEVAL",
+    "bleurt": "core.metrics.bleurt:BLEURT",
+    "comet": "core.metrics.comet:COMET",
+    "comet-qe": "core.metrics.comet:QE",
+    "prism": "core.metrics.prism:REFERENCE",
+    "prism-src": "core.metrics.prism:SOURCE",
+    "gpt-ppl": "core.metrics.perplexity:CAUSAL",
+    "mlm-ppl": "core.metrics.perplexity:MASKED",
 }
 
 STANDARD: tuple[str, ...] = (
@@ -138,17 +160,27 @@ def _label(spec: MetricSpec, given: Mapping[str, str]) -> str:
     return f"{spec.label} ({', '.join(said)})" if said else spec.label
 
 
-def describe(stored: str) -> MetricSpec | None:
+def describe(stored: str, signature: str = "") -> MetricSpec | None:
     """What is known of a metric by the name its scores are stored under, without its phrases being here; None when it is
-    no metric of ours any more."""
+    no metric of ours any more. Of scores from elsewhere the signature says direction and file."""
+    if external.is_external(stored):
+        return external.describe(stored, signature)
     try:
         name, given = split(stored)
         spec = _plain(name).spec
         if any(option not in {o.name for o in spec.options} for option in given):
             return None
-        return replace(spec, name=stored, label=_label(spec, given))
+        return replace(spec, name=stored, label=_label(spec, given), needs=_needs(stored, spec))
     except UserError:
         return None
+
+
+def _needs(stored: str, plain: MetricSpec) -> frozenset[Need]:
+    """What a metric needs under its options; where these cannot be read here, what it needs by default."""
+    try:
+        return load(stored).spec.needs
+    except UserError:
+        return plain.needs
 
 
 def specs() -> dict[str, MetricSpec]:

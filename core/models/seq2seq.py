@@ -7,7 +7,6 @@ depend on what it is batched with (to 1e-4 in fp32).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from threading import Lock
 from typing import Any, Literal, NamedTuple
 
@@ -23,6 +22,7 @@ from core.models import packed
 from core.models.anatomy import anatomy
 from core.models.budget import Budget, tokens_for, use_the_cores_that_are_ours
 from core.models.checkpoint import Checkpoint, resolve
+from core.models.once import kept
 from core.models.packed import Row, Run
 from core.models.spans import aligned
 
@@ -303,7 +303,7 @@ def load(role: str, device: str = "auto", dtype: str = "fp32", languages: str = 
     return _load(resolve(role), "cuda" if there and device != "cpu" else "cpu", dtype, pair)
 
 
-@lru_cache(maxsize=2)
+@kept(2)
 def _load(checkpoint: Checkpoint, device: str, dtype: str, languages: Languages | None) -> Seq2SeqScorer:
     use_the_cores_that_are_ours()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.data import Dataset, OutputKey
+from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import Problem
 from core.formats.problems import Collector, counted, shown
 from core.ports import ImportReport, Project, Store
+from core.services import external
 
 _NEXT_STEP = "The project holds another text under this name: mend the file, or import it into a new project"
 
@@ -102,6 +104,8 @@ def news(report: ImportReport) -> str:
         (report.outputs, "output"),
         (report.references, "reference"),
         (report.human_scores, "human score"),
+        (report.judgements, "judgement"),
+        (report.metric_scores, "metric score"),
         (report.sources, "source"),
     )
     new = [counted(n, what) for n, what in amounts if n]
@@ -115,17 +119,25 @@ def sentence(report: ImportReport) -> str:
     return f"{said} There already, word for word: {there}." if report.unchanged else said
 
 
-def add(store: Store, target: Target, dataset: Dataset) -> Imported:
+def add(
+    store: Store,
+    target: Target,
+    dataset: Dataset,
+    scores: Sequence[ExternalScores] = (),
+    replace: Collection[str] = (),
+) -> Imported:
     """Import in one transaction; a new project that could not be filled is not left behind.
 
+    `scores` are of metrics that were computed elsewhere; they take the place of those there are where `replace` says so.
     Raises `ImportProblems` where the project holds other texts under the same names, `UserError` for a name that is taken.
     """
+    external.check_names(scores)
     if target.project_id is not None:
-        report = store.projects.add(target.project_id, dataset)
+        report = store.projects.add(target.project_id, dataset, external=scores, replace=replace)
         return Imported(store.projects.get(target.project_id), report)
     project = store.projects.create(target.name)
     try:
-        report = store.projects.add(project.id, dataset)
+        report = store.projects.add(project.id, dataset, external=scores)
     except BaseException:
         store.projects.delete(project.id)
         raise

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS
-from core.calibration.sampling import EVENLY, STRATA, Candidate, Method, choose, hajek
+from core.calibration.sampling import EVENLY, STRATA, Candidate, Method, choose, design
+from core.calibration.sampling_variance import batch_mean
 from core.data import Dataset, OutputKey, RatedOutput, SegmentKey
 from core.formats.problems import counted
 from core.mqm.log import SegmentLabels, fold
@@ -64,12 +65,16 @@ class Shortfall(NamedTuple):
 
 class Estimate(NamedTuple):
     """The mean MQM score of `system` ("" for all) over the `n` labelled outputs of a batch: as it is, and `corrected` for the
-    probabilities, which estimates the mean over all outputs the batch was drawn from."""
+    probabilities, which estimates the mean over all outputs the batch was drawn from, with its 95 % interval under the chance
+    of sampling; without one the `reason`."""
 
     system: str
     n: int
     plain: float
     corrected: float
+    low: float | None
+    high: float | None
+    reason: str = ""
 
 
 class Labelled(NamedTuple):
@@ -134,14 +139,14 @@ def build(view: View, column: Column, rated: Mapping[OutputKey, Collection[str]]
         interval=plan.interval,
         labelled=[c for c in done if len(rated[c.key]) >= plan.enough],
     )
-    design: dict[str, object] = (
+    facts_of_design: dict[str, object] = (
         {"strata": plan.n_strata}
         if plan.method == "stratified"
         else {"interval": f"{number(plan.interval[0])}-{number(plan.interval[1])}", "evenly": EVENLY}
     )
     facts: dict[str, object] = {
         "method": plan.method,
-        **design,
+        **facts_of_design,
         "unit": "segment" if plan.whole else "output",
         "n": plan.n,
         "below": plan.enough,
@@ -150,7 +155,11 @@ def build(view: View, column: Column, rated: Mapping[OutputKey, Collection[str]]
         "by": column.signature.replace("|", ";"),
         "v": VERSION,
     }
-    options = {"metric": column.label, "whole": plan.whole, "asked": plan.n}
+    options: dict[str, object] = {"metric": column.label, "whole": plan.whole, "asked": plan.n}
+    if plan.method == "stratified":
+        of, places = design(left, plan.n, whole=plan.whole, n_strata=plan.n_strata)
+        stratum = dict(zip([c.key for c in left], of.tolist(), strict=True))
+        options["stratum"], options["places"] = [stratum[c.key] for c in chosen], places.tolist()
     return SavedBatch(name.strip(), plan.method, plan.seed, signature("batch", facts), chosen, len(left), options)
 
 
@@ -178,13 +187,24 @@ def progress(batch: SavedBatch, rated: Mapping[OutputKey, Collection[str]]) -> L
 
 
 def estimates(labels: Iterable[RatedOutput], batch: SavedBatch, scheme: str = "google") -> list[Estimate]:
-    """Mean MQM scores over the labelled part of a batch, of all outputs and of each system."""
+    """Mean MQM scores over the labelled part of a batch, of all outputs and of each system.
+
+    While a batch is half labelled, its labelled part counts as a smaller sample without strata: segments come in a random order.
+    """
     scores = {s.key: s.score for s in segment_scores(labels, scheme_of(scheme))}
-    there = [(c.key.system, scores[c.key], c.probability) for c in batch.outputs if c.key in scores]
+    at = [i for i, c in enumerate(batch.outputs) if c.key in scores]
+    there = [batch.outputs[i] for i in at]
+    values = np.array([scores[c.key] for c in there])
+    unit_of = {c.key: c.key.segment if batch.options.get("whole") else c.key for c in batch.outputs}
+    share = len({unit_of[c.key] for c in there}) / max(1, len(set(unit_of.values())))
+    strata = batch.options.get("stratum") if share == 1 else None
     found = []
-    for system in ("", *sorted({row[0] for row in there})):
-        rows = [row for row in there if system in ("", row[0])]
-        values, probabilities = [row[1] for row in rows], [row[2] for row in rows]
-        if (corrected := hajek(values, probabilities)) is not None:
-            found.append(Estimate(system, len(rows), float(np.mean(values)), corrected))
+    for system in ("", *sorted({c.key.system for c in there})) if there else ():
+        inside = np.array([system in ("", c.key.system) for c in there])
+        mean = batch_mean(
+            values, [c.probability * share for c in there], [unit_of[c.key] for c in there], domain=inside,
+            stratum=[strata[i] for i in at] if strata else None, places=batch.options.get("places", ()),
+        )  # fmt: skip
+        plain = float(values[inside].mean())
+        found.append(Estimate(system, int(inside.sum()), plain, mean.value, mean.low, mean.high, mean.reason))
     return found

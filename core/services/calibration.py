@@ -10,30 +10,35 @@ from typing import Any, NamedTuple
 from core.calibration.calibrate import Calibration, Point, calibrate
 from core.calibration.drawn import Tell, quiet
 from core.calibration.presets import Preset
-from core.data import Dataset, OutputKey, RatedOutput, Value
+from core.data import Dataset, Judgement, OutputKey, RatedOutput, Value
 from core.errors import UserError
 from core.mqm import own_schemes
 from core.mqm.log import fold
 from core.mqm.schemes import SCHEMES, Scheme
 from core.mqm.schemes import scheme as scheme_of
 from core.mqm.scores import rated_outputs, segment_scores
-from core.ports import Project, SavedLambda, Store
+from core.ports import Project, SavedBatch, SavedLambda, Store
+from core.services import judgements as numbers
+from core.services.judgements import Way
 from core.signature import signature
 from core.stats.correlation import Group, Measure
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The human side of a calibration: MQM labels of `raters` under a weight scheme, or a score that came with the upload.
+    """The human side of a calibration: MQM labels of `raters` under a weight scheme, numbers they gave, or a score that came
+    with the upload.
 
     `signature` says which; `scores` are by output, higher is better, with the number of raters where that is known. Labels
-    come with the `scheme` they were weighed under.
+    come with the `scheme` they were weighed under. With `of_systems` all outputs of a system have its score, so that systems
+    can be compared and nothing else.
     """
 
     signature: str
     scores: Mapping[OutputKey, tuple[float, int | None]]
     raters: tuple[str, ...] = ()
     scheme: Scheme | None = None
+    of_systems: bool = False
 
     @property
     def words(self) -> str:
@@ -82,6 +87,26 @@ def from_score(dataset: Dataset, name: str, *, higher_is_better: bool) -> People
     return People(signature("human", {"name": name, "higher": higher_is_better}), scores)
 
 
+def from_judgements(
+    given: Sequence[Judgement], name: str, way: Way, dataset: Dataset, *, higher_is_better: bool = True
+) -> People:
+    """The score that follows from the raters' own numbers of one name; of ranks higher is always better.
+
+    Strengths belong to systems: every output of the dataset has that of its system. Raises `UserError` where there are none.
+    """
+    of_name = numbers.named(given)[name]
+    sign = 1.0 if higher_is_better or way in ("wins", "strengths") else -1.0
+    scores: Mapping[OutputKey, tuple[float, int | None]]
+    if way == "strengths":
+        of_system = numbers.strengths(of_name)
+        scores = {o.key: (of_system[o.system], None) for o in dataset.outputs if o.system in of_system}
+    else:
+        scores = {key: (sign * value, n) for key, (value, n) in numbers.scores(of_name, way).items()}
+    raters = tuple(sorted({j.rater for j in of_name}))
+    facts = {"name": name, "by": way, "raters": len(raters), "higher": sign > 0}
+    return People(signature("judgements", facts), scores, raters, of_systems=way == "strengths")
+
+
 def points(table: Mapping[OutputKey, Value], people: People) -> tuple[Point, ...]:
     """The outputs that have both distances and a human score."""
     return tuple(
@@ -98,14 +123,24 @@ def points(table: Mapping[OutputKey, Value], people: People) -> tuple[Point, ...
     )
 
 
+def of_batch(data: Sequence[Point], batch: SavedBatch) -> tuple[Point, ...]:
+    """The points of a batch's outputs, each with the weight 1/probability: it stands for so many outputs."""
+    chance = {c.key: c.probability for c in batch.outputs}
+    return tuple(p._replace(weight=1 / chance[p.key]) for p in data if p.key in chance)
+
+
 def fit(data: Sequence[Point], choice: Choice, presets: Sequence[Preset] = (), tell: Tell = quiet) -> Calibration:
     """The λ that agrees best; `tell` hears which share is done. Raises `UserError` where agreement is undefined at every λ."""
     return calibrate(data, **choice._asdict(), presets=presets, tell=tell)
 
 
-def save(store: Store, project: Project, name: str, found: Calibration, refinement: str, people: People) -> SavedLambda:
+def save(
+    store: Store, project: Project, name: str, found: Calibration, refinement: str, people: People, batch: str = ""
+) -> SavedLambda:
     """Store a fitted λ under a name, with all it was fitted on. Raises `UserError` when the name is taken or empty."""
     result: dict[str, Any] = {**found.to_json(), "people": people.signature, "raters": list(people.raters)}
+    if batch:
+        result["batch"] = batch
     if people.scheme is not None:
         result["scheme"] = own_schemes.to_json(people.scheme)
     full = f"{found.signature}|people:{people.signature.replace('|', ';')}"
@@ -145,10 +180,15 @@ def origin(item: SavedLambda) -> Origin:
     raters = [str(r) for r in report.get("raters", ())]
     mean = report.get("n_raters")
     who = ", ".join(raters) or (f"score “{people['name']}” of the upload" if "name" in people else "")
+    if "by" in people:
+        how = next((words for way, words in numbers.WAYS.items() if way == people["by"]), people["by"])
+        who = f"“{people.get('name', '')}”, {how}, by {who}"
     if who and people.get("higher") == "no":
         who += ", lower is better"
     if raters and mean is not None:
         who += f" ({mean:.3g} an output)"
+    if report.get("batch"):
+        who += f", batch “{report['batch']}”" + (", weighted" if "weights" in facts else "")
     ends = report.get("ci")
     return Origin(
         ", ".join(f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts if n is not None),

@@ -47,6 +47,7 @@ PERMUTATIONS = 1000
 MAX_PAIRS = 3_000_000
 """Pairs of outputs that acc_eq goes through, about 2,400 outputs pooled: a second a metric."""
 NOT_SCORED = "no rated output has a score"
+OF_SYSTEMS = "it compares p-values over segments, and people's scores are of whole systems"
 NO_SEGMENTS = "at least two segments are needed that every system has"
 Step = Callable[[int, int], None]
 """Called with the parts of the work done and all of them."""
@@ -85,7 +86,8 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Joined:
-    """The outputs that people and all metrics judged: `human` and each of `scores` have shape (n_outputs,)."""
+    """The outputs that people and all metrics judged: `human` and each of `scores` have shape (n_outputs,). With `of_systems`
+    all outputs of a system have its human score."""
 
     keys: tuple[OutputKey, ...]
     human: Floats
@@ -95,6 +97,7 @@ class Joined:
     human_signature: str
     excluded: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    of_systems: bool = False
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -247,7 +250,9 @@ def join(
     ]
     human = np.array([people.scores[k][0] for k in keys], dtype=np.float64)
     gone = tuple(s for s in excluded if any(k.system == s for k in people.scores))
-    return Joined(keys, human, scores, tuple(contestants), people.words, people.signature, gone, tuple(notes))
+    return Joined(
+        keys, human, scores, tuple(contestants), people.words, people.signature, gone, tuple(notes), people.of_systems
+    )
 
 
 def from_view(
@@ -308,6 +313,8 @@ def _row(data: Joined, contestant: Contestant, statistic: Name, choice: Choice) 
         return empty._replace(reason=NO_SEGMENTS)
     metric, human = data.scores[contestant.name], data.human
     if statistic == "soft_pairwise":
+        if data.of_systems:
+            return empty._replace(reason=OF_SYSTEMS)
         table = data.table
         if metric.min() == metric.max():
             return empty._replace(reason="all metric scores are equal")

@@ -10,15 +10,17 @@ from typing import NamedTuple
 
 from core.data import Dataset, OutputKey, RatedOutput, Score, SegmentKey
 from core.errors import UserError
-from core.formats import google_mqm, mtme_score
+from core.formats import google_mqm, judgements, mtme_score
 from core.formats.label_file import Written, left_behind
 from core.formats.label_formats import FORMATS, label_format
 from core.formats.problems import counted
 from core.formats.write import LabelRow, labels_csv, scores_csv, scores_jsonl
+from core.metrics.external import name_of
 from core.mqm.log import OutputLabels, SegmentLabels, fold
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rated_outputs, segment_scores
 from core.ports import Store
+from core.services.judgements import with_scores
 
 
 def score_rows(store: Store, project_id: int, signatures: Collection[str] | None = None) -> list[Score]:
@@ -120,19 +122,30 @@ def write_labels(dataset: Dataset, rated: Sequence[RatedOutput], name: str) -> W
     return Written((mtme_score.write(dataset, scores),), (lost, *left_behind(dataset, rated, unrated=False)))
 
 
+def judgements_as_csv(store: Store, project_id: int) -> str:
+    """Every number of every rater, a row for each output and rater, safe to open in a spreadsheet."""
+    return judgements.write_csv(store.judgements.list(project_id))
+
+
+def judgements_as_jsonl(store: Store, project_id: int) -> str:
+    """The same rows as JSON Lines, which holds every name as it is; importing them again adds nothing."""
+    return judgements.write_jsonl(store.judgements.list(project_id))
+
+
 def scores_as_mtme(store: Store, project_id: int) -> Export:
-    """A ZIP of `.seg.score` files for mt-metrics-eval: one a signature (`signatures.tsv` says which), one a human score.
+    """A ZIP of `.seg.score` files for mt-metrics-eval: one a signature (`signatures.tsv` says which), one a human score, those
+    included that follow from numbers of single raters.
 
     Raises `UserError` where a system has a blank in its name.
     """
-    dataset = store.projects.dataset(project_id)
+    dataset = with_scores(store.projects.dataset(project_id), store.judgements.list(project_id))
     files: dict[str, str] = {}
     listed, missing = ["file\tmetric\tsignature\n"], 0
     for by in store.scores.signatures(project_id):
         values = {key: v.value for key, v in store.scores.table(project_id, by.signature).items()}
         missing += sum(o.key in values and values[o.key] is None for o in dataset.outputs)
         if text := mtme_score.write(dataset, values):
-            name = _free_name("metric-scores", by.metric, files)
+            name = _free_name("metric-scores", name_of(by.metric), files)
             files[name] = text
             listed.append(f"{name}\t{by.metric}\t{by.signature}\n")
     for score in dict.fromkeys(h.name for h in dataset.human_scores):

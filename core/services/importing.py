@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from core.data import Dataset
+from core.data import Dataset, ExternalScores
 from core.errors import ImportProblems, Problem
 from core.formats.build import Builder
 from core.formats.columns import guess, is_google_mqm
+from core.formats.external import source_file
 from core.formats.files import Upload, binary_kind, extension
 from core.formats.label_formats import guess as label_format_of
 from core.formats.lines import LineRoles, aligned, guess_roles
@@ -18,6 +19,7 @@ from core.formats.mapping import ColumnMapping
 from core.formats.notes import notes_on, summary
 from core.formats.problems import Collector, counted, how_many
 from core.formats.table import TABLE_EXTENSIONS, read_table, sample_values
+from core.services import external
 
 LOOK = 1000
 """How many rows of a table are read to guess what its columns hold."""
@@ -56,6 +58,7 @@ class Preview(NamedTuple):
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     summary: str
+    external: tuple[ExternalScores, ...] = ()
 
 
 def _same_names(files: Sequence[Upload]) -> tuple[list[Upload], list[Problem]]:
@@ -119,8 +122,14 @@ def plan(files: Sequence[Upload], *, labels: bool = False) -> ImportPlan:
     return ImportPlan("table", tuple(tables), problems=problems.closed())
 
 
-def preview(files: Sequence[Upload], plan: ImportPlan) -> Preview:
-    """Read the files as the plan says: the dataset, or every problem, and notes that stop nothing.
+def without_outputs(plan: ImportPlan) -> bool:
+    """Whether the tables hold scores only, so that the outputs they speak of must be known."""
+    return plan.kind == "table" and bool(plan.tables) and all(t.mapping.scores_only for t in plan.tables)
+
+
+def preview(files: Sequence[Upload], plan: ImportPlan, texts: Dataset | None = None) -> Preview:
+    """Read the files as the plan says: the dataset, or every problem, and notes that stop nothing. `texts` are the outputs
+    that tables without any speak of.
 
     Never raises for what a user may upload. For kind "labels" only the problems of the plan are repeated.
     """
@@ -134,7 +143,7 @@ def preview(files: Sequence[Upload], plan: ImportPlan) -> Preview:
         case "lines":
             return _preview_lines(by_name, plan)
         case "table":
-            return _preview_tables(by_name, plan)
+            return _preview_tables(by_name, plan, texts)
 
 
 def _refused(problems: Sequence[Problem]) -> Preview:
@@ -172,9 +181,18 @@ def _preview_lines(by_name: dict[str, Upload], plan: ImportPlan) -> Preview:
     return Preview(dataset, (), notes, summary(dataset))
 
 
-def _preview_tables(by_name: dict[str, Upload], plan: ImportPlan) -> Preview:
+def _of_scores(dataset: Dataset) -> str:
+    """`scores for 40 segments, 160 human scores (adequacy)`: what tables without outputs hold."""
+    names = ", ".join(dict.fromkeys(h.name for h in dataset.human_scores))
+    human = f", {counted(len(dataset.human_scores), 'human score')} ({names})" if names else ""
+    return f"scores for {counted(len(dataset.segments), 'segment')}{human}"
+
+
+def _preview_tables(by_name: dict[str, Upload], plan: ImportPlan, texts: Dataset | None) -> Preview:
     problems = Collector()
-    builder = Builder()
+    builder = Builder(texts if without_outputs(plan) else None)
+    for t in plan.tables:
+        problems.extend(external.name_problems((m.name, t.file, m.column) for m in t.mapping.metrics))
     planned = {table.file: table.mapping for table in plan.tables}
     for name in dict.fromkeys([*by_name, *planned, *(p.file for p in plan.problems if p.file)]):
         if name in planned and name not in by_name:
@@ -185,7 +203,7 @@ def _preview_tables(by_name: dict[str, Upload], plan: ImportPlan) -> Preview:
             try:
                 table = read_table(by_name[name])
                 if name in planned:
-                    builder.add(table, planned[name])
+                    builder.add(table, planned[name], source_file(by_name[name]).sha256)
             except ImportProblems as error:
                 problems.extend(error.problems)
         if problems.total == before:
@@ -198,4 +216,8 @@ def _preview_tables(by_name: dict[str, Upload], plan: ImportPlan) -> Preview:
             problems.extend(error.problems)
     if dataset is None or problems:
         return _refused(problems.closed())
-    return Preview(dataset, (), builder.notes(dataset), summary(dataset))
+    found = builder.external()
+    said = ", ".join(
+        filter(None, (summary(dataset) if dataset.outputs else _of_scores(dataset), external.summary(found)))
+    )
+    return Preview(dataset, (), builder.notes(dataset), said, found)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from core.calibration.calibrate import Calibration
+from core.calibration.drawn import Tell, part, quiet
 from core.calibration.lambda_search import search
 from core.data import OutputKey, RatedOutput, Value
 from core.errors import UserError
@@ -69,18 +70,19 @@ def by_rater(
     scheme: Scheme,
     table: Mapping[OutputKey, Value],
     choice: Choice,
+    tell: Tell = quiet,
 ) -> list[Alone]:
     """All of the raters together first, then each alone. With fewer than 20 outputs a rater has no λ of their own."""
     groups = [tuple(raters), *((r,) for r in raters if len(raters) > 1)]
     found = []
-    for group in groups:
+    for k, group in enumerate(groups):
         data = points(table, from_rated(rated, group, scheme))
         if len(data) < FEWEST_OF_RATER:
             outputs = f"{len(data)} scored output{'s' if len(data) != 1 else ''}"
             found.append(Alone(group, len(data), None, f"{outputs}; at least {FEWEST_OF_RATER} are needed"))
             continue
         try:
-            found.append(Alone(group, len(data), fit(data, choice)))
+            found.append(Alone(group, len(data), fit(data, choice, tell=part(tell, k, len(groups)))))
         except UserError as error:
             found.append(Alone(group, len(data), None, error.got or error.what))
     return found
@@ -92,11 +94,12 @@ def by_scheme(
     schemes: Sequence[Scheme],
     table: Mapping[OutputKey, Value],
     choice: Choice,
+    tell: Tell = quiet,
 ) -> list[Under]:
     """λ, its agreement and the ranking of systems by people, under each scheme. Systems are ranked by all that was labelled."""
     mine = [r for r in rated if r.rater in raters]
     found: list[Under] = []
-    for scheme in schemes:
+    for k, scheme in enumerate(schemes):
         try:
             people = from_rated(mine, raters, scheme)
         except UserError as error:
@@ -106,7 +109,7 @@ def by_scheme(
         try:
             if len(data) < 2:
                 raise UserError("too few", got=f"{len(data)} scored outputs; at least two are needed")
-            fitted = fit(data, choice)
+            fitted = fit(data, choice, tell=part(tell, k, len(schemes)))
         except UserError as error:
             found.append(Under(scheme, len(data), None, None, systems, error.got or error.what))
             continue
@@ -128,7 +131,7 @@ def same_order(a: Under, b: Under) -> Statistic:
 
 
 def metrics_at_top(
-    joined: Joined, order: Sequence[str], measure: Measure, group: Group, fewest: int = 3
+    joined: Joined, order: Sequence[str], measure: Measure, group: Group, fewest: int = 3, tell: Tell = quiet
 ) -> list[AtTop]:
     """Every metric and sentinel on the K best systems of `order`, for K from `fewest` to all (Lu et al. 2023, Figure 3).
 
@@ -137,6 +140,7 @@ def metrics_at_top(
     here = [s for s in order if s in joined.systems]
     found = []
     for k in range(fewest, len(here) + 1):
+        tell((k - fewest) / (len(here) + 1 - fewest))
         best = set(here[:k])
         part = joined.only(np.array([key.system in best for key in joined.keys], dtype=bool))
         for c in joined.contestants:

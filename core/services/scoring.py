@@ -102,9 +102,14 @@ def score_dataset(
     items = {content_key(*item): item for _, item in dataset.items()}
     total = len(items) * len(metrics)
     results = []
-    for i, metric in enumerate(metrics):
+    for i, metric in enumerate(in_company(m, dataset) for m in metrics):
         results.append(_score_metric(items, metric, scores, on_progress, i * len(items), total, chunk))
     return results
+
+
+def in_company(metric: Metric, dataset: Dataset) -> Metric:
+    """The metric for the outputs of a dataset: itself, or what it is among them where its values depend on the others."""
+    return metric.on([(key.segment, item) for key, item in dataset.items()]) if metric.on else metric
 
 
 def _score_metric(

@@ -16,7 +16,7 @@ from core.errors import UserError
 from core.formats.pairs import Pair
 from core.metrics.base import Metric, MetricSpec
 from core.refine.result import weighted
-from core.services.scoring import Memory, OnProgress, keep_going, score_dataset
+from core.services.scoring import Memory, OnProgress, in_company, keep_going, score_dataset
 from core.signature import content_key, number, signature
 from core.stats.pairs import Floats
 from core.stats.sensitivity import NEAR_ZERO, Sensitivity, sensitivities
@@ -67,10 +67,12 @@ def score_pairs(
 
     `empty` stands for the output that says nothing. Raises `Cancelled` when `on_progress` returns False.
     """
-    kept, signed = Memory(), [metric.signature() for metric in metrics]
     hypotheses = ([p.good for p in pairs], [p.perturbed for p in pairs], [empty] * len(pairs))
     items = [[Item(p.source, h, p.references) for p, h in zip(pairs, hs, strict=True)] for hs in hypotheses]
-    score_dataset(_dataset(chain.from_iterable(items)), metrics, kept, on_progress)
+    texts = _dataset(chain.from_iterable(items))
+    kept, metrics = Memory(), [in_company(metric, texts) for metric in metrics]
+    signed = [metric.signature() for metric in metrics]
+    score_dataset(texts, metrics, kept, on_progress)
     keys = [[content_key(*item) for item in column] for column in items]
     scored = []
     for metric, name in zip(metrics, signed, strict=True):

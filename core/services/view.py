@@ -136,7 +136,7 @@ def build(
         table = {k: v for k, v in tables[entry.signature].items() if k in cell}
         ok = [(k, v) for k, v in table.items() if v.status == "ok" and v.value is not None]
         refinement = any("dist_exp" in v.parts and "dist_imp" in v.parts for _, v in ok)
-        spec = specs.get(entry.metric) or registry.describe(entry.metric)
+        spec = specs.get(entry.metric) or registry.describe(entry.metric, entry.signature)
         same = [s.signature for s in scored if s.metric == entry.metric]
         newest = not any(c.name == entry.metric for c in columns)
         name = entry.metric if newest else entry.signature

@@ -27,6 +27,11 @@ _SINGLES = (
 _ZWJ, _ZWNJ = "\u200d", "\u200c"
 
 
+def is_unspaced(char: str) -> bool:
+    """True for a letter or digit of a script written without spaces (Han, kana, Thai, Lao, Khmer, Myanmar)."""
+    return _kind(char) == "single"
+
+
 class Unit(NamedTuple):
     """A word, or one sign of punctuation, with the characters that belong to it."""
 

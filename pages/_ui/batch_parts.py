@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import streamlit as st
@@ -159,12 +158,13 @@ def corrected(labels: Sequence[RatedOutput], batch: SavedBatch) -> None:
                 "outputs": e.n,
                 "mean score of the batch ↑": number(e.plain),
                 "corrected for the sampling ↑": number(e.corrected),
+                "95 % interval": e.reason if e.low is None else f"[{number(e.low)}, {number(e.high)}]",
             }
             for e in service.estimates(labels, batch)
-            if math.isfinite(e.corrected)
         ]
         st.dataframe(rows, hide_index=True, width="stretch")
         st.caption(
             f"Each labelled output counts 1/probability (Hájek), which estimates the mean over the {batch.population} outputs "
-            "the batch was drawn from; the plain mean leans towards what was chosen more readily. Weights: google."
+            "the batch was drawn from; the plain mean leans towards what was chosen more readily. The interval holds the chance of "
+            "the sampling by the design of the batch, not that annotators differ. Weights: google."
         )

@@ -61,9 +61,9 @@ def progress(done: Counted, whole: Dataset, of_batch: Dataset, mine: dict[Segmen
     """How far the annotator is: segments, and within a batch labelled / assigned outputs."""
     text = f"{done.submitted} of {done.total} segments submitted."
     if of_batch is not whole:
-        text = (
-            f"{service.outputs_done(of_batch, mine)} / {len(of_batch.outputs)} outputs of this batch labelled, "
-            f"{done.submitted} of {done.total} segments submitted."
-        )
+        labelled, assigned = service.outputs_done(of_batch, mine), len(of_batch.outputs)
+        colour = "green" if labelled == assigned else "gray"
+        st.badge(f"{labelled} / {assigned} labelled", icon=":material/checklist:", color=colour)
+        text = f"{done.submitted} of {done.total} segments of this batch submitted."
     everything = " All done: thank you." if done.submitted == done.total else ""
     st.progress(done.submitted / done.total if done.total else 0.0, text=errors.plain(text + everything))

@@ -22,6 +22,7 @@ from core.services.view import View
 from core.stats.ties import TieCurve
 from pages._ui import errors, jobs, state, tables
 from pages._ui import evaluate_parts as parts
+from pages._ui.lambda_parts import digest
 
 T = TypeVar("T")
 POINTS = 4000
@@ -252,7 +253,8 @@ def of_parts(view: View, found: Evaluation, statistic: Name) -> None:
         "Agreement on", list(PARTS), default="top", format_func=PARTS.__getitem__, key="evaluate-by", required=True
     )
     data = found.joined
-    done = _parts(data.digest, found.choice, statistic, by or "top", _joined=data, _view=view)
+    lengths = [float(len(view.texts[k])) for k in data.keys] if by == "length" else []
+    done = _parts(digest(data.digest, lengths), found.choice, statistic, by or "top", _joined=data, _lengths=lengths)
     if not done:
         st.info("There is no part to speak of: at least two systems are needed.", icon=":material/info:")
         return
@@ -275,8 +277,9 @@ def of_parts(view: View, found: Evaluation, statistic: Name) -> None:
 
 
 @st.cache_resource(max_entries=12, ttl=1800, show_spinner="Computing agreement on parts …")
-def _parts(digest: str, choice: Choice, statistic: Name, by: str, *, _joined: Joined, _view: View) -> list[tests.Part]:
+def _parts(
+    said: str, choice: Choice, statistic: Name, by: str, *, _joined: Joined, _lengths: list[float]
+) -> list[tests.Part]:
     if by == "top":
         return tests.top_systems(_joined, choice, statistic)
-    lengths = [float(len(_view.texts[k])) for k in _joined.keys]
-    return tests.buckets(_joined, choice, statistic, "length" if by == "length" else "quality", lengths)
+    return tests.buckets(_joined, choice, statistic, "length" if by == "length" else "quality", _lengths)

@@ -48,10 +48,11 @@ class Asked(NamedTuple):
     lam: float
 
 
-def asked(project: Project, view: View) -> Asked:
-    """Level, pairs, statistic; and, behind *More*, metrics, systems, bootstrap."""
+def asked(project: Project, view: View, *, of_systems: bool = False) -> Asked:
+    """Level, pairs, statistic; and, behind *More*, metrics, systems, bootstrap. With `of_systems` systems only can be compared."""
     first, second, third, fourth = st.columns([1, 1, 1, 0.5], vertical_alignment="bottom")
-    level = first.selectbox("Compared", list(LEVELS), format_func=LEVELS.__getitem__, key="evaluate-level")
+    levels: list[Level] = ["system"] if of_systems else list(LEVELS)
+    level = first.selectbox("Compared", levels, format_func=LEVELS.__getitem__, key="evaluate-level")
     key = f"{STATISTIC}-{level}"
     statistic: Name = second.selectbox("Statistic", STATISTICS[level], format_func=LABELS.__getitem__, key=key)
     group = third.selectbox(

@@ -45,6 +45,16 @@ LABELS = {
         _labels("mtme-score"),
     ),
 }  # fmt: skip
+JUDGEMENTS = {
+    "judgements-csv": File(
+        "Numbers of raters: CSV", "One row an output and rater, every number as it was given; safe to open in a spreadsheet.",
+        _text(export.judgements_as_csv, "judgements.csv", "text/csv"),
+    ),
+    "judgements-jsonl": File(
+        "Numbers of raters: JSONL", "The same rows, one JSON object a line; every name as it is.",
+        _text(export.judgements_as_jsonl, "judgements.jsonl", "application/jsonl"),
+    ),
+}  # fmt: skip
 SCORES = {
     "scores-csv": File(
         "Scores: CSV", "One row an output and metric, with signature, status and reason; safe to open in a spreadsheet.",
@@ -63,7 +73,7 @@ SCORES = {
 
 def panel(store: Store, project: Project, labelled: bool, scored: bool) -> None:
     """Choose a file, see what it does not hold, download it."""
-    kinds = (LABELS if labelled else {}) | (SCORES if scored else {})
+    kinds = (LABELS if labelled else {}) | (JUDGEMENTS if project.judged else {}) | (SCORES if scored else {})
     if not labelled:
         st.caption("There are no labels to export yet.")
     if not scored:

@@ -12,11 +12,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import add_script_run_ctx
 
+from core.data import Judgement
 from core.errors import UserError
 from core.formats.files import stem
 from core.formats.problems import counted
 from core.ports import Project, Store
-from core.services import adding, mqm_import
+from core.services import adding, external, judgements, mqm_import
 from core.services.adding import Imported, Target
 from pages._ui import errors, upload, wiring
 from pages._ui.upload import Ready
@@ -39,11 +40,14 @@ class Running:
 
 
 class Offer(NamedTuple):
-    """Where it goes, what the button says, and whether it can go there."""
+    """Where it goes, what the button says, whether it can go there, which metrics from elsewhere it replaces, and under which
+    names the numbers of its raters."""
 
     target: Target
     label: str
     possible: bool
+    replace: tuple[str, ...] = ()
+    corrected: tuple[str, ...] = ()
 
 
 def offer(ready: Ready, projects: Sequence[Project], current: Project | None) -> Offer:
@@ -77,11 +81,25 @@ def _new(ready: Ready, taken: set[str], place: DeltaGenerator) -> Offer:
 
 
 def _existing(ready: Ready, project: Project) -> Offer:
-    into = Target(project.name, project.id)
+    into, corrected = Target(project.name, project.id), tuple[str, ...]()
+    given = ready.mqm.judgements if ready.mqm else ()
     with st.spinner(f"Comparing with “{errors.plain(project.name)}” …"):
         report, contradictions = adding.compare(wiring.dataset(project), ready.dataset)
+        scores = external.compare(wiring.store(), project.id, ready.external)
+    if given:
+        there = wiring.judgements(project)
+        numbers = judgements.compare(there, given)
+        if corrected := _corrected(project, judgements.replaced(there, given, numbers.clashes), numbers.clashes):
+            numbers = judgements.compare(there, given, corrected)
+        report = report._replace(judgements=numbers.new, unchanged=report.unchanged + numbers.unchanged)
+        contradictions = (*contradictions, *numbers.problems)
+    replaced = _replaced(project, scores.clashes)
+    if replaced:
+        scores = external.compare(wiring.store(), project.id, ready.external, replaced)
+    report = report._replace(metric_scores=scores.new, unchanged=report.unchanged + scores.unchanged)
+    contradictions = (*contradictions, *scores.problems)
     if contradictions:
-        text = "**It cannot be added there:** the project holds other texts under the same names."
+        text = "**It cannot be added there:** the project holds something else under the same names."
         st.error(text, icon=":material/info:")
         upload.problems(contradictions)
         return Offer(into, f"Add to “{project.name}”", False)
@@ -90,7 +108,28 @@ def _existing(ready: Ready, project: Project) -> Offer:
     if ready.mqm and ready.mqm.rated:
         st.text("Labels that are there already are not added twice.")
         new.append(ready.mqm.labels())
-    return Offer(into, f"Add {' and '.join(new) or 'nothing'} to “{project.name}”", bool(new))
+    return Offer(into, f"Add {' and '.join(new) or 'nothing'} to “{project.name}”", bool(new), replaced, corrected)
+
+
+def _corrected(project: Project, old: Sequence[Judgement], clashes: tuple[str, ...]) -> tuple[str, ...]:
+    """The names under which raters gave other numbers before, once a person has said that these are to be replaced."""
+    if not clashes:
+        return ()
+    text = f"Replace what “{project.name}” has of the same raters: {judgements.summary(old)}"
+    help = "All that these raters gave before under these names, also what is not in the files."
+    chosen = st.checkbox(errors.plain(text), key=f"import-correct-{project.id}-" + "|".join(clashes), help=help)
+    return clashes if chosen else ()
+
+
+def _replaced(project: Project, clashes: tuple[str, ...]) -> tuple[str, ...]:
+    """The metrics from elsewhere that stand in the way, once a person has said that they are to be replaced."""
+    if not clashes:
+        return ()
+    there = {m.name: m for m in wiring.store().scores.external(project.id)}
+    said = ", ".join(f"{counted(there[n].n, 'score')} of {n}" for n in clashes if n in there)
+    text = f"Replace what “{project.name}” has: {said}"
+    chosen = st.checkbox(errors.plain(text), key=f"import-replace-{project.id}-" + "|".join(clashes))
+    return clashes if chosen else ()
 
 
 def unused_name(wanted: str, taken: set[str]) -> str:
@@ -104,14 +143,15 @@ def button(store: Store, ready: Ready, what: Offer) -> Running | None:
     label = errors.plain(what.label)
     if not st.button(label, type="primary", disabled=not what.possible, icon=":material/download_done:"):
         return None
-    start(store, ready, what.target)
+    start(store, ready, what)
     return running()
 
 
-def start(store: Store, ready: Ready, into: Target) -> None:
+def start(store: Store, ready: Ready, what: Offer) -> None:
     """Begin, unless an import of this browser session is at work already."""
     if running() is not None:
         return
+    into = what.target
     job = Running(f"Importing {ready.summary} …")
 
     def tell(done: int, total: int) -> None:
@@ -120,9 +160,9 @@ def start(store: Store, ready: Ready, into: Target) -> None:
     def work() -> None:
         try:
             if ready.mqm is not None:
-                job.imported = mqm_import.import_labels(store, into, ready.mqm, tell)
+                job.imported = mqm_import.import_labels(store, into, ready.mqm, tell, what.replace, what.corrected)
             else:
-                job.imported = adding.add(store, into, ready.dataset)
+                job.imported = adding.add(store, into, ready.dataset, ready.external, what.replace)
         except Exception as error:  # shown by `watch`
             job.error = error
         finally:

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Sequence
 
 import streamlit as st
 
 from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS, Calibration, Point
 from core.calibration.presets import PRESETS
-from core.data import Dataset
+from core.data import Dataset, Judgement
 from core.formats.problems import counted
 from core.mqm.schemes import SCHEMES, Scheme
 from core.plots.calibration import MEASURE_NAMES, lambda_text, plateau_text
-from core.ports import Project, SavedLambda, Store
+from core.ports import Project, SavedBatch, SavedLambda, Store
 from core.services import calibration as service
+from core.services import judgements as numbers
 from core.services.calibration import Choice, People
+from core.services.judgements import Way
 from core.services.view import Column
 from core.stats.correlation import Group, Measure
-from pages._ui import errors, state
+from pages._ui import errors, state, wiring
+from pages._ui.lambda_work import worked
 
-LABELS = "MQM labels"
+LABELS, NUMBERS = "MQM labels", "numbers"
+FIXED = (
+    "Bradley–Terry strengths are of systems, and are held fixed: intervals say how much the metric moves with the segments, not "
+    "how sure the strengths are."
+)
 _OWN = "errorscope_schemes"
 MEASURES: dict[Measure, str] = {"kendall": "τ", "acc_eq": "acc_eq", "spearman": "ρ", "pearson": "r"}
 GROUPS: dict[Group, str] = {
@@ -40,16 +48,21 @@ def refinement(columns: Sequence[Column]) -> Column:
 
 
 def people(store: Store, project: Project, dataset: Dataset) -> People | None:
-    """Labels of chosen annotators under a weight scheme, or a score of the upload; None, and why, when there is neither."""
-    raters = store.labels.raters(project.id)
-    kinds = ([(LABELS, "")] if raters else []) + [("score", name) for name in project.human_scores]
+    """Labels of chosen annotators under a weight scheme, numbers raters gave, or a score of the upload; None, and why, when
+    there is nothing of that."""
+    raters, given = store.labels.raters(project.id), wiring.judgements(project)
+    kinds: list[tuple[str, str, Way | None]] = [(LABELS, "", None)] if raters else []
+    made = [(name, way) for name, possible in numbers.ways(given).items() for way in possible]
+    kinds += [(NUMBERS, name, way) for name, way in made]
+    names = {name + numbers.ENDINGS[way] for name, way in made if way != "strengths"}
+    kinds += [("score", name, None) for name in project.human_scores if name not in names]
     if not kinds:
         st.info("Nobody has labelled an output yet, and no human score came with the upload.", icon=":material/info:")
         st.page_link("pages/annotate.py", label="Label outputs on Annotate", icon=":material/edit_note:")
         return None
-    first, second, third = st.columns([1, 2, 1])
+    first, second, third = st.columns([2, 2, 1] if given else [1, 2, 1])
     key = f"lambda-people-{project.id}"
-    kind, name = first.selectbox("What people said", kinds, format_func=lambda k: k[1] or k[0], key=key)
+    kind, name, way = first.selectbox("What people said", kinds, format_func=_kind, key=key)
     if kind == LABELS:
         chosen = second.multiselect("Annotators", raters, default=raters, key=f"lambda-raters-{project.id}")
         known = schemes(store, project)
@@ -61,16 +74,50 @@ def people(store: Store, project: Project, dataset: Dataset) -> People | None:
             st.info("Choose at least one annotator.", icon=":material/info:")
             return None
         return service.from_labels(store, project, chosen, known[scheme])
+    if way in ("wins", "strengths"):
+        second.caption("Ranks: 1 is best. The score made of them is higher for the better one.")
+        return _of_ranks(given, name, way, dataset)
     higher = second.toggle("Higher is better", value=True, key=f"lambda-higher-{project.id}")
+    if way is not None:
+        return service.from_judgements(given, name, way, dataset, higher_is_better=higher)
     return service.from_score(dataset, name, higher_is_better=higher)
 
 
-def choice() -> Choice:
-    """The measure of agreement, and over what."""
+def _kind(kind: tuple[str, str, Way | None]) -> str:
+    return f"{kind[1]}: {numbers.WAYS[kind[2]]}" if kind[2] else kind[1] or kind[0]
+
+
+def _of_ranks(given: Sequence[Judgement], name: str, way: Way, dataset: Dataset) -> People | None:
+    with errors.boundary():
+        return service.from_judgements(given, name, way, dataset)
+    return None
+
+
+def choice(people: People | None = None) -> Choice:
+    """The measure of agreement, and over what; where only systems have scores, over their means."""
+    groups: list[Group] = ["system"] if people is not None and people.of_systems else list(GROUPS)
     left, right = st.columns(2)
     measure = left.selectbox("Agreement", list(MEASURES), format_func=lambda m: MEASURE_NAMES[m], key="lambda-measure")
-    group = right.selectbox("Compared", list(GROUPS), format_func=GROUPS.__getitem__, key="lambda-group")
+    group = right.selectbox("Compared", groups, format_func=GROUPS.__getitem__, key="lambda-group")
     return Choice(measure, group)
+
+
+def batch(store: Store, project: Project, data: Sequence[Point]) -> SavedBatch | None:
+    """A batch to fit on alone, by its probabilities, or None for all outputs; asked only where one has been labelled."""
+    keys = {p.key for p in data}
+    there = {b.name: n for b in store.batches.list(project.id) if (n := sum(c.key in keys for c in b.outputs)) > 1}
+    if not there:
+        return None
+
+    def words(name: str | None) -> str:
+        return f"batch “{name}”, {there[name]} outputs" if name else f"all rated outputs, {len(keys)}"
+
+    name = st.selectbox(
+        "Outputs", [None, *there], format_func=words, key=f"lambda-batch-{project.id}",
+        help="A batch was drawn with known probabilities. Fitted on it alone, each output counts 1/probability and a pair the "
+        "product of both, so that λ is the one for all outputs the batch was drawn from, and not for what was drawn more readily.",
+    )  # fmt: skip
+    return next((b for b in store.batches.list(project.id) if b.name == name), None)
 
 
 def schemes(store: Store, project: Project) -> dict[str, Scheme]:
@@ -88,9 +135,10 @@ def own(project: Project) -> list[Scheme]:
     return made.setdefault(project.id, [])
 
 
-def fit(data: tuple[Point, ...], choice: Choice) -> Calibration:
-    """The fit, kept for as long as nothing of it changes."""
-    return _fit(digest(data), choice, _data=data)
+def fit(data: tuple[Point, ...], choice: Choice) -> Calibration | None:
+    """The fit, kept for as long as nothing of it changes; None where it was stopped."""
+    words = f"Fitting λ on {len(data)} outputs, and again on {choice.draws} resamples of them …"
+    return worked(("fit", digest(data), choice), words, lambda tell: service.fit(data, choice, PRESETS, tell))
 
 
 def digest(*what: object) -> str:
@@ -98,13 +146,9 @@ def digest(*what: object) -> str:
     return hashlib.sha256(repr(what).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
-def _fit(digest: str, choice: Choice, *, _data: tuple[Point, ...]) -> Calibration:
-    return service.fit(_data, choice, PRESETS)
-
-
 def number(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.3f}".replace("0.", ".", 1).replace("-", "−")
+    """Three decimals, without a nought before the point: .434, −.021, 10.500."""
+    return "undefined" if value is None else re.sub(r"^(-?)0\.", r"\1.", f"{value:.3f}").replace("-", "−")
 
 
 def interval(pair: tuple[float, float] | None) -> str:
@@ -130,14 +174,21 @@ def missing(found: Calibration, people: People) -> None:
     if notes:
         st.warning("  \n".join(errors.plain(n) for n in notes), icon=":material/warning:")
     if found.n < ENOUGH_OUTPUTS or (raters or ENOUGH_RATERS) < ENOUGH_RATERS:
-        st.page_link("pages/annotate.py", label="Label more outputs", icon=":material/edit_note:")
+        _more_labels("Label more outputs")
 
 
 def too_few(both: int, rated: int) -> None:
     """There is nothing to fit."""
     said = "No output has been labelled and submitted" if not rated else f"Of {rated} rated outputs {both} are scored"
     st.info(f"{said}; a fit needs at least two with both, and 100 to be worth much.", icon=":material/info:")
-    st.page_link("pages/annotate.py", label="Label outputs", icon=":material/edit_note:")
+    _more_labels("Label outputs")
+
+
+def _more_labels(how: str) -> None:
+    """The way to more labels: one after another, or a set that is chosen to calibrate on."""
+    with st.container(horizontal=True):
+        st.page_link("pages/annotate.py", label=how, icon=":material/edit_note:")
+        st.page_link("pages/people.py", label="Build a calibration set on People", icon=":material/groups:")
 
 
 def legend(found: Calibration) -> None:

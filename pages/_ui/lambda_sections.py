@@ -12,7 +12,6 @@ from core.calibration.learning import Law, Learning, learn
 from core.calibration.top_systems import FEWEST_SYSTEMS, PAPER, WHOLE, SystemMean, Top, by_top, ranking
 from core.data import OutputKey, RatedOutput, Value
 from core.formats.problems import counted
-from core.mqm.schemes import Scheme
 from core.plots import lambda_studio as plots
 from core.plots.calibration import lambda_text
 from core.ports import Project, Store
@@ -21,17 +20,24 @@ from core.services import evaluate
 from core.services import lambda_sensitivity as sensitivity
 from core.services.calibration import Choice, People
 from core.services.view import Column, View
-from pages._ui import errors, lambda_schemes, wiring
+from pages._ui import errors, evaluate_parts, lambda_schemes, wiring
 from pages._ui.lambda_parts import MEASURES, digest, interval, number, scheme_name, schemes
+from pages._ui.lambda_work import worked
 
-OF_LABELS = "This is about MQM labels; a score of the upload has neither annotators nor weights."
+OF_LABELS = "This is about MQM labels; other human scores are not made of weighted errors."
 DRAWS = 100
 WHY = "undefined because"
 
 
 def labels(data: tuple[Point, ...], found: Calibration, choice: Choice) -> None:
     """The learning curve and its forecast."""
-    learned = _learned(digest(data), choice, _data=data)
+    learned = worked(
+        ("labels", digest(data), choice),
+        "Fitting λ on parts of the labels …",
+        lambda tell: learn(data, measure=choice.measure, group=choice.group, seed=choice.seed, draws=DRAWS, tell=tell),
+    )
+    if learned is None:
+        return
     here = ""
     if found.ci:
         wide = omega(found.ci[1]) - omega(found.ci[0])
@@ -81,20 +87,20 @@ def _steps(learned: Learning, sign: str) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-@st.cache_resource(max_entries=12, ttl=1800, show_spinner="Fitting λ on parts of the labels …")
-def _learned(digest: str, choice: Choice, *, _data: tuple[Point, ...]) -> Learning:
-    return learn(_data, measure=choice.measure, group=choice.group, seed=choice.seed, draws=DRAWS)
-
-
 def annotators(store: Store, project: Project, column: Column, people: People, choice: Choice) -> None:
     """λ fitted to each annotator alone, beside all of them."""
     if people.scheme is None:
         st.info(OF_LABELS, icon=":material/info:")
         return
     rated, table = service.labelled(store, project), wiring.view(project).tables[column.name]
-    raters = people.raters
-    key = digest(project.id, column.signature, rated, raters, people.scheme)
-    found = _by_rater(key, choice, _rated=rated, _raters=raters, _scheme=people.scheme, _table=table)
+    raters, scheme = people.raters, people.scheme
+    found = worked(
+        ("annotators", digest(column.signature, rated, raters, scheme, distances(table, rated)), choice),
+        "Fitting λ to each annotator …",
+        lambda tell: sensitivity.by_rater(rated, raters, scheme, table, choice, tell),
+    )
+    if found is None:
+        return
     sign = MEASURES[choice.measure]
 
     def name(alone: sensitivity.Alone) -> str:
@@ -109,6 +115,12 @@ def annotators(store: Store, project: Project, column: Column, people: People, c
         f"Line: 95 % bootstrap interval over segments; the pale band is that of the first row. Annotators with fewer than "
         f"{sensitivity.FEWEST_OF_RATER} scored outputs have no λ of their own. They need not have rated the same outputs."
     )
+
+
+def distances(table: Mapping[OutputKey, Value], rated: Sequence[RatedOutput]) -> list[tuple[object, ...]]:
+    """What λ depends on of the scores of the rated outputs."""
+    keys = {r.key for r in rated}
+    return [(k, tuple(v.parts.items())) for k, v in table.items() if k in keys and v.status == "ok"]
 
 
 def _told(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
@@ -128,19 +140,6 @@ def _fitted(found: Calibration | None, sign: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-@st.cache_resource(max_entries=12, ttl=1800, show_spinner="Fitting λ to each annotator …")
-def _by_rater(
-    digest: str,
-    choice: Choice,
-    *,
-    _rated: Sequence[RatedOutput],
-    _raters: Sequence[str],
-    _scheme: Scheme,
-    _table: Mapping[OutputKey, Value],
-) -> list[sensitivity.Alone]:
-    return sensitivity.by_rater(_rated, _raters, _scheme, _table, choice)
-
-
 def weights(store: Store, project: Project, column: Column, people: People, choice: Choice) -> None:
     """λ and the ranking of systems under each weight scheme, and an editor for one's own."""
     if people.scheme is None:
@@ -149,8 +148,13 @@ def weights(store: Store, project: Project, column: Column, people: People, choi
     rated, table = service.labelled(store, project), wiring.view(project).tables[column.name]
     others = [s for s in schemes(store, project).values() if s != people.scheme]
     order = [people.scheme, *others]
-    key = digest(project.id, column.signature, rated, people.raters, order)
-    found = _by_scheme(key, choice, _rated=rated, _raters=people.raters, _schemes=order, _table=table)
+    found = worked(
+        ("weights", digest(column.signature, rated, people.raters, order, distances(table, rated)), choice),
+        "Fitting λ under each weight scheme …",
+        lambda tell: sensitivity.by_scheme(rated, people.raters, order, table, choice, tell),
+    )
+    if found is None:
+        return
     sign, first = MEASURES[choice.measure], scheme_name(people.scheme)
     rows = [
         plots.Estimate(scheme_name(u.scheme), u.found.lam, u.found.ci, number(u.found.agreement))
@@ -219,20 +223,9 @@ def _ranks(found: Sequence[sensitivity.Under]) -> None:
     )
 
 
-@st.cache_resource(max_entries=12, ttl=1800, show_spinner="Fitting λ under each weight scheme …")
-def _by_scheme(
-    digest: str,
-    choice: Choice,
-    *,
-    _rated: Sequence[RatedOutput],
-    _raters: Sequence[str],
-    _schemes: Sequence[Scheme],
-    _table: Mapping[OutputKey, Value],
-) -> list[sensitivity.Under]:
-    return sensitivity.by_scheme(_rated, _raters, _schemes, _table, choice)
-
-
-def best_systems(view: View, data: tuple[Point, ...], found: Calibration, people: People, choice: Choice) -> None:
+def best_systems(
+    project: Project, view: View, data: tuple[Point, ...], found: Calibration, people: People, choice: Choice
+) -> None:
     """Figures 2 and 3 of the paper for this project."""
     order = ranking(data)
     if len(order) < FEWEST_SYSTEMS:
@@ -241,7 +234,13 @@ def best_systems(view: View, data: tuple[Point, ...], found: Calibration, people
             icon=":material/info:",
         )
         return
-    tops = _tops(digest(data), choice, _data=data)
+    tops = worked(
+        ("tops", digest(data), choice),
+        "Fitting λ on the K best systems …",
+        lambda tell: by_top(data, measure=choice.measure, group=choice.group, seed=choice.seed, draws=DRAWS, tell=tell),
+    )
+    if tops is None:
+        return
     st.markdown(f"**λ on the K best systems** (Figure 2 of the paper)  \n{errors.plain(_fluctuation(tops))}")
     if any(t.lam is not None for t in tops):
         st.altair_chart(plots.curves_at_top(tops, choice.measure), width="stretch")
@@ -260,7 +259,7 @@ def best_systems(view: View, data: tuple[Point, ...], found: Calibration, people
     for t in tops:
         if t.reason:
             st.caption(errors.plain(f"K = {t.k}: undefined, {t.reason}."))
-    _of_metrics(view, found, people, choice, order)
+    _of_metrics(project, view, found, people, choice, order)
 
 
 def _fluctuation(tops: Sequence[Top]) -> str:
@@ -284,16 +283,19 @@ def _fluctuation(tops: Sequence[Top]) -> str:
     return text
 
 
-@st.cache_resource(max_entries=12, ttl=1800, show_spinner="Fitting λ on the K best systems …")
-def _tops(digest: str, choice: Choice, *, _data: tuple[Point, ...]) -> list[Top]:
-    return by_top(_data, measure=choice.measure, group=choice.group, seed=choice.seed, draws=DRAWS)
-
-
-def _of_metrics(view: View, found: Calibration, people: People, choice: Choice, order: Sequence[SystemMean]) -> None:
+def _of_metrics(
+    project: Project, view: View, found: Calibration, people: People, choice: Choice, order: Sequence[SystemMean]
+) -> None:
     names = [s.system for s in order]
-    scored = [(c.name, c.signature) for c in view.columns]
-    key = digest(scored, people.signature, people.scores, found.lam, names, choice)
-    rows = _metrics(key, choice, _view=view, _people=people, _lam=found.lam, _order=names)
+    asked = evaluate_parts.Asked(evaluate.Choice(seed=choice.seed), "kendall", (), (), found.lam)
+    joined = evaluate_parts.joined(project, view, people, asked)
+    rows = worked(
+        ("metrics", digest(joined.digest, names), choice),
+        "Comparing metrics on the K best systems …",
+        lambda tell: sensitivity.metrics_at_top(joined, names, choice.measure, choice.group, tell=tell),
+    )
+    if rows is None:
+        return
     st.markdown("**Metrics on the K best systems** (Figure 3 of the paper)")
     there = [plots.AtK(r.label, r.k, r.found.value, r.sentinel) for r in rows if r.found.value is not None]
     if not there:
@@ -308,11 +310,3 @@ def _of_metrics(view: View, found: Calibration, people: People, choice: Choice, 
         + f". On the outputs that every metric has scored; λ = {lambda_text(found.lam)} was fitted on these same outputs. Grey, dotted: "
         "sentinels, which know nothing of quality. Intervals stand on Evaluate."
     )
-
-
-@st.cache_resource(max_entries=12, ttl=1800, show_spinner="Comparing metrics on the K best systems …")
-def _metrics(
-    digest: str, choice: Choice, *, _view: View, _people: People, _lam: float, _order: Sequence[str]
-) -> list[sensitivity.AtTop]:
-    joined = evaluate.from_view(_view, _people, lam=_lam, seed=choice.seed)
-    return sensitivity.metrics_at_top(joined, _order, choice.measure, choice.group)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
 
 from core.errors import UserError
 from core.metrics.base import MetricSpec, Option
+from core.metrics.options import encoded
 from core.metrics.registry import expression, load
 from core.refine.prompts import known_lists
 from pages._ui import errors
@@ -17,16 +19,18 @@ ACROSS = 3
 PHRASES_TALL = 120
 
 
-def chosen(specs: Sequence[MetricSpec], key: str) -> list[str] | None:
+def chosen(
+    specs: Sequence[MetricSpec], key: str, begin: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+) -> list[str] | None:
     """The expressions of these metrics, their options set in an expander; None while one of them cannot be used, which is
-    said. Nothing is drawn for metrics without options."""
+    said. Nothing is drawn for metrics without options. `begin` has, by metric, choices to begin with instead of defaults."""
     found: dict[str, str | None] = {spec.name: spec.name for spec in specs}
     having = [spec for spec in specs if spec.options]
     if having:
         with st.expander("Options", icon=":material/tune:", key=f"options-{key}"):
             for spec, tab in zip(having, st.tabs([errors.plain(s.label) for s in having]), strict=True):
                 with tab:
-                    found[spec.name] = _of(spec, f"option-{key}-{spec.name}")
+                    found[spec.name] = _of(spec, f"option-{key}-{spec.name}", begin.get(spec.name, {}))
     changed = [e for e in found.values() if e is not None and "|" in e]
     if changed:
         labels = ", ".join(load(e).spec.label for e in changed)
@@ -44,7 +48,7 @@ def _short(text: str) -> str:
         return text
 
 
-def _of(spec: MetricSpec, key: str) -> str | None:
+def _of(spec: MetricSpec, key: str, begin: Mapping[str, str]) -> str | None:
     values: dict[str, Any] = {o.name: o.default for o in spec.options}
     small = [o for o in spec.options if o.kind != "phrases" and not _after_phrases(spec, o)]
     for first in range(0, len(small), ACROSS):
@@ -52,7 +56,7 @@ def _of(spec: MetricSpec, key: str) -> str | None:
         for cell, option in cells:
             if option.when(values):
                 with cell:
-                    values[option.name] = _small(option, f"{key}-{option.name}")
+                    values[option.name] = _small(option, f"{key}-{option.name}", begin.get(option.name))
     for option in spec.options:
         if option not in small and option.when(values):
             name = f"{key}-{option.name}"
@@ -70,7 +74,7 @@ def _after_phrases(spec: MetricSpec, option: Option) -> bool:
     return "phrases" in kinds and spec.options.index(option) > kinds.index("phrases")
 
 
-def _small(option: Option, key: str) -> Any:
+def _small(option: Option, key: str, begin: str | None = None) -> Any:
     label, help_ = option.label or option.name, option.help
     if option.kind == "whole":
         return st.number_input(
@@ -82,8 +86,13 @@ def _small(option: Option, key: str) -> Any:
             label, float(option.low), float(option.high), float(option.default), 0.05, "%.3g", key=key, help=help_
         )
     if option.kind == "choice":
-        at = option.choices.index(option.default)
+        at = option.choices.index(begin or option.default)
         return st.selectbox(label, option.choices, at, key=key, help=help_)
+    if option.kind == "text":
+        given = st.selectbox(
+            label, option.choices, option.choices.index(option.default), key=key, help=help_, accept_new_options=True
+        )
+        return encoded(given or option.default)
     if option.kind == "several":
         return st.pills(
             label, option.choices, selection_mode="multi", default=list(option.default), key=key, help=help_

@@ -1,4 +1,4 @@
-"""What the Models page says of metrics, weights and the installation, as plain values."""
+"""What the Models page says of metrics, the models behind them and the installation, as plain values and as HTML."""
 
 from __future__ import annotations
 
@@ -6,57 +6,117 @@ import json
 import math
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
+from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from core.errors import UserError
-from core.metrics.base import MetricSpec, Need
-from core.metrics.registry import load, specs, with_options
+from core.metrics import mauve
+from core.metrics.base import MetricSpec
+from core.metrics.readiness import Player, Readiness, State
+from core.metrics.registry import specs, with_options
 from core.models.checkpoint import Checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
-COLUMNS = ("metric", "state", "needs", "range", "what it says", "signature")
-NEEDS: dict[Need, str] = {"source": "source", "reference": "reference", "seq2seq": "model"}
+MARKS: dict[State, str] = {"ready": "●", "weights": "○", "package": "□", "unreadable": "×"}
+
+STYLE = """
+<style>
+.es-metrics { width: 100%; border-collapse: collapse; font-size: .9rem; line-height: 1.45; }
+.es-metrics th { text-align: left; font-weight: 500; font-size: .78rem; opacity: .65; padding: .25rem .9rem .45rem 0; white-space: nowrap; }
+.es-metrics td { vertical-align: top; padding: .6rem .9rem .6rem 0; border-top: 1px solid rgba(128, 128, 128, .22); }
+.es-metrics td:last-child, .es-metrics th:last-child { padding-right: 0; }
+.es-metrics .es-name { font-weight: 600; white-space: nowrap; }
+.es-metrics .es-soft, .es-metrics .es-why { display: block; font-size: .8rem; opacity: .68; }
+.es-metrics .es-range { white-space: nowrap; font-variant-numeric: tabular-nums; }
+.es-state { white-space: nowrap; font-size: .82rem; font-weight: 500; }
+.es-state.ready { color: light-dark(#1c7a4d, #5cc795); }
+.es-state.weights, .es-state.package { color: light-dark(#96590a, #e6ae55); }
+.es-state.unreadable { color: light-dark(#b3362f, #f08a82); }
+.es-chip { display: inline-block; font-size: .76rem; padding: .02rem .45rem; margin: 0 .25rem .2rem 0; border-radius: .7rem; border: 1px solid rgba(128, 128, 128, .38); white-space: nowrap; }
+.es-chip.model { border-style: dashed; }
+@media (max-width: 760px) {
+  .es-metrics thead { display: none; }
+  .es-metrics tr { display: grid; grid-template-columns: 1fr auto; padding: .7rem 0; border-top: 1px solid rgba(128, 128, 128, .25); }
+  .es-metrics td { border: 0; padding: .1rem 0; }
+  .es-metrics td:nth-child(3) { grid-column: 1 / -1; padding: .25rem 0; }
+  .es-metrics .es-name { white-space: normal; }
+}
+</style>
+"""
+
+
+def metric_rows(found: Mapping[str, Readiness], state: State | None = None, words: str = "") -> list[MetricSpec]:
+    """The metrics in one state (None: any) that have all of the words somewhere in what is said of them."""
+    known = specs() | {mauve.SPEC.name: mauve.SPEC}
+    shown = [known[name] for name, one in found.items() if name in known and state in (None, one.state)]
+    wanted = words.lower().split()
+    return [spec for spec in shown if all(word in _all_of(spec) for word in wanted)]
+
+
+def _all_of(spec: MetricSpec) -> str:
+    return " ".join((spec.name, spec.label, spec.help, spec.paper, *spec.needs)).lower()
+
+
+def table(rows: Sequence[MetricSpec], found: Mapping[str, Readiness]) -> str:
+    """The metrics as HTML, every text escaped; narrow screens get one block a metric."""
+    head = "".join(f"<th>{word}</th>" for word in ("metric", "here", "what it says", "reads", "scale"))
+    body = "".join(_row(spec, found[spec.name]) for spec in rows)
+    return f"{STYLE}<table class='es-metrics'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _row(spec: MetricSpec, ready: Readiness) -> str:
+    texts = [n for n in ("source", "reference") if n in spec.needs]
+    chips = "".join(f"<span class='es-chip'>{escape(n)}</span>" for n in texts)
+    chips += "".join(f"<span class='es-chip model'>{escape(n)}</span>" for n in sorted(spec.needs - set(texts)))
+    why = f"<span class='es-why'>{escape(_capital(ready.reason))}.</span>" if ready.reason else ""
+    cells = (
+        f"<span class='es-name'>{escape(spec.label)}</span><span class='es-soft'>{escape(spec.paper)}</span>",
+        f"<span class='es-state {ready.state}'>{MARKS[ready.state]} {ready.words}</span>",
+        f"{escape(spec.help)}{why}",
+        chips,
+        f"<span class='es-range'>{spread(spec)}</span>",
+    )
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def lacks(found: Mapping[str, Readiness], roles: Sequence[Player]) -> dict[Readiness, list[str]]:
+    """What keeps metrics from running beside an empty role, whose card tells of it: who lacks what, by label."""
+    told = {player.lacking for player in roles}
+    groups: dict[Readiness, list[str]] = {}
+    known = specs() | {mauve.SPEC.name: mauve.SPEC}
+    for name, one in found.items():
+        if one.state != "ready" and one not in told:
+            groups.setdefault(one, []).append(known[name].label if name in known else name)
+    return groups
+
+
+def speaks_in(role: str) -> list[str]:
+    """The labels of the metrics that need a role under their default options."""
+    return [spec.label for spec in specs().values() if role in spec.needs]
 
 
 def facts(model: Checkpoint) -> str:
-    """Where the weights are, and how large; from the files, without loading them."""
-    size = sum(f.stat().st_size for f in model.path.glob("*.safetensors"))
-    lines = [f"{size / 2**20:,.1f} MB of weights in {model.path}"]
+    """How large a model is; from the files, without loading them."""
     try:
         config = json.loads((model.path / "config.json").read_text(encoding="utf-8"))
-        lines.append(
-            f"{config['encoder_layers']} + {config['decoder_layers']} layers, width {config['d_model']}, "
-            f"vocabulary {config['vocab_size']:,}, at most {config['max_position_embeddings']:,} tokens"
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return "\n".join(lines)
+    except (OSError, ValueError):
+        return ""
+    layers = [config.get(key) for key in ("encoder_layers", "decoder_layers") if config.get(key)]
+    layers = layers or [config[key] for key in ("num_hidden_layers", "n_layer", "num_layers") if config.get(key)][:1]
+    width = next((config[key] for key in ("d_model", "hidden_size", "n_embd") if config.get(key)), None)
+    kind = config.get("model_type")
+    said = [kind, layers and f"{' + '.join(map(str, layers))} layers", width and f"width {width:,}"]
+    return ", ".join(str(part) for part in said if part)
 
 
-def row(name: str) -> dict[str, str]:
-    """A metric in the table. Whatever keeps it from running is said, not raised."""
-    try:
-        metric = load(name)
-    except ImportError as error:
-        lack = f"install {error.name or error}"
-        return dict.fromkeys(COLUMNS, "") | {"metric": name, "state": "needs a package", "what it says": lack}
-    state, signature = "ready", ""
-    try:
-        signature = metric.signature()
-    except UserError as error:
-        state, signature = "needs weights", str(error)
-    except (ImportError, PackageNotFoundError) as error:
-        state, signature = "needs a package", f"install {error.name or error}"
-    spec = metric.spec
-    return {
-        "metric": spec.label,
-        "state": state,
-        "needs": ", ".join(NEEDS[n] for n in NEEDS if n in spec.needs),
-        "range": spread(spec),
-        "what it says": f"{spec.help} ({spec.paper})",
-        "signature": signature,
-    }
+def megabytes(size: int) -> str:
+    """A size in bytes as one reads it: 15.5 MB, 1.4 GB."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
 def options() -> list[dict[str, str]]:

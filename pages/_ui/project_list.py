@@ -10,7 +10,8 @@ from core.formats.problems import counted
 from core.metrics.registry import METRICS, describe
 from core.mqm.log import fold
 from core.ports import Project, Store
-from pages._ui import errors, exports, state
+from core.services import references
+from pages._ui import errors, exports, state, wiring
 
 NAMED = 6
 
@@ -38,8 +39,8 @@ def facts(store: Store, project: Project) -> list[str]:
     """What a project holds, in two lines: texts and human scores; metrics and labels."""
     texts = f"{counted(project.n_segments, 'segment')} × {counted(len(project.systems), 'system')}"
     texts += f" ({_some(project.systems)})" if project.systems else ""
-    if project.human_scores:
-        texts += f" · human scores: {_some(project.human_scores)}"
+    if names := project.human_scores + project.judged:
+        texts += f" · human scores: {_some(names)}"
     scored = list(dict.fromkeys(s.metric for s in store.scores.signatures(project.id)))
     scored.sort(key=lambda m: (list(METRICS).index(m) if m in METRICS else len(METRICS), m))
     labels = [spec.label if (spec := describe(m)) else m for m in scored]
@@ -60,10 +61,26 @@ def _actions(store: Store, project: Project) -> None:
             exports.panel(
                 store, project, bool(store.labels.raters(project.id)), bool(store.scores.signatures(project.id))
             )
+        with st.popover("References", icon=":material/menu_book:"):
+            _references(store, project)
         with st.popover("Rename", icon=":material/edit:"):
             _rename(store, project)
         if st.button("Delete", icon=":material/delete:", key=f"delete-{project.id}"):
             _delete(store, project)
+
+
+def _references(store: Store, project: Project) -> None:
+    with st.form(f"references-{project.id}", border=False), errors.boundary():
+        st.markdown("Use the outputs of a system as references, such as a human translation that was labelled too.")
+        system = st.selectbox("System", project.systems, index=None, placeholder="Choose a system")
+        st.caption("They stay among the outputs. Metrics that read references are to be scored again.")
+        if st.form_submit_button("Add as references", type="primary") and system is not None:
+            report = references.use(store, project.id, system)
+            wiring.changed(project.id)
+            st.toast(
+                f"{counted(report.references, 'new reference')} from {errors.plain(system)}.", icon=":material/check:"
+            )
+            st.rerun()
 
 
 def _rename(store: Store, project: Project) -> None:
@@ -101,8 +118,10 @@ def losses(store: Store, project: Project) -> list[str]:
         f"{counted(project.n_segments, 'segment')} and {counted(project.n_outputs, 'output')} of "
         f"{counted(len(project.systems), 'system')}"
     ]
-    if project.human_scores:
-        lost.append(f"human scores: {_some(project.human_scores)}")
+    if names := project.human_scores + project.judged:
+        lost.append(f"human scores: {_some(names)}")
+    if elsewhere := store.scores.external(project.id):
+        lost.append(f"scores computed elsewhere: {_some([m.name for m in elsewhere])}")
     by_rater: dict[str, int] = {}
     for (rater, _), labels in fold(store.labels.events(project.id)).items():
         by_rater[rater] = by_rater.get(rater, 0) + sum(o.complete for o in labels.outputs.values())

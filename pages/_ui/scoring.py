@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import streamlit as st
 
 from core.data import Dataset
 from core.errors import UserError
-from core.metrics import registry
+from core.metrics import readiness, registry
 from core.metrics.base import MetricSpec
 from core.metrics.registry import OPTIONS, STANDARD, load, specs
 from core.models.checkpoint import describe
+from core.models.roles import ROLES
 from core.ports import Project, Store
+from core.services.scoring import in_company
 from core.settings import load as settings
-from pages._ui import errors, jobs, metric_options
+from pages._ui import errors, external, jobs, metric_options
 
-NEED_WORDS = {"source": "a source", "reference": "a reference", "seq2seq": "a model"}
+NEED_WORDS = {"source": "a source", "reference": "a reference"} | {role.name: role.words for role in ROLES.values()}
+
+
+AGAINST = "against"
 
 
 class Line(NamedTuple):
-    """A metric in the panel. `lacking` says why it cannot be run here, or is empty."""
+    """A metric in the panel. `lacking` says why it cannot be run here, or is empty; `begin` are choices that make it run on
+    the texts that are there."""
 
     spec: MetricSpec
     scored: int
     lacking: str
+    begin: Mapping[str, str]
 
     def open(self, total: int) -> bool:
         return not self.lacking and self.scored < total
@@ -46,13 +54,29 @@ def lines(store: Store, project: Project, data: Dataset) -> list[Line]:
             found.insert(len(base) - base[::-1].index(name.partition(OPTIONS)[0]), spec)
     out = []
     for spec in found:
-        lacking = next((f"no segment has {NEED_WORDS[n]}" for n in sorted(spec.needs) if not there.get(n, True)), "")
+        lacks = [n for n in sorted(spec.needs) if not there.get(n, True)]
+        begin = _fitting(spec, there) if lacks else {}
+        lacking = f"no segment has {NEED_WORDS[lacks[0]]}" if lacks and not begin else ""
+        before = max((s.n for s in by if s.metric == spec.name), default=0)
         try:
-            n = scored.get(load(spec.name).signature(), 0)
+            metric = load(registry.expression(spec.name, begin) if begin else spec.name)
+            told = readiness.of(metric)
+            n = scored.get(in_company(metric, data).signature(), 0) if told.state == "ready" else before
+            lacking = lacking or told.sentence()
         except UserError as error:
-            n, lacking = max((s.n for s in by if s.metric == spec.name), default=0), lacking or str(error)
-        out.append(Line(spec, n, lacking))
+            n, lacking = before, lacking or str(error)
+        out.append(Line(spec, n, lacking, begin))
     return out
+
+
+def _fitting(spec: MetricSpec, there: Mapping[str, bool]) -> dict[str, str]:
+    """What the metric can be held against where a text of its defaults is missing; nothing where there is no such choice."""
+    for option in spec.options:
+        for choice in option.choices if option.name == AGAINST and OPTIONS not in spec.name else ():
+            other = load(registry.expression(spec.name, {AGAINST: choice})).spec
+            if all(there.get(n, True) for n in other.needs):
+                return {AGAINST: choice}
+    return {}
 
 
 def panel(store: Store, project: Project, data: Dataset) -> None:
@@ -73,6 +97,7 @@ def panel(store: Store, project: Project, data: Dataset) -> None:
         hide_index=True, width="stretch", height=min(38 + 35 * len(found), 388),
         column_config={"metric": st.column_config.TextColumn(width="medium"), "what it says": st.column_config.TextColumn(width="large")},
     )  # fmt: skip
+    external.panel(store, project)
     try:
         st.caption(f"The model that speaks: {errors.plain(describe(settings().seq2seq))}")
     except UserError as error:
@@ -84,7 +109,9 @@ def panel(store: Store, project: Project, data: Dataset) -> None:
         key=f"metrics-{project.id}-{len(default)}", placeholder="Everything usual is scored; choose more here" if able else "Nothing can be scored: see what is needed above",
         disabled=not able,
     )  # fmt: skip
-    chosen = metric_options.chosen([able[name] for name in names], str(project.id))
+    chosen = metric_options.chosen(
+        [able[name] for name in names], str(project.id), {line.spec.name: line.begin for line in found if line.begin}
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         text = f"Score {total:,} outputs with {len(names)} metric{'s' if len(names) != 1 else ''}"
         if st.button(text, type="primary", disabled=not chosen, key=f"score-{project.id}") and chosen:

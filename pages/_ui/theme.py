@@ -31,4 +31,6 @@ def speaker(signature: str) -> str:
         return ""
     if facts["model"] == "bundled/bart-mini":
         return f"scored by the bundled demonstration BART, small ({plain(facts.get('rev', ''))})"
+    if facts["model"] == "bundled/nli-mini":
+        return f"scored by the bundled demonstration entailment model, small ({plain(facts.get('rev', ''))})"
     return f"scored by {plain(facts['model'])} ({plain(facts.get('rev', ''))})"

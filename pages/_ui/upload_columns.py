@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
 
 from core.errors import Problem
-from core.formats.mapping import ColumnMapping
+from core.formats.mapping import ColumnMapping, MetricColumn
 from core.services.importing import TablePlan
 from pages._ui.errors import plain
+from pages._ui.external import ask
 
 UNUSED = "unused"
 COMMON = {
@@ -22,7 +23,13 @@ COMMON = {
     "references": "reference text",
 }
 ROLES = {
-    "long": COMMON | {"system": "name of the system", "output": "output text", "human_scores": "human score"},
+    "long": COMMON
+    | {
+        "system": "name of the system",
+        "output": "output text",
+        "human_scores": "human score",
+        "metrics": "metric score (computed elsewhere)",
+    },
     "wide": COMMON | {"systems": "outputs of this system"},
 }
 LAYOUTS = {"long": "one output", "wide": "one segment, with a column for each system"}
@@ -38,9 +45,9 @@ def tables(planned: Sequence[TablePlan], key: str) -> tuple[tuple[TablePlan, ...
     mapped: dict[str, TablePlan] = {}
     wrong: list[Problem] = []
     for group in alike.values():
-        layout, roles, names = _group(group, key)
+        layout, roles, names, metrics = _group(group, key)
         for table in group:
-            mapping, problems = mapping_of(table, layout, roles, names.get(table.file, ""))
+            mapping, problems = mapping_of(table, layout, roles, names.get(table.file, ""), metrics)
             mapped[table.file] = replace(table, mapping=mapping)
             wrong += problems
     return tuple(mapped[table.file] for table in planned), tuple(wrong)
@@ -51,11 +58,17 @@ def role_of(mapping: ColumnMapping, column: str) -> str:
     for role in SINGLE:
         if getattr(mapping, role) == column:
             return role
+    if any(m.column == column for m in mapping.metrics):
+        return "metrics"
     return next((r for r in ("references", "systems", "human_scores") if column in getattr(mapping, r)), UNUSED)
 
 
 def mapping_of(
-    table: TablePlan, layout: str, roles: Sequence[str], system_name: str
+    table: TablePlan,
+    layout: str,
+    roles: Sequence[str],
+    system_name: str,
+    metrics: Mapping[str, MetricColumn] | None = None,
 ) -> tuple[ColumnMapping, list[Problem]]:
     """The mapping that gives the columns these roles; of several columns in a role for one, the first, and a problem."""
     of: dict[str, list[str]] = {}
@@ -73,13 +86,15 @@ def mapping_of(
         references=tuple(of.get("references", ())),
         systems=tuple(of.get("systems", ())),
         human_scores=tuple(of.get("human_scores", ())),
+        metrics=tuple((metrics or {}).get(c, MetricColumn(c, c)) for c in of.get("metrics", ())),
         system_name=system_name,
     )
     return mapping.with_(**single), problems
 
 
-def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[str, str]]:
-    """Draw the choices for tables with the same columns; returns layout, role of each column, system name by file."""
+def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[str, str], dict[str, MetricColumn]]:
+    """Draw the choices for tables with the same columns; returns layout, role of each column, system name by file, and by
+    column what is said of metrics."""
     first = group[0]
     this = key + hashlib.sha256(repr([t.file for t in group] + list(first.columns)).encode()).hexdigest()[:12]
     with st.container(border=True):
@@ -90,6 +105,8 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
         )  # fmt: skip
         options = ROLES[layout]
         roles: list[str] = []
+        guesses = {m.column: m for m in first.mapping.metrics}
+        metrics: dict[str, MetricColumn] = {}
         with st.container(height=440 if len(first.columns) > TALL else "content", border=False, gap="xsmall"):
             for i, (column, sample) in enumerate(zip(first.columns, first.samples, strict=True)):
                 guessed = role_of(first.mapping, column)
@@ -103,10 +120,14 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
                         format_func=options.__getitem__, key=f"{this}-{layout}-{i}", label_visibility="collapsed",
                     )
                 )  # fmt: skip
+                if roles[-1] == "metrics":
+                    guess = guesses.get(column, MetricColumn(column, column))
+                    places = st.columns([3, 5, 3])[1:]
+                    metrics[column] = MetricColumn(column, *ask(*guess[1:], column, f"{this}-{i}", places))
         names = {}
         if layout == "long" and "system" not in roles:
             for i, table in enumerate(group):
                 label = "System that wrote these outputs"
                 label += f" ({plain(table.file)})" if len(group) > 1 else ""
                 names[table.file] = st.text_input(label, table.mapping.system_name, key=f"{this}-name-{i}").strip()
-    return layout, roles, names
+    return layout, roles, names, metrics

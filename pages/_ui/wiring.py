@@ -14,7 +14,7 @@ from threading import Lock
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-from core.data import Dataset, OutputKey, Value
+from core.data import Dataset, Judgement, OutputKey, Value
 from core.metrics.bartscore import model_facts, scorer
 from core.metrics.registry import specs
 from core.ports import Project, ScoredBy, Store
@@ -24,6 +24,7 @@ from core.refine.options import Options
 from core.refine.overlap import Characters, Overlap
 from core.refine.result import Step, Variant
 from core.services import inspector, sample
+from core.services import judgements as numbers
 from core.services.view import View, build
 from core.settings import load as settings
 from db.store import open_store
@@ -96,9 +97,19 @@ def changed(project_id: int) -> None:
     _generations()[project_id] = _generations().get(project_id, 0) + 1
 
 
+def generation(project: Project) -> int:
+    """How often the project has changed in this process: for the key of what is computed from it."""
+    return _generations().get(project.id, 0)
+
+
 def dataset(project: Project) -> Dataset:
-    """The texts of a project; read again after an import."""
+    """The texts of a project, and all its human scores; read again after an import."""
     return _dataset(settings().database, project, _generations().get(project.id, 0))
+
+
+def judgements(project: Project) -> list[Judgement]:
+    """The numbers single raters gave in a project; read again after an import."""
+    return _judgements(settings().database, project, _generations().get(project.id, 0)) if project.judged else []
 
 
 def view(project: Project) -> View:
@@ -109,7 +120,13 @@ def view(project: Project) -> View:
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
 def _dataset(database: str, project: Project, generation: int) -> Dataset:
-    return store().projects.dataset(project.id)
+    found = store().projects.dataset(project.id)
+    return numbers.with_scores(found, _judgements(database, project, generation)) if project.judged else found
+
+
+@st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
+def _judgements(database: str, project: Project, generation: int) -> list[Judgement]:
+    return store().judgements.list(project.id)
 
 
 @st.cache_resource(max_entries=64, ttl=1800, show_spinner=False)

@@ -1,7 +1,9 @@
-"""Runs the benchmarks: the refinement engine, then the search for λ."""
+"""Runs the benchmarks: the refinement engine, the search for λ, SMART's sentence matrices, then NLI in batches."""
 
-from tests.bench import calibration, refinement
+from tests.bench import calibration, nli, refinement, smart
 
 if __name__ == "__main__":
     if refinement.main():
         calibration.main()
+        smart.main()
+        nli.main()

@@ -75,19 +75,20 @@ def test_a_batch_is_labelled_output_by_output(server: Server, page: Page) -> Non
     page.get_by_role("link", name="Work through it").click()
     page.get_by_label("Name", exact=True).fill("zoe")
     page.get_by_role("button", name="Start").click()
-    expect(page.get_by_text("0 / 3 outputs of this batch labelled")).to_be_visible()
+    expect(page.get_by_text("0 / 3 labelled")).to_be_visible()
     cards = page.locator(".esa-output")
     expect(cards).to_have_count(1)
     expect(cards).to_contain_text("B 2")
     cards.get_by_role("button", name="No error").click()
     page.get_by_test_id("submit").click()
-    expect(page.get_by_text("1 / 3 outputs of this batch labelled")).to_be_visible()
+    expect(page.get_by_text("1 / 3 labelled")).to_be_visible()
     page.get_by_test_id("submit").click()  # next unlabelled
     expect(cards).to_have_count(2)
     for number in (0, 1):
         cards.nth(number).get_by_role("button", name="No error").click()
     page.get_by_test_id("submit").click()
-    expect(page.get_by_text("3 / 3 outputs of this batch labelled, 2 of 2 segments submitted")).to_be_visible()
+    expect(page.get_by_text("3 / 3 labelled")).to_be_visible()
+    expect(page.get_by_text("2 of 2 segments of this batch submitted")).to_be_visible()
     store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
     labels = fold(store.labels.events(store.projects.list()[0].id, rater="zoe"))
     only = labels["zoe", SegmentKey("d", "2")]

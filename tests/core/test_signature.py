@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.signature import content_key, number, signature
+from core.signature import content_key, external_signature, number, signature
 
 texts = st.tuples(st.none() | st.text(), st.text(), st.lists(st.text(), max_size=3).map(tuple))
 
@@ -30,3 +30,12 @@ def test_numbers_in_a_signature_read_back_as_they_were() -> None:
     for value in (1.0, 1.7, 0.1, 2.0231415926, 1e-9, float("inf")):
         assert float(number(value)) == value
     assert (number(1.0), number(1.7), number(float("inf"))) == ("1", "1.7", "inf")
+
+
+def test_two_columns_of_one_file_under_one_name_have_two_signatures() -> None:
+    one, two = (external_signature("m", True, [("f.csv", "00", column)]) for column in ("a", "b"))
+    assert one == "external|name:m|direction:higher|file:f.csv|column:a|sha256:00"
+    assert two == "external|name:m|direction:higher|file:f.csv|column:b|sha256:00"
+    several = external_signature("m", True, [("f.csv", "00", "a"), ("m.seg.score", "11", "")])
+    assert "|file:f.csv + m.seg.score|column:a + –|" in several
+    assert "column" not in external_signature("m", True, [("m.seg.score", "11", "")])

@@ -9,11 +9,15 @@ TABLES = (
     "outputs",
     "human_scores",
     "scores",
+    "external_metrics",
+    "external_scores",
     "jobs",
     "raters",
     "events",
     "calibrations",
     "batches",
+    "judgements",
+    "cases",
 )
 
 

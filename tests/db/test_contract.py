@@ -8,7 +8,17 @@ import pytest
 
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import ImportProblems, UserError
-from core.ports import Action, Chosen, ImportReport, LabelBatch, SavedBatch, SavedLambda, Store
+from core.ports import (
+    Action,
+    Chosen,
+    ImportReport,
+    KeptCase,
+    KeptScore,
+    LabelBatch,
+    SavedBatch,
+    SavedLambda,
+    Store,
+)
 from core.signature import content_key
 from db.store import open_store
 from tests.fakes import memory_store, small_dataset
@@ -343,3 +353,48 @@ def test_a_batch_goes_with_its_project_and_leaves_labels_behind(store: Store, pr
     store.batches.save(project, batch())
     store.projects.delete(project)
     assert store.batches.list(project) == []
+
+
+def kept(collection: str = "demo", changed: str = "It costs 9 €.") -> KeptCase:
+    scores = (
+        KeptScore("chrf", "chrf|v:1", True, 0.1 + 0.2, 71.0),
+        KeptScore("nli", "nli|v:1", True, None, None, "a *reason*"),
+    )
+    return KeptCase(collection, "number error", None, "It costs 5 €.", "It is 5 €. 😀", changed, "5 → 9", scores)
+
+
+def test_a_kept_case_comes_back_exactly_with_its_scores(store: Store, project: int) -> None:
+    saved = store.cases.keep(project, kept())
+    assert store.cases.list(project) == [saved]
+    assert (saved.texts, saved.what, saved.scores) == (kept().texts, "5 → 9", kept().scores)
+    assert saved.created is not None
+    assert saved.created.tzinfo is not None
+    second = store.cases.keep(project, kept("other"))
+    assert store.cases.list(project) == [saved, second]
+    assert saved.id is not None
+    store.cases.remove(project, saved.id)
+    assert store.cases.list(project) == [second]
+    with pytest.raises(UserError):
+        store.cases.remove(project, saved.id)
+
+
+def test_a_collection_has_a_name_and_every_case_once(store: Store, project: int) -> None:
+    store.cases.keep(project, kept())
+    for wrong in (kept(), kept(" ")):
+        with pytest.raises(UserError):
+            store.cases.keep(project, wrong)
+    store.cases.keep(project, kept(changed="It costs 8 €."))
+    with pytest.raises(UserError):
+        store.cases.keep(project + 1000, kept())
+    assert len(store.cases.list(project)) == 2
+
+
+def test_kept_cases_belong_to_their_project_and_go_with_it(store: Store, project: int) -> None:
+    other = store.projects.create("another").id
+    saved = store.cases.keep(project, kept())
+    assert saved.id is not None
+    assert store.cases.list(other) == []
+    with pytest.raises(UserError):
+        store.cases.remove(other, saved.id)
+    store.projects.delete(project)
+    assert store.cases.list(project) == []

@@ -16,6 +16,8 @@ from core.services import calibration as service
 from core.services.calibration import Choice
 from core.signature import content_key
 from db.store import open_store
+from pages._ui import lambda_work
+from pages._ui.lambda_parts import number
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 N = 30
@@ -104,7 +106,7 @@ def test_a_saved_lambda_is_kept_and_a_taken_name_is_refused(store) -> None:
 SYSTEMS = ("A", "B", "C", "D")
 
 
-def labelled(store) -> int:
+def labelled(store, *, scored: int = 40) -> int:
     """Four systems on ten segments; Ann labelled all of it, Bo two segments: eight outputs."""
     project = store.projects.create("labelled")
     segments = tuple(Segment("d", str(i), None, ("a reference",)) for i in range(10))
@@ -115,7 +117,8 @@ def labelled(store) -> int:
         e, i = 0.1 * (7 * k % 11), 0.1 * (5 * k % 13)
         parts = {"dist_exp": e, "dist_imp": i, "score_hyp": -e - i}
         values[content_key(None, output.text, ("a reference",))] = Value(weighted(e, i, 1.0), parts=parts)
-    store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
+    some = dict(list(values.items())[:scored])
+    store.scores.put("bartscore++", registry.load("bartscore++").signature(), some, 1.0)
     for rater, n in (("Ann", 10), ("Bo", 2)):
         for i in range(n):
             actions = [mark(rater, s, i, k) for k, s in enumerate(SYSTEMS)]
@@ -161,6 +164,35 @@ def test_annotators_shows_each_alone_and_why_one_has_no_lambda(store) -> None:
     assert rows["undefined because"][2] == "8 scored outputs; at least 20 are needed"
     assert rows["λ"][1] != "–"
     assert rows["λ"][2] == "–"
+
+
+def test_annotators_and_weights_follow_scores_that_come_later(store) -> None:
+    project_id = labelled(store, scored=24)
+    at = opened(project_id)
+    assert list(table(section(at, "Annotators"), "annotator")["outputs"]) == [24, 24, 8]
+    assert set(table(section(at, "Weights"), "weights")["outputs"]) == {24}
+    values = {}
+    for o in store.projects.dataset(project_id).outputs[24:]:
+        parts = {"dist_exp": 0.5, "dist_imp": 0.25, "score_hyp": -0.75}
+        values[content_key(None, o.text, ("a reference",))] = Value(weighted(0.5, 0.25, 1.0), parts=parts)
+    store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
+    at = opened(project_id)
+    assert list(table(section(at, "Annotators"), "annotator")["outputs"]) == [40, 40, 8]
+    assert set(table(section(at, "Weights"), "weights")["outputs"]) == {40}
+
+
+def test_metrics_on_the_best_systems_are_compared_anew_when_scores_come(store) -> None:
+    project_id = labelled(store)
+    outputs = store.projects.dataset(project_id).outputs
+    texts = [content_key(None, o.text, ("a reference",)) for o in outputs]
+
+    def compared(first: int, last: int) -> int:
+        values = {texts[i]: Value(float(i)) for i in range(first, last)}
+        store.scores.put("chrf", registry.load("chrf").signature(), values, 1.0)
+        section(opened(project_id), "Best systems")
+        return sum(key[0] == "metrics" for key in lambda_work._kept()._found)
+
+    assert [compared(0, 24), compared(24, 40)] == [1, 2]
 
 
 def test_a_score_of_the_upload_has_no_annotators_and_no_weights(store) -> None:
@@ -243,3 +275,11 @@ def test_a_saved_lambda_is_used_with_the_distances_it_was_fitted_on_and_deleted(
     at = opened(project_id)
     at.button(key=f"delete-{saved.id}").click().run()
     assert store.calibrations.list(project_id) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.434, ".434"), (-0.0214, "−.021"), (-10.5, "−10.500"), (20.0, "20.000"), (1.0, "1.000"), (None, "undefined")],
+)
+def test_only_a_lone_nought_before_the_point_is_left_out(value: float | None, shown: str) -> None:
+    assert number(value) == shown

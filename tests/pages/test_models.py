@@ -1,59 +1,123 @@
-"""The Models page: what can run here, which model speaks, how this installation is set up."""
+"""The Models page: what can run here, who plays which role, how this installation is set up."""
 
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.metrics import readiness
+from core.metrics.readiness import Readiness
 from core.metrics.registry import METRICS, load
+from core.models.roles import ROLES
 from core.ports import Store
-from pages._ui import models_parts
-from pages._ui.models_parts import hidden, row, spread
+from pages._ui.models_parts import hidden, lacks, megabytes, metric_rows, spread, table
 from tests.pages.test_shell import run, store
 
 __all__ = ["store"]
+
+
+@pytest.fixture(autouse=True)
+def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    for role in ROLES.values():
+        monkeypatch.delenv(role.variable, raising=False)
+
+
+def html(at: AppTest) -> str:
+    return next(e.proto.body for e in at.get("html") if "<table class='es-metrics'>" in e.proto.body)
+
+
+def rows(body: str) -> dict[str, list[str]]:
+    """The cells of each metric, their marks left out, by its label."""
+    found = {}
+    for line in re.findall(r"<tr>(<td>.*?)</tr>", body):
+        cells = [unescape(re.sub(r"<[^>]+>", " ", cell)).strip(" ") for cell in line.split("</td><td>")]
+        found[cells[0].partition("  ")[0]] = cells
+    return found
 
 
 def cells(at: AppTest, which: int) -> list[list[str]]:
     return [[str(c).replace("\\", "") for c in r] for r in at.table[which].value.to_numpy().tolist()]
 
 
+def card(at: AppTest, words: str) -> str:
+    """What the card of a role says, from the Markdown that begins with its words."""
+    texts = [m.value for m in at.markdown]
+    first = next(i for i, text in enumerate(texts) if text.startswith(f"**{words}**"))
+    return " ".join(texts[first : first + 2])
+
+
 def test_every_metric_of_the_registry_is_listed_with_its_direction(store: Store) -> None:
     at = run("models")
     assert not at.exception
-    assert [r[0] for r in cells(at, 0)] == [load(name).spec.label for name in METRICS]
-    by_name = {r[0]: r for r in cells(at, 0)}
-    assert by_name["TER"][3] == "0\u00a0…\u00a0∞\u00a0↓"
-    assert by_name["chrF"][1:4] == ["ready", "reference", "0\u00a0…\u00a0100\u00a0↑"]
-    assert "Popović 2015" in by_name["chrF"][4]
+    found = rows(html(at))
+    assert list(found) == [*(load(name).spec.label for name in METRICS), "MAUVE"]
+    assert found["TER"][4] == "0\u00a0…\u00a0∞\u00a0↓"
+    assert found["chrF"][1] == "● ready"
+    assert "Popović 2015" in found["chrF"][0]
+    assert found["chrF"][3] == "reference"
+
+
+def test_a_metric_without_weights_says_so_and_the_command_is_there(store: Store) -> None:
+    at = run("models")
+    perplexity = rows(html(at))["Perplexity"]
+    assert perplexity[1] == "○ needs weights"
+    assert "A causal language model is needed, and none is set." in perplexity[2]
+    assert ROLES["lm"].command in [code.value for code in at.code]
+    assert "nobody plays" in card(at, "A causal language model")
+    assert "0.5 GB" in card(at, "A causal language model")
+
+
+def test_metrics_are_filtered_by_state_and_by_words(store: Store) -> None:
+    at = run("models")
+    at.segmented_control(key="models-state").set_value("weights").run()
+    assert "Perplexity" in rows(html(at))
+    assert "chrF" not in rows(html(at))
+    at.text_input(key="models-words").set_value("thompson").run()
+    assert list(rows(html(at))) == ["Prism-ref", "Prism-src"]
+    at.text_input(key="models-words").set_value("no such thing").run()
+    assert any("No metric" in info.value for info in at.info)
 
 
 def test_the_bundled_model_is_marked_as_small_and_for_demonstration(store: Store) -> None:
     at = run("models")
-    assert any("bundled, small demonstration model" in m.value for m in at.markdown)
+    told = card(at, "An encoder–decoder")
+    assert "bundled" in told
+    assert "small" in told
+    assert any("small demonstration model" in c.value for c in at.caption)
 
 
 def test_a_model_that_is_not_here_is_said_with_the_command_that_fetches_it(
     store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("ERRORSCOPE_SEQ2SEQ", str(tmp_path / "no such model"))
+    monkeypatch.setenv("ERRORSCOPE_SEQ2SEQ", "no/such-model")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     at = run("models")
     assert not at.exception
-    assert "not on this machine" in at.error[0].value
-    states = {r[0]: r[1] for r in cells(at, 0)}
-    assert states["chrF"] == "ready"
-    assert states["BARTScore F"] == "needs weights"
+    assert "is not on this machine" in card(at, "An encoder–decoder")
+    assert any(code.value.startswith("hf download no/such-model ") for code in at.code)
+    found = rows(html(at))
+    assert found["chrF"][1] == "● ready"
+    assert found["BARTScore F"][1] == "○ needs weights"
 
 
-def test_a_metric_whose_package_is_missing_is_listed_and_disturbs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError("No module named 'sacrebleu'", name="sacrebleu")
+def test_what_metrics_say_of_themselves_is_text_and_no_markup() -> None:
+    found = {"chrf": Readiness("package", "the package <b>x</b> is not installed", "pip install x")}
+    body = table(metric_rows(found), found)
+    assert "&lt;b&gt;x&lt;/b&gt;" in body
+    assert "□ needs a package" in body
 
-    monkeypatch.setattr(models_parts, "load", missing)
-    found = row("chrf")
-    assert (found["metric"], found["state"], found["what it says"]) == ("chrf", "needs a package", "install sacrebleu")
-    assert found.keys() == set(models_parts.COLUMNS)
+
+def test_lacks_are_told_once_for_all_the_metrics_that_share_them() -> None:
+    groups = lacks(readiness.of_all(), readiness.players())
+    assert ["Prism-ref", "Prism-src"] in groups.values()
+    assert all(one.reason != "an entailment model is needed, and none is set" for one in groups)
+
+
+@pytest.mark.parametrize(("size", "said"), [(90_868_376, "90.9 MB"), (1_625_000_000, "1.6 GB")])
+def test_sizes_are_read_in_megabytes_or_gigabytes(size: int, said: str) -> None:
+    assert megabytes(size) == said
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_labels_of_a_batch_are_corrected_for_the_sampling(store: Store) -> None:
     assert "12 / 12 outputs labelled, 12 by two or more" in words(at)
     rows = next(d.value for d in at.dataframe if "corrected for the sampling ↑" in d.value.columns)
     # bob marks a Major error (−5) in 8 of 12 outputs, ann none: −5·8/(12·2); everything was chosen for certain
-    assert list(rows.iloc[0]) == ["all systems", 12, "−1.667", "−1.667"]
+    assert list(rows.iloc[0]) == ["all systems", 12, "−1.667", "−1.667", "[−1.667, −1.667]"]
 
 
 def test_where_enough_people_have_labelled_everything_nothing_is_left_to_choose(store: Store) -> None:

@@ -410,5 +410,11 @@ def test_scores_without_texts_go_to_the_outputs_they_speak_of(store: Store) -> N
     assert [h[:5] for h in store.projects.dataset(project.id).human_scores] == [("A", "news", "7", "DA", 70.0)]
     at = uploaded(("ratings.csv", "system,doc,seg,rater,adequacy\nA,news,7,x,3\nA,news,7,y,4\n"), what="labels")
     assert next(s for s in at.selectbox if s.label.startswith("Format of")).value == "judgements"
-    press(at, "Add 1 human score to “wmt”")
-    assert store.projects.get(project.id).human_scores == ("DA", "adequacy")
+    press(at, "Add 2 judgements to “wmt”")
+    assert (store.projects.get(project.id).human_scores, store.projects.get(project.id).judged) == (
+        ("DA",),
+        ("adequacy",),
+    )
+    again = uploaded(("ratings.csv", "system,doc,seg,rater,adequacy\nA,news,7,x,5\n"), what="labels")
+    assert "It cannot be added there" in again.error[0].value
+    assert "“adequacy” by “x” for A / news / 7" in table(again)[0]

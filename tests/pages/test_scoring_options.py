@@ -51,6 +51,16 @@ def test_changed_options_queue_an_expression_that_is_shown(store: Store, project
     assert start(at, store, project) == ("chrf", "bartscore++|k:5|rounds:8|nt:probability", "rouge1|stem:yes")
 
 
+def test_the_matcher_of_smart_is_chosen_among_likely_ones_or_written(store: Store, project: int) -> None:
+    at = opened(project, "smartL")
+    key = f"option-{project}-smartL-"
+    matcher = at.selectbox(key=key + "matcher")
+    assert matcher.proto.accept_new_options
+    matcher.set_value("rougeL")
+    at.selectbox(key=key + "against").set_value("reference").run()
+    assert start(at, store, project) == ("smartL|matcher:rougeL|against:reference",)
+
+
 def test_what_has_no_effect_is_not_asked(store: Store, project: int) -> None:
     at = opened(project, "bartscore++")
     key = f"option-{project}-bartscore++-"
@@ -107,3 +117,9 @@ def test_variants_that_have_scored_something_are_listed_after_their_plain_form(s
     row = frame[frame["metric"] == "BARTScore F (9 prompts 12345678)"].iloc[0]
     assert (row["scored"], "ERRORSCOPE_PROMPTS" in row["what it says"]) == ("1 / 1", True)
     assert "gone" not in " ".join(frame["metric"])
+
+
+def test_without_sources_smart_is_held_against_the_references(store: Store) -> None:
+    made = store.projects.create("no source").id
+    store.projects.add(made, Dataset((Segment("d", "1", None, ("r",)),), (Output("A", "d", "1", "text"),)))
+    assert start(opened(made, "smart1", "chrf"), store, made) == ("smart1|against:reference", "chrf")

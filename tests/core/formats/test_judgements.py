@@ -1,53 +1,50 @@
-"""Numbers from people: scores and ranks by rater, kept as means; who gave which number can be had from `parse`."""
+"""Numbers from people: every number of every rater is kept, and comes back from what is written."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey
+from core.data import Dataset, Judgement, Output, OutputKey, Segment
 from core.errors import ImportProblems
 from core.formats.files import Upload
-from core.formats.judgements import Judgement, Judgements, parse, read, wins, write
+from core.formats.judgements import is_rank, parse, read, write_csv, write_jsonl
 from tests.core.formats.label_cases import SEVERITIES
 
 TEXTS = Dataset((Segment("", "1", "s"),), tuple(Output(system, "", "1", system) for system in "ABC"))
 DA = "system,segment,rater,score,z\nA,1,ann,70,0.5\nA,1,bob,80,\nB,1,ann,0,-1\n"
+A, B = OutputKey("A", "", "1"), OutputKey("B", "", "1")
 
 
 def table(text: str, name: str = "da.csv") -> Upload:
     return Upload(name, text.encode())
 
 
-def test_direct_assessments_are_averaged_over_raters_column_by_column() -> None:
+def test_every_number_is_kept_with_its_rater_and_nothing_is_averaged() -> None:
     got = read(table(DA), SEVERITIES, TEXTS)
-    assert set(got.dataset.human_scores) == {
-        HumanScore("A", "", "1", "score", 75.0), HumanScore("B", "", "1", "score", 0.0),
-        HumanScore("A", "", "1", "z", 0.5), HumanScore("B", "", "1", "z", -1.0),
-    }  # fmt: skip
-    assert [w.found for w in got.warnings] == ["3 scores of 2 outputs", "single judgements by 2 raters"]
-    assert got.rated == ()
+    assert got.judgements == (
+        Judgement(A, "ann", "score", 70), Judgement(A, "ann", "z", 0.5), Judgement(A, "bob", "score", 80),
+        Judgement(B, "ann", "score", 0), Judgement(B, "ann", "z", -1),
+    )  # fmt: skip
+    assert (got.dataset.human_scores, got.rated, got.warnings) == ((), (), ())
 
 
-def test_who_gave_which_number_can_be_had() -> None:
-    assert parse(table(DA)).scores[1] == Judgement(2, OutputKey("A", "", "1"), "ann", "z", 0.5)
+def test_a_number_knows_its_line() -> None:
+    assert parse(table(DA)).given[1] == (2, Judgement(A, "ann", "z", 0.5))
 
 
 def test_a_file_with_its_outputs_needs_no_others() -> None:
     text = "system,segment,source,output,annotator,adequacy\nA,1,s,x,ann,4\nA,1,s,x,bob,5\n"
     got = read(table(text), SEVERITIES, None)
     assert got.dataset.outputs == (Output("A", "", "1", "x"),)
-    assert got.dataset.human_scores == (HumanScore("A", "", "1", "adequacy", 4.5),)
+    assert [j.value for j in got.judgements] == [4, 5]
 
 
-def test_ranks_become_the_share_of_the_others_that_stand_below_ties_half() -> None:
-    text = "system\tsegment\tjudge\trank\nA\t1\tann\t1\nB\t1\tann\t2\nC\t1\tann\t2\nA\t1\tbob\t2\nB\t1\tbob\t1\n"
-    got = read(table(text, "ranks.tsv"), SEVERITIES, TEXTS)
-    # ann: A beats both 1; B, C: lost to A, tie with each other .25. bob: B 1, A 0
-    assert {(h.system, h.value) for h in got.dataset.human_scores} == {("A", 0.5), ("B", 0.625), ("C", 0.25)}
-    assert {h.name for h in got.dataset.human_scores} == {"rank wins"}
-    assert parse(table(text, "ranks.tsv")).rankings() == {
-        (SegmentKey("", "1"), "ann"): {"A": 1, "B": 2, "C": 2}, (SegmentKey("", "1"), "bob"): {"A": 2, "B": 1},
-    }  # fmt: skip
+def test_the_same_number_twice_is_one() -> None:
+    assert len(read(table(DA + "A,1,ann,70,0.5\n"), SEVERITIES, TEXTS).judgements) == 5
+
+
+def test_ranks_are_told_from_scores_by_their_name() -> None:
+    assert [is_rank(n) for n in ("rank", "Ranking", "score", "adequacy")] == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +55,7 @@ def test_ranks_become_the_share_of_the_others_that_stand_below_ties_half() -> No
         ("system,segment,rater,score\nA,1,,3\n", "no system, segment or rater"),
         ("system,segment,rater,score\nD,1,ann,3\n", "a judgement of “D”, segment “1”"),
         ("system,segment,rater,rank\nA,1,ann,1\nA,1,ann,2\n", "“ann” ranks “A” again in segment “1”"),
+        ("system,segment,rater,score\nA,1,ann,3\nA,1,ann,4\n", "4 by “ann” for “A”, segment “1”"),
     ],
 )
 def test_what_cannot_be_read_is_a_problem(text: str, found: str) -> None:
@@ -71,24 +69,35 @@ def test_without_outputs_there_and_here_nothing_can_be_read() -> None:
         read(table(DA), SEVERITIES, None)
 
 
-NAMES = st.sampled_from(["ann", "bob", "=eve", "Zoë 😀"])
+PLAIN = st.sampled_from(["ann", "bob", "Zoë 😀", 'a "b", c'])
+NAMES = st.one_of(PLAIN, st.sampled_from(["=eve", "'=x", "-1"]))
+VALUES = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@given(
-    st.dictionaries(
-        st.tuples(st.sampled_from("ABC"), st.sampled_from(["1", "2"]), NAMES),
-        st.tuples(st.floats(-9, 9), st.integers(1, 3)),
-        min_size=1,
+def judged(names: st.SearchStrategy[str]) -> st.SearchStrategy[list[Judgement]]:
+    of = st.tuples(st.builds(OutputKey, st.sampled_from("AB"), st.just("d 1"), st.sampled_from("12")), names)
+    numbers = st.tuples(VALUES, st.integers(1, 3).map(float))
+    return st.dictionaries(of, numbers, min_size=1).map(
+        lambda rows: [
+            Judgement(*of, name, v) for of, row in rows.items() for name, v in zip(("score", "rank"), row, strict=True)
+        ]
     )
-)
-def test_judgements_written_and_read_again_are_the_same(given: dict[tuple[str, str, str], tuple[float, int]]) -> None:
-    scores, ranks = [], []
-    for line, ((system, segment, rater), (score, rank)) in enumerate(given.items(), start=2):
-        key = OutputKey(system, "", segment)
-        scores.append(Judgement(line, key, rater, "score", score))
-        ranks.append(Judgement(line, key, rater, "rank", rank))
-    judged = Judgements(tuple(scores), tuple(ranks))
-    back = parse(table(write(judged).replace("'=eve", "=eve")))
-    assert (back.scores, back.ranks) == (judged.scores, judged.ranks)
-    for j in wins(judged):
-        assert 0 <= j.value <= 1
+
+
+@given(judged(PLAIN))
+def test_the_csv_comes_back_row_by_row(numbers: list[Judgement]) -> None:
+    text = write_csv(numbers)
+    assert len(text.splitlines()) == 1 + len(numbers) / 2
+    assert [g.judgement for g in parse(table(text)).given] == numbers
+
+
+@given(judged(NAMES))
+def test_the_jsonl_comes_back_row_by_row_whatever_the_names(numbers: list[Judgement]) -> None:
+    back = parse(table(write_jsonl(numbers), "judgements.jsonl"))
+    assert [g.judgement for g in back.given] == numbers
+
+
+def test_a_number_that_was_not_given_stays_away() -> None:
+    numbers = [Judgement(A, "ann", "score", 70.0), Judgement(B, "ann", "rank", 1.0)]
+    for text, name in ((write_csv(numbers), "j.csv"), (write_jsonl(numbers), "j.jsonl")):
+        assert [g.judgement for g in parse(table(text, name)).given] == numbers

@@ -1,6 +1,7 @@
 """Building a calibration set: what is chosen, how far it is, what is missing, and what it says of all outputs."""
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -138,8 +139,35 @@ def test_means_are_corrected_for_the_probabilities() -> None:
     assert everything.plain == pytest.approx(-50 / 3)
     assert everything.corrected == pytest.approx(-75 / 13)
     assert (a.system, a.plain, a.corrected) == ("A", -12.5, pytest.approx(-25 / 11))
-    assert (b.plain, b.corrected) == (-25, -25)
+    assert (b.plain, b.corrected) == (-25, pytest.approx(-25))
+    assert (b.low, b.high) == (None, None)
+    assert "two units" in b.reason
+    # three of four are labelled: probabilities .75, .375, .075; z = w(y − ȳ)/N̂ with w 4/3, 8/3, 40/3 of 52/3
+    z = [(-25 + 75 / 13) / 13, (-25 + 75 / 13) * 2 / 13, (75 / 13) * 10 / 13]
+    c = [0.25 * 1.5, 0.625 * 1.5, 0.925 * 1.5]
+    middle = sum(x * y for x, y in zip(c, z, strict=True)) / sum(c)
+    variance = sum(x * (y - middle) ** 2 for x, y in zip(c, z, strict=True))
+    assert everything.high == pytest.approx(-75 / 13 + 4.302653 * variance**0.5, abs=1e-4)  # t of 2 degrees of freedom
     assert batches.estimates(batches.labels_of(store, made), SavedBatch("c", "x", 0, "s", chosen[3:], 24)) == []
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_stratified_batch_keeps_what_its_interval_needs(whole: bool) -> None:
+    store, made = project()
+    batch = batches.build(*laid_out(), {}, "b", Plan(n=10, whole=whole, n_strata=3))
+    assert len(batch.options["stratum"]) == len(batch.outputs)
+    units = len({c.key.segment if whole else c.key for c in batch.outputs})
+    assert sum(batch.options["places"]) == pytest.approx(units)
+    for segment in {c.key.segment_id for c in batch.outputs}:
+        label(store, made, "ann", segment, "A", "B", bad=int(segment) % 2 == 0)
+    labels = batches.labels_of(store, made)
+    found = batches.estimates(labels, batch)[0]
+    assert found.low is not None
+    assert found.low < found.corrected < (found.high or 0)
+    # without what it keeps it is as a batch of one stratum
+    bare = batches.estimates(labels, replace(batch, options={"whole": whole}))[0]
+    assert bare.corrected == pytest.approx(found.corrected)
+    assert bare.low != found.low
 
 
 def test_intervals_come_from_lambdas_fitted_on_the_same_refinement() -> None:

@@ -72,6 +72,7 @@ def store() -> Store:
                 table=lambda project, signature: SCORED[signature],
             ),
             labels=SimpleNamespace(events=lambda project: EVENTS),
+            judgements=SimpleNamespace(list=lambda project: []),
         ),
     )
 

@@ -214,7 +214,7 @@ def test_scores_by_rater_get_a_z_on_each_raters_own_scale() -> None:
     texts = Dataset((Segment("", "1", None),), tuple(Output(s, "", "1", s) for s in "ABC"))
     table = "system,segment,rater,DA\nA,1,ann,0\nB,1,ann,10\nC,1,ann,20\nA,1,bob,70\nB,1,bob,80\nC,1,eve,5\n"
     found = read([Upload("da.csv", table.encode())], texts=texts)
-    values = {(h.name, h.system): h.value for h in found.dataset.human_scores}
+    values = {(h.name, h.system): h.value for h in found.scored.human_scores}
     # ann: mean 10, deviation 10 → −1, 0, 1; bob: mean 75, deviation √50 → ∓0.7071; eve gave one score only
     assert values["DA", "A"] == 35
     assert values["DA z", "A"] == pytest.approx((-1 - 0.70710678) / 2)
@@ -222,7 +222,7 @@ def test_scores_by_rater_get_a_z_on_each_raters_own_scale() -> None:
     own = table.replace("DA\n", "DA,z\n").replace("\nA,1,ann,0", "\nA,1,ann,0,9").replace(",10\n", ",10,\n")
     own = "\n".join(line + "," * (4 - line.count(",")) for line in own.split("\n") if line)
     again = read([Upload("da.csv", own.encode())], texts=texts)
-    assert {h.name for h in again.dataset.human_scores} == {"DA", "z"}
+    assert {h.name for h in again.scored.human_scores} == {"DA", "z"}
 
 
 def test_two_files_that_give_an_output_another_score_are_a_problem() -> None:

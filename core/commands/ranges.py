@@ -1,0 +1,38 @@
+"""`ranges`: from what `score` wrote to stored ranges, by which combinations put metrics on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.errors import UserError
+from core.formats.load import read_upload
+from core.formats.write import SCORE_COLUMNS, read_export
+from core.metrics import ranges
+from core.metrics.ranges import Range
+
+
+def run(files: Sequence[Path], out: Path | None = None) -> dict[str, Range]:
+    """Store the least and the greatest score under each signature, of all files together. Raises `UserError`."""
+    values: dict[str, list[float]] = {}
+    for path in files:
+        table = read_export(read_upload(path))
+        if lacking := {"metric", "signature", "score", "status"} - set(table.columns):
+            raise UserError(
+                "these are no scores", where=path.name, got=f"no column {', '.join(sorted(lacking))}",
+                expected=", ".join(SCORE_COLUMNS), hint="Give the CSV that `score` wrote",
+            )  # fmt: skip
+        for row in table.rows:
+            cells = dict(zip(table.columns, row.cells, strict=True))
+            if cells["status"] == "ok":
+                values.setdefault(str(cells["signature"]), []).append(_number(cells["score"], path, row.line))
+    if not values:
+        raise UserError("there is no score to take a range from", where=", ".join(p.name for p in files))
+    return ranges.fit(values, out)
+
+
+def _number(cell: object, path: Path, line: int) -> float:
+    try:
+        return float(str(cell))
+    except ValueError as error:
+        raise UserError("this is no score", where=f"{path.name}, line {line}", got=repr(cell)) from error

@@ -1,0 +1,160 @@
+"""`reproduce`: published tables computed anew, beside the figures of the paper."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from core.data import Item
+from core.errors import UserError
+from core.metrics import registry
+from core.metrics.base import no_progress
+from core.stats.correlation import kendall
+
+Say = Callable[[str], None]
+
+DIMENSIONS = {"Coh": "coherence", "Fac": "consistency", "Flu": "fluency", "Inf": "relevance"}
+MATCHERS = {"ROUGE-1": "rouge1", "ROUGE-2": "rouge2", "ROUGE-L": "rougeL", "BLEU": "bleu", "CHRF": "chrf"}
+VARIANTS = ("1", "2", "L")
+SMART_TABLE_1: Mapping[tuple[str, str], tuple[float, float, float, float]] = {
+    ("ROUGE-1", "1"): (0.233, 0.733, 0.494, 0.500),
+    ("ROUGE-1", "2"): (0.217, 0.683, 0.477, 0.417),
+    ("ROUGE-1", "L"): (0.267, 0.700, 0.460, 0.467),
+    ("ROUGE-2", "1"): (0.183, 0.650, 0.477, 0.417),
+    ("ROUGE-2", "2"): (0.183, 0.650, 0.477, 0.417),
+    ("ROUGE-2", "L"): (0.217, 0.650, 0.444, 0.383),
+    ("ROUGE-L", "1"): (0.233, 0.733, 0.527, 0.500),
+    ("ROUGE-L", "2"): (0.217, 0.683, 0.477, 0.417),
+    ("ROUGE-L", "L"): (0.267, 0.700, 0.460, 0.467),
+    ("BLEU", "1"): (0.300, 0.733, 0.527, 0.467),
+    ("BLEU", "2"): (0.283, 0.717, 0.510, 0.450),
+    ("BLEU", "L"): (0.317, 0.717, 0.460, 0.483),
+    ("CHRF", "1"): (0.300, 0.733, 0.494, 0.500),
+    ("CHRF", "2"): (0.300, 0.700, 0.460, 0.433),
+    ("CHRF", "L"): (0.367, 0.733, 0.494, 0.500),
+}
+"""Amplayo et al. 2022, Table 1, string-based matching functions: Kendall τ at system level, in the order of `DIMENSIONS`."""
+
+
+class Cell(NamedTuple):
+    """One figure of a table: as printed there, and as computed here."""
+
+    matcher: str
+    variant: str
+    dimension: str
+    paper: float
+    ours: float
+
+    @property
+    def exact(self) -> bool:
+        return abs(self.ours - self.paper) < 0.0005 + 1e-9
+
+
+class Rated(NamedTuple):
+    """An output of SummEval with the experts' mean score on each dimension."""
+
+    system: str
+    item: Item
+    human: Mapping[str, float]
+
+
+def smart_table1(path: Path, say: Say) -> str:
+    """Table 1 of SMART for the string matchers, from SummEval as one JSON object a document. Raises UserError."""
+    rated = summeval(path)
+    cells: list[Cell] = []
+    for matcher in MATCHERS:
+        for variant in VARIANTS:
+            say(f"S{variant}-{matcher}")
+            cells += smart_cells(rated, matcher, variant)
+    say("")
+    return "\n".join(_written(cells, rated))
+
+
+def summeval(path: Path) -> list[Rated]:
+    """Documents with `source`, `references` and `outputs` ({system: {text, human: {dimension: score}}}). Raises UserError."""
+    out: list[Rated] = []
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            out += _document(json.loads(line)) if line.strip() else ()
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UserError(
+                "this is no document of SummEval",
+                where=f"{path.name}, line {number}",
+                got=f"{type(error).__name__} {error}",
+                expected="source, references and outputs: {system: {text, human}} with "
+                + ", ".join(DIMENSIONS.values()),
+            ) from error
+    if len({r.system for r in out}) < 2:
+        raise UserError("systems cannot be ranked", where=path.name, expected="the outputs of two systems or more")
+    return out
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        data = path.read_bytes()
+        return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8").split("\n")
+    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise UserError(
+            "the file cannot be read", where=path.name, expected="UTF-8, or gzip of it", got=str(error)
+        ) from error
+
+
+def _document(document: Any) -> Iterator[Rated]:
+    for system, output in document["outputs"].items():
+        item = Item(document["source"], output["text"], tuple(document["references"]))
+        if not all(isinstance(text, str) for text in (item.source, item.hypothesis, *item.references)):
+            raise TypeError(f"a text of {system} is none")
+        yield Rated(system, item, {d: float(output["human"][d]) for d in DIMENSIONS.values()})
+
+
+def smart_cells(rated: Sequence[Rated], matcher: str, variant: str) -> list[Cell]:
+    """One row of Table 1: Kendall τ-b over systems, of the means of S-matcher and of the experts' scores."""
+    options = {"matcher": MATCHERS[matcher], "sentences": "point"}
+    metric = registry.load(registry.expression(f"smart{variant}", options))
+    scored = [value.value for value in metric.score([r.item for r in rated], no_progress)]
+    known = [(r, score) for r, score in zip(rated, scored, strict=True) if score is not None]
+    systems = list(dict.fromkeys(r.system for r, _ in known))
+    means = [float(np.mean([score for r, score in known if r.system == s])) for s in systems]
+    cells = []
+    for name, paper in zip(DIMENSIONS, SMART_TABLE_1[matcher, variant], strict=True):
+        human = [float(np.mean([r.human[DIMENSIONS[name]] for r, _ in known if r.system == s])) for s in systems]
+        agreement = kendall(means, human)
+        if agreement.value is None:
+            raise UserError("the systems cannot be ranked", where=DIMENSIONS[name], got=agreement.reason)
+        cells.append(Cell(matcher, variant, name, paper, agreement.value))
+    return cells
+
+
+def _written(cells: Sequence[Cell], rated: Sequence[Rated]) -> Iterator[str]:
+    n = len({r.system for r in rated})
+    yield "SMART (Amplayo et al. 2022), Table 1, string-based matchers: Kendall τ-b with experts, system level"
+    yield f"{len(rated):,} outputs of {n} systems; each dimension: paper, here, difference"
+    yield ""
+    yield " " * 11 + "  ".join(f"{name:<21}" for name in DIMENSIONS).rstrip()
+    for start in range(0, len(cells), len(DIMENSIONS)):
+        row = cells[start : start + len(DIMENSIONS)]
+        yield f"{row[0].matcher:<8}S{row[0].variant} " + "  ".join(map(_cell, row)).rstrip()
+    yield ""
+    for matcher in MATCHERS:
+        own = [c for c in cells if c.matcher == matcher]
+        exact, apart = sum(c.exact for c in own), max(abs(c.ours - c.paper) for c in own)
+        far = "" if exact == len(own) else f", the others at most {_three(apart)} apart"
+        yield f"{matcher:<8} {exact} of {len(own)} exact to three digits{far}"
+    yield ""
+    yield f"One pair of systems ranked the other way is {_three(2 / (n * (n - 1) / 2))}. What was tried: docs/smart.md"
+
+
+def _cell(cell: Cell) -> str:
+    apart = "exact" if cell.exact else f"{'+' if cell.ours > cell.paper else '−'}{_three(abs(cell.ours - cell.paper))}"
+    return f"{_three(cell.paper):>6} {_three(cell.ours):>6} {apart:<7}"
+
+
+def _three(value: float) -> str:
+    """Three digits as the paper prints them: .300."""
+    return f"{value:.3f}".replace("0.", ".", 1)

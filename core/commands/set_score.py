@@ -1,0 +1,48 @@
+"""`score --set`: metrics that score all outputs of a system at once, over files alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from core.commands.score import check_writable
+from core.errors import UserError
+from core.formats.load import load
+from core.formats.write import safe_cell
+from core.services.set_level import METRICS, set_scores
+
+COLUMNS = ("system", "metric", "score", "status", "reason", "signature")
+
+
+def set_score(files: Sequence[Path], metric: str, out: Path, say: Callable[[str], None]) -> None:
+    """One row a system; CSV, or JSON Lines when `out` ends in .jsonl. Raises UserError."""
+    if metric not in METRICS:
+        raise UserError(
+            "there is no such metric of a set", where="--set", got=f"“{metric}”", expected=", ".join(METRICS)
+        )
+    check_writable(out)
+    dataset = load(files)
+
+    def tell(done: int) -> bool:
+        say(f"{metric} · {done} of {len(dataset.systems)}")
+        return True
+
+    rows = [
+        (found.system, metric, found.value.value, found.value.status, found.value.reason, found.signature)
+        for found in set_scores(dataset, progress=tell)
+    ]
+    out.write_text(_jsonl(rows) if out.suffix == ".jsonl" else _csv(rows), encoding="utf-8", newline="")
+
+
+def _jsonl(rows: Sequence[tuple[object, ...]]) -> str:
+    return "".join(json.dumps(dict(zip(COLUMNS, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
+
+
+def _csv(rows: Sequence[tuple[object, ...]]) -> str:
+    buffer = io.StringIO()
+    cells = ([safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    csv.writer(buffer).writerows([COLUMNS, *cells])
+    return buffer.getvalue()

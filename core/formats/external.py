@@ -1,0 +1,126 @@
+"""Metrics that were computed elsewhere: how their scores come together from files, and what they may be called."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from core.data import ExternalScores, OutputKey, SourceFile, Value
+from core.errors import ImportProblems, Problem
+from core.formats.files import Upload, base_name
+from core.formats.problems import counted, shown
+
+LONGEST = 120
+_FAMILY = re.compile(
+    r"(x?comet|cometkiwi|bleurt|metricx|bertscore|bartscore|moverscore|yisi|gemba|gpt|sacrebleu|sentbleu|chrf|rouge|hlepor|"
+    r"questeval|unieval|summac|factcc)[a-z]*\d*[a-z]?|(llm|prism|meteor|unite|bleu|ter|wer|cer|perplexity|ppl|geval)\d*"
+)
+_LOWER = frozenset({"ter", "wer", "cer", "tercom", "perplexity", "ppl"})
+_OF_A_METRIC = re.compile(r"[^.]-(ref[A-Za-z0-9]*|src)\.seg\.score(\.gz)?$", re.IGNORECASE)
+
+
+class Merged(NamedTuple):
+    """What a project holds of a metric after an import; `changed` are the values that are new in it."""
+
+    scores: ExternalScores
+    changed: Mapping[OutputKey, Value]
+    unchanged: int
+
+
+def merge(old: ExternalScores | None, new: ExternalScores, *, replace: bool = False) -> Merged:
+    """`new` beside what is there of the same name: other outputs are added, equal values stay, a missing one is filled in.
+
+    With `replace` nothing of the old stays, unless both are the same. Raises `ImportProblems`, with one problem, where a
+    value or the direction differs.
+    """
+    if old is None:
+        return Merged(new, new.values, 0)
+    turned = old.higher_is_better != new.higher_is_better
+    differs = [k for k, v in new.values.items() if _differs(old.values.get(k), v)]
+    same = not turned and not differs
+    if replace and not (same and new.values.keys() == old.values.keys()):
+        return Merged(new, new.values, 0)
+    if not same:
+        raise ImportProblems([_contradiction(old, new, differs)])
+    changed = {
+        k: v for k, v in new.values.items() if k not in old.values or (_missing(old.values[k]) and not _missing(v))
+    }
+    if not changed:
+        return Merged(old, {}, len(new.values))
+    files = (*old.files, *(f for f in new.files if f[1:] not in {was[1:] for was in old.files}))
+    whole = ExternalScores(old.name, old.higher_is_better, files, {**old.values, **changed})
+    return Merged(whole, changed, len(new.values) - len(changed))
+
+
+def _missing(value: Value) -> bool:
+    return value.value is None
+
+
+def _differs(old: Value | None, new: Value) -> bool:
+    return old is not None and old.value is not None and new.value is not None and old.value != new.value
+
+
+def _contradiction(old: ExternalScores, new: ExternalScores, differs: list[OutputKey]) -> Problem:
+    where = " + ".join(f.name for f in old.files)
+    todo = "Give it another name, or replace what the project has of this metric"
+    place = f"metric {shown(new.name)}"
+    if old.higher_is_better != new.higher_is_better:
+        return Problem(_files(new), 0, place, _direction(new), f"{_direction(old)}, as in {where}", todo)
+    first = differs[0]
+    was, found = old.values[first].value, new.values[first].value
+    others = (
+        f"{counted(len(differs), 'score')} that differ{'s' if len(differs) == 1 else ''}: {found:g} for {_place(first)}"
+    )
+    return Problem(_files(new), 0, place, others, f"{was:g} there, as in {where}", todo)
+
+
+def _direction(scores: ExternalScores) -> str:
+    return f"{'higher' if scores.higher_is_better else 'lower'} is better"
+
+
+def _files(scores: ExternalScores) -> str:
+    return ", ".join(f.name for f in scores.files)
+
+
+def _place(key: OutputKey) -> str:
+    return f"{shown(key.system)}, segment {shown(key.segment_id)}" + (f" of {shown(key.doc_id)}" if key.doc_id else "")
+
+
+def source_file(upload: Upload, column: str = "") -> SourceFile:
+    """A file with the digest of its bytes, for a signature; of a table the column."""
+    return SourceFile(base_name(upload.name), hashlib.sha256(upload.data).hexdigest(), column)
+
+
+def no_score(file: str) -> Value:
+    """What stands for a score that a file leaves empty."""
+    return Value(None, "undefined", f"{base_name(file)} gives no score here")
+
+
+def name_problem(name: str, file: str = "", column: str = "") -> Problem | None:
+    """What is wrong with the name of a metric from elsewhere, or None. It may be that of a metric of ours: they are stored and
+    shown apart."""
+    todo = "Type another name"
+    if not name.strip():
+        return Problem(file, 0, column, "a metric without a name", "a name", todo)
+    if len(name) > LONGEST or "|" in name or not name.isprintable():
+        expected = f"at most {LONGEST} characters on one line, and no |"
+        return Problem(file, 0, column, f"the name {shown(name)}", expected, todo)
+    return None
+
+
+def looks_like_a_metric(name: str) -> bool:
+    """Whether a column is called like an automatic metric (COMET, BLEURT, chrF, GPT-4 …) rather than like a human score."""
+    words = re.split(r"[\W_]+", name.casefold())
+    return any(_FAMILY.fullmatch(word) for word in words) and "human" not in words
+
+
+def lower_is_better(name: str) -> bool:
+    """Whether a column is called like one of the error rates and perplexities, of which less is better."""
+    return "".join(c for c in name.casefold() if c.isalnum()) in _LOWER
+
+
+def file_of_a_metric(name: str) -> bool:
+    """Whether a `.seg.score` file is called `METRIC-REF.seg.score`, as mt-metrics-eval calls those of metrics."""
+    return bool(_OF_A_METRIC.search(base_name(name)))

@@ -1,0 +1,155 @@
+"""MENLI: an NLI metric combined with any other one (Chen and Eger 2023, section 5.1.3).
+
+C = w·N + (1 − w)·M (equation 2), both scaled to 0 … 1 by frozen ranges (`core.metrics.ranges`) that the signature names. A
+metric of which lower is better is turned round first. The authors' code takes the least and the greatest value of the batch
+at hand instead, so that there a score depends on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, isfinite
+from typing import NamedTuple
+
+from core.data import Item, Value
+from core.errors import UserError
+from core.metrics import ranges, registry
+from core.metrics.base import Company, Metric, MetricSpec, Need, Option, Progress, Values, Work, family
+from core.metrics.ranges import DECLARED, FITTED, Range
+from core.signature import signature
+
+NLI_METRICS = ("nli", "nli-ref-sum", "nli-src")
+NAME = "menli"
+WEIGHT = 0.2
+"""Where the gain on standard benchmarks peaks for translation (section 5.1.3); the paper takes 0.8 for summaries (5.2)."""
+
+
+def _nli(text: str) -> str:
+    name = registry.split(text)[0]
+    if name not in NLI_METRICS:
+        raise UserError(
+            "this is no NLI metric", where=f"option nli of {NAME}", got=f"“{text}”", expected=_or(NLI_METRICS)
+        )
+    return registry.load(text).spec.name
+
+
+def _other(text: str) -> str:
+    if registry.split(text)[0] == NAME:
+        raise UserError("a combination cannot be combined again", where=f"option with of {NAME}", got=f"“{text}”")
+    return registry.load(text).spec.name
+
+
+def _range(text: str) -> str:
+    return text if text in (FITTED, DECLARED) else ranges.parse(text).words
+
+
+def _or(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + f" or {names[-1]}, with its options"
+
+
+OPTIONS = (
+    Option(
+        "with", "text", "bertscore", "the other metric M, with its options (its | is written %7C, its : is written %3A)",
+        "Combined with", "with {}", choices=("bertscore", "bartscore", "moverscore", "chrf", "bleurt", "comet"), settle=_other,
+    ),
+    Option(
+        "w", "decimal", WEIGHT, "weight of the NLI metric; 0: the other metric alone, 1: NLI alone", "Weight of NLI", "w = {}",
+        low=0, high=1,
+    ),
+    Option(
+        "nli", "text", "nli", "the NLI metric N, with its options", "NLI metric", "{}", choices=NLI_METRICS, settle=_nli,
+    ),
+    Option(
+        "range", "text", FITTED, "from where to where M goes before it is scaled: fitted and stored (declared where nothing is "
+        "stored), declared by the metric, or LOW..HIGH", "Range of the other metric", "range {}",
+        choices=(FITTED, DECLARED), settle=_range,
+    ),
+)  # fmt: skip
+
+SPEC = MetricSpec(
+    name=NAME,
+    label="MENLI",
+    version=1,
+    paper="Chen and Eger 2023",
+    help="An NLI metric and another one, both scaled to 0 … 1, weighted by w. Values outside the stored range are not clamped.",
+    range=(-inf, inf),
+    higher_is_better=True,
+    needs=frozenset({"reference", "nli", "encoder"}),
+    options=OPTIONS,
+    perfect_on_copy=False,
+)
+
+
+class _Side(NamedTuple):
+    """One of the two metrics, and the option that says how it is scaled."""
+
+    metric: Metric
+    wanted: str
+
+    def range(self) -> Range:
+        return ranges.of(self.metric, self.wanted)
+
+    def on(self, company: Company) -> _Side:
+        return self._replace(metric=self.metric.on(company)) if self.metric.on else self
+
+
+def combined(n: float, m: float, w: float) -> float:
+    """w·N + (1 − w)·M of two scaled values (equation 2)."""
+    return w * n + (1.0 - w) * m
+
+
+def _needs(values: Values) -> frozenset[Need]:
+    return registry.load(values["nli"]).spec.needs | registry.load(values["with"]).spec.needs
+
+
+def _make(values: Values) -> Work:
+    n, m = _Side(registry.load(values["nli"]), DECLARED), _Side(registry.load(values["with"]), values["range"])
+    return _work(n, m, values["w"])
+
+
+def _work(n: _Side, m: _Side, w: float) -> Work:
+    def sign() -> str:
+        signed = [side.metric.signature() for side in (n, m)]
+        found = [side.range() for side in (n, m)]
+        models = [field[4:] for s in signed for field in s.split("|") if field.startswith("rev:")]
+        facts: dict[str, object] = {"v": SPEC.version, "w": w, "rev": "+".join(dict.fromkeys(models))}
+        facts |= {f"range_{k}": f"{r.words} ({r.origin})" for k, r in zip("nm", found, strict=True)}
+        return signature(NAME, facts | dict(zip("nm", signed, strict=True)))
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        scales = [side.range() for side in (n, m)]
+        first = n.metric.score(items, lambda done: progress(done // 2))
+        second = m.metric.score(items, lambda done: progress((len(items) + done) // 2))
+        return [_value(two, (n, m), scales, w) for two in zip(first, second, strict=True)]
+
+    return Work(sign, score, (lambda company: _work(n.on(company), m.on(company), w)) if m.metric.on else None)
+
+
+def _value(two: Sequence[Value], sides: Sequence[_Side], scales: Sequence[Range], w: float) -> Value:
+    scaled, reasons = [], []
+    for value, side, scale in zip(two, sides, scales, strict=True):
+        label = side.metric.spec.label
+        if value.status != "ok" or value.value is None or not isfinite(value.value):
+            return Value(
+                None, value.status if value.status != "ok" else "undefined", f"{label}: {value.reason or 'no number'}"
+            )
+        scaled.append(scale.scaled(value.value, higher_is_better=side.metric.spec.higher_is_better))
+        reasons += [f"{label}: {value.reason}"] if value.reason else []
+    parts = {"n": two[0].value or 0.0, "m": two[1].value or 0.0, "n_scaled": scaled[0], "m_scaled": scaled[1]}
+    return Value(combined(scaled[0], scaled[1], w), reason="; ".join(reasons), parts=parts)
+
+
+def _ranged(metric: Metric) -> Metric:
+    """The metric whose range is 0 … 1 where both metrics are scaled by the ends of what they can be."""
+    plain = metric.under
+
+    def under(values: Values) -> Metric:
+        found = metric if plain is None else plain(values)
+        bounded = values["range"] == DECLARED and all(map(isfinite, registry.load(values["with"]).spec.range))
+        return replace(found, spec=replace(found.spec, range=(0, 1) if bounded else (-inf, inf)), under=under)
+
+    return replace(metric, under=under)
+
+
+MENLI = _ranged(family(SPEC, _make, _needs))

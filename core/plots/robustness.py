@@ -1,0 +1,82 @@
+"""What a change does to every metric, in pictures."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+NOTICED, FOOLED = "worse", "same or better: fooled"
+_COLOURS = alt.Scale(domain=[NOTICED, FOOLED], range=["#2563eb", "#d97706"])
+ROW, COLUMN, LABELS = 26, 72, 130
+"""Pixels; a page fits a chart with its labels into the size it is given."""
+
+
+def changes(rows: pd.DataFrame) -> alt.LayerChart:
+    """One bar a metric: by which part of its range its score moves, left where the changed text is worse.
+
+    `rows` has the columns metric, share, good, changed, fooled and range; rows without a share are left out.
+    """
+    there = rows.dropna(subset=["share"]).assign(
+        verdict=lambda r: r["fooled"].map({True: FOOLED, False: NOTICED}),
+        mark=lambda r: r["fooled"].map({True: "fooled", False: ""}),
+    )
+    order = list(there["metric"])
+    base = alt.Chart(there).encode(
+        y=alt.Y("metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=220, labelOverlap=False)),
+        x=alt.X("share:Q", title="change, in parts of the metric’s range (left: worse)", axis=alt.Axis(format="+.0%")),
+        color=alt.Color("verdict:N", scale=_COLOURS, legend=alt.Legend(orient="top", title=None)),
+        tooltip=[
+            alt.Tooltip("metric:N"),
+            alt.Tooltip("good:Q", format=".3f", title="good text"),
+            alt.Tooltip("changed:Q", format=".3f", title="changed text"),
+            alt.Tooltip("share:Q", format="+.1%", title="change"),
+            alt.Tooltip("range:N"),
+        ],
+    )
+    words = base.mark_text(align="left", dx=5, fontWeight="bold").encode(
+        text="mark:N", x=alt.X("edge:Q"), tooltip=alt.value(None)
+    )
+    zero = alt.Chart(there.head(1)).mark_rule(color="gray", opacity=0.6).encode(x=alt.XDatum(0.0))
+    words.transform = [alt.CalculateTransform(calculate="max(datum.share, 0)", **{"as": "edge"})]
+    return alt.LayerChart(layer=[base.mark_bar(), zero, words]).properties(height=max(60, ROW * len(there)))
+
+
+def sweep(rows: pd.DataFrame) -> alt.LayerChart:
+    """Perturbation × metric: how far each metric's score falls in parts of its range; a cross where it is fooled.
+
+    `rows` has the columns phenomenon, metric, share, fooled, good and changed.
+    """
+    names, metrics = list(dict.fromkeys(rows["phenomenon"])), list(dict.fromkeys(rows["metric"]))
+    shown = rows.assign(
+        fall=-rows["share"].clip(upper=0),
+        mark=[
+            "" if f is None else ("✕ " if f else "") + ("" if pd.isna(s) else f"{100 * s:+.0f} %")
+            for f, s in zip(rows["fooled"], rows["share"], strict=True)
+        ],
+    )
+    base = alt.Chart(shown).encode(
+        x=alt.X(
+            "metric:N",
+            sort=metrics,
+            title=None,
+            axis=alt.Axis(orient="top", labelAngle=-30, labelLimit=180, labelOverlap=False),
+        ),
+        y=alt.Y("phenomenon:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, labelOverlap=False)),
+        tooltip=[
+            alt.Tooltip("phenomenon:N"),
+            alt.Tooltip("metric:N"),
+            alt.Tooltip("good:Q", format=".3f", title="good text"),
+            alt.Tooltip("changed:Q", format=".3f", title="changed text"),
+            alt.Tooltip("share:Q", format="+.1%", title="change"),
+        ],
+    )
+    cells = base.mark_rect().encode(
+        color=alt.condition(
+            "datum.fooled", alt.value("#d97706"), alt.Color("fall:Q", scale=alt.Scale(scheme="blues", domain=[0, 0.6]), legend=None)
+        )
+    )  # fmt: skip
+    dark = "datum.fooled || datum.fall > 0.33"
+    words = base.mark_text().encode(text="mark:N", color=alt.condition(dark, alt.value("white"), alt.value("black")))
+    return alt.LayerChart(layer=[cells, words]).properties(
+        width=COLUMN * len(metrics) + LABELS, height=ROW * len(names) + LABELS
+    )

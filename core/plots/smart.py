@@ -1,0 +1,82 @@
+"""Charts of length and bias on the Evaluate page: agreement as texts grow longer, and rank differences by system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+BLUE, ORANGE, GREY, INK = "#4c8bf5", "#e08a2e", "#7d838d", "#101418"
+STRONG = 0.5
+"""Share of the largest difference above which a cell is filled, with dark figures; below it is only tinted, so that figures can
+be read on light and dark pages."""
+
+
+def lengths(rows: pd.DataFrame, metrics: Sequence[str], y_label: str) -> alt.LayerChart:
+    """One line a metric over buckets from short to long, with intervals where there are any; 0 is dashed.
+
+    `rows` has the columns metric, place (0, 1, …), bucket (its name), segments, value, low, high and shown (the value as
+    text); rows without a value are left out, and break the line.
+    """
+    order = list(rows.sort_values("place")["bucket"].unique())
+    drawn = rows.dropna(subset=["value"])
+    legend = alt.Legend(orient="bottom", title=None, columns=5, labelLimit=220, symbolOpacity=1)
+    base = alt.Chart(drawn).encode(
+        x=alt.X("bucket:O", sort=order, title=None, axis=alt.Axis(labelAngle=0, labelLimit=200)),
+        xOffset=alt.XOffset("metric:N", sort=list(metrics), scale=alt.Scale(domain=list(metrics), paddingOuter=1)),
+        color=alt.Color("metric:N", sort=list(metrics), legend=legend),
+    )
+    y = alt.Y("value:Q", title=y_label, scale=alt.Scale(zero=False, nice=True, padding=12))
+    tooltip = [
+        alt.Tooltip("metric:N"),
+        alt.Tooltip("bucket:O", title="words"),
+        alt.Tooltip("segments:Q"),
+        alt.Tooltip("shown:N", title=y_label),
+    ]
+    zero = alt.Chart(rows.head(1)).mark_rule(strokeDash=[5, 4], color=GREY).encode(y=alt.YDatum(0))
+    bars = base.mark_rule(strokeWidth=2, opacity=0.4).encode(y=alt.Y("low:Q", title=y_label), y2="high:Q")
+    line = base.mark_line(strokeWidth=1.5, opacity=0.55).encode(y=y)
+    dots = base.mark_point(filled=True, size=70, opacity=1).encode(
+        y=y, shape=alt.Shape("metric:N", sort=list(metrics), legend=legend), tooltip=tooltip
+    )
+    layers = [bars, line, dots] if drawn.empty else [zero, bars, line, dots]
+    return alt.LayerChart(layer=layers).properties(height=340)
+
+
+def rank_differences(rows: pd.DataFrame, metrics: Sequence[str], systems: Sequence[str]) -> alt.LayerChart:
+    """A cell a metric and system: metric rank − human rank. Blue where the metric places the system higher than people do,
+    orange where lower, stronger the further apart. Figures are left out where they would not fit.
+
+    `rows` has the columns metric, system, human_rank, metric_rank, difference and shown (the difference as text).
+    """
+    size = rows["difference"].abs()
+    most = max(1.0, float(size.max()) if len(rows) else 1.0)
+    strong = size > STRONG * most
+    fill = (0.03 + 0.2 * size / (STRONG * most)).where(~strong, 0.72 + 0.2 * size / most)
+    base = alt.Chart(rows.assign(fill=fill, strong=strong)).encode(
+        x=alt.X(
+            "system:N", sort=list(systems), title="systems, from the one people like best",
+            axis=alt.Axis(labelLimit=120, labelAngle=-40, domain=False, ticks=False, labelOverlap=False),
+        ),
+        y=alt.Y(
+            "metric:N", sort=list(metrics), title=None,
+            axis=alt.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False),
+        ),
+        tooltip=[
+            alt.Tooltip("system:N"),
+            alt.Tooltip("metric:N"),
+            alt.Tooltip("human_rank:Q", format=".3~g", title="rank by people"),
+            alt.Tooltip("metric_rank:Q", format=".3~g", title="rank by the metric"),
+            alt.Tooltip("shown:N", title="difference"),
+        ],
+    )  # fmt: skip
+    tiles = base.mark_rect(stroke=GREY, strokeOpacity=0.18).encode(
+        color=alt.condition(alt.datum.difference < 0, alt.value(BLUE), alt.value(ORANGE)),
+        opacity=alt.Opacity("fill:Q", scale=None),
+    )
+    fits = f"width / {0.6 * max(1, len(systems)) * max(map(len, rows['shown']), default=1):.3g}"
+    text = base.mark_text(fontSize=alt.ExprRef(f"{fits} < 8 ? 0 : min(11, {fits})")).encode(
+        text="shown:N", color=alt.condition(alt.datum.strong, alt.value(INK), alt.value(GREY))
+    )
+    return alt.LayerChart(layer=[tiles, text]).properties(height=28 * max(1, len(metrics)) + 120)

@@ -1,0 +1,227 @@
+"""How often metrics prefer the right text (Chen and Eger 2023, section 3): accuracy by phenomenon, and the cases they fail.
+
+Scoring and counting are apart: the same scores give tables, intervals and lists of failures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from core.data import Dataset, Item, Output, Segment, Value
+from core.formats.adversarial import FLUENCY, TYPES, Case
+from core.metrics.base import Metric, MetricSpec
+from core.services.scoring import Memory, OnProgress, in_company, keep_going, score_dataset
+from core.signature import content_key, signature
+from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, percentiles
+from core.stats.correlation import group_ids
+from core.stats.pairs import Floats
+from core.stats.proportion import wilson
+
+VERSION = 1
+DRAWS = 1000
+ALL, ADEQUACY, FLUENT = "all", "adequacy", "fluency"
+AVERAGES = (ALL, ADEQUACY, FLUENT)
+ADEQUATE = frozenset(TYPES.values()) - FLUENCY
+
+
+class Answered(NamedTuple):
+    """One metric's values for the good and the bad text of every case, in their order."""
+
+    spec: MetricSpec
+    signature: str
+    good: tuple[Value, ...]
+    bad: tuple[Value, ...]
+
+    def margins(self) -> Floats:
+        """By how much the good text is better (n_cases,), in the metric's unit; NaN where a score is missing."""
+        sign = 1.0 if self.spec.higher_is_better else -1.0
+        return sign * (_numbers(self.good) - _numbers(self.bad))
+
+
+class Row(NamedTuple):
+    """A metric's word on one phenomenon, or an average of phenomena (`averaged`: how many); the columns of the CSV file.
+
+    `accuracy` in [0, 1] is `right` of `compared` = `cases` − `undefined`, where right is strictly better and `tied` cases are
+    wrong; of an average the mean over its phenomena, each alike. 95 % intervals: Wilson's for a phenomenon; for an average
+    percentiles over resamples of the sources, which bring all their cases.
+    """
+
+    phenomenon: str
+    averaged: int
+    metric: str
+    signature: str
+    cases: int
+    compared: int
+    right: int
+    tied: int
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    undefined: int
+    reason: str
+
+
+class Failure(NamedTuple):
+    """A case one metric got wrong, with every metric's scores of the good and of the bad text (Table 10)."""
+
+    metric: str
+    phenomenon: str
+    id: str
+    anchor: str
+    good: str
+    bad: str
+    scores: dict[str, tuple[float | None, float | None]]
+
+
+def answer(cases: Sequence[Case], metrics: Sequence[Metric], on_progress: OnProgress = keep_going) -> list[Answered]:
+    """Score both texts of every case with every metric; equal texts of an anchor are scored once.
+
+    Raises `Cancelled` when `on_progress` returns False.
+    """
+    texts = _dataset([item for case in cases for item in (case.good, case.bad)])
+    kept, metrics = Memory(), [in_company(metric, texts) for metric in metrics]
+    keys = [(content_key(*case.good), content_key(*case.bad)) for case in cases]
+    found = []
+    for metric, done in zip(metrics, score_dataset(texts, metrics, kept, on_progress), strict=True):
+        good, bad = (tuple(kept.values[done.signature, key] for key in side) for side in zip(*keys, strict=True))
+        found.append(Answered(metric.spec, done.signature, good, bad))
+    return found
+
+
+def table(cases: Sequence[Case], answered: Sequence[Answered], *, seed: int = 0, draws: int = DRAWS) -> list[Row]:
+    """Accuracy by metric and phenomenon, phenomena as in the paper and others after them as they come, then the averages."""
+    names = order(cases)
+    rows = []
+    for metric in answered:
+        margins = metric.margins()
+        rows += [_row(name, cases, metric, margins) for name in names]
+        rows += _averages(cases, metric, margins, names, seed, draws)
+    return rows
+
+
+def order(cases: Sequence[Case]) -> list[str]:
+    """The phenomena of the cases."""
+    there = dict.fromkeys(case.phenomenon for case in cases)
+    return [*(name for name in TYPES.values() if name in there), *(n for n in there if n not in TYPES.values())]
+
+
+def members(average: str, phenomena: Sequence[str]) -> list[str]:
+    """The phenomena an average is taken over; what is neither adequacy nor fluency counts among all only."""
+    wanted = {ADEQUACY: ADEQUATE, FLUENT: FLUENCY}.get(average)
+    return [name for name in phenomena if wanted is None or name in wanted]
+
+
+def failures(
+    cases: Sequence[Case], answered: Sequence[Answered], *, each: int = 3, solved_by: str = ""
+) -> list[Failure]:
+    """The first `each` cases of every metric and phenomenon that the metric gets wrong; with `solved_by`, those that the metric
+    of that name gets right (Table 10)."""
+    margins = {a.spec.name: a.margins() for a in answered}
+    solved = margins.get(solved_by)
+    found, seen = [], Counter[tuple[str, str]]()
+    for a in answered:
+        for i, case in enumerate(cases):
+            place = (a.spec.name, case.phenomenon)
+            if margins[a.spec.name][i] <= 0 and seen[place] < each and (solved is None or solved[i] > 0):
+                seen[place] += 1
+                scores = {b.spec.name: (b.good[i].value, b.bad[i].value) for b in answered}
+                anchor = case.good.references[0] if case.good.references else case.good.source or ""
+                found.append(Failure(*place, case.id, anchor, case.good.hypothesis, case.bad.hypothesis, scores))
+    return found
+
+
+def accuracy(margins: Floats, phenomena: Sequence[str]) -> float | None:
+    """The mean over phenomena of the share of margins above 0; NaN margins are left out. None where nothing is left."""
+    known = ~np.isnan(margins)
+    ids = group_ids(list(phenomena))[known]
+    if not known.any():
+        return None
+    n, right = np.bincount(ids), np.bincount(ids, margins[known] > 0)
+    return float((right[n > 0] / n[n > 0]).mean())
+
+
+def _row(name: str, cases: Sequence[Case], metric: Answered, margins: Floats) -> Row:
+    at = np.array([i for i, case in enumerate(cases) if case.phenomenon == name])
+    mine = margins[at]
+    known = mine[~np.isnan(mine)]
+    right = int((known > 0).sum())
+    share = wilson(right, len(known))
+    lost = [_why(metric, int(i)) for i in at[np.isnan(mine)]]
+    why = [f"{n} × {reason}" for reason, n in Counter(lost).most_common()]
+    return _as_row(name, 1, metric, len(at), known, share, why, "wilson:95")
+
+
+def _averages(
+    cases: Sequence[Case], metric: Answered, margins: Floats, names: Sequence[str], seed: int, draws: int
+) -> list[Row]:
+    drawn = _drawn(cases, margins, names, seed, draws)
+    phenomena = np.array([case.phenomenon for case in cases])
+    rows = []
+    for average in AVERAGES:
+        over = members(average, names)
+        at = np.isin(phenomena, over)
+        mine = margins[at]
+        value = accuracy(mine, phenomena[at].tolist())
+        if not over or (average != ALL and len(over) == len(names)):
+            continue
+        columns = drawn[:, [names.index(name) for name in over]]
+        usable = columns[~np.isnan(columns).any(axis=1)].mean(axis=1)
+        low, high = percentiles(usable) if value is not None and len(usable) >= draws / 2 else (None, None)
+        share = Interval(value, low, high, int((~np.isnan(mine)).sum()), "" if low is not None else "no interval")
+        known = mine[~np.isnan(mine)]
+        rows.append(_as_row(average, len(over), metric, int(at.sum()), known, share, [], f"draws:{draws}|seed:{seed}"))
+    return rows
+
+
+def _drawn(cases: Sequence[Case], margins: Floats, names: Sequence[str], seed: int, draws: int) -> Floats:
+    """Accuracies (draws, phenomena) on resamples of the sources: cases made from one text stand or fall together."""
+    unit = group_ids([case.id or f"#{i}" for i, case in enumerate(cases)])
+    kind = np.array([names.index(case.phenomenon) for case in cases])
+    known = ~np.isnan(margins)
+    n_units = int(unit.max()) + 1
+    size, right = np.zeros((n_units, len(names))), np.zeros((n_units, len(names)))
+    np.add.at(size, (unit[known], kind[known]), 1)
+    np.add.at(right, (unit[known], kind[known]), margins[known] > 0)
+    rng = np.random.default_rng(seed)
+    found = []
+    for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n_units)):
+        often = rng.multinomial(n_units, np.full(n_units, 1 / n_units), min(step, draws - start)).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            found.append((often @ right) / (often @ size))
+    return np.concatenate(found)
+
+
+def _as_row(
+    name: str, averaged: int, metric: Answered, cases: int, known: Floats, share: Interval, why: list[str], how: str
+) -> Row:
+    signed = f"{metric.signature}|{signature('adversarial', {'v': VERSION})}|{how}"
+    reasons = why + ([share.reason] if share.reason else [])
+    return Row(
+        name, averaged, metric.spec.name, signed, cases, len(known), int((known > 0).sum()), int((known == 0).sum()),
+        share.value, share.low, share.high, cases - len(known), "; ".join(reasons),
+    )  # fmt: skip
+
+
+def _why(metric: Answered, i: int) -> str:
+    lost = next(value for value in (metric.good[i], metric.bad[i]) if value.status != "ok" or value.value is None)
+    return lost.reason or lost.status
+
+
+def _numbers(values: Sequence[Value]) -> Floats:
+    return np.array([v.value if v.status == "ok" and v.value is not None else np.nan for v in values], dtype=np.float64)
+
+
+def _dataset(items: Sequence[Item]) -> Dataset:
+    """Every item once: an anchor is a segment, its texts are numbered outputs."""
+    outputs_of: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
+    for item in dict.fromkeys(items):
+        outputs_of.setdefault((item.source, item.references), []).append(item.hypothesis)
+    segments = [Segment("", str(i), *anchor) for i, anchor in enumerate(outputs_of)]
+    outputs = [
+        Output(str(k), "", str(i), t) for i, texts in enumerate(outputs_of.values()) for k, t in enumerate(texts)
+    ]
+    return Dataset(tuple(segments), tuple(outputs))

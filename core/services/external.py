@@ -1,0 +1,61 @@
+"""Metrics that were computed elsewhere: what they may be called, and what importing their scores would do to a project."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from core.data import ExternalScores
+from core.errors import ImportProblems, Problem
+from core.formats.external import merge, name_problem
+from core.formats.problems import counted
+from core.ports import Store
+
+
+class Compared(NamedTuple):
+    """What an import would do: values that are new, that are there already, why it cannot be done, and which metrics stand in
+    its way unless they are replaced."""
+
+    new: int = 0
+    unchanged: int = 0
+    problems: tuple[Problem, ...] = ()
+    clashes: tuple[str, ...] = ()
+
+
+def name_problems(named: Iterable[tuple[str, str, str]]) -> list[Problem]:
+    """What is wrong with the names of metrics, each given with its file and column."""
+    found = (name_problem(name, file, column) for name, file, column in named)
+    return [problem for problem in found if problem is not None]
+
+
+def check_names(given: Sequence[ExternalScores]) -> None:
+    """Raise `ImportProblems` for a metric that cannot be called so."""
+    if problems := name_problems((s.name, ", ".join(f.name for f in s.files), "") for s in given):
+        raise ImportProblems(problems)
+
+
+def compare(store: Store, project_id: int, given: Sequence[ExternalScores], replace: Collection[str] = ()) -> Compared:
+    """What adding these scores to a project would do."""
+    there = {m.name: m for m in store.scores.external(project_id)} if given else {}
+    new = unchanged = 0
+    problems, clashes = list[Problem](), list[str]()
+    for scores in given:
+        old = None
+        if (metric := there.get(scores.name)) is not None:
+            values = store.scores.table(project_id, metric.signature)
+            old = ExternalScores(metric.name, metric.higher_is_better, metric.files, values)
+        try:
+            merged = merge(old, scores, replace=scores.name in replace)
+        except ImportProblems as error:
+            problems += error.problems
+            clashes.append(scores.name)
+            continue
+        new, unchanged = new + len(merged.changed), unchanged + merged.unchanged
+    return Compared(new, unchanged, tuple(problems), tuple(clashes))
+
+
+def summary(given: Sequence[ExternalScores]) -> str:
+    """`640 metric scores (COMET ↑, judge ↓)`; "" for none."""
+    names = ", ".join(f"{s.name} {'↑' if s.higher_is_better else '↓'}" for s in given)
+    n = sum(value.value is not None for s in given for value in s.values.values())
+    return f"{counted(n, 'metric score')} ({names})" if given else ""

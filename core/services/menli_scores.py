@@ -1,0 +1,67 @@
+"""From stored values to what `core.services.menli` looks at: scaled scores, and probabilities both ways. Nothing is rescored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from core.data import OutputKey, Value
+from core.formats.adversarial import Case
+from core.metrics.base import MetricSpec
+from core.metrics.nli import BACKWARD, FORWARD
+from core.metrics.ranges import Range
+from core.services.adversarial import Answered
+from core.services.menli import Attacked, Judged
+from core.stats.pairs import Floats
+
+
+def scaled(values: Sequence[Value], spec: MetricSpec, scale: Range) -> Floats:
+    """Values (n,) from 0 to 1 by a frozen range, higher for better; NaN where there is none."""
+    return np.array(
+        [
+            scale.scaled(v.value, higher_is_better=spec.higher_is_better)
+            if v.status == "ok" and v.value is not None
+            else np.nan
+            for v in values
+        ],
+        dtype=np.float64,
+    )
+
+
+def attacked(cases: Sequence[Case], nli: Answered, other: Answered, scales: tuple[Range, Range]) -> Attacked:
+    """Adversarial cases under an NLI metric and another one; `scales` are their ranges, in this order."""
+    sides = [
+        scaled(values, metric.spec, scale)
+        for metric, scale in zip((nli, other), scales, strict=True)
+        for values in (metric.good, metric.bad)
+    ]
+    return Attacked(tuple(case.phenomenon for case in cases), *sides)
+
+
+def judged(
+    nli: Mapping[OutputKey, Value],
+    other: Mapping[OutputKey, Value],
+    human: Mapping[OutputKey, float],
+    specs: tuple[MetricSpec, MetricSpec],
+    scales: tuple[Range, Range],
+) -> Judged:
+    """Outputs that have all three: the NLI metric's value, the other one's, and a human score, higher for better."""
+    keys = [key for key in human if key in nli and key in other]
+    n, m = (
+        scaled([table[key] for key in keys], spec, scale)
+        for table, spec, scale in zip((nli, other), specs, scales, strict=True)
+    )
+    there = np.isfinite(n) & np.isfinite(m)
+    kept = [key for key, known in zip(keys, there.tolist(), strict=True) if known]
+    return Judged(tuple(kept), n[there], m[there], np.array([human[key] for key in kept], dtype=np.float64))
+
+
+def shares(values: Sequence[Value]) -> Floats:
+    """Probabilities (n, 2, 3) from values of an NLI metric that asked both ways, NaN where there are none.
+
+    Of several references they are those of the best one under the formula the values were made with.
+    """
+    names = [f"{k}_{way}" for way in (FORWARD, BACKWARD) for k in "enc"]
+    found = [[v.parts.get(name, np.nan) if v.status == "ok" else np.nan for name in names] for v in values]
+    return np.array(found, dtype=np.float64).reshape(len(values), 2, 3)

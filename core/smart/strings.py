@@ -1,0 +1,123 @@
+"""String matchers: whole sentence matrices equal to sacreBLEU's and rouge-score's scores of every pair, to 1e-9.
+
+Words and their n-grams are taken by the packages' own functions, once a distinct sentence. All scores lie in [0, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.smart.alignment import Array
+from core.smart.matching import Texts, matrices
+from core.smart.overlap import Counts, characters, counted, longest_common, shared, word_grams
+
+Tokenize = Callable[[str], Sequence[str]]
+
+
+class Chrf:
+    """sacreBLEU's sentence chrF (Popović 2015) over 100; `word_order` and `beta` as there.
+
+    White space does not count, case does. Precision and recall are averaged over the orders that both sentences reach.
+    """
+
+    def __init__(self, beta: int = 2, word_order: int = 0) -> None:
+        self.beta, self.word_order = beta, word_order
+
+    def matrices(self, pairs: Sequence[Texts]) -> list[Array]:
+        return matrices(self._block, pairs)
+
+    def _block(self, targets: Sequence[str], candidates: Sequence[str]) -> Array:
+        precision = np.zeros((len(targets), len(candidates)))
+        recall, orders = np.zeros_like(precision), np.zeros_like(precision)
+        for left, right in self._grams(targets, candidates):
+            match, n_ref, n_hyp = shared(left, right), left.totals(), right.totals()
+            precision += match / np.maximum(n_hyp, 1)[None, :]
+            recall += match / np.maximum(n_ref, 1)[:, None]
+            orders += np.outer(n_ref > 0, n_hyp > 0)
+        precision, recall = precision / np.maximum(orders, 1), recall / np.maximum(orders, 1)
+        below = self.beta**2 * precision + recall
+        return np.divide((1 + self.beta**2) * precision * recall, below, out=np.zeros_like(below), where=below > 0)
+
+    def _grams(self, targets: Sequence[str], candidates: Sequence[str]) -> Iterator[tuple[Counts, Counts]]:
+        from sacrebleu.metrics.chrf import CHRF
+
+        yield from characters(targets, candidates, CHRF.CHAR_ORDER)
+        words = CHRF(char_order=0, word_order=self.word_order)
+        rows, columns = (
+            [words._extract_reference_info([s])["ref_ngrams"][0] for s in side] for side in (targets, candidates)
+        )
+        for order in range(self.word_order):
+            yield counted([grams[order] for grams in rows], [grams[order] for grams in columns])
+
+
+class Bleu:
+    """sacreBLEU's sentence BLEU (Papineni et al. 2002) over 100: effective order, exponential smoothing.
+
+    The candidate sentence is the hypothesis, and the shorter one is penalised.
+    """
+
+    def __init__(self, tokenize: str = "13a") -> None:
+        self.tokenize = tokenize
+
+    def matrices(self, pairs: Sequence[Texts]) -> list[Array]:
+        return matrices(self._block, pairs)
+
+    def _block(self, targets: Sequence[str], candidates: Sequence[str]) -> Array:
+        from sacrebleu.metrics.bleu import BLEU
+        from sacrebleu.metrics.helpers import extract_all_word_ngrams
+
+        own = BLEU(effective_order=True, tokenize=self.tokenize)
+        order: int = own.max_ngram_order
+
+        def grams(sentences: Sequence[str]) -> tuple[list[list[Any]], Array]:
+            counted, lengths = [], []
+            for sentence in sentences:
+                found, length = extract_all_word_ngrams(own._preprocess_segment(sentence), 1, order)
+                by_order: list[dict[Any, int]] = [{} for _ in range(order)]
+                for gram, n in found.items():
+                    by_order[len(gram) - 1][gram] = n
+                counted.append(by_order)
+                lengths.append(length)
+            return counted, np.array(lengths, dtype=np.float64)
+
+        (rows, ref_len), (columns, hyp_len) = grams(targets), grams(candidates)
+        logs, reached = np.zeros((len(targets), len(candidates))), np.zeros(len(candidates))
+        halvings, anything = np.zeros_like(logs), np.zeros(logs.shape, dtype=bool)
+        for left, right in zip(zip(*rows, strict=True), zip(*columns, strict=True), strict=True):
+            refs, hyps = counted(left, right)
+            correct, total = shared(refs, hyps), hyps.totals()
+            anything |= correct > 0
+            halvings += correct == 0
+            there = np.where(correct > 0, correct, 2.0**-halvings) / np.maximum(total, 1)
+            logs += np.log(there) * (total > 0)
+            reached += total > 0
+        short = np.minimum(0, 1 - ref_len[:, None] / np.maximum(hyp_len, 1)[None, :])
+        scores: Array = np.where(anything, np.exp(short + logs / np.maximum(reached, 1)), 0.0)
+        return np.clip(scores, 0, 1)
+
+
+class Rouge:
+    """rouge-score's F of words (`rouge1`, `rouge2`) or of a longest common subsequence (`rougeL`; Lin 2004)."""
+
+    def __init__(self, kind: str, tokenize: Tokenize) -> None:
+        self.kind, self.tokenize = kind, tokenize
+
+    def matrices(self, pairs: Sequence[Texts]) -> list[Array]:
+        return matrices(self._block, pairs)
+
+    def _block(self, targets: Sequence[str], candidates: Sequence[str]) -> Array:
+        rows, columns = [self.tokenize(s) for s in targets], [self.tokenize(s) for s in candidates]
+        if self.kind == "rougeL":
+            n_ref, n_hyp = np.array([len(w) for w in rows], float), np.array([len(w) for w in columns], float)
+            common = longest_common(rows, columns)
+        else:
+            n = int(self.kind.removeprefix("rouge"))
+            left, right = counted([word_grams(w, n) for w in rows], [word_grams(w, n) for w in columns])
+            n_ref, n_hyp, common = left.totals(), right.totals(), shared(left, right)
+        precision, recall = common / np.maximum(n_hyp, 1)[None, :], common / np.maximum(n_ref, 1)[:, None]
+        both = precision + recall
+        f: Array = np.divide(2 * precision * recall, both, out=np.zeros_like(both), where=both > 0)
+        return f

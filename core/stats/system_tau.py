@@ -1,0 +1,48 @@
+"""Kendall τ-b of systems' mean scores on resampled segments, for a metric and people at once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.bootstrap import draws_of
+from core.stats.checks import tables
+from core.stats.correlation import group_ids
+from core.stats.pairs import Floats
+
+SLACK = 1e-12
+"""Means that differ by less than this share of the largest score are equal: sums of the same numbers in another order."""
+
+
+def segment_draws(units: Sequence[Hashable], seed: int, draws: int) -> Floats:
+    """How often each segment is drawn, (draws, n_segments); `units` names the segment or document of each, and is resampled."""
+    ids = group_ids(units)
+    drawn = list(draws_of(int(ids.max(initial=-1)) + 1, seed, draws))
+    return np.stack(drawn)[:, ids] if drawn else np.zeros((0, len(ids)))
+
+
+def tau_on_draws(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike) -> Floats:
+    """τ-b of the systems' weighted means, one a draw, in [−1, 1]; NaN where a side has all systems equal.
+
+    `metric` and `human` have the shape (n_systems, n_segments), `weights` (draws, n_segments). Raises `ValueError` for others.
+    """
+    m, h = tables(metric, human)
+    (w,) = tables(weights)
+    if w.shape[1] != m.shape[1]:
+        raise ValueError(f"weights of {w.shape[1]} segments for scores of {m.shape[1]}")
+    of_metric, of_human = _signs(w @ m.T), _signs(w @ h.T)
+    agree = (of_metric * of_human).sum(1)
+    below = np.sqrt(np.abs(of_metric).sum(1) * np.abs(of_human).sum(1))
+    found: Floats = np.divide(agree, below, out=np.full(len(w), np.nan), where=below > 0)
+    return found
+
+
+def _signs(sums: Floats) -> Floats:
+    """The sign of every difference of two systems, (draws, n_pairs)."""
+    i, j = np.triu_indices(sums.shape[1], 1)
+    apart = sums[:, i] - sums[:, j]
+    slack = SLACK * np.abs(sums).max(axis=1, initial=0.0)[:, None]
+    signs: Floats = np.where(np.abs(apart) <= slack, 0.0, np.sign(apart))
+    return signs

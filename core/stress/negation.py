@@ -1,0 +1,225 @@
+"""Negation: one verb is negated, or loses its negation. Never twice: a sentence that denies anything already is only cured."""
+
+from __future__ import annotations
+
+from random import Random
+
+from core.stress.base import Edit, Outcome, Perturbation, Refused
+from core.stress.english import Parsed, cased, english, inflect, may
+from core.stress.phrases import (
+    ADVERBS,
+    BE,
+    DO,
+    HAVE,
+    MODALS,
+    NEGATIVE,
+    NOMINATIVE,
+    NOT,
+    bare_infinitive,
+    finite,
+    lemma,
+    participle,
+    skip_adverbs,
+)
+
+_POLAR = frozenset(
+    """any anything anyone anybody anywhere anymore ever yet either until nor much all least longer even necessarily slightest
+    whatsoever lift budge bother unless neither alone""".split()
+)
+"""Words that lean on a negation: without it the sentence would not stand."""
+_PARTS = frozenset(
+    "only just merely simply necessarily so all every everyone because even quite yet until long one a too".split()
+)
+_POSITIVE = frozenset(
+    """also still already even either both neither rather indeed only just some several somewhat quite certainly
+    probably perhaps definitely clearly surely apparently obviously supposedly undoubtedly too once
+    not n't never no nothing none fortunately unfortunately allegedly essentially merely simply truly barely
+    increasingly far arguably almost nearly approximately about perfectly fairly deeply highly hugely reportedly little finally""".split()
+)
+_SUBORDINATE = frozenset(
+    """that which who whom whose when where while if because although though since as whether why how what unless until
+    before after than""".split()
+)
+_INVERTS = frozenset("so nor neither only what where when why how who whom".split())
+_CONTRACTED = {"'re": "are", "'ve": "have"}
+_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
+
+
+def _negate(p: Parsed, random: Random) -> Outcome | list[Edit]:
+    by_rank: dict[int, list[list[Edit]]] = {}
+    for i in range(p.n):
+        start, end = p.sentence(i)
+        low = p.low(i)
+        if low in NOT:
+            edits = _without(p, i, end)
+        elif p.tag(i)[:2] in ("VB", "MD", "NN") or low in ("'s", "'re", "'ve") or low in MODALS:
+            edits = _with(p, i, start, end)
+        else:
+            continue
+        if edits:
+            by_rank.setdefault(_rank(p, i, start), []).append(edits)
+    if not by_rank:
+        return Refused("no verb that can be negated, or lose its negation, for certain")
+    return random.choice(by_rank[min(by_rank)])
+
+
+def _rank(p: Parsed, i: int, start: int) -> int:
+    """0 in what looks like the main clause: no subordinator since the last comma; 1 elsewhere."""
+    for j in range(i - 1, start - 1, -1):
+        if p.low(j) in (",", ";", ":", "–", "—"):
+            break
+        if p.low(j) in _SUBORDINATE:
+            return 1
+    return 0
+
+
+def _without(p: Parsed, i: int, end: int) -> list[Edit]:
+    if p.low(i + 1) in _PARTS or _POLAR & set(p.lows(i + 1, end)) or p.low(end - 1) == "?":
+        return []
+    if any(p.low(j) in NEGATIVE for j in range(i + 1, min(i + 3, end))) or "but" in p.lows(i + 1, end):
+        return []
+    aux, before = p.low(i - 1), p.tag(i - 1)
+    if aux in DO:
+        return _undo(p, i)
+    if p.low(i) == "n't":
+        if aux not in BE | HAVE | MODALS or aux == "ai" or p.tag(i + 1) in ("PRP", "DT", "NNP", "EX"):
+            return []
+        whole = p.tokens[i - 1]
+        new = _STEMS.get(aux, aux)
+        return [Edit(whole.start, p.tokens[i].end, cased(new, whole.text, first=False))]
+    if aux in BE | MODALS or (aux in HAVE and p.tag(skip_adverbs(p, i + 1)) in ("VBN", "VBD")):
+        if aux == "ca":
+            return []
+        return [_gone(p, i)]
+    if (
+        p.low(i + 1) == "to"
+        and p.tag(i + 2) == "VB"
+        and before in ("VBD", "VBN", "VB", "VBZ", "VBP", "NN")
+        and p.low(i + 2) != "mention"
+    ):
+        return [_gone(p, i)]
+    return []
+
+
+def _gone(p: Parsed, i: int) -> Edit:
+    """`not` goes with the space before it; of `cannot` its second half."""
+    left = p.tokens[i - 1].end
+    return Edit(left, p.tokens[i].end, "")
+
+
+def _undo(p: Parsed, i: int) -> list[Edit]:
+    """`does not remain` to `remains`, `did not go` to `went`; a plain adverb may stand between."""
+    verb = skip_adverbs(p, i + 1)
+    low = p.low(verb)
+    if "VERB" not in may(low) or p.tag(verb) in ("PRP", "DT", "NNP", "IN"):
+        return []
+    if p.tag(i - 2) == "TO" or low in BE | DO | {"need"}:
+        return []
+    aux = p.tokens[i - 1]
+    form = {"does": "VBZ", "did": "VBD", "do": "VBP"}[aux.low]
+    new = low if form == "VBP" else inflect(low, form)
+    if not new:
+        return []
+    if verb == i + 1:
+        return [Edit(aux.start, p.tokens[verb].end, cased(new, aux.text))]
+    return [Edit(aux.start, p.tokens[i + 1].start, ""), p.replace(verb, new)] if aux.low == aux.text else []
+
+
+def _with(p: Parsed, i: int, start: int, end: int) -> list[Edit]:
+    if set(p.lows(start, end)) & NEGATIVE or p.low(end - 1) == "?" or p.low(i + 1) in _POSITIVE:
+        return []
+    if p.low(i - 1) in _INVERTS or i == start or _POLAR_INSIDE & set(p.lows(start, end)) or "only" in p.lows(start, i):
+        return []
+    low = p.low(i)
+    if low in ("is", "are", "was", "were", "am", "'re", "'m") or (
+        low == "'s" and p.low(i - 1) in ("he", "she", "it", "that")
+    ):
+        return _after_be(p, i)
+    if low in MODALS - {"'d", "ca", "wo", "sha", "may", "might", "must", "can", "will"} or _modal(p, i):
+        verb = skip_adverbs(p, i + 1)
+        return [p.after(i, "not" if low == "can" else " not")] if "VERB" in may(p.low(verb)) | _aux(p.low(verb)) else []
+    if low in HAVE:
+        return _have(p, i)
+    form = finite(p, i)
+    if not form or low in _FROZEN or p.low(i - 1) in ADVERBS:
+        return []
+    base = lemma(low)
+    if not base or base in _FROZEN:
+        return []
+    return [p.replace(i, f"{_DO[form]} not {base}")]
+
+
+_DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
+_FROZEN = frozenset("let thank please mean regard used".split())
+_POLAR_INSIDE = frozenset("some already still somewhat somehow".split())
+
+
+def _aux(low: str) -> frozenset[str]:
+    return frozenset({"VERB"}) if low in BE | HAVE else frozenset()
+
+
+def _modal(p: Parsed, i: int) -> bool:
+    """A modal that is also a noun or a month, where a verb in its plain form follows."""
+    if p.low(i) not in ("may", "might", "must", "can", "will") or p.word(i) != p.low(i):
+        return False
+    verb = skip_adverbs(p, i + 1)
+    return p.low(verb) in ("be", "have") or (p.tag(verb) == "VB" and p.tag(i) == "MD")
+
+
+def _after_be(p: Parsed, i: int) -> list[Edit]:
+    if p.low(i) in ("'s", "'re") and p.low(i - 1) not in NOMINATIVE | {"it", "that", "you"}:
+        return []
+    after = p.tag(i + 1)
+    if after in ("VB", "VBP", "VBZ", "MD", "PRP", "EX"):
+        return []
+    if after == "IN" and p.low(i + 1) not in ("in", "at", "on", "under", "of", "about", "for", "from", "by", "like"):
+        return []
+    if (
+        p.low(i + 1) in (",", ".", ":", ";", ")", "-", "–", "—", "the", "and", "how", "what", "why", "")
+        and p.low(i + 1) != "the"
+    ):
+        return []
+    if p.low(i - 1) in ("as", "than", ",", "and", "or", "(") and p.tag(i + 1) not in ("VBN", "VBG", "JJ", "DT", "RB"):
+        return []
+    if p.tag(i - 1) in ("RB", "JJ", "VBN", "VBG", "IN", "WRB") and i - p.sentence(i)[0] < 3:
+        return []
+    return [p.after(i, " not")]
+
+
+def _have(p: Parsed, i: int) -> list[Edit]:
+    low = p.low(i)
+    after = skip_adverbs(p, i + 1)
+    perfect = p.tag(after) in ("VBN", "VBD") or p.low(after) in ("been", "had", "become", "come")
+    if low in ("have", "'ve") and (bare_infinitive(p, i) or not _plural_before(p, i)):
+        return []
+    if (
+        low == "having"
+        or p.low(i - 1) in ADVERBS
+        or participle(p, i)
+        or p.low(i + 1) == "better"
+        or p.tag(i + 1) == "PRP"
+    ):
+        return []
+    if perfect:
+        return [p.after(i, " not")] if p.tag(i + 1) != "DT" else []
+    if low == "'ve" or not (p.tag(i + 1) in ("DT", "PRP$", "JJ", "NNS", "CD") or p.low(i + 1) == "to"):
+        return []
+    form = {"has": "does", "had": "did", "have": "do"}[low]
+    return [p.replace(i, f"{form} not have")]
+
+
+def _plural_before(p: Parsed, i: int) -> bool:
+    j = skip_adverbs(p, i - 1, -1)
+    return p.low(j) in ("i", "we", "you", "they") or p.tag(j) in ("NNS", "NNPS")
+
+
+NEGATION = Perturbation(
+    name="negation",
+    family="negation",
+    phenomenon="Negation",
+    kind="adequacy",
+    paper="Chen and Eger 2023, §3; Ribeiro et al. 2020",
+    help="One verb is negated, of the main clause where it can be, or loses its negation; never a second negation",
+    change=english(_negate),
+    code="neg",
+)

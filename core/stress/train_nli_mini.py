@@ -1,0 +1,240 @@
+"""Train the small entailment model that ships with Errorscope: a LoRA adapter over all-MiniLM-L6-v2.
+
+    python -m core.stress.nli_pairs --sentences … --translations … --without … --out made.tsv.gz
+    OMP_WAIT_POLICY=passive python -m core.stress.train_nli_mini --nli nli.tsv.gz --made made.tsv.gz --out my_nli
+
+`--nli` is a TSV with a header: premise, hypothesis, label, origin, split; `--made` what `core.stress.nli_pairs` wrote. Rows of the
+split `dev` are never trained on. Both texts go through the encoder together; mean and maximum over all tokens give
+the three logits. Trained are an adapter of every linear map of the encoder (Hu et al. 2022) and the two layers that judge.
+
+Everything random comes from `--seed`; settings, the digest of the pairs and the figures on `dev` are in `training.json`.
+Where other programs use the same cores, `OMP_WAIT_POLICY=passive` is several times as fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model, get_peft_model_state_dict
+from safetensors.torch import save_file
+
+from core.models import loading
+from core.models.adapter import base
+from core.models.classifier import Classifier
+from core.models.mean_max import MeanMaxForSequenceClassification
+from core.signature import package
+from core.stress.nli_pairs import Target, read_lines, read_made
+
+LABELS = ("entailment", "neutral", "contradiction")
+LINEAR = ["query", "key", "value", "dense"]
+SHARES = {"med": 0.4, "help": 0.4}
+"""Of the pairs about monotonicity only so many: they are a third of the data, and a narrow one."""
+TARGETS: dict[str, Target] = {name: (i == 0, i == 1, i == 2) for i, name in enumerate(LABELS)}
+SYMMETRIC = frozenset({"msrp"})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every number that shapes the result."""
+
+    rank: int = 32
+    alpha: int = 64
+    steps: int = 1500
+    minutes: float | None = None
+    batch_tokens: int = 1600
+    longest: int = 90
+    learning_rate: float = 8e-4
+    warmup: float = 0.06
+    weight_decay: float = 0.01
+    seed: int = 13
+
+
+class Case(NamedTuple):
+    """A pair, the probabilities to learn, and where it comes from: a data set or a kind of made pair."""
+
+    premise: str
+    hypothesis: str
+    target: Target
+    origin: str
+
+
+class Encoded(NamedTuple):
+    """A pair as the model reads it."""
+
+    row: loading.Row
+    target: Target
+
+
+def read_nli(path: Path, rng: np.random.Generator) -> tuple[list[Case], list[Case]]:
+    """Cases of `train`, drawn by `SHARES`, and of `dev`; pairs of a symmetric relation are trained both ways."""
+    train: list[Case] = []
+    dev: list[Case] = []
+    for line in filter(None, read_lines(path)[1:]):
+        premise, hypothesis, label, origin, split = line.split("\t")
+        case = Case(premise, hypothesis, TARGETS[label], origin)
+        if split == "dev":
+            dev.append(case)
+        elif rng.random() < SHARES.get(origin, 1.0):
+            train.append(case)
+            if origin in SYMMETRIC:
+                train.append(Case(hypothesis, premise, TARGETS[label], origin))
+    return train, dev
+
+
+def build(s: Settings) -> PeftModel:
+    network = MeanMaxForSequenceClassification.from_pretrained(
+        base().path,
+        local_files_only=True,
+        use_safetensors=True,
+        dtype=torch.float32,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        id2label=dict(enumerate(LABELS)),
+        label2id={name: i for i, name in enumerate(LABELS)},
+    )
+    return get_peft_model(
+        network,
+        LoraConfig(
+            task_type="SEQ_CLS",
+            r=s.rank,
+            lora_alpha=s.alpha,
+            lora_dropout=0.0,
+            target_modules=LINEAR,
+            modules_to_save=["pool", "classifier"],
+        ),
+    )
+
+
+def batches(cases: Sequence[Encoded], s: Settings, rng: np.random.Generator) -> Iterator[list[Encoded]]:
+    """Endless passes in random order; batches of like length, of about `batch_tokens` tokens with their padding."""
+    while True:
+        order = rng.permutation(len(cases))
+        for first in range(0, len(order), 2048):
+            pool = sorted(order[first : first + 2048], key=lambda i: len(cases[i].row.ids))
+            groups: list[list[Encoded]] = [[]]
+            for i in pool:
+                if (len(groups[-1]) + 1) * len(cases[i].row.ids) > s.batch_tokens and groups[-1]:
+                    groups.append([])
+                groups[-1].append(cases[i])
+            for index in rng.permutation(len(groups)):
+                yield groups[index]
+
+
+def train(nli: Path, made: Path, out: Path, s: Settings, every: int = 250) -> None:
+    """Train into `out`, saved every `every` steps; with `minutes`, the schedule is shortened to fit."""
+    torch.manual_seed(s.seed)
+    rng = np.random.default_rng(s.seed)
+    cases, dev = read_nli(nli, rng)
+    rows = read_made(made)
+    cases += [Case(*row[:3], row.kind) for row in rows if not row.dev]
+    held = [Case(*row[:3], row.kind) for row in rows if row.dev]
+    model = build(s)
+    words = loading.tokenizer(base())
+    reader = Classifier(model, words)
+    encoded = [Encoded(reader.encode(c.premise, c.hypothesis), c.target) for c in cases]
+    encoded = [e for e in encoded if len(e.row.ids) <= s.longest]
+    trained = [p for p in model.parameters() if p.requires_grad]
+    print(f"{len(encoded)} pairs, {sum(p.numel() for p in trained) / 1e6:.2f} M parameters trained", flush=True)
+    optimizer = torch.optim.AdamW(trained, lr=s.learning_rate, betas=(0.9, 0.99), weight_decay=s.weight_decay)
+    source, started, running, seen, step = batches(encoded, s, rng), time.time(), 0.0, 0, 0
+    for step in range(1, s.steps + 1):
+        done = max(step / s.steps, (time.time() - started) / 60 / s.minutes if s.minutes else 0.0)
+        if done >= 1 and step < s.steps:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = s.learning_rate * min(1.0, done / s.warmup) * 0.5 * (1 + math.cos(math.pi * done))
+        batch = next(source)
+        seen += len(batch)
+        model.train()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = model(**loading.padded([e.row for e in batch], words.pad_token_id, reader.device)).logits
+        targets = torch.tensor([e.target for e in batch], dtype=torch.float32)
+        loss = torch.nn.functional.cross_entropy(logits.float(), targets)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        optimizer.step()
+        running = loss.item() if step == 1 else 0.98 * running + 0.02 * loss.item()
+        if step % 25 == 0:
+            print(f"step {step} loss {running:.3f} {seen} pairs {time.time() - started:.0f} s", flush=True)
+        if step % every == 0:
+            save(model, out)
+            print(json.dumps(shares(reader, dev[:: len(dev) // 300 or 1])["all"]), flush=True)
+    save(model, out)
+    record = {
+        "settings": asdict(s),
+        "steps": step,
+        "pairs": len(encoded),
+        "pairs_seen": seen,
+        "minutes": round((time.time() - started) / 60, 1),
+        "loss": round(running, 4),
+        "sha256": {p.name: hashlib.sha256(p.read_bytes()).hexdigest()[:12] for p in (nli, made)},
+        "versions": {name: package(name) for name in ("torch", "transformers", "peft")},
+        "dev": shares(reader, dev),
+        "made_dev": shares(reader, held),
+    }
+    (out / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def shares(reader: Classifier, cases: Sequence[Case]) -> dict[str, dict[str, float]]:
+    """Share of the cases whose likeliest label is the likeliest target: over all, by label, by origin, by both."""
+    reader.model.eval()
+    given = reader.logits([(c.premise, c.hypothesis) for c in cases]).values.argmax(axis=1)
+    found: dict[str, list[bool]] = {}
+    for case, answer in zip(cases, given, strict=True):
+        right = case.target[answer] == max(case.target)
+        label = LABELS[int(np.argmax(case.target))]
+        for key in ("all", label, case.origin, f"{case.origin} {label}"):
+            found.setdefault(key, []).append(right)
+    return {key: {"share": round(sum(v) / len(v), 4), "of": len(v)} for key, v in sorted(found.items())}
+
+
+def save(model: Any, out: Path) -> None:
+    """Adapter, pooler and last layer in fp16 safetensors, with the configurations that load them."""
+    out.mkdir(parents=True, exist_ok=True)
+    half = {k: v.detach().to(torch.float16).contiguous() for k, v in get_peft_model_state_dict(model).items()}
+    save_file(half, out / "adapter_model.safetensors", metadata={"format": "pt"})
+    adapter = model.peft_config["default"]
+    adapter.base_model_name_or_path = base().name
+    adapter.save_pretrained(out)
+    config = model.get_base_model().config
+    config.architectures = [type(model.get_base_model()).__name__]
+    config.save_pretrained(out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nli", type=Path, required=True)
+    parser.add_argument("--made", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=Settings.steps)
+    parser.add_argument("--minutes", type=float, help="stop sooner: the schedule is shortened to fit")
+    parser.add_argument("--seed", type=int, default=Settings.seed)
+    parser.add_argument("--rank", type=int, default=Settings.rank)
+    parser.add_argument("--learning-rate", type=float, default=Settings.learning_rate)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    settings = Settings(
+        rank=args.rank,
+        alpha=2 * args.rank,
+        steps=args.steps,
+        minutes=args.minutes,
+        seed=args.seed,
+        learning_rate=args.learning_rate,
+    )
+    train(args.nli, args.made, args.out, settings)
+
+
+if __name__ == "__main__":
+    main()

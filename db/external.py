@@ -1,0 +1,138 @@
+"""Values of metrics that were computed elsewhere: they belong to the outputs of a project, whatever becomes of its references."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+
+from core.data import ExternalScores, OutputKey, SegmentKey, SourceFile, Value
+from core.errors import ImportProblems, Problem, UserError
+from core.formats.external import Merged, merge
+from core.ports import ExternalMetric
+from db.engine import inserted
+from db.output_ids import output_ids
+from db.tables import external_metrics, external_scores, now, outputs, segments
+
+AT_ONCE = 500  # outputs in one IN list; SQLite and others bound the number of parameters
+
+
+def record(
+    connection: Connection, project_id: int, given: Sequence[ExternalScores], replace: Collection[str] = ()
+) -> tuple[int, int]:
+    """Record what is new within the caller's transaction; returns how many values are new, and how many were there already.
+
+    Raises `ImportProblems` before anything is written: another value or direction under the same name (unless `replace`
+    names the metric), an output that is not there. Raises ValueError for a value that contradicts its status.
+    """
+    ids, problems = output_ids(connection, project_id), list[Problem]()
+    there = {m.name: m for m in listed(connection, project_id)}
+    merged: list[Merged] = []
+    for scores in given:
+        for value in scores.values.values():
+            if (value.value is not None) != (value.status == "ok") or not math.isfinite(value.value or 0.0):
+                raise ValueError(f"a value of status {value.status!r} cannot be {value.value}")
+        if strange := [key for key in scores.values if key not in ids]:
+            place, found = f"metric “{scores.name}”", f"a score of {' / '.join(strange[0])}"
+            problems.append(Problem(scores.files[0].name, 0, place, found, "an output it belongs to", "Add it first"))
+            continue
+        old = _held(connection, project_id, there[scores.name]) if scores.name in there else None
+        try:
+            merged.append(merge(old, scores, replace=scores.name in replace))
+        except ImportProblems as error:
+            problems += error.problems
+    if problems:
+        raise ImportProblems(problems)
+    for found_scores in merged:
+        if found_scores.changed:
+            _write(connection, project_id, found_scores, ids)
+    return sum(len(m.changed) for m in merged), sum(m.unchanged for m in merged)
+
+
+def _write(connection: Connection, project_id: int, merged: Merged, ids: dict[OutputKey, int]) -> None:
+    mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == merged.scores.name)
+    facts = {
+        "higher_is_better": merged.scores.higher_is_better,
+        "files": [list(file) for file in merged.scores.files],
+        "created": now(),
+    }
+    metric = connection.execute(select(external_metrics.c.id).where(*mine)).scalar()
+    if metric is None:
+        metric = inserted(
+            connection, insert(external_metrics).values(project_id=project_id, name=merged.scores.name, **facts)
+        )
+    else:
+        connection.execute(update(external_metrics).where(external_metrics.c.id == metric).values(facts))
+        old = external_scores.c.metric == metric
+        if len(merged.changed) == len(merged.scores.values):
+            connection.execute(delete(external_scores).where(old))
+        else:
+            for part in _parts([ids[key] for key in merged.changed]):
+                connection.execute(delete(external_scores).where(old, external_scores.c.output.in_(part)))
+    rows = [
+        {"metric": metric, "output": ids[key], "value": v.value, "status": v.status, "reason": v.reason}
+        for key, v in merged.changed.items()
+    ]
+    connection.execute(insert(external_scores), rows)
+
+
+def listed(connection: Connection, project_id: int) -> list[ExternalMetric]:
+    """The metrics of a project that were computed elsewhere, by name."""
+    found = (
+        select(external_metrics, func.count(external_scores.c.output).label("n"))
+        .outerjoin(external_scores)
+        .where(external_metrics.c.project_id == project_id)
+        .group_by(external_metrics.c.id)
+        .order_by(external_metrics.c.name)
+    )
+    return [
+        ExternalMetric(
+            row.name, row.higher_is_better, tuple(SourceFile(*file) for file in row.files), row.n, row.created
+        )
+        for row in connection.execute(found)
+    ]
+
+
+def table(
+    connection: Connection, project_id: int, signature: str, segment: SegmentKey | None = None
+) -> dict[OutputKey, Value]:
+    """The values under an external signature in the order of the project, of one segment where it is named."""
+    metric = next((m for m in listed(connection, project_id) if m.signature == signature), None)
+    if metric is None:
+        return {}
+    wanted: list[ColumnElement[bool]] = [
+        external_metrics.c.project_id == project_id,
+        external_metrics.c.name == metric.name,
+    ]
+    if segment is not None:
+        wanted += [segments.c.doc_id == segment.doc_id, segments.c.segment_id == segment.segment_id]
+    found = (
+        select(outputs.c.system, segments.c.doc_id, segments.c.segment_id, external_scores)
+        .join_from(external_scores, external_metrics)
+        .join(outputs, outputs.c.id == external_scores.c.output)
+        .join(segments, segments.c.id == outputs.c.segment)
+        .where(*wanted)
+        .order_by(segments.c.position, outputs.c.position)
+    )
+    return {
+        OutputKey(row.system, row.doc_id, row.segment_id): Value(row.value, row.status, row.reason)
+        for row in connection.execute(found)
+    }
+
+
+def remove(connection: Connection, project_id: int, name: str) -> None:
+    """Forget a metric and its values. Raises `UserError` when the project has none of that name."""
+    mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == name)
+    if not connection.execute(delete(external_metrics).where(*mine)).rowcount:
+        raise UserError(f"there is no metric “{name}” from elsewhere", hint="It may have been removed already")
+
+
+def _held(connection: Connection, project_id: int, metric: ExternalMetric) -> ExternalScores:
+    values = table(connection, project_id, metric.signature)
+    return ExternalScores(metric.name, metric.higher_is_better, metric.files, values)
+
+
+def _parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(ids), AT_ONCE):
+        yield ids[start : start + AT_ONCE]

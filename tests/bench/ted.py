@@ -1,0 +1,208 @@
+"""`python -m tests.bench.ted`: the WMT 2021 TED talks (zh→en, MQM) as a project, from the import to the evaluation.
+
+Everything goes through what the pages call, over a database of its own; scoring goes on where it was broken off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from core.calibration.presets import PRESETS
+from core.data import Dataset
+from core.formats.files import Upload
+from core.metrics import registry
+from core.plots.calibration import lambda_text
+from core.ports import Project, Store
+from core.services import calibration, evaluate, references, scoring
+from core.services.adding import Target
+from core.services.evaluate import Choice, Evaluation, looks_human
+from core.services.evaluate_tests import compare_metrics
+from core.services.export import labels_as_google_mqm
+from core.services.mqm_import import import_labels, read
+from core.services.view import build
+from core.stats.correlation import Measure
+from db.store import open_store
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+LABELS, PUBLISHED = "mqm_ted_zhen.tsv.gz", "mqm_ted_zhen.avg_seg_scores.tsv.gz"
+NAMES = {"ref": "ref-A", "refB": "ref-B"}  # of the label file → of the published scores
+METRICS = ("chrf", "bleu", "rougeL", "bartscore-p", "bartscore++-p")
+FITTED = "bartscore++-p"
+
+
+def imported(store: Store, upload: Upload) -> Project:
+    """The project, made of the label file, with refB as the reference."""
+    there = next((p for p in store.projects.list() if p.name == "TED zh-en"), None)
+    if there is None:
+        found = read([upload])
+        print(found.summary(), *(w.sentence() for w in found.warnings), sep="\n  ")
+        there = import_labels(store, Target("TED zh-en"), found).project
+        report = references.use(store, there.id, "refB")
+        print(f"references added: {report.references}")
+    return store.projects.get(there.id)
+
+
+def against_published(people: calibration.People, published: str) -> None:
+    """Segment scores and the ranking of systems against the published ones, which have the opposite sign."""
+    theirs: dict[tuple[str, str], float | None] = {}
+    for line in published.splitlines()[1:]:
+        system, score, segment = line.split()
+        theirs[system, segment] = None if score == "None" else -float(score)
+    ours = {(NAMES.get(k.system, k.system), k.segment_id): -v for k, (v, _) in people.scores.items()}
+    rated = {k: v for k, v in theirs.items() if v is not None}
+    wide = {k: (v, rated.get(k)) for k, v in ours.items() if k not in rated or abs(abs(rated[k]) - v) > 1e-9}
+    print(f"segment scores: {len(ours)} of ours, {len(rated)} published, {len(wide)} that differ or are missing there")
+    for k, pair in list(wide.items())[:5]:
+        print("  ", k, pair)
+
+    def ranking(scores: dict[tuple[str, str], float]) -> list[str]:
+        of = defaultdict(list)
+        for (system, _), value in scores.items():
+            of[system].append(abs(value))
+        means = {s: sum(v) / len(v) for s, v in of.items()}
+        return [f"{s} {means[s]:.4f}" for s in sorted(means, key=lambda s: means[s])]
+
+    print("ranking the same:", ranking(ours) == ranking(rated))
+    print("  " + ", ".join(ranking(ours)))
+
+
+def row_by_row(store: Store, project: Project, original: str) -> None:
+    """The export against the file it came from, as multisets of rows."""
+    before = Counter(original.splitlines()[1:])
+    width, written = original.partition("\n")[0].count("\t") + 1, labels_as_google_mqm(store, project.id).splitlines()
+    print("columns of ours that the file has not:", ", ".join(written[0].split("\t")[width:]) or "none")
+    after = Counter("\t".join(row.split("\t")[:width]) for row in written[1:])
+    gone, new = before - after, after - before
+    print(
+        f"rows: {before.total()} in the file, {after.total()} exported, {(before & after).total()} the same, word for word"
+    )
+
+    def place(row: str) -> tuple[str, ...]:
+        return tuple(row.split("\t")[:5])
+
+    reasons: Counter[str] = Counter()
+    others = defaultdict(list)
+    for row in new.elements():
+        others[place(row)].append(row.split("\t"))
+    for row in gone.elements():
+        cells = row.split("\t")
+        reasons[_reason(cells, others[place(row)])] += 1
+        print(
+            "  of the file:", cells[6], "\n  of ours:    ", *(r.split("\t")[6] for r in new if place(r) == place(row))
+        )
+    for reason, count in reasons.most_common():
+        print(f"  {count:6} {reason}")
+
+
+def _reason(row: list[str], others: list[list[str]]) -> str:
+    for other in others:
+        differing = [i for i, (a, b) in enumerate(zip(row, other, strict=True)) if a != b]
+        if len(differing) == 1:
+            others.remove(other)
+            name = ("source", "target", "category", "severity")[differing[0] - 5]
+            a, b = row[differing[0]], other[differing[0]]
+            if a.strip() == b.strip():
+                return f"{name}: blanks at its ends"
+            if a.replace("<v>", "").replace("</v>", "") == b.replace("<v>", "").replace("</v>", ""):
+                return f"{name}: the span stands elsewhere"
+            return f"{name}: another word"
+    return "no row of ours is like it but for one cell"
+
+
+def score(store: Store, machines: Dataset, metrics: tuple[str, ...]) -> None:
+    """Score what is not scored yet, saying now and then how far it is."""
+    last = [0.0]
+
+    def tell(doing: scoring.Doing) -> bool:
+        if time.monotonic() - last[0] > 60:
+            last[0] = time.monotonic()
+            print("  ", doing.sentence(), flush=True)
+        return True
+
+    started = time.monotonic()
+    for done in scoring.score_dataset(machines, registry.chosen(metrics), store.scores, tell):
+        print(f"{done.metric}: {done.new} new, {done.known} known, {done.failed} failed")
+    print(f"scored in {time.monotonic() - started:.0f} s")
+
+
+def show(found: Evaluation, statistics: tuple[str, ...]) -> None:
+    """One line a metric: value and interval under each statistic."""
+    for contestant in found.joined.contestants:
+        cells = []
+        for name in statistics:
+            row = next(r for r in found.rows if r.name == contestant.name and r.statistic == name)
+            if row.value is None:
+                cells.append(f"{row.reason[:24]:24}")
+            else:
+                ends = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
+                cells.append(f"{row.value:.3f}{ends}".ljust(24))
+        print(f"{'· ' if contestant.sentinel else ''}{contestant.label}".ljust(34), *cells)
+
+
+def main() -> None:
+    """The whole of it, printed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--home", type=Path, required=True, help="folder of the database")
+    parser.add_argument("--metrics", default=",".join(METRICS))
+    parser.add_argument("--only-import", action="store_true")
+    asked = parser.parse_args()
+    asked.home.mkdir(parents=True, exist_ok=True)
+    store = open_store(f"sqlite:///{asked.home / 'errorscope.db'}")
+    packed = (DATA / LABELS).read_bytes()
+    project = imported(store, Upload(LABELS, packed))
+    people = calibration.from_labels(store, project, store.labels.raters(project.id), "google")
+    against_published(people, gzip.decompress((DATA / PUBLISHED).read_bytes()).decode())
+    row_by_row(store, project, gzip.decompress(packed).decode())
+    if asked.only_import:
+        return
+    data = store.projects.dataset(project.id)
+    excluded = [s for s in data.systems if looks_human(s)]
+    machines = Dataset(data.segments, tuple(o for o in data.outputs if o.system not in excluded))
+    print(f"without {', '.join(excluded)}: {len(machines.outputs)} outputs")
+    metrics = tuple(asked.metrics.split(","))
+    score(store, machines, metrics)
+    judge(store, project, people, excluded, metrics)
+
+
+def judge(
+    store: Store, project: Project, people: calibration.People, excluded: list[str], metrics: tuple[str, ...]
+) -> None:
+    """Fit λ, then evaluate every metric at segment and system level."""
+    scored = store.scores.signatures(project.id)
+    tables = {s.signature: store.scores.table(project.id, s.signature) for s in scored}
+    data = store.projects.dataset(project.id)
+    view = build(data, scored, tables, registry.specs())
+    kept = {k: v for k, v in people.scores.items() if k.system not in excluded}
+    machines = calibration.People(people.signature, kept, people.raters, people.scheme)
+    fitted: dict[str, float] = {}
+    signed = next((s.signature for s in scored if s.metric == FITTED), "")
+    measures: tuple[tuple[Measure, str], ...] = (("kendall", "pooled"), ("kendall", "segment"))
+    for measure, group in measures if signed else ():
+        started = time.monotonic()
+        points = calibration.points(tables[signed], machines)
+        found = calibration.fit(points, calibration.Choice(measure, group), PRESETS)  # type: ignore[arg-type]
+        fitted[group] = found.lam
+        print(
+            f"\nλ by {measure} ({group}): {lambda_text(found.lam)} {found.to_json()} in {time.monotonic() - started:.1f} s"
+        )
+    choices = [Choice(), Choice(group="segment"), Choice(level="system")]
+    for choice in choices:
+        lam = fitted.get(choice.group, 1.0) if choice.level == "segment" else fitted.get("pooled", 1.0)
+        joined = evaluate.from_view(view, people, names=metrics, lam=lam, excluded=excluded)
+        found_rows = evaluate.evaluate(joined, choice)
+        names = tuple(dict.fromkeys(r.statistic for r in found_rows.rows))
+        print(f"\n{choice.level}, {choice.group}, λ = {lambda_text(lam)}, n = {len(joined.keys)}: {', '.join(names)}")
+        for note in joined.notes:
+            print(note)
+        show(found_rows, names)
+        first = names[0]
+        matrix = compare_metrics(found_rows, first)  # type: ignore[arg-type]
+        print(f"pairs of metrics that differ ({first}, Holm): {matrix.significant} of {len(matrix.pairs)}")
+
+
+if __name__ == "__main__":
+    main()

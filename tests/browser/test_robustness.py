@@ -1,0 +1,53 @@
+"""Breaking a metric in a real browser: a typed change is scored, drawn as text, kept, and there after a reload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core.data import Dataset, Output, Segment
+from db.store import open_store
+from tests.browser.conftest import Server, serving
+
+GOOD = "She has bought 20 cars in <b>Berlin</b>."
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("home")
+    store = open_store(f"sqlite:///{home / 'errorscope.db'}")
+    project = store.projects.create("robust").id
+    segments = (Segment("d", "1", "Quelle", ("She bought 20 cars in <b>Berlin</b>.",)),)
+    store.projects.add(project, Dataset(segments, (Output("A", "d", "1", GOOD),)))
+    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
+        yield running
+
+
+def test_a_typed_change_is_scored_and_kept(server: Server, page: Page) -> None:
+    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
+    project = next(p.id for p in store.projects.list() if p.name == "robust")
+    page.goto(f"{server.url}/robustness?project={project}")
+    expect(page.get_by_text("metrics fooled")).to_be_visible()
+    changed = page.get_by_role("textbox", name="Changed output")
+    changed.fill("She has bought 90 cars in <b>Berlin</b>.")
+    changed.press("Control+Enter")
+    difference = page.locator(".rob-text")
+    expect(difference.locator("del")).to_have_text("20")
+    expect(difference.locator("ins")).to_have_text("90")
+    assert difference.inner_text() == "She has bought 2090 cars in <b>Berlin</b>."
+    expect(page.get_by_text("Keep this case")).to_be_visible()
+    collection = page.get_by_role("combobox", name="Collection")
+    collection.click()
+    collection.fill("mine")
+    collection.press("Enter")
+    page.get_by_role("button", name="Keep this case").click()
+    expect(page.get_by_text("Kept in mine")).to_be_visible()
+    page.reload()
+    page.get_by_text("Kept cases", exact=True).click()
+    expect(page.locator(".rob-text del")).to_have_text("20")
+    (case,) = store.cases.list(project)
+    assert (case.collection, case.what) == ("mine", "20 → 90")
+    assert {s.metric: s.reason for s in case.scores if s.fooled is None} == {}
+    assert {"chrf", "bartscore", "bertscore"} <= {s.metric for s in case.scores}

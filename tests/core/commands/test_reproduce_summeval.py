@@ -1,0 +1,44 @@
+"""`reproduce summeval`: agreement within documents and of systems, by arithmetic that can be checked by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.commands.reproduce_summeval import summeval_strings
+from core.errors import UserError
+
+WORDS = {"A": "the cat sat on the mat", "B": "the cat sat", "C": "a dog"}
+
+
+def written(path: Path, human: dict[str, float]) -> Path:
+    document = {
+        "source": "s",
+        "references": ["the cat sat on the mat", "the cat sat on a mat"],
+        "outputs": {
+            system: {"text": text, "human": dict.fromkeys(("coherence", "consistency", "fluency", "relevance"), human[system])}
+            for system, text in WORDS.items()
+        },
+    }  # fmt: skip
+    path.write_text(json.dumps(document) + "\n", encoding="utf-8")
+    return path
+
+
+def lines(text: str, heading: str) -> dict[tuple[str, str], list[float]]:
+    block = text[text.index(heading) :].split("\n\n")[0].splitlines()[1:]
+    rows = [line.split() for line in block if line.split()[0] in ("rouge1", "rouge2", "rougeL", "bleu", "chrf", "ter")]
+    return {(r[0], r[1]): [float(c) for c in r[2:] if not c.startswith("(")] for r in rows}
+
+
+def test_a_metric_that_ranks_as_people_do_agrees_fully_and_one_that_is_turned_round_not_at_all(tmp_path: Path) -> None:
+    with_people = summeval_strings(written(tmp_path / "a.jsonl", {"A": 3, "B": 2, "C": 1}), lambda line: None)
+    against = summeval_strings(written(tmp_path / "b.jsonl", {"A": 1, "B": 2, "C": 3}), lambda line: None)
+    for heading in ("Kendall τ-b of the systems", "Spearman", "Kendall τ-b within"):
+        assert lines(with_people, heading)["chrf", "best"] == [1.0] * 4
+        assert lines(against, heading)["chrf", "mean"] == [-1.0] * 4
+        assert lines(with_people, heading)["ter", "best"] == [1.0] * 4  # lower is better, so its sign is turned
+
+
+def test_people_who_see_no_difference_leave_agreement_undefined(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="undefined"):
+        summeval_strings(written(tmp_path / "a.jsonl", dict.fromkeys("ABC", 2.0)), lambda line: None)

@@ -1,0 +1,190 @@
+"""Metrics that were computed elsewhere: read from columns and from files of mt-metrics-eval, and put together."""
+
+import hashlib
+
+import pytest
+
+from core.data import ExternalScores, OutputKey, SourceFile, Value
+from core.errors import ImportProblems
+from core.formats import mtme_score
+from core.formats.build import Builder
+from core.formats.columns import guess
+from core.formats.external import file_of_a_metric, looks_like_a_metric, lower_is_better, merge, name_problem
+from core.formats.files import Upload
+from core.formats.label_file import Severities
+from core.formats.label_formats import guess as format_of
+from core.formats.mapping import ColumnMapping, MetricColumn
+from core.formats.table import read_table
+from tests.core.formats.test_mtme import TEXTS
+from tests.fakes import small_dataset
+
+HEAD = "system,doc,seg,output,comet,ter,da\n"
+LONG = ColumnMapping(document="doc", segment="seg", system="system", output="output")
+
+
+def build(text: str, *metrics: MetricColumn, mapping: ColumnMapping = LONG, name: str = "t.csv") -> Builder:
+    builder = Builder()
+    builder.add(read_table(Upload(name, text.encode())), mapping.with_(metrics=metrics), "d1")
+    return builder
+
+
+def found(text: str, *metrics: MetricColumn) -> tuple[ExternalScores, ...]:
+    builder = build(text, *metrics)
+    builder.dataset()
+    return builder.external()
+
+
+def problems(builder: Builder) -> list[tuple[str, str]]:
+    with pytest.raises(ImportProblems) as raised:
+        builder.dataset()
+    return [(p.found, p.expected) for p in raised.value.problems]
+
+
+@pytest.mark.parametrize(
+    "name", ["COMET", "wmt22-comet-da", "XCOMET-XL", "GPT-4 score", "gpt4o", "chrF2", "BERTScore_F1", "bleurt_20", "TER", "rougeL"]
+)  # fmt: skip
+def test_names_of_automatic_metrics_are_known(name: str) -> None:
+    assert looks_like_a_metric(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["adequacy", "DA", "mqm", "judge 1", "term accuracy", "terminology", "certainty", "human bleu", "comments", "z"]
+)  # fmt: skip
+def test_names_of_human_scores_are_no_metrics(name: str) -> None:
+    assert not looks_like_a_metric(name)
+
+
+def test_number_columns_called_like_metrics_are_guessed_so_with_their_direction() -> None:
+    mapping = guess(read_table(Upload("t.csv", (HEAD + "A,d,1,x,0.5,60,4\n").encode())))
+    assert mapping.metrics == (MetricColumn("comet", "comet", True), MetricColumn("ter", "ter", False))
+    assert mapping.human_scores == ("da",)
+
+
+def test_a_column_becomes_a_metric_with_its_missing_values_told() -> None:
+    text = HEAD + "A,d,1,x,0.5,60,4\nA,d,2,y,None,61,4\nB,d,1,z,,62,4\n"
+    [scores] = found(text, MetricColumn("comet", "COMET", False))
+    missing = Value(None, "undefined", "t.csv gives no score here")
+    keys = [OutputKey("A", "d", "1"), OutputKey("A", "d", "2"), OutputKey("B", "d", "1")]
+    values = dict(zip(keys, (Value(0.5), missing, missing), strict=True))
+    assert scores == ExternalScores("COMET", False, (SourceFile("t.csv", "d1", "comet"),), values)
+
+
+def test_a_metric_is_no_human_score_of_the_dataset() -> None:
+    builder = build(HEAD + "A,d,1,x,0.5,60,4\n", MetricColumn("comet", "COMET"))
+    assert builder.dataset().human_scores == ()
+    assert "t.csv: not used: ter, da." in builder.notes(builder.dataset())
+
+
+def test_a_metric_in_two_tables_is_one_and_remembers_both() -> None:
+    builder = build(HEAD + "A,d,1,x,0.5,60,4\n", MetricColumn("comet", "COMET"))
+    second = read_table(Upload("u.csv", (HEAD + "B,d,1,y,0.25,60,4\n").encode()))
+    builder.add(second, LONG.with_(metrics=(MetricColumn("comet", "COMET"),)), "d2")
+    builder.dataset()
+    [scores] = builder.external()
+    assert scores.files == (SourceFile("t.csv", "d1", "comet"), SourceFile("u.csv", "d2", "comet"))
+    assert [v.value for v in scores.values.values()] == [0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("text", "metrics", "problem"),
+    [
+        (HEAD + "A,d,1,x,0.5e,60,4\n", [MetricColumn("comet", "COMET")], ("“0.5e”", "a number")),
+        (HEAD + "A,d,1,x,inf,60,4\n", [MetricColumn("comet", "COMET")], ("“inf”", "a number")),
+        (HEAD + "A,d,1,x,1,60,4\n", [MetricColumn("comet", "m"), MetricColumn("ter", "m")],
+         ("a second metric named “m”", "one; comet is it already")),
+        (HEAD + "A,d,1,x,1,60,4\n", [MetricColumn("da", "m"), MetricColumn("da", "n")],
+         ("the column in two roles", "one role a column")),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_a_metric_is_a_problem(text: str, metrics: list[MetricColumn], problem: tuple[str, str]) -> None:
+    assert problem in problems(build(text, *metrics))
+
+
+def test_a_metric_with_another_number_or_direction_in_another_table_is_a_problem() -> None:
+    builder = build(HEAD + "A,d,1,x,0.5,60,4\n", MetricColumn("comet", "COMET"))
+    second = read_table(Upload("u.csv", (HEAD + "A,d,1,x,0.25,60,4\n").encode()))
+    builder.add(second, LONG.with_(metrics=(MetricColumn("comet", "COMET", False),)), "d2")
+    assert problems(builder) == [
+        ("another direction of “COMET” than in t.csv", "one direction a metric"),
+        ("another comet of A for segment 1 of d than in t.csv, line 2: 0.25", "0.5"),
+    ]
+
+
+def test_scores_without_outputs_speak_of_those_that_are_known() -> None:
+    table = read_table(Upload("s.csv", b"system,doc,seg,m\nA,doc,0,1\nB,doc,2,\n"))
+    mapping = ColumnMapping(document="doc", segment="seg", system="system", metrics=(MetricColumn("m", "m"),))
+    assert mapping.scores_only
+    builder = Builder(small_dataset())
+    builder.add(table, mapping)
+    assert builder.dataset().outputs == ()
+    assert list(builder.external()[0].values) == [OutputKey("A", "doc", "0"), OutputKey("B", "doc", "2")]
+    assert builder.notes(builder.dataset()) == ("m: 1 output without a score.",)
+    alone = Builder()
+    alone.add(table, mapping)
+    assert problems(alone)[0][0] == "a score of A for segment 0 of doc, which has no output"
+
+
+def read_metric(text: str, name: str = "COMET-refA.seg.score") -> ExternalScores:
+    [scores] = mtme_score.read_metric(Upload(name, text.encode()), Severities(), TEXTS).external
+    return scores
+
+
+def test_a_seg_score_file_of_a_metric_is_read_line_by_line() -> None:
+    text = "A 0.5\nA None\nA\t1\nB -2e-3\nB None\nB 0\n"
+    scores = read_metric(text)
+    missing = Value(None, "undefined", "COMET-refA.seg.score gives no score here")
+    assert dict(scores.values) == {
+        OutputKey("A", "d", "1"): Value(0.5), OutputKey("A", "d", "2"): missing, OutputKey("A", "e", "1"): Value(1.0),
+        OutputKey("B", "d", "1"): Value(-0.002), OutputKey("B", "e", "1"): Value(0.0),
+    }  # fmt: skip
+    assert (scores.name, scores.higher_is_better) == ("COMET-refA", True)
+    assert scores.files == (SourceFile("COMET-refA.seg.score", hashlib.sha256(text.encode()).hexdigest()),)
+    assert not read_metric("A 1\nA 2\nA 3\n", "TER-refA.seg.score").higher_is_better
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("A 1\nA 2\n", ("2 lines of “A”", "3 segments")),
+        ("Z 1\nZ 2\nZ 3\n", ("a system named “Z”", "“A”, “B”")),
+        ("A x\nA 1\nA 1\n", ("“x”", "a number, or None")),
+        ("B 1\nB 2\nB 3\n", ("a score of “B”, segment “2”", "None: there is no such output")),
+        ("A None\nA None\nA None\n", ("no scores", "at least one")),
+    ],
+)
+def test_a_seg_score_file_that_does_not_fit_is_a_problem(text: str, problem: tuple[str, str]) -> None:
+    with pytest.raises(ImportProblems) as raised:
+        read_metric(text)
+    assert problem in [(p.found, p.expected) for p in raised.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("COMET-22-refA.seg.score", True), ("metricx_xxl-src.seg.score", True), ("chrF-ref.seg.score.gz", True),
+        ("en-de.mqm.seg.score", False), ("mqm.seg.score", False), ("en-de.seg.score", False), ("-refA.seg.score", False),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_seg_score_file_says_whether_it_is_of_a_metric(name: str, metric: bool) -> None:
+    assert file_of_a_metric(name) is metric
+    assert format_of(Upload(name, b"A 1\n")) == ("mtme-metric" if metric else "mtme-score")
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("", True), ("  ", True), ("a|b", True), ("a\nb", True), ("x" * 121, True),
+                                             ("x" * 120, False), ("chrF", False), ("GPT-4: 判定 😀", False)])  # fmt: skip
+def test_a_metric_needs_a_name_of_one_line(name: str, wrong: bool) -> None:
+    assert (name_problem(name) is not None) is wrong
+
+
+def test_error_rates_are_better_when_lower() -> None:
+    assert [lower_is_better(n) for n in ("TER", "wer", "PPL", "COMET", "adequacy")] == [True, True, True, False, False]
+
+
+def test_merging_keeps_what_is_there_and_a_number_is_not_lost_to_a_gap() -> None:
+    a, b = OutputKey("A", "d", "1"), OutputKey("B", "d", "1")
+    old = ExternalScores("m", True, (SourceFile("x", "1"),), {a: Value(1.0)})
+    gap = ExternalScores("m", True, (SourceFile("y", "2"),), {a: Value(None, "undefined", "why"), b: Value(2.0)})
+    merged = merge(old, gap)
+    assert (merged.changed, merged.unchanged) == ({b: Value(2.0)}, 1)
+    assert merged.scores.values == {a: Value(1.0), b: Value(2.0)}
+    assert merged.scores.files == (SourceFile("x", "1"), SourceFile("y", "2"))

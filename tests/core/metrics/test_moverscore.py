@@ -1,0 +1,101 @@
+"""MoverScore equals the released program on the same encoder; the transport is exact."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.data import Item
+from core.metrics import registry
+from core.metrics.base import no_progress
+from core.metrics.transport import earth_movers_distance
+from tests.core.metrics.company import company
+from tests.core.metrics.similarity_cases import CASES
+from tests.minilm import need_minilm
+
+USED = [case for case in CASES if case.moverscore is not None]
+ITEMS = [Item(str(i), case.output, (case.reference,)) for i, case in enumerate(USED)]
+
+
+def test_a_transport_by_hand() -> None:
+    # Half the supply stays (cost 0), 0.25 goes from the second place to the first (3), 0.25 stays there (0): 0.75.
+    cost = np.array([[0.0, 2.0], [3.0, 0.0]])
+    assert earth_movers_distance(np.array([1.0, 1]), np.array([3.0, 1]), cost) == pytest.approx(0.25 * 3)
+    assert earth_movers_distance(np.array([2.0, 0]), np.array([1.0, 3]), cost) == pytest.approx(0.75 * 2)
+    with pytest.raises(ValueError, match="nothing to carry"):
+        earth_movers_distance(np.zeros(2), np.ones(2), cost)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=4, max_size=4))
+@settings(max_examples=40, deadline=None)
+def test_with_equal_weights_the_transport_is_the_best_matching(rows: list[list[int]]) -> None:
+    # Birkhoff: with equal weights a permutation is optimal, so all 24 of them are tried.
+    cost = np.array(rows, dtype=float)
+    best = min(sum(cost[i, j] for i, j in enumerate(order)) / 4 for order in itertools.permutations(range(4)))
+    assert earth_movers_distance(np.ones(4), np.ones(4), cost) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_large_transport_solved_by_parts_is_optimal(seed: int) -> None:
+    from scipy.optimize import linear_sum_assignment
+
+    rng = np.random.default_rng(seed)
+    cost = rng.random((70, 70)) if seed % 2 else rng.integers(0, 4, (70, 70)).astype(float)
+    best = cost[linear_sum_assignment(cost)].mean()
+    assert earth_movers_distance(np.ones(70), np.ones(70), cost) == pytest.approx(best, abs=1e-9)
+    # A point cut in two, with its weight, changes nothing.
+    halves = np.ones(71)
+    halves[-2:] = 0.5
+    assert earth_movers_distance(halves, np.ones(70), np.vstack([cost, cost[-1]])) == pytest.approx(best, abs=1e-9)
+
+
+# The functions of moverscore.py (moverscore 1.0.3): word_mover_score(references, outputs, get_idf_dict(references),
+# get_idf_dict(outputs), stop_words=[], n_gram=1, remove_subwords=True), its BERT replaced by all-MiniLM-L6-v2 and pyemd's
+# emd by POT 0.9.7's exact ot.emd2. Outputs without a word are left out: the program fails on them.
+def test_it_equals_the_released_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_minilm(monkeypatch)
+    metric = registry.load("moverscore")
+    assert metric.on is not None
+    values = metric.on(company(ITEMS)).score(ITEMS, no_progress)
+    assert [v.value for v in values] == pytest.approx([case.moverscore for case in USED], abs=1e-4)
+
+
+def test_without_idf_two_words_cost_their_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    # One word on either side: the whole weight goes one way, 1 − ‖x − y‖ or 1 − ‖x − y‖², of the layers' mean.
+    need_minilm(monkeypatch)
+    from core.models.encoder import load
+
+    def vector(text: str) -> np.ndarray:
+        states = load().tokens([text], [2, 3, 4, 5, 6])[0].states[:, 1].astype(np.float64)
+        mean = (states / np.linalg.norm(states, axis=1, keepdims=True)).mean(axis=0)
+        return mean / np.linalg.norm(mean)
+
+    distance = np.linalg.norm(vector("cat!") - vector("dog?"))
+    item = Item(None, "cat!", ("dog?",))  # the signs are no words
+    for name, expected in (("euclidean", 1 - distance), ("squared", 1 - distance**2)):
+        value = registry.load(f"moverscore|idf:no|pool:mean|distance:{name}").score([item], no_progress)[0]
+        assert value.value == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_copy_is_perfect_when_both_sides_are_weighed_by_the_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_minilm(monkeypatch)
+    items = [Item("a", "the cat sat", ("the cat sat",)), Item("b", "a dog", ("the dog ran home",))]
+    own, shared = (registry.load(f"moverscore|idf:{kind}") for kind in ("own", "references"))
+    assert own.on is not None
+    assert shared.on is not None
+    assert shared.on(company(items)).score(items, no_progress)[0].value == pytest.approx(1)
+    assert own.on(company(items)).signature() != shared.on(company(items)).signature()
+    with pytest.raises(TypeError, match="Metric.on"):
+        own.score(items, no_progress)
+
+
+def test_texts_without_a_word_have_no_score_but_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_minilm(monkeypatch)
+    metric = registry.load("moverscore|idf:no")
+    items = [Item(None, "", ("the cat",)), Item(None, "...", ("the cat",)), Item(None, "the cat", ("!", ""))]
+    assert [(v.value, v.status) for v in metric.score(items, no_progress)] == [(None, "undefined")] * 3
+    lone = Item(None, "the dog", ("!", "the dog"))
+    value = metric.score([lone], no_progress)[0]
+    assert (value.value, value.parts["condition"]) == (pytest.approx(1), 1)

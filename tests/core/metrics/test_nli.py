@@ -1,0 +1,140 @@
+"""NLI metrics: the 15 pooling strategies by hand, directions, long texts, and what is declared."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.data import Item
+from core.errors import UserError
+from core.metrics import registry
+from core.metrics.base import no_progress
+from core.metrics.nli import FORMULAS, STRATEGIES, bounds, pooled, supported
+from core.models import classifier
+from tests import tiny_checkpoints as tiny
+
+ITEM = Item("die Katze", "the cat sat", ("the cat sat on the mat", "a red dog"))
+LONG = "The cat sat on the mat. A red dog ran. " * 12
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in tiny.environment().items():
+        monkeypatch.setenv(name, value)
+
+
+def said(premise: str, hypothesis: str) -> np.ndarray:
+    return classifier.nli().probabilities([(premise, hypothesis)])[0]
+
+
+def test_the_fifteen_strategies_are_the_hand_computed_ones() -> None:
+    """Forward e, n, c = .7, .2, .1; backward .3, .3, .4; so both ways .5, .25, .25 (MENLI, section 4.3)."""
+    shares = np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4]])
+    expected = {
+        "forward": {"e": 0.7, "-c": -0.1, "e-n": 0.5, "e-c": 0.6, "e-n-2c": 0.3},
+        "backward": {"e": 0.3, "-c": -0.4, "e-n": 0.0, "e-c": -0.1, "e-n-2c": -0.8},
+        "both": {"e": 0.5, "-c": -0.25, "e-n": 0.25, "e-c": 0.25, "e-n-2c": -0.25},
+    }
+    assert len(STRATEGIES) == 15
+    for direction, formula in STRATEGIES:
+        assert pooled(shares, direction, formula) == pytest.approx(expected[direction][formula], abs=1e-12)
+
+
+def test_a_direction_that_was_not_asked_is_not_needed() -> None:
+    shares = np.array([[0.7, 0.2, 0.1], [np.nan] * 3])
+    assert pooled(shares, "forward", "e-c") == pytest.approx(0.6)
+    assert np.isnan(pooled(shares, "both", "e"))
+
+
+@pytest.mark.parametrize(
+    ("formula", "low", "high"), [("e", 0, 1), ("-c", -1, 0), ("e-n", -1, 1), ("e-c", -1, 1), ("e-n-2c", -2, 1)]
+)
+def test_each_formula_declares_the_range_it_has(formula: str, low: float, high: float) -> None:
+    corners = [pooled(np.array([corner, corner]), "both", formula) for corner in np.eye(3)]
+    assert (
+        (min(corners), max(corners))
+        == bounds(formula)
+        == registry.load(f"nli|formula:{formula}").spec.range
+        == (low, high)
+    )
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("name", ["nli", "nli-src"])
+def test_every_option_gives_what_the_probabilities_of_the_model_give(name: str, formula: str) -> None:
+    anchors = ITEM.references if name == "nli" else (ITEM.source or "",)
+    word = "reference" if name == "nli" else "source"
+    for direction, written in (("forward", f"{word}-output"), ("backward", f"output-{word}"), ("both", "both")):
+        both = [np.array([said(a, ITEM.hypothesis), said(ITEM.hypothesis, a)]) for a in anchors]
+        expected = [float(pooled(shares, direction, formula)) for shares in both]
+        value = registry.load(f"{name}|formula:{formula}|direction:{written}").score([ITEM], no_progress)[0]
+        assert value.value == pytest.approx(max(expected), abs=1e-6)
+        assert value.parts["condition"] == expected.index(max(expected))
+
+
+def test_defaults_are_those_the_paper_settles_on() -> None:
+    """Section 5: translation e both ways; summaries e−c from output to reference, −c from source to output."""
+    chosen = {
+        name: [o.default for o in registry.load(name).spec.options[:2]] for name in ("nli", "nli-ref-sum", "nli-src")
+    }
+    assert chosen == {
+        "nli": ["e", "both"],
+        "nli-ref-sum": ["e-c", "output-reference"],
+        "nli-src": ["-c", "source-output"],
+    }
+    assert registry.load("nli-src").spec.needs == {"source", "nli"}
+    assert registry.load("nli-ref-sum").spec.range == (-1, 1)
+
+
+def test_the_signature_names_what_the_value_depends_on() -> None:
+    fields = registry.load("nli").signature().split("|")
+    assert fields[:7] == ["nli", "v:1", "formula:e", "direction:both", "long:windows", "nrefs:best", "model:nli"]
+    by_sentence = registry.load("nli|long:sentences|sentences:point").signature().split("|")
+    assert by_sentence[4:6] == ["long:sentences", "sentences:point"]
+
+
+def test_pieces_of_a_hypothesis_each_take_their_best_premise_and_are_averaged() -> None:
+    """Premises down, hypotheses across. First hypothesis: the second premise (e .6); second: the first (e .5)."""
+    shares = np.array([[[0.1, 0.1, 0.8], [0.5, 0.3, 0.2]], [[0.6, 0.4, 0.0], [0.4, 0.6, 0.0]]])
+    assert supported(shares) == pytest.approx([0.55, 0.35, 0.1])
+
+
+def test_a_long_text_is_read_to_its_end_in_windows() -> None:
+    plain, other = (Item(LONG + end, "the cat sat", ()) for end in ("", "The blue house ran. " * 6))
+    windows, cut = (registry.load(f"nli-src|long:{long}|formula:e") for long in ("windows", "cut"))
+    for metric, differ, told in ((windows, True, False), (cut, False, True)):
+        values = metric.score([plain, other], no_progress)
+        assert (values[0].parts["n"] != values[1].parts["n"]) == differ
+        assert all(("part of it was left out" in v.reason) == told for v in values)
+
+
+def test_sentences_are_held_against_each_other_as_in_summac() -> None:
+    """Zero-shot SummaC: every sentence of the summary takes its best sentence of the source; these are averaged."""
+    source, summary = ["The cat sat.", "A red dog ran.", "The house is blue."], ["A dog ran.", "The cat sat."]
+    e = [max(float(said(s, h)[0]) for s in source) for h in summary]
+    metric = registry.load("nli-src|long:sentences|formula:e")
+    value = metric.score([Item(" ".join(source), " ".join(summary), ())], no_progress)[0]
+    assert value.value == pytest.approx(np.mean(e), abs=1e-6)
+
+
+def test_a_model_of_two_classes_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_NLI", str(tiny.nli(tmp_path, {0: "entailment", 1: "not_entailment"})))
+    with pytest.raises(UserError, match="does not tell neutral from contradiction"):
+        registry.load("nli").signature()
+
+
+def test_equal_pairs_are_asked_once_and_both_directions_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    real = classifier.NliModel.judged
+
+    def counted(self: classifier.NliModel, pairs: list, tick: object = None) -> object:
+        calls.append(list(pairs))
+        return real(self, pairs, tick)
+
+    monkeypatch.setattr(classifier.NliModel, "judged", counted)
+    registry.load("nli").score([ITEM, ITEM, Item(None, "a red dog", ("the cat sat",))], no_progress)
+    assert len(calls) == 1
+    assert sorted(calls[0]) == sorted(
+        [("the cat sat on the mat", "the cat sat"), ("the cat sat", "the cat sat on the mat"), ("a red dog", "the cat sat"),
+         ("the cat sat", "a red dog")]
+    )  # fmt: skip

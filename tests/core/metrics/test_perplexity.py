@@ -1,0 +1,46 @@
+"""Perplexities from the surprise of their readers."""
+
+import math
+
+import pytest
+
+from core.data import Item
+from core.metrics import registry
+from core.metrics.base import no_progress
+from core.models import causal, masked
+from tests import tiny_checkpoints as tiny
+
+ITEMS = [Item(None, "the cat sat on the mat", ()), Item(None, "", ()), Item("x", "a red dog", ("y",))]
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in tiny.environment().items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("gpt-ppl", causal), ("mlm-ppl", masked)])
+def test_it_is_the_exponential_of_the_mean_surprise_a_token(name: str, kind: object) -> None:
+    found = registry.load(name).score(ITEMS, no_progress)
+    for item, value in zip(ITEMS, found, strict=True):
+        (one,) = kind.load().surprise([item.hypothesis])  # type: ignore[attr-defined]
+        if item.hypothesis:
+            assert value.value == pytest.approx(math.exp(one.nats / one.tokens), rel=1e-5)
+            assert value.parts == {"log_likelihood": pytest.approx(-one.nats, rel=1e-5), "tokens": one.tokens}
+        else:
+            assert (value.value, value.status) == (None, "undefined")
+
+
+@pytest.mark.parametrize("name", ["gpt-ppl", "mlm-ppl"])
+def test_it_looks_at_the_output_alone_and_lower_is_better(name: str) -> None:
+    spec = registry.load(name).spec
+    assert not spec.needs & {"source", "reference"}
+    assert not spec.higher_is_better
+
+
+@pytest.mark.parametrize("name", ["gpt-ppl", "mlm-ppl"])
+def test_progress_ends_at_the_number_of_items(name: str) -> None:
+    told: list[int] = []
+    registry.load(name).score(ITEMS, lambda done: told.append(done) or True)
+    assert told == sorted(told)
+    assert told[-1] == len(ITEMS)

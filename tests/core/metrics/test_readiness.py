@@ -1,0 +1,146 @@
+"""Nothing fails on first use: what keeps a metric from running is known before, without torch."""
+
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from core.metrics import readiness, registry
+from core.metrics.base import Metric, MetricSpec
+from core.metrics.readiness import Readiness
+from core.models.roles import ROLES
+from tests import tiny_checkpoints as tiny
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    for role in ROLES.values():
+        monkeypatch.delenv(role.variable, raising=False)
+
+
+def metric(sign: object, **changes: object) -> Metric:
+    spec = MetricSpec("m", "M", 1, "p", "h.", (0, 1), True, frozenset(), **changes)  # type: ignore[arg-type]
+    return Metric(spec, sign, lambda items, progress: [])  # type: ignore[arg-type]
+
+
+def test_every_metric_is_ready_or_says_what_it_lacks() -> None:
+    found = readiness.of_all()
+    assert list(found) == list(registry.METRICS)
+    for one in found.values():
+        assert bool(one.signature) == (one.state == "ready")
+        assert bool(one.reason) == (one.state != "ready")
+    assert sum(readiness.counts(found).values()) == len(found)
+
+
+def test_a_bare_installation_runs_what_it_ships_with() -> None:
+    found = readiness.of_all(["chrf", "bartscore++", "entailment", "gpt-ppl"])
+    assert [one.state for one in found.values()] == ["ready", "ready", "ready", "weights"]
+
+
+def test_an_empty_role_is_said_with_the_command_that_fills_it() -> None:
+    one = readiness.of(registry.load("gpt-ppl"))
+    assert one.reason == "a causal language model is needed, and none is set"
+    assert one.command == ROLES["lm"].command
+    assert "ERRORSCOPE_LM=" in one.command
+    assert one.role == "lm"
+    assert one.sentence() == "needs weights: a causal language model is needed, and none is set"
+
+
+def test_weights_that_come_as_pickles_are_said_to() -> None:
+    assert "docs/models.md" in readiness.of(registry.load("unieval")).note
+
+
+def test_a_model_that_is_set_and_not_here_is_said_with_the_command_that_fetches_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("ERRORSCOPE_NLI", "someone/model")
+    one = readiness.of(registry.load("entailment"))
+    assert (one.state, one.reason) == (
+        "weights",
+        "someone/model is set as an entailment model, and is not on this machine",
+    )
+    assert one.command.startswith("hf download someone/model ")
+
+
+def test_a_folder_without_safetensors_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "pytorch_model.bin").write_bytes(b"x")
+    monkeypatch.setenv("ERRORSCOPE_NLI", str(tmp_path))
+    one = readiness.of(registry.load("entailment"))
+    assert one.state == "unreadable"
+    assert "no safetensors weights" in one.reason
+    assert "never loaded" in one.note
+
+
+def test_a_model_of_the_wrong_kind_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ERRORSCOPE_NLI", str(tiny.causal(tmp_path)))
+    one = readiness.of(registry.load("entailment"))
+    assert (one.state, one.reason) == ("unreadable", "this model cannot be an entailment model: GPT2LMHeadModel")
+
+
+def test_prism_beside_a_model_of_one_language_asks_for_another() -> None:
+    one = readiness.of(registry.load("prism"))
+    assert (one.state, one.role) == ("weights", "seq2seq")
+    assert "many languages" in one.reason
+    assert "ERRORSCOPE_LANGUAGES=de-en" in one.command
+
+
+def test_comet_qe_suggests_a_checkpoint_of_its_own_kind() -> None:
+    assert "comet-qe" in readiness.of(registry.load("comet-qe")).command
+    assert "comet-da" in readiness.of(registry.load("comet")).command
+
+
+def test_every_metric_of_a_role_becomes_ready_when_it_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("entailment", "unieval", "bleurt", "comet", "comet-qe", "prism", "prism-src", "gpt-ppl", "mlm-ppl"):
+        for variable, value in tiny.environment_of(name).items():
+            monkeypatch.setenv(variable, value)
+        assert readiness.of(registry.load(name)) == Readiness("ready", signature=registry.load(name).signature())
+
+
+def test_a_package_that_is_missing_is_named_with_the_command_that_installs_it() -> None:
+    def sign() -> str:
+        raise PackageNotFoundError("other")
+
+    one = readiness.of(metric(sign, package="other==1.2"))
+    assert one == Readiness("package", "the package other is not installed", "pip install other==1.2")
+
+
+def test_a_metric_that_cannot_be_imported_disturbs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.METRICS, "broken", "no_such_package.metric:METRIC")
+    registry._plain.cache_clear()
+    found = readiness.of_all(["broken", "chrf"])
+    assert (found["broken"].state, found["broken"].command) == ("package", "pip install no_such_package")
+    assert found["chrf"].state == "ready"
+
+
+def test_roles_are_told_with_who_plays_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_NLI", tiny.environment()["ERRORSCOPE_NLI"])
+    players = {player.role.name: player for player in readiness.players()}
+    assert list(players) == list(ROLES)
+    seq2seq, nli, lm = players["seq2seq"], players["nli"], players["lm"]
+    assert seq2seq.checkpoint
+    assert seq2seq.checkpoint.bundled
+    assert seq2seq.size == sum(f.stat().st_size for f in seq2seq.checkpoint.path.glob("*.safetensors"))
+    assert nli.checkpoint
+    assert nli.checkpoint.name == "nli"
+    assert (lm.checkpoint, lm.lacking.command) == (None, ROLES["lm"].command)
+
+
+def test_nothing_of_it_loads_torch() -> None:
+    code = (
+        "import sys; from core.metrics import readiness as r; r.of_all(); r.players(); sys.exit('torch' in sys.modules)"
+    )
+    environment = {**tiny.environment(), "PATH": "", "ERRORSCOPE_HOME": "/nonexistent"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=False)
+    assert done.returncode == 0
+
+
+def test_metrics_of_whole_systems_say_which_package_they_wait_for() -> None:
+    (one,) = readiness.of_sets().values()
+    if one.state == "ready":
+        pytest.skip("mauve-text is installed here")
+    assert (one.state, one.command) == ("package", "pip install mauve-text")

@@ -1,0 +1,154 @@
+"""The bundled entailment model: what it is made of, what its labels mean, and how often it is right."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from peft import PeftModel
+from transformers import BertConfig
+
+from core.errors import UserError
+from core.models import adapter, classifier, configs, loading
+from core.models import checkpoint as checkpoints
+from core.models.checkpoint import NLI_FOLDER, resolve
+from core.models.classifier import NliModel
+from core.models.mean_max import MeanMaxForSequenceClassification
+from core.settings import load as settings
+
+DATA = Path(__file__).resolve().parents[4] / "shared/data/training/nli.tsv.gz"
+LIKELIEST = ("entailment", "neutral", "contradiction")
+EASY = [
+    ("The committee approved the budget on Monday.", "The committee approved the budget on Monday.", "entailment"),
+    ("He was born in Illinois, but moved to Oklahoma in 1949.", "He was born in Illinois.", "entailment"),
+    ("The company has many employees in France.", "The company has numerous employees in France.", "entailment"),
+    ("The committee approved the budget on Monday.", "The committee did not approve the budget on Monday.", "contradiction"),
+    ("The bridge is 300 metres long.", "The bridge is 700 metres long.", "contradiction"),
+    ("Angela Merkel met the president in Paris.", "Angela Merkel met the president in Madrid.", "contradiction"),
+    ("The children went to school.", "The children went to school, despite the cold weather.", "neutral"),
+    ("The bridge is 300 metres long.", "She wrote a book about the history of music.", "neutral"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> NliModel:
+    monkeypatch.delenv("ERRORSCOPE_NLI", raising=False)
+    return classifier.nli()
+
+
+def copied(folder: Path, **changes: object) -> Path:
+    shutil.copytree(NLI_FOLDER, folder)
+    if changes:
+        path = folder / "adapter_config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    return folder
+
+
+def test_it_plays_where_nobody_else_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert settings({}).nli == "nli-mini"
+    monkeypatch.delenv("ERRORSCOPE_NLI", raising=False)
+    checkpoint = configs.checked("nli")
+    assert checkpoint.name == "bundled/nli-mini"
+    assert checkpoint.bundled
+    assert "demonstration" in checkpoint.note
+
+
+def test_its_revision_moves_with_the_base_with_the_adapter_and_with_its_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same = resolve(str(copied(tmp_path / "same"))).revision
+    assert same == resolve("nli-mini").revision
+    scaled = resolve(str(copied(tmp_path / "scaled", lora_alpha=32))).revision
+    folder = copied(tmp_path / "weights")
+    path = folder / "adapter_model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+    weights = resolve(str(folder)).revision
+    other = resolve("minilm")._replace(revision="another base")
+    monkeypatch.setattr(checkpoints, "_minilm", lambda: other)
+    assert len({same, scaled, weights, resolve("nli-mini").revision}) == 4
+
+
+def test_the_order_of_its_labels_is_read_from_its_configuration() -> None:
+    assert configs.labels(resolve("nli-mini")) == (0, 1, 2)
+    names = json.loads((NLI_FOLDER / "config.json").read_text())["id2label"]
+    assert [names[str(i)] for i in range(3)] == list(LIKELIEST)
+
+
+@pytest.mark.parametrize(("premise", "hypothesis", "label"), EASY)
+def test_easy_cases_get_their_label(model: NliModel, premise: str, hypothesis: str, label: str) -> None:
+    found = model.probabilities([(premise, hypothesis)])[0]
+    assert LIKELIEST[int(found.argmax())] == label, found.round(2)
+
+
+def test_what_is_left_out_follows_and_what_is_added_does_not(model: NliModel) -> None:
+    long = "In 2010, the firm opened a factory in Spain, which closed last year."
+    short = "The firm opened a factory in Spain."
+    there, back = model.probabilities([(long, short), (short, long)])
+    assert there[0] > 0.5 > back[0]
+
+
+def test_merged_it_says_what_the_adapter_says_beside_its_base(model: NliModel) -> None:
+    network = MeanMaxForSequenceClassification.from_pretrained(
+        resolve("minilm").path, config=BertConfig.from_pretrained(NLI_FOLDER), dtype=torch.float32
+    )
+    apart = PeftModel.from_pretrained(network, str(NLI_FOLDER)).eval()
+    pairs = [(premise, hypothesis) for premise, hypothesis, _ in EASY]
+    merged = model.classifier.logits(pairs).values
+    words = loading.tokenizer(resolve("minilm"))
+    with torch.inference_mode():
+        beside = [apart(**words(*pair, return_tensors="pt")).logits[0].numpy() for pair in pairs]
+    assert merged == pytest.approx(np.array(beside), abs=1e-3)
+
+
+def test_its_logits_come_from_the_mean_and_the_maximum_over_tokens_that_are_no_padding() -> None:
+    torch.manual_seed(0)
+    small = BertConfig(vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4)
+    network = MeanMaxForSequenceClassification(small).eval()
+    ids = torch.tensor([[1, 5, 6, 2]])
+    with torch.inference_mode():
+        states = network.bert(ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
+        both = torch.cat([states.mean(dim=0), states.max(dim=0).values])
+        expected = network.classifier(torch.tanh(network.pool(both)))
+        filled = torch.tensor([[1, 5, 6, 2, 0, 0]])
+        found = network(input_ids=filled, attention_mask=(filled > 0).long()).logits[0]
+    assert found.tolist() == pytest.approx(expected.tolist(), abs=1e-6)
+
+
+def test_batch_mates_change_nothing(model: NliModel) -> None:
+    pairs = [(premise, hypothesis) for premise, hypothesis, _ in EASY]
+    alone = np.concatenate([model.probabilities([pair]) for pair in pairs])
+    assert model.probabilities(pairs) == pytest.approx(alone, abs=1e-5)
+
+
+def test_an_adapter_of_ones_own_plays_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_NLI", str(copied(tmp_path / "mine")))
+    checkpoint = configs.checked("nli")
+    assert (checkpoint.name, checkpoint.revision) == ("mine", resolve("nli-mini").revision)
+    assert not checkpoint.bundled
+    assert classifier.nli().probabilities([EASY[0][:2]])[0, 0] > 0.5
+
+
+def test_an_adapter_for_another_base_is_turned_down(tmp_path: Path) -> None:
+    folder = copied(tmp_path / "other", base_model_name_or_path="someone/else")
+    with pytest.raises(UserError, match="made for another model"):
+        adapter.merged(resolve(str(folder)), "cpu")
+
+
+def test_an_adapter_without_its_last_layer_is_turned_down(tmp_path: Path) -> None:
+    folder = copied(tmp_path / "headless", modules_to_save=None, task_type=None)
+    with pytest.raises(UserError, match="lacks weights"):
+        adapter.merged(resolve(str(folder)), "cpu")
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="../shared/data/training/nli.tsv.gz is not here")
+def test_it_is_right_more_often_than_the_commonest_label_on_pairs_it_was_not_trained_on(model: NliModel) -> None:
+    """Every sixth pair of `dev`; the figures of all of them are in the model card."""
+    rows = [line.rstrip("\n").split("\t") for line in gzip.open(DATA, "rt", encoding="utf-8")]
+    dev = [row for row in rows if row[4] == "dev"][::6]
+    given = model.probabilities([(premise, hypothesis) for premise, hypothesis, *_ in dev]).argmax(axis=1)
+    right = [LIKELIEST[answer] == row[2] for answer, row in zip(given, dev, strict=True)]
+    assert len(dev) == 392
+    assert sum(right) / len(right) > 0.66

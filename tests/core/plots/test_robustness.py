@@ -1,0 +1,38 @@
+"""Bars and cells of what a change does to metrics."""
+
+import pandas as pd
+
+from core.plots.robustness import FOOLED, NOTICED, changes, sweep
+
+
+def rows(**more: object) -> pd.DataFrame:
+    frame = pd.DataFrame(
+        {
+            "metric": ["chrF ↑", "BLEU ↑", "odd ↑"],
+            "share": [-0.25, 0.125, None],
+            "good": [80.0, 50.0, 1.0],
+            "changed": [55.0, 62.5, 2.0],
+            "fooled": [False, True, True],
+            "range": ["r"] * 3,
+        }
+    )
+    return frame.assign(**more)
+
+
+def data_of(chart: dict) -> list[dict]:
+    return [row for found in chart["datasets"].values() for row in found]
+
+
+def test_a_bar_says_whether_the_metric_was_fooled_and_one_without_range_has_none() -> None:
+    chart = changes(rows()).to_dict()
+    shown = next(found for found in chart["datasets"].values() if len(found) == 2)
+    assert [(r["metric"], r["verdict"], r["mark"]) for r in shown] == [
+        ("chrF ↑", NOTICED, ""),
+        ("BLEU ↑", FOOLED, "fooled"),
+    ]
+
+
+def test_a_cell_tells_its_change_and_marks_the_fooled_by_more_than_colour() -> None:
+    shown = data_of(sweep(rows(phenomenon="negation")).to_dict())
+    assert [r["mark"] for r in shown] == ["-25 %", "✕ +12 %", "✕ "]
+    assert [r["fall"] for r in shown][:2] == [0.25, 0.0]

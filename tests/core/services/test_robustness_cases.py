@@ -1,0 +1,152 @@
+"""Suites out of a project, and kept cases as files that come back."""
+
+import csv
+import io
+from datetime import UTC, datetime
+
+import pytest
+
+from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
+from core.errors import UserError
+from core.formats.adversarial import Case, read_cases
+from core.formats.files import Upload
+from core.metrics import registry
+from core.ports import KeptCase, KeptScore
+from core.services.adversarial import Answered, failures
+from core.services.robustness import Texts
+from core.services.robustness_cases import (
+    as_csv,
+    as_menli,
+    case_of,
+    drawn,
+    make,
+    outputs_of,
+    scores_of,
+    texts_of,
+    to_keep,
+)
+
+SEGMENTS = (
+    Segment("a", "1", "Das Haus ist alt.", ("The house is old.", "The building is an old one.")),
+    Segment("a", "2", None, ("She bought 20 cars in Berlin.",)),
+    Segment("b", "1", "Nichts", ()),
+)
+DATA = Dataset(
+    SEGMENTS,
+    (Output("A", "a", "1", "The house is ancient."), Output("A", "a", "2", " "), Output("A", "b", "1", "Nothing")),
+)
+
+
+def test_paraphrases_are_second_references_or_what_a_system_wrote() -> None:
+    (second,) = make(SEGMENTS, ["negation"]).cases
+    assert second.good == Item("Das Haus ist alt.", "The building is an old one.", ("The house is old.",))
+    assert second.bad.hypothesis == "The house is not old."
+    (output,) = make(SEGMENTS, ["negation"], written=outputs_of(DATA, "A")).cases
+    assert output.good.hypothesis == "The house is ancient."
+
+
+def test_where_the_system_wrote_nothing_no_second_reference_stands_in() -> None:
+    made = make(SEGMENTS, ["negation"], written={})
+    assert made.cases == ()
+    assert made.counts[0].reasons == (("no paraphrase: neither one given nor a second reference", 2),)
+
+
+def test_without_references_the_reference_is_right_and_the_perturbed_output_wrong() -> None:
+    made = make(SEGMENTS, ["negation", "number"], written=outputs_of(DATA, "A"), reference_free=True)
+    (case,) = made.cases
+    assert case.good == Item("Das Haus ist alt.", "The house is old.", ())
+    assert case.bad == Item("Das Haus ist alt.", "The house is not ancient.", ())
+    assert [(c.phenomenon, c.cases, c.untouched) for c in made.counts] == [("negation", 1, 1), ("number error", 0, 2)]
+
+
+def test_a_case_without_a_source_is_counted_as_such() -> None:
+    written = {SegmentKey("a", "2"): "In Berlin she got 20 cars."}
+    made = make(SEGMENTS[1:2], ["number"], written=written, reference_free=True)
+    assert made.cases == ()
+    assert made.counts[0].reasons == (("no source", 1),)
+
+
+def test_the_suite_as_a_file_is_read_back_as_the_same_cases() -> None:
+    made = make(SEGMENTS, ["negation", "typo"])
+    assert read_cases([Upload("cases.csv", made.csv.encode())]).cases == made.cases
+    assert "\nneg,a:1," in made.csv
+    assert "perturbations:negation:" in made.signature
+
+
+def test_progress_is_told_by_phenomenon_and_unknown_ones_are_refused() -> None:
+    told: list[float] = []
+    make(SEGMENTS, ["negation", "typo"], tell=told.append)
+    assert told == [0, 0.5]
+    with pytest.raises(UserError):
+        make(SEGMENTS, ["negotiation"])
+
+
+def test_segments_are_drawn_with_a_seed_and_keep_their_order() -> None:
+    many = [Segment("d", str(i), None, ("r",) if i % 2 else ()) for i in range(40)]
+    some = drawn(many, 5, 3)
+    assert some == drawn(many, 5, 3)
+    assert len(some) == 5
+    assert all(s.references for s in some)
+    assert [int(s.segment_id) for s in some] == sorted(int(s.segment_id) for s in some)
+    assert len(drawn(many, 20, 0)) == 20
+    assert drawn(many, 5, 4) != some
+
+
+def test_a_failure_leads_back_to_its_case_and_to_every_score() -> None:
+    cases = [Case("typo", str(i), Item("s", f"good {i}", ("r",)), Item("s", f"bad {i}", ("r",))) for i in range(2)]
+    chrf, ter = registry.load("chrf").spec, registry.load("ter").spec
+    answered = [
+        Answered(chrf, "sig1", (Value(5.0), Value(1.0)), (Value(2.0), Value(2.0))),
+        Answered(ter, "sig2", (Value(5.0), Value(None, "undefined", "no words")), (Value(9.0), Value(2.0))),
+    ]
+    (failure,) = failures(cases, answered)
+    assert case_of(failure, cases) is cases[1]
+    assert texts_of(cases[1]) == Texts("s", "r", "good 1", "bad 1")
+    assert scores_of(cases[1], cases, answered) == (
+        KeptScore("chrf", "sig1", True, 1.0, 2.0),
+        KeptScore("ter", "sig2", False, None, 2.0, "no words"),
+    )
+    with pytest.raises(ValueError, match="no case"):
+        case_of(failure, cases[:1])
+
+
+def test_what_was_changed_is_told_beside_the_text_it_was_changed_in() -> None:
+    texts = Texts(None, "It costs 5 €.", "Five € is the price.", "It costs 9 €.")
+    assert to_keep(" demo ", texts, (), kind="number error", error_in=texts.reference).what == "5 → 9"
+    assert to_keep(" demo ", texts, ()).collection == "demo"
+
+
+def kept(**changed: object) -> KeptCase:
+    fields: dict[str, object] = {
+        "collection": "demo", "phenomenon": "number error", "source": None, "reference": "It costs 5 €.",
+        "good": "5 €, it costs.", "changed": "=9 €, it costs.", "what": "5 → 9",
+        "scores": (KeptScore("chrf", "chrf|v:1", True, 70.5, 60.25), KeptScore("nli", "n", True, None, 0.5, "why")),
+        "created": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "id": 7,
+    }  # fmt: skip
+    return KeptCase(**(fields | changed))  # type: ignore[arg-type]
+
+
+def test_a_collection_in_menlis_form_is_read_as_a_suite_and_says_what_it_left_out() -> None:
+    text, left_out = as_menli([kept(changed="9 €, it costs."), kept(reference=None, source="s"), kept(changed="")])
+    assert left_out == 2
+    (case,) = read_cases([Upload("demo.csv", text.encode())]).cases
+    assert case == Case(
+        "number error",
+        "demo:7",
+        Item(None, "5 €, it costs.", ("It costs 5 €.",)),
+        Item(None, "9 €, it costs.", ("It costs 5 €.",)),
+    )
+
+
+def test_a_collection_as_csv_has_a_row_a_metric_and_no_formulas() -> None:
+    first, second = csv.DictReader(io.StringIO(as_csv([kept()])))
+    assert (first["metric"], first["score_good"], first["score_changed"], first["fooled"]) == (
+        "chrf",
+        "70.5",
+        "60.25",
+        "no",
+    )
+    assert first["changed"] == "'=9 €, it costs."
+    assert (second["score_good"], second["fooled"], second["reason"]) == ("", "", "why")
+    assert second["created"] == "2026-01-02T03:04:05+00:00"
+    assert len(as_csv([kept(scores=())]).splitlines()) == 2

@@ -1,0 +1,139 @@
+"""Whole matrices against the packages called once a pair of sentences."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.helpers import extract_all_char_ngrams
+
+from core.metrics.rouge import UnicodeWords
+from core.smart import matching
+from core.smart.alignment import Array
+from core.smart.matching import Matcher, Texts, matrices
+from core.smart.overlap import characters, counted, longest_common, shared
+from core.smart.strings import Bleu, Chrf, Rouge
+
+WORDS = st.sampled_from(
+    ["the", "The", "cat", "cat.", "sat", "  ", "Größe", "中文", "文。", "3.5", "it's", "don't-", "😀", "&amp;", "\u2028", "aaaa", "(a"]
+)  # fmt: skip
+SENTENCES = st.lists(
+    st.lists(WORDS, max_size=9).map(" ".join) | st.just("") | st.text(max_size=8), min_size=1, max_size=5
+)
+
+
+def check(
+    matcher: Matcher, one: Callable[[str, str], float], targets: Sequence[str], candidates: Sequence[str]
+) -> None:
+    """`one(candidate, target)` is the package's own score."""
+    [found] = matcher.matrices([(tuple(targets), tuple(candidates))])
+    expected = np.array([[one(c, t) for c in candidates] for t in targets])
+    assert found.shape == (len(targets), len(candidates))
+    assert np.abs(found - expected).max() <= 1e-9
+
+
+@pytest.mark.parametrize(("beta", "word_order"), [(2, 0), (3, 2)])
+@given(targets=SENTENCES, candidates=SENTENCES)
+@settings(max_examples=100, deadline=None)
+def test_chrf_is_sacrebleus(beta: int, word_order: int, targets: list[str], candidates: list[str]) -> None:
+    own = CHRF(beta=beta, word_order=word_order)
+    check(Chrf(beta, word_order), lambda c, t: float(own.sentence_score(c, [t]).score) / 100, targets, candidates)
+
+
+@pytest.mark.parametrize("tokenize", ["13a", "intl", "zh", "char", "none"])
+@given(targets=SENTENCES, candidates=SENTENCES)
+@settings(max_examples=60, deadline=None)
+def test_bleu_is_sacrebleus(tokenize: str, targets: list[str], candidates: list[str]) -> None:
+    own = BLEU(effective_order=True, tokenize=tokenize)
+    check(Bleu(tokenize), lambda c, t: float(own.sentence_score(c, [t]).score) / 100, targets, candidates)
+
+
+@pytest.mark.parametrize("kind", ["rouge1", "rouge2", "rougeL"])
+@pytest.mark.parametrize("stem", [False, True])
+@given(targets=SENTENCES, candidates=SENTENCES)
+@settings(max_examples=60, deadline=None)
+def test_rouge_is_rouge_scores(kind: str, stem: bool, targets: list[str], candidates: list[str]) -> None:
+    words = UnicodeWords(stem=stem)
+    own = RougeScorer([kind], tokenizer=words)
+    check(Rouge(kind, words.tokenize), lambda c, t: float(own.score(t, c)[kind].fmeasure), targets, candidates)
+
+
+def test_the_candidate_is_the_hypothesis() -> None:
+    # one word of three, and BLEU's brevity penalty: exp(1 − 3/1); the other way precision is 1/3 and nothing is too short
+    [m] = Bleu().matrices([(("a b c",), ("a",))])
+    assert m[0, 0] == pytest.approx(np.exp(-2))
+    # chrF2 of characters a against abc: precision 1, recall 1/3, β = 2: 5·(1/3) / (4 + 1/3); only order 1 is reached by both
+    [m] = Chrf().matrices([(("abc",), ("a",))])
+    assert m[0, 0] == pytest.approx((5 / 3) / (4 + 1 / 3))
+
+
+@given(st.lists(st.tuples(SENTENCES.map(tuple), SENTENCES.map(tuple)), max_size=8))
+@settings(max_examples=60, deadline=None)
+def test_pairs_together_give_what_each_gives_alone_to_the_last_bit(pairs: list[Texts]) -> None:
+    for matcher in (Chrf(), Bleu(), Rouge("rougeL", str.split)):
+        together = matcher.matrices(pairs)
+        assert len(together) == len(pairs)
+        for pair, found in zip(pairs, together, strict=True):
+            assert np.array_equal(found, matcher.matrices([pair])[0])
+
+
+def test_texts_that_share_nothing_do_not_fill_one_large_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "FEW_CELLS", 16)
+    cells = []
+
+    def block(targets: Sequence[str], candidates: Sequence[str]) -> Array:
+        cells.append(len(targets) * len(candidates))
+        return np.array([[float(t == c) for c in candidates] for t in targets])
+
+    apart: list[Texts] = [((f"t{i}", "same"), (f"c{i}", "same")) for i in range(64)]
+    found = matrices(block, apart)
+    assert all(np.array_equal(m, [[0, 0], [0, 1]]) for m in found)
+    assert sum(cells) <= matching.WASTE * 4 * 64
+    cells.clear()
+    # one target against many outputs is one block, each distinct sentence once
+    matrices(block, [(("a", "b"), (f"c{i % 8}", "d")) for i in range(64)])
+    assert cells == [2 * 9]
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from("abcde"), st.integers(1, 9)), max_size=4),
+    st.lists(st.dictionaries(st.sampled_from("abcde"), st.integers(1, 9)), max_size=4),
+)
+def test_shared_counts_are_sums_of_minima(rows: list[dict[str, int]], columns: list[dict[str, int]]) -> None:
+    expected = np.array([[sum(min(r[g], c.get(g, 0)) for g in r) for c in columns] for r in rows])
+    assert np.array_equal(shared(*counted(rows, columns)), expected.reshape(len(rows), len(columns)))
+
+
+@given(st.lists(st.text(), max_size=5), st.lists(st.text("ab \u2028\U0001f600\ud800", max_size=20), max_size=5))
+@settings(deadline=None)
+def test_character_n_grams_are_those_of_sacrebleu(left: list[str], right: list[str]) -> None:
+    sides = [[extract_all_char_ngrams(text, 6) for text in side] for side in (left, right)]
+    for order, (rows, columns) in enumerate(characters(left, right, 6)):
+        for found, expected in ((rows, sides[0]), (columns, sides[1])):
+            assert found.sizes.tolist() == [len(grams[order]) for grams in expected]
+            assert found.totals().tolist() == [grams[order].total() for grams in expected]
+        again = counted([g[order] for g in sides[0]], [g[order] for g in sides[1]])
+        assert np.array_equal(shared(rows, columns), shared(*again))
+
+
+def plain_lcs(a: Sequence[str], b: Sequence[str]) -> int:
+    table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i, j in np.ndindex(len(a), len(b)):
+        table[i + 1][j + 1] = table[i][j] + 1 if a[i] == b[j] else max(table[i][j + 1], table[i + 1][j])
+    return table[-1][-1]
+
+
+@given(st.lists(st.text("abc", max_size=12), max_size=5), st.lists(st.text("abc", max_size=12), max_size=5))
+@settings(deadline=None)
+def test_common_subsequences_of_all_pairs_are_those_of_the_table(rows: list[str], columns: list[str]) -> None:
+    expected = [plain_lcs(r, c) for r in rows for c in columns]
+    assert longest_common(rows, columns).ravel().tolist() == expected
+
+
+def test_a_carry_of_one_column_never_reaches_the_next() -> None:
+    many = ["aaaa" * 40, "a", "", "ab" * 3000, "b"]
+    assert longest_common(["a" * 300], many).tolist() == [[160, 1, 0, 300, 0]]

@@ -1,0 +1,80 @@
+"""Ranks of systems and their differences, by hand; τ on resamples against scipy."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from core.stats.bias import rank_bias, ranks
+from core.stats.system_tau import segment_draws, tau_on_draws
+
+
+def test_the_best_has_rank_one_and_equal_scores_share_theirs() -> None:
+    assert ranks([10, 30, 20, 20]).tolist() == [4, 1, 2.5, 2.5]
+
+
+def test_rank_differences_and_what_follows_from_them_are_the_arithmetic() -> None:
+    # people rank A B C D 1 2 3 4, the metric 2 1 3 4 with 5, 9, 4, 1: differences 1, −1, 0, 0
+    found = rank_bias([5, 9, 4, 1], [0.9, 0.8, 0.3, 0.1])
+    assert found.human == (1, 2, 3, 4)
+    assert found.metric == (2, 1, 3, 4)
+    assert found.differences == (1, -1, 0, 0)
+    assert found.deviation == pytest.approx(
+        (2 / 4) ** 0.5
+    )  # √((1 + 1 + 0 + 0)/4): divided by the systems, not one less
+    assert found.mean_absolute == 0.5
+    assert found.accuracy == pytest.approx(5 / 6)  # only A and B are the wrong way round
+
+
+def test_ties_keep_the_sum_of_the_differences_at_zero() -> None:
+    # people: 1, 2.5, 2.5, 4; metric: 2, 2, 2, 4; differences 1, −.5, −.5, 0
+    found = rank_bias([3, 3, 3, 0], [9, 5, 5, 1])
+    assert found.differences == (1, -0.5, -0.5, 0)
+    assert found.deviation == pytest.approx((1.5 / 4) ** 0.5)
+    # pairs: AB and AC tied by the metric only, BC tied by both (right), AD, BD, CD right
+    assert found.accuracy == pytest.approx(4 / 6)
+
+
+def test_the_opposite_ranking_is_as_biased_as_can_be() -> None:
+    found = rank_bias([1, 2, 3, 4], [4, 3, 2, 1])
+    assert found.differences == (3, 1, -1, -3)
+    assert found.deviation == pytest.approx(5**0.5)  # (9 + 1 + 1 + 9)/4
+    assert found.accuracy == 0
+
+
+@pytest.mark.parametrize(
+    ("metric", "human", "reason"),
+    [
+        ([1], [1], "at least two systems are needed"),
+        ([2, 2], [1, 3], "all metric scores of the systems are equal"),
+        ([1, 3], [2, 2], "all human scores of the systems are equal"),
+    ],
+)
+def test_what_cannot_be_ranked_has_a_reason_and_no_number(metric, human, reason) -> None:
+    assert rank_bias(metric, human) == ((), (), (), None, None, None, reason)
+
+
+def test_deviations_of_the_paper_are_roots_of_whole_sums_over_16_systems() -> None:
+    # Amplayo et al. 2022, Table 4, σ(Rank Diff): n·σ² is the sum of squared differences of ranks. With n = 16 (not 15) it is
+    # a whole number, or a half where systems tie.
+    for deviation in (5.012, 5.232, 4.228, 2.915, 2.062, 2.151, 3.969, 3.824, 2.646, 3.841, 4.198, 2.739):
+        total = 16 * deviation**2
+        assert abs(total - round(2 * total) / 2) < 16 * 2 * deviation * 0.0005
+
+
+@pytest.mark.parametrize("levels", [3, 10**6])
+def test_tau_on_draws_is_that_of_scipy_on_the_weighted_means(levels: int) -> None:
+    rng = np.random.default_rng(levels)
+    metric, human = rng.integers(0, levels, (2, 6, 9)).astype(float)
+    weights = segment_draws([f"d{i // 2}" for i in range(9)], seed=3, draws=20)
+    assert (weights[:, 0] == weights[:, 1]).all()  # a document's segments come together
+    for w, tau in zip(weights, tau_on_draws(metric, human, weights), strict=True):
+        assert tau == pytest.approx(scipy.stats.kendalltau(metric @ w, human @ w).statistic)
+
+
+def test_tau_on_a_draw_with_all_systems_equal_is_not_a_number() -> None:
+    weights = [[1.0, 0.0], [0.0, 1.0]]
+    found = tau_on_draws([[1, 1], [1, 2]], [[1, 1], [2, 2]], weights)
+    assert np.isnan(found[0])
+    assert found[1] == 1
+    with pytest.raises(ValueError, match="weights of 3 segments for scores of 2"):
+        tau_on_draws([[1, 1], [1, 2]], [[1, 1], [2, 2]], [[1.0, 0.0, 0.0]])

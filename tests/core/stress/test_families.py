@@ -1,0 +1,219 @@
+"""Each phenomenon on sentences whose perturbation can be written down."""
+
+import re
+
+import pytest
+
+from core.stress import registry
+from core.stress.base import Change, Refused
+
+SEEDS = range(12)
+
+
+def every(name: str, text: str) -> set[str]:
+    """All texts that a dozen seeds make; empty where it is refused."""
+    made = [registry.load(name).perturb(text, seed) for seed in SEEDS]
+    return {m.text for m in made if isinstance(m, Change)}
+
+
+@pytest.mark.parametrize(
+    ("text", "negated"),
+    [
+        ("Emerging economies will remain weak.", "Emerging economies will not remain weak."),
+        ("The house is old.", "The house is not old."),
+        ("She knows him.", "She does not know him."),
+        ("They went to the museum.", "They did not go to the museum."),
+        ("We like the song.", "We do not like the song."),
+        ("The city has a museum.", "The city does not have a museum."),
+        ("The city has built a museum.", "The city has not built a museum."),
+        ("He had to leave.", "He did not have to leave."),
+        ("They can go home.", "They cannot go home."),
+        ("We’re in the house.", "We’re not in the house."),
+        ("This did not happen in the city.", "This happened in the city."),
+        ("He doesn’t know the man.", "He knows the man."),
+        ("They can't see the house.", "They can see the house."),
+        ("She won't sell the car.", "She will sell the car."),
+        ("Do not forget the keys.", "Forget the keys."),
+        ("We cannot see the house.", "We can see the house."),
+        ("The man is not in the house.", "The man is in the house."),
+        ("She decided not to close the pool.", "She decided to close the pool."),
+        ("' It did n't rain in the city .", "' It rained in the city ."),
+    ],
+)
+def test_negation_comes_and_goes_with_its_auxiliary(text: str, negated: str) -> None:
+    assert every("negation", text) == {negated}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No lesson is easy.",
+        "She never knew the man.",
+        "He did not see anything.",
+        "Is the house old?",
+        "The first artist given a prize in the city.",
+        "He is not only rich but famous.",
+        "Not one of them is here, isn't it?",
+    ],
+)
+def test_negation_is_refused_where_a_second_one_or_a_stray_any_would_come_of_it(text: str) -> None:
+    assert every("negation", text) == set()
+
+
+def test_numbers_keep_their_shape() -> None:
+    text = "The 1,500 men paid $4.25 each, 30% of 120 euros, on the 3rd floor."
+    made = every("number", text)
+    assert made
+    shape = r"The [1-9],\d00 men paid \$\d\.\d\d each, [1-9]\d% of [1-9]\d0 euros, on the \d+(st|nd|rd|th) floor\."
+    for new in made:
+        assert re.fullmatch(shape, new)
+        for old in ("1,500", "4.25", "30%", "120", "3rd"):
+            assert f" {old}" not in new.replace("$", " ")
+
+
+def test_numbers_in_dates_stay_beside_others_and_alone_a_year_becomes_a_year() -> None:
+    for new in every("number", "On 8 May 1945 the city had 40 bridges."):
+        assert "8 May 1945" in new
+    years = {int(new[-5:-1]) for new in every("number", "He left the city in 1989.")}
+    assert years
+    assert all(1959 <= year <= 1999 and year != 1989 for year in years)
+
+
+@pytest.mark.parametrize("year", ["1000", "1099", "2000", "2026", "2040", "2080", "2099", "1900s", "2090s"])
+def test_any_year_has_another(year: str) -> None:
+    made = every("number", f"The city was built in the {year}.")
+    assert made
+    assert all(re.fullmatch(r"The city was built in the \d{4}s?\.", new) for new in made)
+
+
+def test_numbers_written_out_stay_written_out() -> None:
+    pattern = r"The \w+ men saw (two|three|four|five|six|seven|eight|nine) million birds and (ten|\w+teen|eleven|twelve) cats\."
+    for new in every("number", "The seven men saw one million birds and twelve cats."):
+        assert re.fullmatch(pattern, new)
+        assert "seven men" not in new
+        assert "one" not in new
+        assert "twelve" not in new
+
+
+@pytest.mark.parametrize(
+    "text", ["The G20 met in the city.", "He has 1 house.", "The F-16 is a plane.", "It is one of them."]
+)
+def test_numbers_in_names_and_single_things_are_refused(text: str) -> None:
+    assert every("number", text) == set()
+
+
+def test_a_name_becomes_another_of_its_kind_wherever_it_stands() -> None:
+    from core.stress.known_names import CITIES, COUNTRIES, MEN, SURNAMES
+
+    for new in every("name", "Berlin is large. They like Berlin."):
+        found = re.fullmatch(r"(\w+) is large\. They like (\w+)\.", new)
+        assert found
+        assert found[1] == found[2] != "Berlin"
+        assert found[1] in CITIES
+    for new in every("name", "The trade with France is free."):
+        assert new.split()[4 - 1] in COUNTRIES
+    people = every("name", "Last week Tony Blair was in the city.")
+    assert any("Tony" not in new for new in people)
+    for new in people:
+        first, last = new.split()[2:4]
+        assert (first in MEN and last == "Blair") or (first == "Tony" and last in SURNAMES)
+
+
+@pytest.mark.parametrize(
+    "text", ["The Berlin Wall fell in the city.", "The New York Times is a newspaper.", "We met in the house."]
+)
+def test_part_of_a_longer_name_is_no_name(text: str) -> None:
+    assert every("name", text) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He said he likes his house.", {"She said she likes her house.", "They said they like their house."}),
+        ("We must not give in to the lie.", {"They must not give in to the lie."}),
+        ("They are in the city with their dog.", {
+            "We are in the city with our dog.", "He is in the city with his dog.", "She is in the city with her dog."}),
+        ("I am in the city.", {"We are in the city.", "They are in the city."}),
+        ("He saw her house and gave her the key.", {
+            "She saw his house and gave him the key.", "She saw their house and gave them the key.",
+            "They saw his house and gave him the key.", "They saw their house and gave them the key."}),
+    ],
+)  # fmt: skip
+def test_pronouns_keep_their_case_and_the_verb_follows(text: str, expected: set[str]) -> None:
+    made = every("pronoun", text)
+    assert made
+    assert made <= expected
+
+
+@pytest.mark.parametrize("text", ["They are teachers in the city.", "One of them is old.", "They both know the man."])
+def test_those_who_must_be_many_stay_many(text: str) -> None:
+    assert every("pronoun", text) == {text.replace("They", "We").replace("them", "us")}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("adjective", "This is a new house.", "This is an old house."),
+        ("adjective", "The prices are higher.", "The prices are lower."),
+        ("noun", "The problem is old.", "The solution is old."),
+        ("noun", "The mothers are old.", "The fathers are old."),
+        ("verb", "The town council sold the pool.", "The town council bought the pool."),
+        ("verb", "The pool was closed in March.", "The pool was opened in March."),
+        ("verb", "He refused to leave the house.", "He agreed to leave the house."),
+        ("verb", "Prices are rising in the city.", "Prices are falling in the city."),
+        ("agreement", "He likes dogs.", "He like dogs."),
+        ("agreement", "The men were old and the house was too.", "The men was old and the house were too."),
+        ("agreement", "They have seen the man.", "They has seen the man."),
+    ],
+)
+def test_mismatch_takes_the_opposite_in_the_same_form(name: str, text: str, expected: str) -> None:
+    assert every(name, text) == {expected}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("agreement", "If he was rich, he would leave."),
+        ("agreement", "The police have the man."),
+        ("adjective", "Many people have their own car."),
+        ("noun", "In fact, it is of course so."),
+        ("verb", "She is in the city."),
+        ("addition", "The price is high."),
+    ],
+)
+def test_what_might_come_out_grammatical_or_broken_is_refused(name: str, text: str) -> None:
+    assert every(name, text) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("In recent years, the city has grown by half.", {"The city has grown by half."}),
+        ("The man, who is rich, has sold the house.", {"The man has sold the house."}),
+        ("The city (in the north) is as old as Rome.", {"The city is as old as Rome."}),
+        ("It was an expensive house.", {"It was a house."}),
+        ("The men sold the house in Rome because it was raining.", {"The men sold the house in Rome."}),
+    ],
+)
+def test_omission_leaves_a_sentence(text: str, expected: set[str]) -> None:
+    assert every("omission", text) == expected
+
+
+def test_addition_joins_a_noun_under_the_same_determiner() -> None:
+    for new in every("addition", "She bought a bridge in the city."):
+        assert re.fullmatch(r"She bought a bridge(?: and an? \w+)? in the city(?: and the \w+)?\.", new)
+        assert not re.search(r"\ba [aeio]|\ban [^aeiouh]", new)
+
+
+def test_a_typo_swaps_two_letters_inside_one_word() -> None:
+    for new in every("typo", "worldwide prices"):
+        assert sorted(new) == sorted("worldwide prices")
+        assert sum(a != b for a, b in zip(new, "worldwide prices", strict=True)) == 2
+    assert isinstance(registry.load("typo").perturb("a be the aaaa", 0), Refused)
+
+
+def test_jumble_keeps_every_word_and_all_punctuation() -> None:
+    text = "Of course, the fall of the house is near."
+    for new in every("jumble", text):
+        assert sorted(re.findall(r"\w+", new)) == sorted(re.findall(r"\w+", text))
+        assert re.sub(r"\w", "", new) == re.sub(r"\w", "", text)

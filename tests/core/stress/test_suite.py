@@ -1,0 +1,111 @@
+"""Suites from a project's own references, and the listing that a person checks them by."""
+
+from pathlib import Path
+
+import pytest
+
+from core.data import Segment, SegmentKey
+from core.errors import UserError
+from core.formats.files import Upload
+from core.formats.pairs import read_pairs
+from core.formats.write import csv_text
+from core.stress import listing, registry, suite
+from core.stress.base import Change, apply
+
+MENLI = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "menli_wmt20_de_adversarial.csv.gz"
+SEGMENTS = [
+    Segment("a", "1", "Das Haus ist alt.", ("The house is old.", "The building is an old one.")),
+    Segment("a", "2", None, ("She bought 20 cars in Berlin.",)),
+    Segment("b", "1", "Nichts", ()),
+]
+
+
+def test_a_case_is_a_reference_its_paraphrase_and_its_perturbation() -> None:
+    built = suite.build(suite.anchors(SEGMENTS), ["negation"])
+    (case,) = built.cases
+    assert (case.id, case.reference, case.paraphrase) == ("a:1", "The house is old.", "The building is an old one.")
+    assert case.adversarial == "The house is not old."
+    assert apply(case.reference, case.edits) == case.adversarial
+    assert built.untouched == (
+        suite.Untouched("negation", "a:2", "no paraphrase: neither one given nor a second reference"),
+    )
+
+
+def test_a_given_paraphrase_goes_before_the_second_reference() -> None:
+    given = {SegmentKey("a", "1"): "The house has many years.", SegmentKey("a", "2"): "In Berlin she got 20 cars."}
+    built = suite.build(suite.anchors(SEGMENTS, given), ["number", "negation"])
+    assert [(c.phenomenon, c.id, c.paraphrase) for c in built.cases] == [
+        ("number", "a:2", "In Berlin she got 20 cars."),
+        ("negation", "a:1", "The house has many years."),
+        ("negation", "a:2", "In Berlin she got 20 cars."),
+    ]
+
+
+def test_a_translation_of_the_source_is_perturbed_for_metrics_without_reference() -> None:
+    anchors = suite.anchors(SEGMENTS, translations={SegmentKey("a", "1"): "The building is old."})
+    (case,) = suite.build(anchors, ["negation"]).cases
+    assert case.free == "The building is not old."
+    assert apply("The building is old.", case.free_edits) == case.free
+
+
+def test_what_could_not_be_touched_is_counted_by_reason() -> None:
+    anchors = [
+        suite.Anchor(str(i), text, "Other words.")
+        for i, text in enumerate(["We left.", "They saw it.", "He has 3 cats."])
+    ]
+    count = suite.build([*anchors, suite.Anchor("9", "Other words.", "Other words.")], ["number"]).counts()
+    assert count == [suite.Count("number", 1, 3, (("no number", 2), ("the paraphrase is the reference", 1)))]
+
+
+def test_a_suite_does_not_depend_on_order_or_company_and_says_what_it_depends_on() -> None:
+    anchors = [suite.Anchor(str(i), text, "x") for i, text in enumerate(listing.sample_texts())]
+    whole, back, part = (suite.build(a, seed=5) for a in (anchors, anchors[::-1], anchors[3:5]))
+    assert set(whole.cases) == set(back.cases) >= set(part.cases)
+    assert set(whole.cases) != set(suite.build(anchors, seed=6).cases)
+    assert whole.signature.startswith("suite|perturbations:addition:1+omission:1+")
+    assert "|seed:5|tagger:" in whole.signature
+
+
+def test_a_written_suite_is_read_again_as_pairs() -> None:
+    built = suite.build(suite.anchors(SEGMENTS), ["negation", "agreement"])
+    read = read_pairs([Upload("suite.csv", csv_text(suite.COLUMNS, built.rows()).encode())])
+    assert [(p.type, p.references, p.good, p.perturbed, p.id) for p in read.pairs] == [
+        (c.phenomenon, (c.reference,), c.paraphrase, c.adversarial, c.id) for c in built.cases
+    ]
+
+
+def test_the_listing_marks_every_edit_and_counts_refusals(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("The house is old.\nWe met there.\n", "utf-8")
+    listing.main([str(path), "--names", "negation,number", "--seed", "0"])
+    said = capsys.readouterr().out
+    assert "1. The house is{→ not} old." in said
+    assert "## Number error (`number`): 0 of 2" in said
+    assert "- refused, 2: no number" in said
+
+
+def test_the_listing_reads_references_from_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("error,ref,hyp\nneg,One text,x\nnum,One text,y\nnum,Another,z\n", "utf-8")
+    assert listing.texts_of(path) == ["One text", "Another"]
+    path.write_text("a,b\n1,2\n", "utf-8")
+    with pytest.raises(UserError, match="no column of references"):
+        listing.texts_of(path)
+
+
+@pytest.mark.skipif(not MENLI.exists(), reason="the shared data stand beside the repository")
+def test_every_phenomenon_touches_a_fair_share_of_the_published_references() -> None:
+    """Each sentence was chosen by the authors for having a number, a name, …, under its own phenomenon: at least half of
+    these are perturbed here as well (fewer where much is refused, see docs/perturbations.md), and none into itself."""
+    pairs = read_pairs([Upload(MENLI.name, MENLI.read_bytes())]).pairs
+    for name in registry.MENLI:
+        perturbation = registry.load(name)
+        texts = [p.references[0] for p in pairs if p.type == perturbation.code]
+        made = [perturbation.perturb(text, 0) for text in texts]
+        changes = [m for m in made if isinstance(m, Change)]
+        assert len(texts) == 200
+        assert len(changes) >= LEAST.get(name, 100), name
+        assert all(m.text not in texts for m in changes)
+
+
+LEAST = {"verb": 35, "omission": 35, "addition": 45, "adjective": 90}

@@ -1,0 +1,117 @@
+"""Sentences: nothing is lost, spans are in order, and the signs of many scripts are known."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import UserError
+from core.text.sentences import FINAL, LANGUAGES, OPEN_ENDED, SPLITTERS, facts, point, rule, sentences, splitter
+
+MADE_OF = st.text(alphabet="ab.?!。…\"'”“)( \n\u2028\r中文ก3,-।؟😀\u0301\ud800", max_size=40)
+ANY = MADE_OF | st.text(st.characters(), max_size=40)
+
+
+def bare(text: str) -> str:
+    return "".join(c for c in text if not c.isspace())
+
+
+def check(text: str, spans: list[tuple[int, int]]) -> None:
+    at = 0
+    for start, end in spans:
+        assert at <= start < end <= len(text)
+        assert not text[at:start].strip()
+        assert text[start:end] == text[start:end].strip()
+        at = end
+    assert bare("".join(text[s:e] for s, e in spans)) == bare(text)
+
+
+@pytest.mark.parametrize("name", ["rule", "point"])
+@given(text=ANY)
+@settings(max_examples=400, deadline=None)
+def test_spans_stand_in_order_apart_and_hold_every_character_but_white_space(name: str, text: str) -> None:
+    check(text, splitter(name)(text))
+
+
+@given(text=ANY)
+@settings(max_examples=150, deadline=None)
+def test_pysbd_loses_nothing_either(text: str) -> None:
+    pytest.importorskip("pysbd")
+    check(text, splitter("pysbd:en")(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It rained. We left! Why?", ["It rained.", "We left!", "Why?"]),
+        ("He said “No.” Then he left.", ["He said “No.”", "Then he left."]),
+        ('She asked "Why?" He (quietly.) left', ['She asked "Why?"', "He (quietly.)", "left"]),
+        ("Er sagte: „Nein.“ Dann ging er.", ["Er sagte: „Nein.“", "Dann ging er."]),
+        ("Version 3.5 of a.b.c costs $1.50.", ["Version 3.5 of a.b.c costs $1.50."]),
+        ("What?! No... Yes… Well", ["What?!", "No...", "Yes…", "Well"]),
+        ("a draw . ' It 's a great goal , ' he said .", ["a draw .", "' It 's a great goal , ' he said ."]),
+        ("One . . . two .", ["One . . .", "two ."]),
+        ("... and so on.", ["... and so on."]),
+        ("他走了。“我来了！”她说。", ["他走了。", "“我来了！”", "她说。"]),
+        ("我喜欢Node.js和Python3.5版本.很好!真的", ["我喜欢Node.js和Python3.5版本.", "很好!", "真的"]),
+        ("价格是３．５元。好", ["价格是３．５元。", "好"]),
+        ("これはペンです。それは本です｡", ["これはペンです。", "それは本です｡"]),
+        ("كيف حالك؟ أنا بخير. شكرا", ["كيف حالك؟", "أنا بخير.", "شكرا"]),
+        ("वह गया।वह आया॥ फिर", ["वह गया।", "वह आया॥", "फिर"]),
+        ("یہ گھر ہے۔ وہ باغ ہے۔", ["یہ گھر ہے۔", "وہ باغ ہے۔"]),
+        ("ሰላም። ደህና ነህ፧ አዎ", ["ሰላም።", "ደህና ነህ፧", "አዎ"]),
+        ("Title\nFirst line\r\n\r\nSecond", ["Title", "First line", "Second"]),
+        ("", []),
+        (" \n\t", []),
+        ("?", ["?"]),
+    ],
+)
+def test_the_rule_knows_the_signs_of_many_scripts(text: str, expected: list[str]) -> None:
+    assert sentences(text, rule) == expected
+
+
+def test_the_rule_cannot_tell_an_abbreviation_from_an_end() -> None:
+    # documented in decision 007: no list of abbreviations would do for every language
+    assert sentences("Dr. Smith came.", rule) == ["Dr.", "Smith came."]
+
+
+def test_point_cuts_before_a_space_and_nowhere_else() -> None:
+    assert sentences("One. Two.\nthree! 。Four .", point) == ["One.", "Two.\nthree!", "。Four ."]
+
+
+def test_the_terminators_are_those_of_unicode() -> None:
+    regex = pytest.importorskip("regex")
+    ends = regex.compile(r"\p{Sentence_Terminal}")
+    ours = regex.compile(f"[{OPEN_ENDED}{FINAL}]")
+    every = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    # beside Unicode's property: the ellipses and the Greek question mark; its newest members may not be known to every regex
+    assert {c for c in every if ends.match(c)} <= {c for c in every if ours.match(c)}
+    assert {"…", "‥", "\u037e"} <= {c for c in every if ours.match(c) and not ends.match(c)}
+
+
+def test_a_long_text_of_signs_is_split_in_linear_time() -> None:
+    text = "。\"'“" * 50_000 + "a"
+    check(text, rule(text))
+
+
+def test_an_unknown_splitter_is_answered_with_those_there_are() -> None:
+    with pytest.raises(UserError, match="rule, point, pysbd:en"):
+        splitter("nltk")
+    with pytest.raises(UserError, match="pysbd:xx"):
+        splitter("pysbd:xx")
+
+
+def test_pysbd_is_signed_with_its_version_and_knows_abbreviations() -> None:
+    pytest.importorskip("pysbd")
+    from pysbd.languages import LANGUAGE_CODES
+
+    assert set(LANGUAGES) == set(LANGUAGE_CODES)
+    assert len(SPLITTERS) == 2 + len(LANGUAGES)
+    assert facts("pysbd:en") == {"sentences": "pysbd:en", "pysbd": "0.3.4"}
+    assert sentences("Dr. Smith came. He sat.", splitter("pysbd:en")) == ["Dr. Smith came.", "He sat."]
+
+
+def test_what_pysbd_gives_back_changed_stays_as_it_was_written() -> None:
+    pytest.importorskip("pysbd")
+    # pySBD takes ∯ for a point it has hidden itself
+    text = "It left ∯ now. Then it came."
+    check(text, splitter("pysbd:en")(text))

@@ -1,0 +1,86 @@
+"""Sentences side by side on Compare, over a real database, without a browser."""
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, Output, Segment
+from core.ports import Store
+from core.services.alignment import GOOD
+from pages._ui import alignment, compare_cards
+from tests.pages.test_shell import run, store
+
+__all__ = ["store"]
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the component is given, in order."""
+    given: list[dict[str, Any]] = []
+    monkeypatch.setattr(compare_cards, "_component", lambda: lambda **kw: None)
+    monkeypatch.setattr(alignment, "_component", lambda: lambda **kw: given.append(kw["data"]))
+    return given
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    segments = (
+        Segment("d", "1", "Der Fluss stieg. Es regnete.", ("The river rose. It rained.", "It poured.")),
+        Segment("d", "2", None, ()),
+    )
+    outputs = tuple(
+        Output(s, "d", n, t)
+        for n, texts in (("1", ("It rained. The river rose.", "")), ("2", ("One. Two.", "x")))
+        for s, t in zip(("sys10", "sys2"), texts, strict=True)
+    )
+    made = store.projects.create("rivers").id
+    store.projects.add(made, Dataset(segments, outputs))
+    return int(made)
+
+
+def chosen(project: int, name: str, segment: str = "1", **more: str) -> AppTest:
+    at = run(project=str(project), doc="d", segment=segment, **more)
+    at.button_group(key=f"alignment-of-{project}").set_value(name).run()
+    assert not at.exception
+    assert not at.error, at.error[0].value
+    return at
+
+
+def test_nothing_is_matched_until_an_output_is_chosen(store: Store, project: int, drawn: list[Any]) -> None:
+    at = run(project=str(project), doc="d", segment="1")
+    assert not at.exception
+    assert not drawn
+    assert at.button_group(key=f"alignment-of-{project}").options == ["sys2", "sys10"]
+
+
+def test_an_output_is_matched_with_the_first_reference_by_chrf_and_with_what_is_chosen(
+    store: Store, project: int, drawn: list[Any]
+) -> None:
+    at = chosen(project, "sys10")
+    data = drawn[-1]
+    assert (data["name"], data["the"], data["matched"], data["good"]) == ("sys10", "reference 1", "chrF", GOOD["chrf"])
+    assert data["of_output"] == [1, 0]
+    at.selectbox(key=f"alignment-against-{project}").set_value("source").run()
+    assert (drawn[-1]["the"], drawn[-1]["target"][0]) == ("the source", "Der Fluss stieg.")
+    at.selectbox(key=f"alignment-by-{project}").set_value("rouge1").run()
+    assert (drawn[-1]["matched"], drawn[-1]["good"]) == ("ROUGE-1", GOOD["rouge1"])
+    assert not at.exception
+
+
+def test_an_empty_output_says_so_and_a_segment_without_texts_too(store: Store, project: int, drawn: list[Any]) -> None:
+    chosen(project, "sys2")
+    assert (drawn[-1]["reason"], drawn[-1]["matrix"]) == ("the output is empty", [])
+    n = len(drawn)
+    at = chosen(project, "sys2", "2")
+    assert any("neither a reference nor a source" in i.value for i in at.info)
+    assert len(drawn) == n
+
+
+def test_blind_names_no_system(store: Store, project: int, drawn: list[Any]) -> None:
+    at = run(project=str(project), doc="d", segment="1")
+    at.toggle(key="compare-blind").set_value(True).run()
+    assert at.button_group(key=f"alignment-of-{project}").options == ["Output A", "Output B"]
+    at.button_group(key=f"alignment-of-{project}").set_value("Output A").run()
+    assert drawn[-1]["name"] == "Output A"
+    assert "sys" not in repr(drawn[-1])

@@ -1,0 +1,133 @@
+"""Scores from elsewhere through the pages: a column or a file becomes a metric, is seen everywhere, and can be removed."""
+
+from core.ports import Store
+from tests.pages.test_projects import MQM, button, press, table, texts, uploaded
+from tests.pages.test_shell import run, store
+
+__all__ = ["store"]
+CSV = (
+    "doc_id,segment_id,source,system,output,comet,adequacy\n"
+    "news,1,Die Katze,A,The cat,0.9,4\n"
+    "news,1,Die Katze,B,A cat,0.7,2\n"
+    "news,2,Hallo,A,Hello,NA,5\n"
+    "news,2,Hallo,B,Hi,0.8,3\n"
+)
+SCORES = "system,doc_id,segment_id,judge\nA,news,1,3\nB,news,1,1\nA,news,2,2\nB,news,2,\n"
+
+
+def said(at: object) -> str:
+    return texts(at).replace("\\", "")  # type: ignore[arg-type]
+
+
+def imported(store: Store) -> int:
+    press(uploaded(("p.csv", CSV)), "Import")
+    return store.projects.list()[0].id
+
+
+def test_a_column_called_like_a_metric_is_one_and_no_human_score(store: Store) -> None:
+    at = uploaded(("p.csv", CSV))
+    roles = {s.label.replace("\\", ""): s.value for s in at.selectbox if s.label.startswith("What column")}
+    assert roles["What column comet holds"] == "metrics"
+    assert roles["What column adequacy holds"] == "human_scores"
+    assert "1 human score, 3 metric scores (comet ↑)**; no problems." in said(at)
+    assert at.dataframe[0].value["metric: comet"].tolist()[:2] == [0.9, 0.7]
+    press(at, "Import")
+    [project] = store.projects.list()
+    assert project.human_scores == ("adequacy",)
+    [metric] = store.scores.external(project.id)
+    assert (metric.name, metric.higher_is_better, metric.n, metric.files[0].name) == ("comet", True, 4, "p.csv")
+    missing = [v for v in store.scores.table(project.id, metric.signature).values() if v.value is None]
+    assert [(v.status, v.reason) for v in missing] == [("undefined", "p.csv gives no score here")]
+
+
+def test_any_number_column_can_be_made_a_metric_with_a_name_and_a_direction(store: Store) -> None:
+    at = uploaded(("p.csv", CSV.replace("adequacy", "hter")))
+    at = next(s for s in at.selectbox if s.label == "What column hter holds").set_value("metrics").run()
+    name = next(t for t in at.text_input if t.label == "Name of the metric in hter")
+    at = name.set_value("HTER (tool 2)").run()
+    at = [s for s in at.selectbox if s.label == "Direction"][-1].set_value(False).run()
+    assert "(comet ↑, HTER (tool 2) ↓)" in said(at)
+    press(at, "Import")
+    [project] = store.projects.list()
+    assert [(m.name, m.higher_is_better) for m in store.scores.external(project.id)] == [
+        ("HTER (tool 2)", False), ("comet", True),
+    ]  # fmt: skip
+
+
+def test_a_name_that_cannot_be_is_a_problem_before_anything_is_imported(store: Store) -> None:
+    at = uploaded(("p.csv", CSV))
+    at = next(t for t in at.text_input if t.label == "Name of the metric in comet").set_value("a|b").run()
+    [row] = table(at)
+    assert {"comet", "the name “a|b”"} <= set(row)
+
+
+def test_a_table_of_scores_alone_goes_to_the_outputs_of_a_project(store: Store) -> None:
+    project = imported(store)
+    at = uploaded(("judge.csv", SCORES))
+    assert any("it speaks of the outputs of" in s.label for s in at.selectbox)
+    assert button(at, "Add 3 human scores to “p”")  # a judge may be a person
+    at = next(s for s in at.selectbox if s.label == "What column judge holds").set_value("metrics").run()
+    at = press(at, "Add 4 metric scores to “p”")
+    assert "4 metric scores" in at.success[0].value.replace("\\", "")
+    assert [m.name for m in store.scores.external(project)] == ["comet", "judge"]
+    at = uploaded(("judge.csv", SCORES))
+    at = next(s for s in at.selectbox if s.label == "What column judge holds").set_value("metrics").run()
+    assert button(at, "Add nothing to “p”").disabled
+
+
+def test_scores_of_a_system_that_is_not_there_are_named(store: Store) -> None:
+    imported(store)
+    at = uploaded(("judge.csv", SCORES.replace("A,", "Z,")))
+    [row] = table(at)
+    assert {"a system named “Z”", "“A”, “B”"} <= set(row)
+
+
+def test_other_numbers_are_refused_until_they_are_to_replace_those_that_are_there(store: Store) -> None:
+    project = imported(store)
+    at = uploaded(("p.csv", CSV.replace("0.9", "0.1")))
+    assert button(at, "Add to “p”").disabled
+    [row] = table(at)
+    assert {"1 score that differs: 0.1 for “A”, segment “1” of “news”", "0.9 there, as in p.csv"} <= set(row)
+    [box] = at.checkbox
+    assert box.label.replace("\\", "") == "Replace what “p” has: 4 scores of comet"
+    press(box.check().run(), "Add 4 metric scores to “p”")
+    [metric] = store.scores.external(project)
+    assert sorted(v.value for v in store.scores.table(project, metric.signature).values() if v.value) == [0.1, 0.7, 0.8]
+
+
+def test_a_seg_score_file_of_a_metric_is_told_from_one_of_people(store: Store) -> None:
+    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
+    at = uploaded(("COMET-refA.seg.score", "A 0.5\nB None\n"), ("en-de.mqm.seg.score", "A -1\nB 0\n"), what="labels")
+    formats = [s.value for s in at.selectbox if s.label.startswith("Format of")]
+    assert formats == ["mtme-metric", "mtme-score"]
+    at = next(t for t in at.text_input if t.label.startswith("Name of the metric")).set_value("COMET-22").run()
+    press(at, "Add 2 human scores and 2 metric scores to “wmt”")
+    [project] = store.projects.list()
+    assert project.human_scores == ("mqm",)
+    assert [(m.name, m.n) for m in store.scores.external(project.id)] == [("COMET-22", 2)]
+
+
+def test_too_few_lines_of_a_seg_score_file_are_counted(store: Store) -> None:
+    imported(store)
+    at = uploaded(("COMET-refA.seg.score", "A 0.5\nB 1\nB 2\n"), what="labels")
+    [row] = table(at)
+    assert {"1 line of “A”", "2 segments"} <= set(row)
+
+
+def test_it_stands_on_compare_and_evaluate_and_can_be_removed_there(store: Store) -> None:
+    project = imported(store)
+    at = run("compare")
+    assert any("comet (external)" in str(s.options) for s in at.selectbox)
+    assert "comet :gray-badge[external]" in said(at)
+    assert "higher is better · 4 of 4 outputs · from p.csv" in said(at)
+    at = run("evaluate")
+    assert any("comet (external)" in str(m.options) for m in at.multiselect)
+    at = run("projects")
+    assert "scored with comet (external)" in said(at)
+    at = run("compare")
+    at = at.button(key=f"external-remove-{project}-comet").click().run()
+    assert "4 scores of **comet**" in said(at)
+    at = at.button(key="external-yes").click().run()
+    assert not at.exception
+    assert store.scores.external(project) == []
+    assert not any("comet (external)" in str(s.options) for s in run("compare").selectbox)

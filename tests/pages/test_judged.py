@@ -1,0 +1,172 @@
+"""Numbers of single raters on the pages: a human score on λ Studio and Evaluate, agreement on People, an export."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, Judgement, Output, OutputKey, Segment, Value
+from core.metrics import registry
+from core.ports import Chosen, SavedBatch, Store
+from core.refine.result import weighted
+from core.signature import content_key
+from db.store import open_store
+from pages._ui import wiring
+from tests.pages.test_projects import button, press, uploaded
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+N, SYSTEMS = 8, ("A", "B", "C")
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
+    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+    st.cache_resource.clear()
+
+
+def filled(store: Store, *, upset: bool = True) -> int:
+    """Two raters score (one 40 points below the other) and rank; with `upset` every system loses now and then."""
+    project = store.projects.create("p").id
+    segments = tuple(Segment("d", str(i), None, ("a reference",)) for i in range(N))
+    outputs = tuple(Output(s, "d", str(i), f"{s} wrote {i}") for i in range(N) for s in SYSTEMS)
+    judged = []
+    for n, o in enumerate(outputs):
+        i, place = int(o.segment_id), SYSTEMS.index(o.system)
+        rank = (place + (i % 3 if upset else 0)) % 3 + 1
+        for rater, less in (("ann", 0), ("bob", 40)):
+            judged += [
+                Judgement(o.key, rater, "score", float(90 - 5 * n % 47 - less)),
+                Judgement(o.key, rater, "rank", float(rank)),
+            ]
+    store.projects.add(project, Dataset(segments, outputs), judgements=judged)
+    values = {}
+    for n, o in enumerate(outputs):
+        d = (0.1 * (n % 7), 0.03 * (11 * n % 17))
+        parts = {"dist_exp": d[0], "dist_imp": d[1], "score_hyp": -d[0] - 0.2}
+        values[content_key(None, o.text, ("a reference",))] = Value(weighted(*d, 1.0), parts=parts)
+    store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
+    return project
+
+
+def opened(page: str, project: int) -> AppTest:
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.query_params["project"] = str(project)
+    at.run()
+    at = at.switch_page(f"pages/{page}.py").run()
+    assert not at.exception
+    return at
+
+
+def words(at: AppTest) -> str:
+    said = [*at.markdown, *at.info, *at.warning, *at.error, *at.caption, *at.subheader]
+    return "\n".join(str(e.value) for e in said).replace("\\", "")
+
+
+def choose(at: AppTest, project: int, option: tuple[str, str, str]) -> AppTest:
+    at.selectbox(key=f"lambda-people-{project}").set_value(option).run()
+    assert not at.exception
+    return at
+
+
+def test_lambda_studio_offers_what_follows_from_the_numbers(store: Store) -> None:
+    at = opened("lambda_studio", project := filled(store))
+    assert at.selectbox(key=f"lambda-people-{project}").options == [
+        "score: mean over raters", "score: mean of z-scores by rater", "rank: share of the others ranked below",
+        "rank: Bradley–Terry strengths of the systems",
+    ]  # fmt: skip
+    assert "agrees best with 2 annotators on 24 outputs" in words(at)
+    at = choose(at, project, ("numbers", "score", "z"))
+    assert "judgements|name:score|by:z|raters:2|higher:yes" in words(at)
+
+
+def test_strengths_are_compared_by_system_means_only(store: Store) -> None:
+    at = choose(opened("lambda_studio", project := filled(store)), project, ("numbers", "rank", "strengths"))
+    assert at.selectbox(key="lambda-group").options == ["system means"]
+    assert "held fixed" in words(at)
+    at = choose(opened("evaluate", project), project, ("numbers", "rank", "strengths"))
+    assert at.selectbox(key="evaluate-level").options == ["system means"]
+    assert "whole systems" in words(at) or "held fixed" in words(at)
+
+
+def test_where_there_are_no_strengths_the_reason_and_another_way_are_said(store: Store) -> None:
+    at = choose(
+        opened("lambda_studio", project := filled(store, upset=False)), project, ("numbers", "rank", "strengths")
+    )
+    assert "never lost to the others" in words(at)
+    assert "share of the others ranked below" in words(at)
+
+
+def test_evaluate_takes_the_raters_numbers(store: Store) -> None:
+    at = choose(opened("evaluate", project := filled(store)), project, ("numbers", "score", "mean"))
+    assert "agrees with 2 annotators on 24 outputs" in words(at)
+
+
+def test_people_says_how_far_raters_agree_in_their_numbers(store: Store) -> None:
+    at = opened("people", filled(store))
+    assert "Scores and ranks by rater" in words(at)
+    tables = [d.value for d in at.dataframe]
+    alphas = next(t for t in tables if "α ↑" in t.columns)
+    # bob gives 40 less to every output: by z-scores they agree perfectly, as given hardly at all
+    of = dict(zip(alphas["Krippendorff’s α of"], alphas["α ↑"], strict=True))
+    assert of["z-scores by rater, interval level"] == "1.000"
+    assert float(of["scores as given, interval level"].replace("−", "-")) < 0
+    assert next(t for t in tables if "standard deviation" in t.columns)["mean"].round(6).diff().iloc[1] == -40
+    at.selectbox(key="people-numbers").set_value("rank").run()
+    assert "within each segment, averaged: 1.000" in words(at)
+
+
+def test_agreement_follows_an_import_at_once(store: Store) -> None:
+    project = filled(store)
+    opened("people", project)
+    more = [Judgement(OutputKey("A", "d", "0"), "eve", "score", 1.0)]
+    store.projects.add(project, Dataset((), ()), judgements=more)
+    wiring.changed(project)
+    tables = [d.value for d in opened("people", project).dataframe]
+    assert "eve" in set(next(t for t in tables if "standard deviation" in t.columns)["rater"])
+
+
+def test_scores_that_follow_from_numbers_can_be_averaged_with_the_one_chosen(store: Store) -> None:
+    at = choose(opened("evaluate", project := filled(store)), project, ("numbers", "score", "mean"))
+    at.button_group(key="evaluate-section").set_value("Length and bias").run()
+    assert not at.exception
+    assert next(m for m in at.multiselect if m.label == "Averaged with").options == ["score z", "rank wins"]
+
+
+def test_other_numbers_of_a_rater_are_refused_until_they_are_to_replace_those_there(store: Store) -> None:
+    project = filled(store)
+    wrong = "system,document,segment,rater,score\nA,d,0,ann,3\nB,d,0,ann,4\n"
+    at = uploaded(("p.csv", wrong), at=opened("projects", project), what="labels")
+    assert button(at, "Add to “p”").disabled
+    [box] = at.checkbox
+    assert box.label.replace("\\", "") == "Replace what “p” has of the same raters: 24 judgements by 1 rater (score)"
+    press(box.check().run(), "Add 2 judgements to “p”")
+    left = [j for j in store.judgements.list(project) if j.name == "score"]
+    assert [j.value for j in left if j.rater == "ann"] == [3, 4]
+    assert len([j for j in left if j.rater == "bob"]) == 24
+
+
+def test_compare_shows_the_means_beside_the_metrics(store: Store) -> None:
+    at = opened("compare", filled(store))
+    assert any("score (people)" in str(s.options) for s in [*at.selectbox, *at.multiselect])
+
+
+def test_a_batch_is_fitted_by_its_probabilities(store: Store) -> None:
+    project = filled(store)
+    chosen = tuple(Chosen(OutputKey(s, "d", str(i)), (1 + i) / 10) for i in range(5) for s in SYSTEMS)
+    store.batches.save(project, SavedBatch("pilot", "informative", 0, "s", chosen, 24, {"whole": True}))
+    at = opened("lambda_studio", project)
+    assert "on 24 outputs" in words(at)
+    at.selectbox(key=f"lambda-batch-{project}").set_value("pilot").run()
+    assert not at.exception
+    assert "on 15 outputs" in words(at)
+    assert "weights:1/probability" in words(at)
+    at.selectbox(key="lambda-measure").set_value("acc_eq").run()
+    assert "The weights of the batch are not used" in words(at)

@@ -1,0 +1,178 @@
+"""Robustness: a change is scored and kept, a suite is made, scored and opened, and empty projects are told what they lack."""
+
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, Output, Segment
+from core.ports import KeptCase, KeptScore, Store
+from db.store import open_store
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+GOOD = "She has bought 20 cars in <b>Berlin</b>."
+SEGMENTS = (
+    Segment("d", "1", "Sie hat 20 Autos gekauft.", ("She bought 20 cars in Berlin.", "In Berlin she got 20 cars.")),
+    Segment("d", "2", "Das Haus ist alt.", ("The house is old.", "The building is an old one.")),
+)
+STRINGS = ["chrf", "ter"]
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
+    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
+    st.cache_resource.clear()
+    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+    st.cache_resource.clear()
+
+
+def filled(store: Store, segments: tuple[Segment, ...] = SEGMENTS) -> int:
+    project = store.projects.create("p").id
+    texts = (GOOD, "The house is ancient.")
+    outputs = tuple(Output("A", s.doc_id, s.segment_id, t) for s, t in zip(segments, texts, strict=False))
+    store.projects.add(project, Dataset(segments, outputs))
+    return project
+
+
+def opened(project: int, section: str = "Break a metric", **state: object) -> AppTest:
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.query_params["project"] = str(project)
+    at.session_state["robustness-metrics"] = STRINGS
+    at.session_state["suite-metrics"] = STRINGS
+    at.session_state["robustness-section"] = section
+    for name, value in state.items():
+        at.session_state[name.replace("_", "-")] = value
+    at.run()
+    return at.switch_page("pages/robustness.py").run()
+
+
+def words(at: AppTest) -> str:
+    """All that is said, with Markdown's escapes taken out."""
+    said = "\n".join(str(e.value) for e in [*at.markdown, *at.info, *at.warning, *at.error, *at.caption])
+    return said.replace("\\", "")
+
+
+def test_a_first_change_is_made_and_scored_without_being_asked(store: Store) -> None:
+    at = opened(filled(store))
+    assert not at.exception
+    assert at.text_area(key="robustness-good").value == GOOD
+    changed = at.text_area(key="robustness-changed").value
+    assert changed != GOOD
+    assert "0 of 2 metrics fooled" in words(at)
+    shown = at.dataframe[0].value
+    assert list(shown["metric"]) == ["chrF ↑", "TER ↓"]
+    assert list(shown["verdict"]) == ["notices", "notices"]
+    assert shown["change"][0] < 0 < shown["change"][1]  # TER is an error rate: it grows
+
+
+def test_a_typed_change_that_comes_nearer_to_the_reference_fools_and_is_kept(store: Store) -> None:
+    project = filled(store)
+    at = opened(project)
+    at.text_area(key="robustness-changed").set_value("She bought 20 cars in Berlin.").run()
+    assert "2 of 2 metrics fooled: chrF, TER" in words(at)
+    at.button(key="keep-desk").click().run()
+    assert not at.exception
+    (case,) = store.cases.list(project)
+    assert (case.collection, case.phenomenon, case.good) == ("demo", "by hand", GOOD)
+    assert [(s.metric, s.fooled) for s in case.scores] == [("chrf", True), ("ter", True)]
+    assert all(s.signature.startswith(s.metric) for s in case.scores)
+
+
+def test_texts_of_a_page_are_shown_as_texts(store: Store) -> None:
+    at = opened(filled(store))
+    drawn = "".join(str(e.proto.body) for e in at.get("html"))
+    assert "&lt;b&gt;" in drawn
+    assert "<b>" not in drawn
+
+
+def test_the_same_case_is_kept_once_and_the_second_time_says_so(store: Store) -> None:
+    project = filled(store)
+    at = opened(project)
+    at.button(key="keep-desk").click().run()
+    assert [s.value.replace("\\", "") for s in at.success] == ["Kept in demo"]
+    at.button(key="keep-desk").click().run()
+    assert "This case is in “demo” already" in words(at)
+    assert len(store.cases.list(project)) == 1
+
+
+def test_nothing_changed_says_what_to_do(store: Store) -> None:
+    at = opened(filled(store))
+    at.text_area(key="robustness-changed").set_value(GOOD).run()
+    assert "Nothing is changed yet" in words(at)
+
+
+def test_every_kind_of_error_is_tried_at_once(store: Store) -> None:
+    at = opened(filled(store), robustness_every=True)
+    assert not at.exception
+    assert "✕: fooled" in words(at)
+
+
+def test_a_project_without_texts_can_be_typed_into(store: Store) -> None:
+    at = opened(store.projects.create("empty").id)
+    assert not at.exception
+    assert "type an output to begin with" in words(at)
+    at.text_area(key="robustness-good").set_value("We will go.")
+    at.text_area(key="robustness-changed").set_value("We will not go.").run()
+    assert "Metrics need a reference or a source" in words(at)
+    at.text_area(key="robustness-reference").set_value("We shall go.").run()
+    assert "metrics fooled" in words(at)
+
+
+def test_a_suite_is_made_scored_and_a_failure_opened_and_kept(store: Store) -> None:
+    project = filled(store)
+    at = opened(project, "Suite")
+    at.multiselect(key="suite-names").set_value(["negation", "number"]).run()
+    at.button(key="suite-run").click().run()
+    assert not at.exception
+    # "not" in the second reference's place: the perturbed reference is nearer to the reference than the paraphrase is
+    assert "prefers the right text most often: in 0.0 %" in words(at)
+    # a number in the first only, a negation in both
+    assert any("3 cases made; 1 times" in e.label for e in at.expander)
+    at.button(key="keep-suite-0").click().run()
+    (case,) = store.cases.list(project)
+    assert (case.phenomenon, case.reference) == ("negation", "She bought 20 cars in Berlin.")
+    assert case.what == "bought → did not buy"
+    at.button(key="open-suite-0").click().run()
+    assert not at.exception
+    assert at.text_area(key="robustness-good").value == "In Berlin she got 20 cars."
+    assert at.text_area(key="robustness-changed").value == case.changed
+    assert "2 of 2 metrics fooled" in words(at)
+
+
+def test_a_file_in_menlis_form_is_scored(store: Store) -> None:
+    at = opened(filled(store), "Suite")
+    at.selectbox(key="suite-origin").set_value("a file in MENLI’s form").run()
+    content = b"error,id,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\nnum,1,,It is 5.,,It is 5!,Was it 99 then,\n"
+    at.get("file_uploader")[0].set_value(("menli.csv", content, "text/csv")).run()
+    at.button(key="suite-run").click().run()
+    assert not at.exception
+    assert "in 100.0 %" in words(at)
+    assert "There is no such case" in words(at)
+
+
+def test_without_references_cases_come_from_a_file_only(store: Store) -> None:
+    at = opened(filled(store, (Segment("d", "1", "Quelle"),)), "Suite")
+    assert "No segment of this project has a reference" in words(at)
+    assert at.selectbox(key="suite-origin").options == ["a file in MENLI’s form"]
+
+
+def test_kept_cases_are_shown_opened_and_removed(store: Store) -> None:
+    project = filled(store)
+    at = opened(project, "Kept cases")
+    assert "No case is kept in this project yet" in words(at)
+    scores = (KeptScore("chrf", "chrf|v:1", True, 50.0, 60.0), KeptScore("nli", "nli", True, None, 0.5, "no words"))
+    case = store.cases.keep(
+        project, KeptCase("demo", "negation", None, "A *ref*.", "It is.", "It is not.", "+ not", scores)
+    )
+    at.run()
+    assert "negation** · + not" in words(at)
+    at.button(key=f"open-kept-{case.id}").click().run()
+    assert at.text_area(key="robustness-changed").value == "It is not."
+    at.segmented_control[0].set_value("Kept cases").run()
+    at.button(key=f"remove-kept-{case.id}").click().run()
+    assert not at.exception
+    assert store.cases.list(project) == []
