@@ -14,7 +14,7 @@ from core.ports import Store
 from core.services import sample
 from core.services.adding import Target
 from core.services.importing import TablePlan
-from pages._ui import exports, importing, upload
+from pages._ui import importing, upload
 from pages._ui.upload_columns import mapping_of, role_of
 from pages._ui.upload_lines import first_line
 from tests.fakes import small_dataset
@@ -212,20 +212,6 @@ def test_tables_with_the_same_columns_are_mapped_once(store: Store) -> None:
     assert store.projects.list()[0].systems == ("a", "b")
 
 
-def test_mqm_labels_come_with_their_outputs_and_twice_adds_nothing(store: Store) -> None:
-    at = uploaded(("wmt.tsv", MQM), what="labels")
-    at = press(at, "Import 1 segment × 2 systems, labels of 2 outputs by 1 rater into “wmt”")
-    (project,) = store.projects.list()
-    before = store.labels.events(project.id)
-    assert [e.rater for e in before] == ["ann"] * len(before)
-    assert {e.action.kind for e in before} == {"add", "verdict", "submit"}
-    assert "Labels of 2 outputs" in at.success[0].value
-    at = uploaded(("wmt.tsv", MQM), at=at, what="labels")
-    at = press(at, "Add labels of 2 outputs by 1 rater to “wmt”")
-    assert store.labels.events(project.id) == before
-    assert "Nothing is new" in at.success[0].value
-
-
 def test_an_import_that_fails_says_why_and_keeps_the_files(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     at = uploaded(("p.csv", CSV))
     store.projects.create("p")  # somebody else takes the name between the preview and the button
@@ -309,27 +295,6 @@ def test_a_deleted_sample_is_made_again_on_request(store: Store, monkeypatch: py
     assert made.n_segments == 40
 
 
-def test_exports_are_offered_where_there_is_something(store: Store) -> None:
-    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
-    at = run("projects")
-    choice = next(s for s in at.selectbox if s.label == "Format")
-    assert [o.split(" (")[0] for o in choice.options] == [
-        "Labels: CSV", "Labels: Google MQM TSV", "Labels: Marot TSV", "Labels: mt-metrics-eval .seg.rating",
-        "Labels: mt-metrics-eval standalone JSONL", "Labels: ESA JSONL", "Labels: Label Studio JSON",
-        "Labels: MQM scores, .seg.score",
-    ]  # fmt: skip
-    assert len(at.get("download_button")) == 1
-    assert "There are no scores to export yet." in texts(at)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("../etc/passwd", "etc-passwd"), ("zh–en pilot", "zh-en-pilot"), ("مشروع", "مشروع"), ("///", "project")],
-)
-def test_the_name_of_an_export_is_no_path(name: str, expected: str) -> None:
-    assert exports.file_name(name) == expected
-
-
 def test_every_role_survives_the_way_through_the_screen() -> None:
     long = ColumnMapping("long", "d", "s", "src", ("r1", "r2"), "sys", "out", human_scores=("h1", "h2"))
     wide = ColumnMapping("wide", "d", "s", "src", ("r1",), systems=("a", "b"))
@@ -351,70 +316,3 @@ def test_the_first_line_of_a_file_is_read_without_reading_the_file() -> None:
     assert first_line(Upload("a.gz", gzip.compress(b"zipped\n" * 10**6))) == "zipped"
     assert first_line(Upload("a.gz", b"\x1f\x8bbroken")) == ""
     assert first_line(Upload("a.txt", b"\x80\x04.")) == "(a Python pickle)"
-
-
-def test_what_an_export_does_not_hold_is_said_beside_the_button(store: Store) -> None:
-    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
-    at = run("projects")
-    choice = next(s for s in at.selectbox if s.label == "Format")
-    at = choice.set_value("esa").run()
-    said = texts(at).replace("\\", "")
-    assert "2 ratings without a score from 0 to 100: esa_score is null." in said
-    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
-    assert "one MQM score an output is kept" in texts(at).replace("\\", "")
-    assert not at.exception
-
-
-def test_a_name_that_a_format_cannot_hold_is_said_in_place_of_the_button(store: Store) -> None:
-    press(uploaded(("wmt.tsv", MQM.replace("A\tnews", "my system\tnews")), what="labels"), "Import")
-    at = run("projects")
-    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
-    assert "cannot stand in a file of mt-metrics-eval" in at.error[0].value.replace("\\", "")
-    assert not at.get("download_button")
-
-
-ESA = (
-    '{"line_id": 0, "src": "Quelle", "tgt": "😀 a bad cat", "doc_id": "d", "system": "A", "annotator": "ann", "esa_score": 70, '
-    '"esa_spans": [{"start_i": 5, "end_i": 7, "severity": "major", "error_type": null}]}\n'
-)
-
-
-def test_labels_of_another_format_are_recognised_and_come_with_their_scores(store: Store) -> None:
-    for what in ("labels", "outputs"):
-        at = uploaded(("esa.jsonl", ESA), what=what)
-        format_of = next(s for s in at.selectbox if s.label.startswith("Format of"))
-        assert format_of.value == "esa"
-    press(at, "Import 1 segment × 1 system, labels of 1 output by 1 rater, 1 human score (ESA) into “esa”")
-    (project,) = store.projects.list()
-    assert project.human_scores == ("ESA",)
-    (mark,) = [e.action.payload for e in store.labels.events(project.id) if e.action.kind == "add"]
-    assert (mark["quote"], mark["severity"], mark["category"]) == ("bad", "Major", "Unspecified")
-
-
-def test_a_format_guessed_wrong_is_changed_by_hand(store: Store) -> None:
-    at = uploaded(("labels.txt", '{"nothing": "known"}\n' + ESA), what="labels")
-    format_of = next(s for s in at.selectbox if s.label.startswith("Format of"))
-    assert format_of.value == "google"
-    assert "Not recognised: labels.txt. Choose the format." in texts(at).replace("\\", "")
-    at = format_of.set_value("esa").run()
-    assert ["labels.txt", "1", "system", "nothing"] in [row[:4] for row in table(at)]
-
-
-def test_scores_without_texts_go_to_the_outputs_they_speak_of(store: Store) -> None:
-    at = uploaded(("en-de.DA.seg.score", "A 70\n"), what="labels")
-    assert "Import the outputs it speaks of first" in at.warning[0].value
-    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
-    at = uploaded(("en-de.DA.seg.score", "A 70\nB None\n"), what="labels")
-    press(at, "Add 1 human score to “wmt”")
-    (project,) = store.projects.list()
-    assert [h[:5] for h in store.projects.dataset(project.id).human_scores] == [("A", "news", "7", "DA", 70.0)]
-    at = uploaded(("ratings.csv", "system,doc,seg,rater,adequacy\nA,news,7,x,3\nA,news,7,y,4\n"), what="labels")
-    assert next(s for s in at.selectbox if s.label.startswith("Format of")).value == "judgements"
-    press(at, "Add 2 judgements to “wmt”")
-    assert (store.projects.get(project.id).human_scores, store.projects.get(project.id).judged) == (
-        ("DA",),
-        ("adequacy",),
-    )
-    again = uploaded(("ratings.csv", "system,doc,seg,rater,adequacy\nA,news,7,x,5\n"), what="labels")
-    assert "It cannot be added there" in again.error[0].value
-    assert "“adequacy” by “x” for A / news / 7" in table(again)[0]

@@ -1,0 +1,68 @@
+"""The Annotate page working through a batch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from core.data import OutputKey
+from core.ports import Chosen, SavedBatch
+from db.store import open_store
+from tests.pages.test_annotate import address, app, signed_in
+
+__all__ = ["app"]
+
+
+def with_batch(tmp_path: Path, *keys: tuple[str, str]) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    project = store.projects.list()[0].id
+    chosen = tuple(Chosen(OutputKey(system, "news", segment), 0.5) for system, segment in keys)
+    store.batches.save(project, SavedBatch("pilot 1", "stratified", 0, "s", chosen, 6))
+
+
+def shown(at: AppTest, tmp_path: Path) -> list[str]:
+    """The systems whose order was recorded last: those that the editor shows."""
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    return sorted(store.labels.events(int(address(at, "project")))[-1].action.payload["order"])
+
+
+def test_a_batch_is_worked_through_in_its_order_with_its_outputs_only(app: AppTest, tmp_path: Path) -> None:
+    with_batch(tmp_path, ("Buzzard", "3"), ("Aardvark", "1"), ("Buzzard", "1"))
+    app.query_params["batch"] = "pilot 1"
+    signed_in(app)
+    assert not app.exception
+    assert address(app, "segment") == "3"  # the segment of the address is not in the batch: its first one comes
+    assert shown(app, tmp_path) == ["Buzzard"]
+    assert "0 of 2 segments of this batch submitted" in progress_text(app)
+    assert any("0 / 3 labelled" in str(m.value) for m in app.markdown)
+    next(b for b in app.button if b.label == "Next").click()
+    app.run()
+    assert address(app, "segment") == "1"
+    assert shown(app, tmp_path) == ["Aardvark", "Buzzard"]
+    assert next(b for b in app.button if b.label == "Next").disabled
+
+
+def progress_text(at: AppTest) -> str:
+    return " ".join(str(e.proto.text) for e in at.get("progress"))
+
+
+def test_the_batch_is_chosen_on_the_page_and_stands_in_the_address(app: AppTest, tmp_path: Path) -> None:
+    signed_in(app)
+    assert not app.selectbox  # there is nothing to choose where there is no batch
+    with_batch(tmp_path, ("Buzzard", "3"))
+    app.run()
+    assert "of 3 segments" in progress_text(app)
+    app.selectbox[0].set_value("pilot 1").run()
+    assert not app.exception
+    assert (address(app, "batch"), address(app, "segment")) == ("pilot 1", "3")
+    app.selectbox[0].set_value(None).run()
+    assert "batch" not in app.query_params
+    assert "of 3 segments" in progress_text(app)
+
+
+def test_a_batch_that_is_gone_gives_all_segments(app: AppTest) -> None:
+    app.query_params["batch"] = "deleted"
+    signed_in(app)
+    assert not app.exception
+    assert "0 of 3 segments" in progress_text(app)

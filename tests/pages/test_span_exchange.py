@@ -1,0 +1,275 @@
+"""The span editor's exchange: what it sends is recorded once or refused by name, and what it is shown says nothing it should not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.data import Dataset, Output, Segment, SegmentKey
+from core.errors import Unavailable
+from core.ports import Store
+from core.services import labels as work
+from pages._ui import identity
+from pages._ui.span_annotator.exchange import Answer, blind_id, editor_data, receive
+from tests.fakes import memory_store
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = SegmentKey("news", "2")
+TEXTS = {"Aardvark": "😀 bad <b>text</b>", "Buzzard": "A good text."}
+
+
+def texts() -> Dataset:
+    segments = tuple(Segment("news", str(i), f"Quelle {i}") for i in (1, 2, 3))
+    outputs = tuple(
+        Output(name, s.doc_id, s.segment_id, text if s.key == HERE else f"{text} {s.segment_id}")
+        for s in segments
+        for name, text in TEXTS.items()
+    )
+    return Dataset(segments, outputs)
+
+
+def filled() -> tuple[Store, int]:
+    store = memory_store()
+    project = store.projects.create("pilot").id
+    store.projects.add(project, texts())
+    return store, project
+
+
+def systems(store: Store) -> Any:
+    return lambda project, segment: [o.system for o in store.projects.dataset(project).outputs_of().get(segment, ())]
+
+
+def add(project: int, number: int = 1, system: str = "Aardvark", **change: object) -> dict[str, Any]:
+    """Marks "bad": in code points [2, 5), because the emoji counts one."""
+    payload = {"mark": f"m{number}", "side": "output", "start": 2, "end": 5, "quote": "bad", "severity": "Major"}
+    payload |= {"category": "Accuracy/Mistranslation", "note": ""} | change
+    return {"id": f"a{number}", "kind": "add", "output": blind_id(project, HERE, system), "payload": payload}
+
+
+def outbox(project: int, *actions: object, rater: str = "Ana", n: int = 7) -> dict[str, Any]:
+    batch = {"project": project, "doc": HERE.doc_id, "segment": HERE.segment_id, "actions": list(actions)}
+    return {"n": n, "rater": rater, "batches": [batch]}
+
+
+def drawn(store: Store, project: int, rater: str, answer: Answer | None = None, **options: Any) -> dict[str, Any]:
+    order = work.open_segment(store, project, rater, HERE, systems(store)(project, HERE), seed=3)
+    events = store.labels.events(project, rater=rater, segment=HERE)
+    dataset = store.projects.dataset(project)
+    return editor_data(dataset, project, rater, HERE, order, events, answer or Answer(), more=True, **options)
+
+
+def test_a_mark_is_recorded_under_its_system_and_acknowledged() -> None:
+    store, project = filled()
+    answer = receive(store, "Ana", outbox(project, add(project)), systems(store))
+    assert (answer.received, answer.acknowledged, answer.refused) == (7, ["a1"], {})
+    (mark,) = work.current(store, project, "Ana")[HERE].of("Aardvark").marks
+    assert (mark.span.start, mark.span.end, mark.span.quote) == (2, 5, "bad")
+
+
+def test_the_same_outbox_twice_is_acknowledged_twice_and_recorded_once() -> None:
+    store, project = filled()
+    for _ in range(2):
+        assert receive(store, "Ana", outbox(project, add(project)), systems(store)).acknowledged == ["a1"]
+    assert [e.action.id for e in store.labels.events(project)] == ["a1"]
+
+
+def test_only_the_wrong_action_of_a_batch_is_refused() -> None:
+    store, project = filled()
+    wrong_quote = add(project, 2, start=0, quote="b")
+    duplicate = add(project, 3)
+    fine = add(project, 4, severity="Minor")
+    answer = receive(store, "Ana", outbox(project, add(project), wrong_quote, duplicate, fine), systems(store))
+    assert answer.acknowledged == ["a1", "a4"]
+    assert set(answer.refused) == {"a2", "a3"}
+    assert "marked already" in answer.refused["a3"]
+
+
+UNDO = {"id": "u", "kind": "undo", "output": None, "payload": {}}
+UNREADABLE = {"id": "x", "kind": "nonsense", "output": None, "payload": {}}
+
+
+@pytest.mark.parametrize("parted", [False, True])
+@pytest.mark.parametrize("readable", [False, True])
+def test_an_undo_after_a_refused_action_undoes_nothing_older(readable: bool, parted: bool) -> None:
+    store, project = filled()
+    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    wrong = add(project, 2) if readable else UNREADABLE
+    fine = add(project, 3, severity="Minor")
+    second = outbox(project, wrong, UNDO, fine)
+    if parted:  # something in another segment was done between the two
+        second["batches"] = [batch for part in ([wrong], [UNDO, fine]) for batch in outbox(project, *part)["batches"]]
+    answer = receive(store, "Ana", second, systems(store))
+    assert (answer.acknowledged, set(answer.refused)) == (["a3"], {wrong["id"], "u"})
+    assert "done before it was refused" in answer.refused["u"]
+    assert [m.id for m in work.current(store, project, "Ana")[HERE].of("Aardvark").marks] == ["m1", "m3"]
+    # what the browser draws: the events it is sent, and what is left in its outbox, which is nothing
+    assert [e["id"] for e in drawn(store, project, "Ana", answer)["events"]] == ["a1", "a3"]
+
+
+def busy_after(store: Store, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    """Storage that takes `n` writes and then none."""
+    append, calls = store.labels.append, [0]
+
+    def limited(*given: Any) -> list[str]:
+        calls[0] += 1
+        if calls[0] > n:
+            raise Unavailable("the database could not be written to", got="database is locked")
+        return append(*given)
+
+    monkeypatch.setattr(store.labels, "append", limited)
+
+
+def test_what_a_busy_database_did_not_take_is_neither_acknowledged_nor_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, project = filled()
+    sent = outbox(project, add(project), add(project, 2, severity="Minor"))
+    sent["batches"] += outbox(project, add(project, 3, severity="Neutral"))["batches"]
+    with monkeypatch.context() as patched:
+        busy_after(store, patched, 1)
+        answer = receive(store, "Ana", sent, systems(store))
+        assert (answer.received, answer.acknowledged, answer.refused) == (7, ["a1", "a2"], {})
+        busy_after(store, patched, 0)
+        assert receive(store, "Ana", sent, systems(store)) == Answer(received=7)
+    assert receive(store, "Ana", sent, systems(store)).acknowledged == ["a1", "a2", "a3"]
+
+
+def test_a_database_that_gets_busy_between_two_actions_keeps_the_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, project = filled()
+    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    fine = [add(project, 3, severity="Minor"), add(project, 4, severity="Neutral")]
+    busy_after(store, monkeypatch, 3)  # the whole batch, refused; then a2, refused; then a3; a4 finds it busy
+    answer = receive(store, "Ana", outbox(project, add(project, 2), *fine), systems(store))
+    assert (answer.acknowledged, set(answer.refused)) == (["a3"], {"a2"})
+
+
+OUTBOX_SCRIPT = ROOT / "pages" / "_ui" / "span_annotator" / "outbox.js"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="runs the editor's own script in Node")
+def test_the_browser_too_drops_an_undo_that_followed_a_refused_action() -> None:
+    def entry(name: str, kind: str, segment: str) -> dict[str, Any]:
+        return {"project": 1, "doc": "news", "segment": segment, "action": {"id": name, "kind": kind}}
+
+    entries = [
+        entry("before", "undo", "2"),
+        entry("refused", "add", "2"),
+        entry("after", "undo", "2"),
+        entry("again", "redo", "2"),
+        entry("kept", "add", "2"),
+        entry("elsewhere", "undo", "3"),
+    ]
+    code = OUTBOX_SCRIPT.read_text(encoding="utf-8") + (
+        f"\nconsole.log(strays({json.dumps(entries)}, {{ refused: 'why' }}).map((e) => e.action.id).join(' '));"
+    )
+    run = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["after", "again"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"id": "x", "kind": "open", "output": None, "payload": {"order": ["Aardvark"]}},
+        {"id": "x", "kind": "nonsense", "output": None, "payload": {}},
+        {"id": "x", "kind": "add", "output": "o-of-another-segment", "payload": {}},
+        {"id": "x", "kind": "add", "payload": {}},
+        {"id": "x", "kind": "delete", "output": blind_id(1, HERE, "Aardvark"), "payload": "m1"},
+    ],
+)
+def test_an_action_that_cannot_be_read_is_refused_and_changes_nothing(broken: dict[str, Any]) -> None:
+    store, project = filled()
+    answer = receive(store, "Ana", outbox(project, broken), systems(store))
+    assert set(answer.refused) == {"x"}
+    assert store.labels.events(project) == []
+
+
+def test_an_outbox_of_another_annotator_waits_in_its_browser() -> None:
+    store, project = filled()
+    answer = receive(store, "Ben", outbox(project, add(project), rater="Ana"), systems(store))
+    assert (answer.received, answer.acknowledged, answer.refused) == (0, [], {})
+    assert store.labels.events(project) == []
+
+
+@pytest.mark.parametrize("value", [None, "text", {}, {"n": 1}, {"rater": "Ana"}, {"rater": "Ana", "n": "1"}])
+def test_what_is_no_outbox_is_left_alone(value: object) -> None:
+    store, _ = filled()
+    assert receive(store, "Ana", value, systems(store)) == Answer()
+
+
+def test_the_browser_is_told_no_system() -> None:
+    store, project = filled()
+    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    told = json.dumps(drawn(store, project, "Ana"), ensure_ascii=False)
+    assert not any(name in told for name in TEXTS)
+    assert "Buzzard" in json.dumps(drawn(store, project, "Ana", names=True))
+
+
+def test_an_annotator_is_sent_no_label_of_another() -> None:
+    store, project = filled()
+    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    assert [e["id"] for e in drawn(store, project, "Ana")["events"]] == ["a1"]
+    assert drawn(store, project, "Ben")["events"] == []
+
+
+def test_the_neighbours_of_the_document_come_along() -> None:
+    store, project = filled()
+    data = drawn(store, project, "Ana")
+    assert (data["before"], data["source"], data["after"]) == (["Quelle 1"], "Quelle 2", ["Quelle 3"])
+    assert {o["before"] for o in data["outputs"]} == {f"{text} 1" for text in TEXTS.values()}
+
+
+def test_the_order_of_outputs_is_recorded_and_stays() -> None:
+    store, project = filled()
+    first = [o["id"] for o in drawn(store, project, "Ana")["outputs"]]
+    assert [o["id"] for o in drawn(store, project, "Ana")["outputs"]] == first
+    (opened,) = store.labels.events(project)
+    assert sorted(opened.action.payload["order"]) == sorted(TEXTS)
+
+
+@given(st.text())
+def test_a_name_is_short_printable_and_stays_what_it_is(raw: str) -> None:
+    name = identity.cleaned(raw)
+    assert name.isprintable() or not name
+    assert len(name) <= identity.LONGEST
+    assert identity.cleaned(name) == name
+
+
+def test_a_submit_of_some_outputs_says_which_and_one_of_all_says_nothing() -> None:
+    store, project = filled()
+    shown = [blind_id(project, HERE, "Aardvark")]
+    submit = {"id": "s", "kind": "submit", "output": None, "payload": {"outputs": shown}}
+    assert receive(store, "Ana", outbox(project, add(project), submit), systems(store)).refused == {}
+    assert store.labels.events(project)[-1].action.payload == {"systems": ["Aardvark"]}
+    clean = {
+        "id": "v",
+        "kind": "verdict",
+        "output": blind_id(project, HERE, "Buzzard"),
+        "payload": {"value": "no_error"},
+    }
+    both = {"outputs": [*shown, blind_id(project, HERE, "Buzzard")]}
+    receive(store, "Ana", outbox(project, clean, submit | {"id": "t", "payload": both}), systems(store))
+    assert store.labels.events(project)[-1].action.payload == {}
+    for wrong in ({"outputs": []}, {"outputs": ["o-unknown"]}, {"outputs": [{}]}, {"outputs": None}):
+        other = submit | {"id": "u", "payload": wrong}
+        assert set(receive(store, "Ben", outbox(project, other, rater="Ben"), systems(store)).refused) == {"u"}
+    assert "systems" not in json.dumps(drawn(store, project, "Ana")["events"])
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="runs the editor's own script in Node")
+def test_labels_of_other_outputs_do_not_count_as_submitted_in_the_browser_either() -> None:
+    script = (ROOT / "pages/_ui/span_annotator/editor.js").read_text(encoding="utf-8")
+    line = next(row for row in script.splitlines() if "labels.submitted &&=" in row)
+    code = (
+        "const NO = { marks: [], verdict: null }; const outputs = new Map([['a', { marks: [1], verdict: null }]]);"
+        "const labels = { outputs, submitted: true }; const of = (id) => labels.outputs.get(id) ?? NO;"
+        "const told = (data) => { labels.submitted = true; " + line + " return Boolean(labels.submitted); };"
+        "console.log(told({ outputs: [{ id: 'a' }] }), told({ outputs: [{ id: 'a' }, { id: 'b' }] }));"
+    )
+    code = code.replace(line, line.partition("//")[0])
+    run = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["true", "false"]
