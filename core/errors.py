@@ -6,7 +6,8 @@ places only: `pages/_ui/errors.py` and the command line. Anything else that is r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import NamedTuple
 
 
@@ -49,3 +50,14 @@ class ImportProblems(UserError):  # noqa: N818  (the table it carries)
         first = self.problems[0].sentence()
         more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
         super().__init__("nothing was imported", hint=first + more)
+
+
+def unknown(kind: str, name: str, names: Iterable[str], *, hint: str = "") -> UserError:
+    """There is no such thing; which there are, and the nearest of them, or else `hint`."""
+    there = list(names)
+    near = get_close_matches(name, there, n=2)
+    return UserError(
+        f"there is no {kind} “{name}”",
+        expected="one of " + ", ".join(there),
+        hint=f"Did you mean {' or '.join(near)}?" if near else hint,
+    )

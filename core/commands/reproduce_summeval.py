@@ -16,7 +16,8 @@ from core.metrics.base import no_progress
 from core.stats.correlation import Group, Measure, agreement
 
 Array = npt.NDArray[np.float64]
-METRICS = ("rouge1", "rouge2", "rougeL", "bleu", "chrf", "ter")
+METRICS = ("rouge1", "rouge2", "rougeL", "bleu", "chrf")
+"""Of the string metrics, those that one of the tables holds; TER of eleven references alone would take longer than all of them."""
 
 SMART_TABLE_2: Mapping[str, tuple[float, ...]] = {
     "rouge1": (0.350, 0.550, 0.527, 0.583),
@@ -70,9 +71,7 @@ def _mean(name: str, rated: Sequence[Rated]) -> Array:
 
 
 def _scores(name: str, items: Sequence[Item]) -> Array:
-    metric = registry.load(name)
-    sign = 1.0 if metric.spec.higher_is_better else -1.0
-    return sign * np.array([v.value for v in metric.score(items, no_progress)], dtype=np.float64)
+    return np.array([v.value for v in registry.load(name).score(items, no_progress)], dtype=np.float64)
 
 
 def _written(

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from core.errors import UserError
+from core.errors import UserError, unknown
 from core.metrics import external
 from core.metrics.base import Metric, MetricSpec, Need, Option
 
@@ -78,15 +78,9 @@ def load(text: str) -> Metric:
 
 @cache
 def _plain(name: str) -> Metric:
-    place = METRICS.get(name)
-    if place is None:
-        near = get_close_matches(name, METRICS, n=2)
-        raise UserError(
-            f"there is no metric “{name}”",
-            expected="one of " + ", ".join(METRICS),
-            hint=f"Did you mean {' or '.join(near)}?" if near else "",
-        )
-    module, _, attribute = place.partition(":")
+    if name not in METRICS:
+        raise unknown("metric", name, METRICS)
+    module, _, attribute = METRICS[name].partition(":")
     metric: Metric = getattr(import_module(module), attribute)
     return metric
 

@@ -7,11 +7,10 @@ fact of the papers; others are read from the JSON file that ERRORSCOPE_PROMPTS n
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
-from core.errors import UserError
+from core.errors import UserError, unknown
 from core.refine.options import Side, digest, one_line
 from core.settings import load as settings
 
@@ -99,12 +98,7 @@ def listed(name: str, lists: Lists | None = None) -> tuple[str, ...]:
     lists = known_lists() if lists is None else lists
     if name in lists:
         return lists[name]
-    near = get_close_matches(name, lists, n=2)
-    raise UserError(
-        f"there is no prompt list “{name}”",
-        expected="one of " + ", ".join(lists),
-        hint=f"Did you mean {' or '.join(near)}?" if near else f"{SETTING} names the file that lists are read from",
-    )
+    raise unknown("prompt list", name, lists, hint=f"{SETTING} names the file that lists are read from")
 
 
 def from_file(text: str) -> tuple[str, ...]:
