@@ -1,4 +1,4 @@
-"""The command line: `python -m core score | refine | mqm | convert | calibrate | evaluate | metrics | sensitivity | adversarial | ranges | reproduce`. Bad input ends with exit status 2 and one clear line."""
+"""The command line: `python -m core score | refine | mqm | convert | calibrate | evaluate | metrics | sensitivity | adversarial | stress | attack | ranges | reproduce`. Bad input ends with exit status 2 and one clear line."""
 
 from __future__ import annotations
 
@@ -256,6 +256,72 @@ def adversarial(
         reference_free=reference_free, fixed=fixed, each=failures, solved_by=solved_by, seed=seed,
     )  # fmt: skip
     print(text(rows), end="")
+
+
+@app.command()
+def stress(
+    files: Files,
+    metrics: Annotated[str, typer.Option(help="metric names, separated by commas")] = "rouge2,rougeL,chrf,bleu",
+    tests: Annotated[
+        str, typer.Option(help="tests, or all, fluency, consistency, special; with commas; none with --inject")
+    ] = "all",
+    seeds: Annotated[int, typer.Option(min=1, help="how often each test is drawn anew")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="the first seed, also of the bootstrap")] = 0,
+    draws: Annotated[int, typer.Option(min=100, help="of the bootstrap over texts")] = 1000,
+    gold: Annotated[
+        str, typer.Option(help="“reference”, the first one held against the others, or a system")
+    ] = "reference",
+    limit: Annotated[int | None, typer.Option(min=1, help="segments at most, the first ones")] = None,
+    out: Annotated[Path | None, typer.Option(help="the report as HTML")] = None,
+    json: Annotated[Path | None, typer.Option(help="the report as JSON, all of it")] = None,
+    csv: Annotated[Path | None, typer.Option(help="the figures as CSV, a row a test, metric and level")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="log of scores a stopped run goes on from; beside --json without it")
+    ] = None,
+    fail_on: Annotated[str, typer.Option(help="exit with 1 when a metric fails one of these tests; with commas")] = "",
+    inject: Annotated[Path | None, typer.Option(help="injections of your own, a text a line")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="processes that make texts and score without models; default: the processors this one may use"
+        ),
+    ] = None,
+) -> None:
+    """Put noise of many kinds into good texts and see whether metrics notice (He et al. 2023): verdicts, curves, examples."""
+    from core.commands.stress import run, text
+
+    report, failing = run(
+        files, _listed(metrics), _listed(tests), say, out=out, json=json, csv=csv, gold=gold, seeds=seeds, seed=seed, draws=draws,
+        limit=limit, resume=resume, fail_on=_listed(fail_on), inject=inject, workers=workers,
+    )  # fmt: skip
+    print(text(report), end="")
+    for line in failing:
+        print(f"failed: {line}", file=sys.stderr)
+    if failing:
+        raise typer.Exit(1)
+
+
+def _listed(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+@app.command()
+def attack(
+    files: Files,
+    out: Annotated[Path, typer.Option(help="file to write, .csv")],
+    metric: Annotated[str, typer.Option(help="the metric that is attacked")] = "bertscore",
+    others: Annotated[str, typer.Option(help="metrics that judge the result, separated by commas")] = "chrf,bleu",
+    gold: Annotated[str, typer.Option(help="“reference”, the first one of each segment, or a system")] = "reference",
+    bound: Annotated[float, typer.Option(help="noise ratio to reach, above 0, at most 1")] = 0.15,
+    limit: Annotated[int, typer.Option(min=1, help="texts at most, the first ones")] = 10,
+    expected: Annotated[int, typer.Option(min=0, help="candidates a word that a language model expects there")] = 8,
+    near: Annotated[int, typer.Option(min=0, help="candidates a word that are near it among input embeddings")] = 8,
+) -> None:
+    """Wear good texts down, word by word, so that a metric notices least (He et al. 2023, appendix J); other metrics judge."""
+    from core.commands.attack import run
+
+    judges = [name.strip() for name in others.split(",") if name.strip()]
+    run(files, metric, out, say, others=judges, gold=gold, bound=bound, limit=limit, expected=expected, near=near)
 
 
 @app.command()

@@ -110,6 +110,9 @@ class Scores(Protocol):
         """Those of `keys` that need no more work. A row of status "error" is not among them: it is tried again."""
         ...
 
+    def values(
+        self, signature: str, keys: Collection[str]
+    ) -> dict[str, Value]: ...  # those that are there, without `detail`
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
     def signatures(self, project_id: int) -> list[ScoredBy]: ...
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]: ...  # without `detail`
@@ -320,6 +323,30 @@ class KeptCases(Protocol):
     def remove(self, project_id: int, case_id: int) -> None: ...  # UserError when there is none
 
 
+class StressRun(NamedTuple):
+    """A run of the stress tests, without its report. `settings` are plain JSON values: what was asked for, and counts of what was found."""
+
+    name: str
+    settings: Mapping[str, Any]
+    created: datetime
+    id: int
+
+
+class StressRuns(Protocol):
+    """Reports of stress tests, each kept whole as the text it is (`core.services.lab.report.as_json`)."""
+
+    def save(
+        self, project_id: int, name: str, report: str, settings: Mapping[str, Any], created: datetime | None = None
+    ) -> StressRun:
+        """Store a run; two may have the same name. `UserError` when the name is empty."""
+        ...
+
+    def list(self, project_id: int) -> list[StressRun]: ...  # oldest first
+    def report(self, project_id: int, run_id: int) -> str: ...  # UserError when there is none
+    def rename(self, project_id: int, run_id: int, name: str) -> None: ...  # UserError: none there, or an empty name
+    def delete(self, project_id: int, run_id: int) -> None: ...  # UserError when there is none
+
+
 class Store(NamedTuple):
     """All of storage, as services and pages receive it."""
 
@@ -331,3 +358,4 @@ class Store(NamedTuple):
     batches: Batches
     judgements: Judgements
     cases: KeptCases
+    stress: StressRuns

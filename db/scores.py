@@ -46,6 +46,17 @@ class SqlScores:
                 for key in connection.execute(final.where(scores.c.content_key.in_(part))).scalars()
             }
 
+    def values(self, signature: str, keys: Collection[str]) -> dict[str, Value]:
+        mine = select(
+            scores.c.content_key, scores.c.value, scores.c.status, scores.c.reason, scores.c.parts
+        ).where(scores.c.signature == _id_of(signature).scalar_subquery())  # fmt: skip
+        with reading(self._engine) as connection:
+            return {
+                row.content_key: Value(row.value, row.status, row.reason, row.parts)
+                for part in _parts(list(keys))
+                for row in connection.execute(mine.where(scores.c.content_key.in_(part)))
+            }
+
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
         """Store values that are not known yet, in one transaction; a stored "error" gives way, any other row stays.
 

@@ -14,6 +14,7 @@ from db.judgements import SqlJudgements
 from db.labels import SqlLabels
 from db.projects import SqlProjects
 from db.scores import SqlScores
+from db.stress import SqlStressRuns
 
 
 def open_store(url: str) -> Store:
@@ -37,4 +38,5 @@ def store_over(engine: Engine) -> Store:
         SqlBatches(engine),
         SqlJudgements(engine),
         SqlCases(engine),
+        SqlStressRuns(engine),
     )

@@ -278,6 +278,19 @@ cases = Table(
     Index("cases_by_collection", "project_id", "collection"),
 )
 
+stress_runs = Table(
+    "stress_runs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _project(),
+    Column("name", NAME, nullable=False),
+    Column("settings", Json, nullable=False),
+    Column("report", BYTES, nullable=False),  # the text of the report, deflated
+    Column("created", Utc, nullable=False),
+    Index("stress_runs_by_project", "project_id"),
+    sqlite_autoincrement=True,  # links may still name a run that was deleted
+)
+
 batches = Table(
     "batches",
     metadata,

@@ -12,7 +12,7 @@ from core.metrics.readiness import Player, Readiness
 from core.settings import Settings
 from core.settings import load as settings
 from pages._ui import models_parts as parts
-from pages._ui import tables, wiring
+from pages._ui import models_presets, tables, wiring
 from pages._ui.errors import plain
 
 PACKAGES = ("streamlit", "sqlalchemy", "sacrebleu", "rouge-score", "torch", "transformers")
@@ -85,6 +85,7 @@ def speakers(found: Mapping[str, Readiness], players: list[Player]) -> None:
         for column, player in zip(st.columns(ACROSS), ordered[first : first + ACROSS], strict=False):
             with column.container(border=True, height="stretch", key=f"role-{player.role.name}"):
                 card(player)
+                models_presets.draw(player.role.name)
     other_lacks(parts.lacks(found, players))
 
 

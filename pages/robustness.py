@@ -1,4 +1,4 @@
-"""Robustness: change a sentence and see which metrics notice, test them on a whole suite, and keep the cases that count."""
+"""Robustness: change a sentence and see which metrics notice, test them on suites and growing noise, and keep what counts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,25 @@ def main() -> None:
         st.page_link("pages/projects.py", label="Go to Projects", icon=":material/folder_open:")
         return
     robustness_parts.remember(project)
+    first = robustness_parts.SPOTS if robustness_parts.RUN in st.query_params else robustness_parts.SECTIONS[0]
+    st.session_state.setdefault(robustness_parts.SECTION, first)
     section = st.segmented_control(
-        "What to do", robustness_parts.SECTIONS, default=robustness_parts.SECTIONS[0], key=robustness_parts.SECTION,
+        "What to do", robustness_parts.SECTIONS, key=robustness_parts.SECTION,
         required=True, label_visibility="collapsed",
     )  # fmt: skip
+    if section != robustness_parts.SPOTS:
+        st.query_params.pop(robustness_parts.RUN, None)
     with errors.boundary():
         if section == robustness_parts.SUITE:
             robustness_suite.draw(store, project)
+        elif section == robustness_parts.SPOTS:
+            from pages._ui import lab_spots
+
+            lab_spots.draw(store, project)
+        elif section == robustness_parts.COMBINE:
+            from pages._ui import robustness_combine
+
+            robustness_combine.draw(store, project)
         elif section == robustness_parts.KEPT:
             robustness_kept.draw(store, project)
         else:

@@ -13,7 +13,8 @@ from core.metrics.ranges import Range
 
 
 def run(files: Sequence[Path], out: Path | None = None) -> dict[str, Range]:
-    """Store the least and the greatest score under each signature, of all files together. Raises `UserError`."""
+    """Store the least and the greatest score under each signature, of all files together, whatever the versions of the
+    libraries they were computed with. Raises `UserError`."""
     values: dict[str, list[float]] = {}
     for path in files:
         table = read_export(read_upload(path))

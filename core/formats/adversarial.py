@@ -8,6 +8,9 @@ MENLI's suites (Chen and Eger 2023, section 3): CSV, also `.gz`, with the column
 
 The `_fixed` columns, which came later, mend blanks and case that gave the adversarial text away. Other files of pairs
 (`core.formats.pairs`: DEMETR, ACES, one's own) are read as reference-based cases: good against perturbed.
+
+A file whose columns are exactly `COLUMNS` is taken for one that this program wrote: the apostrophes that `core.formats.write` puts
+before formulas come off again. In any other, a leading apostrophe is part of the text.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from core.formats.pairs import read_pairs
 from core.formats.problems import Collector, counted
 from core.formats.reader import CellReader
 from core.formats.table import read_table
+from core.formats.write import raw_cell
 
 TYPES: dict[str, str] = {
     "add": "addition", "drop": "omission", "name": "name error", "neg": "negation", "num": "number error",
@@ -37,6 +41,8 @@ _OURS = {
 }  # fmt: skip
 """Names that perturbations of our own have (`core.stress`), where they differ."""
 FLUENCY = frozenset(list(TYPES.values())[-3:])
+COLUMNS = ("error", "id", "source", "ref", "r", "hyp_para", "hyp_adv_based", "hyp_adv_free")
+"""The columns of the suites that are written here, in this order; the published file has the two `_fixed` ones besides."""
 _MARK = "hypadvbased"
 
 
@@ -111,9 +117,12 @@ def _menli(table: Table, free: bool, fixed: bool, problems: Collector) -> list[C
         if name not in by_name:
             problems.add(table.name, 0, name, "no such column", f"the columns {', '.join(needed)}", "Add it")
     problems.check()
+    ours = table.columns == COLUMNS
     cases = []
     for row in table.rows:
         texts = {name: reader.text(row, by_name.get(name)) for name in (*needed, "source", "id")}
+        if ours:
+            texts = {name: text and raw_cell(text) for name, text in texts.items()}
         for name in needed:
             if not texts[name]:
                 problems.add(table.name, row.line, by_name[name], "nothing", "a text", "Fill it in, or remove the row")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from core.errors import ImportProblems, Problem
 from core.formats.cells import Row, Table
+from core.formats.documents import by_output, holds_documents
 from core.formats.files import Upload, cr_only, extension, raw_lines, refuse_cr_only, text_bytes, without_end
 from core.formats.jsonl import read_jsonl
 from core.formats.numbers import number
@@ -27,13 +28,17 @@ def read_table(upload: Upload, limit: int | None = None) -> Table:
     CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record
     with a quote in it is what a writer that quotes would have written. A header that is all one field is tried with the
     other delimiters (`;` too). Lines end in `\\n` or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field.
-    Blank lines are skipped. Raises `ImportProblems` with every ragged row, or why the file cannot be read.
+    Blank lines are skipped. JSONL of documents with the outputs of many systems gives a row an output (`documents`).
+    Raises `ImportProblems` with every ragged row, or why the file cannot be read.
     """
     data = text_bytes(upload)
     if cr_only(data):
         raise refuse_cr_only(upload.name)
     if extension(upload.name) in ("jsonl", "ndjson", "json"):
         table = read_jsonl(upload.name, data, limit)
+        if holds_documents(table):
+            table = by_output(table)
+            table = Table(table.name, table.columns, table.rows[:limit])
     else:
         table = _read_delimited(upload.name, data, _delimiter(upload.name, data), limit)
     if not table.rows:

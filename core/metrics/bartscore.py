@@ -1,6 +1,7 @@
 """BARTScore (Yuan et al. 2021): mean log probability a token, in the four directions of Table 6 of Lu et al. 2023.
 
 With prompts (appendix A there) it is the mean over the prompts; which of several references is used is decided without them.
+Empty references are passed over; where every one is empty the value is undefined.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.data import Item, Value
-from core.metrics.asked import TRUNCATED
+from core.metrics.asked import NO_REFERENCE, TRUNCATED, source_of, written
 from core.metrics.base import Cancelled, Metric, MetricSpec, Need, Option, Progress, Values, Work, family
 from core.models.checkpoint import resolve
 from core.refine.options import Side, prompt_fact
@@ -129,21 +130,26 @@ class _Scoring:
         self.prompts, self.side, self.progress = prompts, side, progress
         self.known: dict[tuple[str, Language], Encoded] = {}
         faithful = variant == "faithfulness"
-        self.conditions = [[i.source or ""] if faithful else list(i.references) for i in items]
+        there = [{0: source_of(i)} if faithful else written(i.references) for i in items]
+        self.conditions, self.places = [list(t.values()) for t in there], [list(t) for t in there]
         unprompted = sum(len(given) for given in self.conditions if len(given) > 1 or not prompts)
-        self.done, self.total = 0, (unprompted + len(prompts) * len(items)) * (2 if variant == "f" else 1)
+        prompted = len(prompts) * sum(bool(given) for given in self.conditions)
+        self.done, self.total = 0, (unprompted + prompted) * (2 if variant == "f" else 1)
 
     def values(self) -> list[Value]:
         plain = self._plain()
         best = [_best(found) for found in plain]
         if self.prompts:
             texts = zip(self.conditions, best, self.items, strict=True)
-            pairs = [Pair(given[at], item.hypothesis, p) for given, at, item in texts for p in self.prompts]
-            means = _in_groups(self._scored(pairs), [len(self.prompts)] * len(self.items))
-            used = [_mean(group) for group in means]
+            pairs = [Pair(given[at], item.hypothesis, p) for given, at, item in texts if given for p in self.prompts]
+            means = _in_groups(self._scored(pairs), [len(self.prompts) * bool(given) for given in self.conditions])
+            used = [_mean(group) if group else None for group in means]
         else:
-            used = [found[at] for found, at in zip(plain, best, strict=True)]
-        return [self._value(found, at) for found, at in zip(used, best, strict=True)]
+            used = [found[at] if found else None for found, at in zip(plain, best, strict=True)]
+        return [
+            self._value(found, places[at]) if found else Value(None, "undefined", NO_REFERENCE)
+            for found, places, at in zip(used, self.places, best, strict=True)
+        ]
 
     def _plain(self) -> list[list[Found]]:
         """The unprompted scores against every condition; none where prompts are set and there is no choice to make."""

@@ -2,7 +2,7 @@
 
 A model gives the probabilities e, n, c that a text entails, leaves open or contradicts another. One of five formulas, in one
 of three directions, makes a score of them: 15 pooling strategies. Both ways, the probabilities are averaged first, and the
-formula comes after. Of several references the best score counts.
+formula comes after. Of several references the best score counts; empty ones are passed over.
 
 A text that is too long for the model is read in overlapping windows, or each text sentence by sentence. Every piece of the
 hypothesis then takes the piece of the premise that entails it best, all three probabilities together, and these are averaged
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from core.data import Item, Value
 from core.errors import UserError
-from core.metrics.asked import TRUNCATED, Tick, source_of, ticking
+from core.metrics.asked import NO_REFERENCE, TRUNCATED, Tick, source_of, ticking, written
 from core.metrics.base import Metric, MetricSpec, Need, Option, Progress, Values, Work, family
 from core.models import configs
 from core.signature import signature
@@ -73,6 +73,8 @@ def judge(pairs: Sequence[Pair], long: str = WINDOWS, split: str = RULE, tick: T
 
     Raises UserError where nobody plays the role, or the model does not tell all three classes.
     """
+    if not pairs:
+        return []
     from core.models import classifier
 
     model = classifier.nli()
@@ -124,9 +126,13 @@ class _Asking(NamedTuple):
     long: str
     split: str
 
+    def anchors(self, item: Item) -> dict[int, str]:
+        """What the output is held against, by its place among the references; empty references are passed over."""
+        return {0: source_of(item)} if self.source else written(item.references)
+
     def pairs(self, item: Item) -> Iterator[list[Pair]]:
         """For each anchor of an item its premises and hypotheses, anchor → output first."""
-        for anchor in [source_of(item)] if self.source else item.references:
+        for anchor in self.anchors(item).values():
             both = ((anchor, item.hypothesis), (item.hypothesis, anchor))
             yield [pair for pair, weight in zip(both, DIRECTIONS[self.direction], strict=True) if weight]
 
@@ -136,13 +142,16 @@ class _Asking(NamedTuple):
         groups = [list(self.pairs(item)) for item in items]
         flat = [pair for group in groups for pairs in group for pair in pairs]
         given = iter(judge(flat, self.long, self.split, tick))
-        return [self._best([[next(given) for _ in pairs] for pairs in group]) for group in groups]
+        answered = [[[next(given) for _ in pairs] for pairs in group] for group in groups]
+        return [self._best(found, list(self.anchors(item))) for found, item in zip(answered, items, strict=True)]
 
-    def _best(self, anchors: Sequence[Sequence[Judged]]) -> Value:
+    def _best(self, anchors: Sequence[Sequence[Judged]], places: Sequence[int]) -> Value:
+        if not anchors:
+            return Value(None, "undefined", NO_REFERENCE)
         means = [np.mean([judged.shares for judged in found], axis=0) for found in anchors]
         scores = [float(mean @ FORMULAS[self.formula]) + 0.0 for mean in means]
         at = max(range(len(scores)), key=scores.__getitem__)
-        parts = dict(zip("enc", map(float, means[at]), strict=True)) | {"condition": float(at)}
+        parts = dict(zip("enc", map(float, means[at]), strict=True)) | {"condition": float(places[at])}
         if self.direction == BOTH:
             for name, judged in zip((FORWARD, BACKWARD), anchors[at], strict=True):
                 parts |= {f"{k}_{name}": float(v) for k, v in zip("enc", judged.shares, strict=True)}
@@ -187,7 +196,7 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, t
     spec = MetricSpec(
         name=name,
         label=label,
-        version=1,
+        version=2 if anchor == "reference" else 1,
         paper="Chen and Eger 2023",
         help=told,
         range=bounds(formula),
@@ -205,7 +214,7 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, t
             model = configs.facts("nli")
             three_labels()
             how: dict[str, object] = {
-                "v": 1,
+                "v": spec.version,
                 "formula": values["formula"],
                 "direction": values["direction"],
                 "long": long,

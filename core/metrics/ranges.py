@@ -45,6 +45,19 @@ class Range(NamedTuple):
         return f"{number(self.low)}{BETWEEN}{number(self.high)}"
 
 
+class NoRange(UserError):  # noqa: N818  (a state, not a fault)
+    """The values of a metric have no bounds, and no range is stored for them; `command` fits one."""
+
+    def __init__(self, name: str, label: str) -> None:
+        self.command = f"python -m core score FILES --metrics '{name}' --out s.csv\npython -m core ranges s.csv"
+        super().__init__(
+            f"the values of {label} have no bounds, and no range is stored for them",
+            where=name,
+            expected="a range to scale them by",
+            hint=f"Fit one: {' && '.join(self.command.splitlines())}, or give one as range:LOW..HIGH",
+        )
+
+
 def key(signature: str) -> str:
     """A signature without the versions of the libraries a machine happens to have."""
     return "|".join(p for p in signature.split("|") if p.partition(":")[0] not in MACHINE)
@@ -53,7 +66,7 @@ def key(signature: str) -> str:
 def of(metric: Metric, wanted: str = FITTED) -> Range:
     """The range of a metric: `fitted`, `declared`, or two numbers joined by “..”.
 
-    Raises UserError where there is none, and as `metric.signature()` does.
+    Raises NoRange where there is none, and as `metric.signature()` does.
     """
     if wanted not in (FITTED, DECLARED):
         return parse(wanted)
@@ -64,13 +77,7 @@ def of(metric: Metric, wanted: str = FITTED) -> Range:
                 return found[signed]._replace(origin=origin)
     low, high = metric.spec.range
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise UserError(
-            f"the values of {metric.spec.label} have no bounds, and no range is stored for them",
-            where=name,
-            expected="a range to scale them by",
-            hint=f"Fit one: python -m core score FILES --metrics '{name}' --out s.csv && python -m core ranges s.csv, or "
-            "give one as range:LOW..HIGH",
-        )
+        raise NoRange(name, metric.spec.label)
     return Range(low, high, DECLARED)
 
 
@@ -81,7 +88,7 @@ def parse(text: str) -> Range:
         found = Range(float(low), float(high), "given")
     except ValueError:
         dots = ""
-    if not dots or not (math.isfinite(found.low) and math.isfinite(found.high) and found.low < found.high):
+    if not dots or not _spans(found.low, found.high):
         raise UserError("this is no range", got=f"“{text}”", expected=f"{FITTED}, {DECLARED}, or LOW{BETWEEN}HIGH")
     return found
 
@@ -92,37 +99,52 @@ def own() -> Path:
 
 
 def stored(path: Path) -> dict[str, Range]:
-    """The ranges of a file by the key of their signature; none where it does not exist. Raises UserError."""
+    """The ranges of a file by the key of their signature; none where it does not exist.
+
+    Raises UserError for a file that is none of ranges, and for a range without two different finite ends.
+    """
     if not path.exists():
         return {}
+    hint = "Remove it and fit the ranges again"
     try:
         rows = json.loads(path.read_text("utf-8"))
-        return {k: Range(float(r["low"]), float(r["high"]), "", int(r["n"])) for k, r in rows.items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        hint = "Remove it and fit the ranges again"
+        found = {k: Range(float(r["low"]), float(r["high"]), "", int(r["n"])) for k, r in rows.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise UserError("this file of ranges cannot be read", where=str(path), got=str(error), hint=hint) from error
+    for name, r in found.items():
+        if not _spans(r.low, r.high):
+            got = f"{r.low:g}{BETWEEN}{r.high:g} for {name}"
+            raise UserError("this is no range", where=str(path), got=got, expected=f"LOW{BETWEEN}HIGH", hint=hint)
+    return found
+
+
+def _spans(low: float, high: float) -> bool:
+    return math.isfinite(low) and math.isfinite(high) and low < high
 
 
 def fit(values: Mapping[str, Iterable[float]], path: Path | None = None) -> dict[str, Range]:
-    """Store the least and the greatest of the values under each signature, and give them back by it.
+    """Store the least and the greatest of the values under each `key` of a signature, and give them back by it.
 
-    Others in the file stay (`own()` unless another is named). The larger the data the better: later values outside are not
-    clamped. Raises UserError, and stores nothing, for fewer than two different values.
+    Values under signatures with the same key count as one metric's. Others in the file stay (`own()` unless another is
+    named). The larger the data the better: later values outside are not clamped. Raises UserError, and stores nothing, for
+    fewer than two different values.
     """
-    found: dict[str, Range] = {}
+    together: dict[str, list[float]] = {}
     for signature, given in values.items():
-        there = [float(v) for v in given]
+        together.setdefault(key(signature), []).extend(map(float, given))
+    found: dict[str, Range] = {}
+    for signed, there in together.items():
         if len(set(there)) < 2 or not all(map(math.isfinite, there)):
             raise UserError(
                 "no range can be fitted",
-                where=signature,
+                where=signed,
                 got=f"{len(set(there))} different values",
                 expected="at least two, all of them numbers",
                 hint="Score more outputs",
             )
-        found[signature] = Range(min(there) + 0.0, max(there) + 0.0, "own", len(there))  # no −0
+        found[signed] = Range(min(there) + 0.0, max(there) + 0.0, "own", len(there))  # no −0
     path = path or own()
-    kept = stored(path) | {key(signature): r for signature, r in found.items()}
+    kept = stored(path) | found
     rows = {k: {"low": r.low, "high": r.high, "n": r.n} for k, r in sorted(kept.items())}
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{os.getpid()}")

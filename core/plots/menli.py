@@ -5,8 +5,11 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
+from core.plots.calibration import BLUE, ORANGE
+
 AVERAGES = ("all", "adequacy", "fluency")
-ROW, COLUMN = 26, 92
+ROW, COLUMN, CELL, LABELS, HEAD = 26, 92, 58, 120, 30
+"""Pixels; a page fits a chart with its labels into the size it is given."""
 QUALITY, ROBUSTNESS = "agreement with people", "adversarial accuracy"
 
 
@@ -45,12 +48,14 @@ def paths(points: pd.DataFrame, measure: str = "") -> alt.LayerChart:
 
 def improvements(rows: pd.DataFrame) -> alt.LayerChart:
     """Figure 3: by what share each weight improves metrics, the mean and its 95 % interval; one line for quality, one for
-    robustness.
+    robustness, or one of them alone, which then has no legend and the same colour as beside the other.
 
     `rows` has the columns w, what, change, low, high and n (metrics); rows without a change are left out.
     """
     there = rows.dropna(subset=["change"]).replace({"what": {"quality": QUALITY, "robustness": ROBUSTNESS}})
-    named = alt.Color("what:N", sort=[QUALITY, ROBUSTNESS], legend=alt.Legend(orient="top", title=None, labelLimit=240))
+    both, names = [QUALITY, ROBUSTNESS], list(dict.fromkeys(there["what"]))
+    legend = alt.Legend(orient="top", title=None, labelLimit=240) if len(names) > 1 else None
+    named = alt.Color("what:N", scale=alt.Scale(domain=both), legend=legend)
     base = alt.Chart(there).encode(
         x=alt.X("w:Q", title="w (share of NLI)", scale=alt.Scale(domain=[0, 1])),
         color=named,
@@ -63,13 +68,102 @@ def improvements(rows: pd.DataFrame) -> alt.LayerChart:
             alt.Tooltip("n:Q", title="metrics"),
         ],
     )
-    title = "change against the metric alone ↑"
+    title = f"change of {names[0] if len(names) == 1 else 'the value'} ↑"
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=alt.Axis(format="+%")), y2="high:Q")
     line = base.mark_line(point=True).encode(
-        y=alt.Y("change:Q", title=title), shape=alt.Shape("what:N", sort=[QUALITY, ROBUSTNESS], legend=None)
+        y=alt.Y("change:Q", title=title), shape=alt.Shape("what:N", scale=alt.Scale(domain=both), legend=None)
     )
     zero = alt.Chart(there.head(1)).mark_rule(strokeDash=[4, 4], color="gray", opacity=0.6).encode(y=alt.YDatum(0.0))
     return alt.LayerChart(layer=[zero, band, line]).properties(height=300)
+
+
+def courses(points: pd.DataFrame, what: str, measure: str = "") -> alt.Chart:
+    """One line a metric over w, of what there is where Figure 2 lacks one of its two sides.
+
+    `points` has the columns metric, w and `what`, which is quality or robustness; rows without a value are left out.
+    """
+    there = points.dropna(subset=[what])
+    metrics, share = list(dict.fromkeys(there["metric"])), what == "robustness"
+    title = ROBUSTNESS if share else f"{QUALITY} ({measure})" if measure else QUALITY
+    legend = alt.Legend(orient="top", title=None, labelLimit=240, columns=3)
+    y = alt.Y(
+        f"{what}:Q", title=f"{title} ↑", scale=alt.Scale(zero=False), axis=alt.Axis(format="%" if share else ".2f")
+    )
+    tooltip = [
+        alt.Tooltip("metric:N"),
+        alt.Tooltip("w:Q", format=".2f", title="w (share of NLI)"),
+        alt.Tooltip(f"{what}:Q", format=".1%" if share else ".3f", title=title),
+    ]
+    chart: alt.Chart = (
+        alt.Chart(there)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("w:Q", title="w (share of NLI)", scale=alt.Scale(domain=[0, 1])),
+            y=y,
+            color=alt.Color("metric:N", sort=metrics, legend=legend),
+            shape=alt.Shape("metric:N", sort=metrics, legend=legend),
+            tooltip=tooltip,
+        )
+        .properties(height=300)
+    )
+    return chart
+
+
+def effect(
+    steps: pd.DataFrame, w: float, title: str, *, percent: bool = False, best: tuple[float, float] | None = None
+) -> alt.LayerChart:
+    """One value as a step function of w, with the w in use marked, and the best stretch shaded.
+
+    `steps` has the columns w and value, ascending: the value from each w to the next; rows without a value are left out.
+    """
+    there, numbers = steps.dropna(subset=["value"]), "%" if percent else ".2f"
+    x = alt.X("w:Q", title="w (share of NLI)", scale=alt.Scale(domain=[0, 1]))
+    y = alt.Y("value:Q", title=f"{title} ↑", scale=alt.Scale(zero=False), axis=alt.Axis(format=numbers))
+    tooltip = [
+        alt.Tooltip("w:Q", format=".2f", title="from w"),
+        alt.Tooltip("value:Q", format=".1%" if percent else ".3f", title=title),
+    ]
+    layers: list[alt.Chart] = []
+    if best is not None:
+        shade = alt.Chart(pd.DataFrame([{"low": best[0], "high": best[1]}])).mark_rect(color=ORANGE, opacity=0.25)
+        layers.append(shade.encode(x=alt.X("low:Q", scale=alt.Scale(domain=[0, 1])), x2="high:Q"))
+    layers.append(alt.Chart(there).mark_line(interpolate="step-after", color=BLUE).encode(x=x, y=y, tooltip=tooltip))
+    rule = alt.Chart(pd.DataFrame([{"w": w}])).mark_rule(color=ORANGE, strokeWidth=2, strokeDash=[4, 3])
+    layers.append(rule.encode(x=x, tooltip=[alt.Tooltip("w:Q", format=".2f", title="w in use")]))
+    return alt.LayerChart(layer=layers).properties(height=200)
+
+
+def pooling(rows: pd.DataFrame, what: str, *, percent: bool = False) -> alt.LayerChart:
+    """Table 7 as a picture, for one dataset: strategies by direction and formula, the best ones framed.
+
+    `rows` has the columns direction, formula and value, in the order in which they are to stand; a cell without a value is empty.
+    """
+    directions, formulas = list(dict.fromkeys(rows["direction"])), list(dict.fromkeys(rows["formula"]))
+    low, high = rows["value"].min(), rows["value"].max()
+    shown = rows.assign(shade=(rows["value"] - low) / ((high - low) or 1.0), best=rows["value"] == high)
+    base = alt.Chart(shown).encode(
+        x=alt.X("formula:N", sort=formulas, title=None, axis=alt.Axis(orient="top", labelAngle=0)),
+        y=alt.Y("direction:N", sort=directions, title=None, axis=alt.Axis(labelLimit=180)),
+        tooltip=[
+            alt.Tooltip("direction:N"),
+            alt.Tooltip("formula:N"),
+            alt.Tooltip("value:Q", format=".1%" if percent else ".3f", title=what),
+        ],
+    )
+    there = alt.datum["value"] != None  # noqa: E711
+    scale = alt.Scale(scheme="blues", domain=[0, 1])
+    cells = base.transform_filter(there).mark_rect().encode(color=alt.Color("shade:Q", scale=scale, legend=None))
+    frames = base.transform_filter(alt.datum["best"]).mark_rect(filled=False, stroke=ORANGE, strokeWidth=3)
+    words = (
+        base.transform_filter(there)
+        .mark_text()
+        .encode(
+            text=alt.Text("value:Q", format=".0%" if percent else ".3f"),
+            color=alt.condition("datum.shade > 0.55", alt.value("white"), alt.value("black")),
+        )
+    )
+    size = {"width": LABELS + CELL * len(formulas), "height": HEAD + 1.4 * ROW * len(directions)}
+    return alt.LayerChart(layer=[cells, frames, words]).properties(**size)
 
 
 def heatmap(rows: pd.DataFrame) -> alt.LayerChart:

@@ -6,10 +6,12 @@ Scoring and counting are apart: the same scores give tables, intervals and lists
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from core.data import Dataset, Item, Output, Segment, Value
 from core.formats.adversarial import FLUENCY, TYPES, Case
@@ -18,13 +20,15 @@ from core.services.scoring import Memory, OnProgress, in_company, keep_going, sc
 from core.signature import content_key, signature
 from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, percentiles
 from core.stats.correlation import group_ids
-from core.stats.pairs import Floats
+from core.stats.pairs import Floats, Ints
 from core.stats.proportion import wilson
 
-VERSION = 1
+VERSION = 2
 DRAWS = 1000
 ALL, ADEQUACY, FLUENT = "all", "adequacy", "fluency"
 AVERAGES = (ALL, ADEQUACY, FLUENT)
+TYPE = " (error type)"
+"""Stands behind a phenomenon whose name is that of an average."""
 ADEQUATE = frozenset(TYPES.values()) - FLUENCY
 
 
@@ -43,11 +47,12 @@ class Answered(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A metric's word on one phenomenon, or an average of phenomena (`averaged`: how many); the columns of the CSV file.
+    """A metric's word on one phenomenon, or an average of phenomena (`averaged`: how many of them have a value); the columns of
+    the CSV file. `phenomenon` is one of `AVERAGES` for an average only.
 
     `accuracy` in [0, 1] is `right` of `compared` = `cases` − `undefined`, where right is strictly better and `tied` cases are
     wrong; of an average the mean over its phenomena, each alike. 95 % intervals: Wilson's for a phenomenon; for an average
-    percentiles over resamples of the sources, which bring all their cases.
+    percentiles over resamples of the sources, which bring all their cases; none where there are fewer than two.
     """
 
     phenomenon: str
@@ -77,13 +82,28 @@ class Failure(NamedTuple):
     scores: dict[str, tuple[float | None, float | None]]
 
 
-def answer(cases: Sequence[Case], metrics: Sequence[Metric], on_progress: OnProgress = keep_going) -> list[Answered]:
+class Remembered(Memory):
+    """Scores that outlast a run that was broken off: the next one goes on where it stopped. What failed is tried again."""
+
+    def known(self, signature: str, keys: Collection[str]) -> set[str]:
+        return {key for key in super().known(signature, keys) if self.values[signature, key].status != "error"}
+
+
+def answer(
+    cases: Sequence[Case],
+    metrics: Sequence[Metric],
+    on_progress: OnProgress = keep_going,
+    scores: Memory | None = None,
+) -> list[Answered]:
     """Score both texts of every case with every metric; equal texts of an anchor are scored once.
 
-    Raises `Cancelled` when `on_progress` returns False.
+    What is in `scores` already is not scored again, and what is scored is put there. Raises `Cancelled` when `on_progress`
+    returns False.
     """
+    if not cases:
+        return [Answered(metric.spec, metric.signature(), (), ()) for metric in metrics]
     texts = _dataset([item for case in cases for item in (case.good, case.bad)])
-    kept, metrics = Memory(), [in_company(metric, texts) for metric in metrics]
+    kept, metrics = scores if scores is not None else Memory(), [in_company(metric, texts) for metric in metrics]
     keys = [(content_key(*case.good), content_key(*case.bad)) for case in cases]
     found = []
     for metric, done in zip(metrics, score_dataset(texts, metrics, kept, on_progress), strict=True):
@@ -92,13 +112,20 @@ def answer(cases: Sequence[Case], metrics: Sequence[Metric], on_progress: OnProg
     return found
 
 
+def failed(answered: Sequence[Answered]) -> bool:
+    """Whether a metric broke down on some text: an error may be gone the next time, other gaps stay."""
+    return any(value.status == "error" for a in answered for value in (*a.good, *a.bad))
+
+
 def table(cases: Sequence[Case], answered: Sequence[Answered], *, seed: int = 0, draws: int = DRAWS) -> list[Row]:
     """Accuracy by metric and phenomenon, phenomena as in the paper and others after them as they come, then the averages."""
     names = order(cases)
-    rows = []
+    if not names:
+        return []
+    labels, rows = _labels(names), []
     for metric in answered:
         margins = metric.margins()
-        rows += [_row(name, cases, metric, margins) for name in names]
+        rows += [_row(name, labels[name], cases, metric, margins) for name in names]
         rows += _averages(cases, metric, margins, names, seed, draws)
     return rows
 
@@ -107,6 +134,17 @@ def order(cases: Sequence[Case]) -> list[str]:
     """The phenomena of the cases."""
     there = dict.fromkeys(case.phenomenon for case in cases)
     return [*(name for name in TYPES.values() if name in there), *(n for n in there if n not in TYPES.values())]
+
+
+def _labels(names: Sequence[str]) -> dict[str, str]:
+    """What the table calls each phenomenon: by its name, told apart from the averages."""
+    found = {}
+    for name in names:
+        label = name
+        while label in AVERAGES or (label != name and label in names):
+            label += TYPE
+        found[name] = label
+    return found
 
 
 def members(average: str, phenomena: Sequence[str]) -> list[str]:
@@ -129,8 +167,9 @@ def failures(
             if margins[a.spec.name][i] <= 0 and seen[place] < each and (solved is None or solved[i] > 0):
                 seen[place] += 1
                 scores = {b.spec.name: (b.good[i].value, b.bad[i].value) for b in answered}
-                anchor = case.good.references[0] if case.good.references else case.good.source or ""
-                found.append(Failure(*place, case.id, anchor, case.good.hypothesis, case.bad.hypothesis, scores))
+                found.append(
+                    Failure(*place, case.id, anchor_of(case), case.good.hypothesis, case.bad.hypothesis, scores)
+                )
     return found
 
 
@@ -144,54 +183,80 @@ def accuracy(margins: Floats, phenomena: Sequence[str]) -> float | None:
     return float((right[n > 0] / n[n > 0]).mean())
 
 
-def _row(name: str, cases: Sequence[Case], metric: Answered, margins: Floats) -> Row:
+def _row(name: str, label: str, cases: Sequence[Case], metric: Answered, margins: Floats) -> Row:
     at = np.array([i for i, case in enumerate(cases) if case.phenomenon == name])
     mine = margins[at]
     known = mine[~np.isnan(mine)]
     right = int((known > 0).sum())
-    share = wilson(right, len(known))
+    share = wilson(right, len(known))._replace(reason="")
     lost = [_why(metric, int(i)) for i in at[np.isnan(mine)]]
     why = [f"{n} × {reason}" for reason, n in Counter(lost).most_common()]
-    return _as_row(name, 1, metric, len(at), known, share, why, "wilson:95")
+    return _as_row(label, 1, metric, len(at), known, share, why, "wilson:95")
 
 
 def _averages(
     cases: Sequence[Case], metric: Answered, margins: Floats, names: Sequence[str], seed: int, draws: int
 ) -> list[Row]:
-    drawn = _drawn(cases, margins, names, seed, draws)
-    phenomena = np.array([case.phenomenon for case in cases])
+    known = ~np.isnan(margins)
+    phenomena, units = np.array([case.phenomenon for case in cases]), group_ids(list(map(_source, cases, count())))
+    scored = [name for name in names if known[phenomena == name].any()]
+    kinds = np.array([scored.index(name) if name in scored else -1 for name in phenomena])
+    drawn = _drawn(group_ids(units[known].tolist()), kinds[known], margins[known] > 0, len(scored), seed, draws)
     rows = []
     for average in AVERAGES:
         over = members(average, names)
-        at = np.isin(phenomena, over)
-        mine = margins[at]
-        value = accuracy(mine, phenomena[at].tolist())
         if not over or (average != ALL and len(over) == len(names)):
             continue
-        columns = drawn[:, [names.index(name) for name in over]]
-        usable = columns[~np.isnan(columns).any(axis=1)].mean(axis=1)
-        low, high = percentiles(usable) if value is not None and len(usable) >= draws / 2 else (None, None)
-        share = Interval(value, low, high, int((~np.isnan(mine)).sum()), "" if low is not None else "no interval")
-        known = mine[~np.isnan(mine)]
-        rows.append(_as_row(average, len(over), metric, int(at.sum()), known, share, [], f"draws:{draws}|seed:{seed}"))
+        of = [name for name in over if name in scored]
+        at = np.isin(phenomena, over)
+        value = accuracy(margins[at], phenomena[at].tolist())
+        columns = drawn[:, [scored.index(name) for name in of]]
+        usable = columns[~np.isnan(columns).any(axis=1)]
+        why = [f"without {name}: no case of it has a score" for name in over if name not in of] if of else []
+        low = high = None
+        if value is None:
+            why.append("no case has a score")
+        elif len(set(units[at & known].tolist())) < 2:
+            why.append("an interval needs at least two sources")
+        elif len(usable) < draws / 2:
+            why.append("no interval: too many resamples lack a phenomenon")
+        else:
+            low, high = percentiles(usable.mean(axis=1))
+        share = Interval(value, low, high, int((at & known).sum()))
+        mine = margins[at & known]
+        rows.append(_as_row(average, len(of), metric, int(at.sum()), mine, share, why, f"draws:{draws}|seed:{seed}"))
     return rows
 
 
-def _drawn(cases: Sequence[Case], margins: Floats, names: Sequence[str], seed: int, draws: int) -> Floats:
-    """Accuracies (draws, phenomena) on resamples of the sources: cases made from one text stand or fall together."""
-    unit = group_ids([case.id or f"#{i}" for i, case in enumerate(cases)])
-    kind = np.array([names.index(case.phenomenon) for case in cases])
-    known = ~np.isnan(margins)
-    n_units = int(unit.max()) + 1
-    size, right = np.zeros((n_units, len(names))), np.zeros((n_units, len(names)))
-    np.add.at(size, (unit[known], kind[known]), 1)
-    np.add.at(right, (unit[known], kind[known]), margins[known] > 0)
+def _source(case: Case, place: int) -> Hashable:
+    """What a case was made from: its anchor and its id, since ids of several files coincide; itself where it has neither."""
+    anchor = anchor_of(case)
+    return (anchor, case.id) if anchor or case.id else place
+
+
+def anchor_of(case: Case) -> str:
+    """The text a case is held against: its first reference, or the source."""
+    return case.good.references[0] if case.good.references else case.good.source or ""
+
+
+def _drawn(units: Ints, kinds: Ints, right: npt.NDArray[np.bool_], n_kinds: int, seed: int, draws: int) -> Floats:
+    """Accuracies (draws, phenomena) on resamples of the sources: cases made from one text stand or fall together.
+
+    `units`, `kinds` and `right` (n_scored,) are the source, the phenomenon and the outcome of every case with a score; NaN where
+    a resample has no case of a phenomenon.
+    """
+    if not len(units):
+        return np.full((0, n_kinds), np.nan)
+    n_units = int(units.max()) + 1
+    size, won = np.zeros((n_units, n_kinds)), np.zeros((n_units, n_kinds))
+    np.add.at(size, (units, kinds), 1)
+    np.add.at(won, (units, kinds), right)
     rng = np.random.default_rng(seed)
     found = []
     for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n_units)):
         often = rng.multinomial(n_units, np.full(n_units, 1 / n_units), min(step, draws - start)).astype(np.float64)
         with np.errstate(invalid="ignore"):
-            found.append((often @ right) / (often @ size))
+            found.append((often @ won) / (often @ size))
     return np.concatenate(found)
 
 
@@ -199,10 +264,9 @@ def _as_row(
     name: str, averaged: int, metric: Answered, cases: int, known: Floats, share: Interval, why: list[str], how: str
 ) -> Row:
     signed = f"{metric.signature}|{signature('adversarial', {'v': VERSION})}|{how}"
-    reasons = why + ([share.reason] if share.reason else [])
     return Row(
         name, averaged, metric.spec.name, signed, cases, len(known), int((known > 0).sum()), int((known == 0).sum()),
-        share.value, share.low, share.high, cases - len(known), "; ".join(reasons),
+        share.value, share.low, share.high, cases - len(known), "; ".join(why),
     )  # fmt: skip
 
 

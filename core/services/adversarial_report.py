@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import isclose
 
 from core.formats.adversarial import TYPES
 from core.formats.write import csv_text
-from core.services.adversarial import AVERAGES, Failure, Row
+from core.services.adversarial import ALL, AVERAGES, Failure, Row
 
 MISSING = "–"
 PUBLISHED: dict[str, tuple[str, float, float]] = {
@@ -16,7 +17,10 @@ PUBLISHED: dict[str, tuple[str, float, float]] = {
     "bertscore": ("BERTScore", 65.3, 60.9), "bartscore-p": ("BARTScore-P", 67.4, 64.2), "bartscore": ("BARTScore-F", 78.4, 77.8),
     "bleurt": ("BLEURT", 74.8, 79.8), "comet": ("COMET", 67.4, 67.0), "nli": ("NLI-R", 85.0, 92.1),
 }  # fmt: skip
-"""Table 8 of Chen and Eger (2023), reference-based: all phenomena and adequacy, in percent, the mean of four suites."""
+"""Table 8 of Chen and Eger (2023), reference-based: all phenomena and adequacy, in percent, the mean over suites."""
+FOUR, TWO = "four suites (WMT20de, XPAWSde, PAWSori and PAWSback)", "two suites with sources (WMT20de and XPAWSde)"
+NEEDS_SOURCE = frozenset({"comet"})
+"""Of these the paper's mean is over `TWO`."""
 _STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
 table{border-collapse:collapse;margin:1rem 0;font-size:.9rem}td,th{padding:.3rem .6rem;text-align:left;border-bottom:1px solid #d9dde3;vertical-align:top}
 .n{text-align:right;font-variant-numeric:tabular-nums}.a td,.a th{font-weight:600}.h{color:#1b1f24}div{overflow-x:auto}.s{font-size:.85rem;overflow-wrap:anywhere}
@@ -56,10 +60,48 @@ def published(rows: Sequence[Row]) -> str:
     known = dict.fromkeys(r.metric for r in rows if r.metric in PUBLISHED)
     if not known or not set(TYPES.values()) <= {r.phenomenon for r in rows}:
         return ""
-    told = [f"{name} {whole} ({adequacy})" for name, whole, adequacy in map(PUBLISHED.__getitem__, known)]
-    return (
-        f"For comparison, all (adequacy), the mean of the paper's four suites under its own models: {', '.join(told)}."
-    )
+    means = []
+    for suites, fewer in ((FOUR, False), (TWO, True)):
+        names = [name for name in known if (name in NEEDS_SOURCE) == fewer]
+        told = [f"{name} {whole} ({adequacy})" for name, whole, adequacy in map(PUBLISHED.__getitem__, names)]
+        means += [f"over its {suites} {', '.join(told)}"] if told else []
+    return f"For comparison, all (adequacy), means of the paper under its own models: {'; '.join(means)}."
+
+
+def headline(rows: Sequence[Row], labels: Mapping[str, str]) -> str:
+    """Who prefers the right text most often, in a sentence without a full stop; "" where no case has a score.
+
+    `labels` are the names of the metrics for people. Equals are named together; where nobody is ahead, nobody is.
+    """
+    whole = [r for r in rows if r.phenomenon == ALL and r.accuracy is not None]
+    if not whole:
+        return ""
+    top = max(r.accuracy or 0.0 for r in whole)
+    best = [r for r in whole if isclose(r.accuracy or 0.0, top, abs_tol=1e-9)]
+    if not top:
+        who = "No metric" if len(whole) > 1 else f"{labels[whole[0].metric]} never"
+        return f"{who} prefers the right text" + (" in a single case" if len(whole) > 1 else "")
+    averaged = {r.averaged for r in best}
+    n = averaged.pop()
+    over = f", on average over {n} phenomena" if n > 1 and not averaged else ""
+    share = f"in {percent(top)} %"
+    if len(best) == 1:
+        between = "" if best[0].low is None else f" [{percent(best[0].low)}, {percent(best[0].high)}]"
+        often = " most often:" if len(whole) > 1 else ""
+        return f"{labels[best[0].metric]} prefers the right text{often} {share}{between} of the cases{over}"
+    if len(best) == len(whole):
+        return f"No metric stands out: each prefers the right text {share} of the cases{over}"
+    names = [labels[r.metric] for r in best]
+    who = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{who} prefer the right text most often: {share} of the cases{over}"
+
+
+def counted(rows: Sequence[Row], labels: Mapping[str, str]) -> str:
+    """How many cases there are, and of which of them a metric has no score."""
+    whole = [r for r in rows if r.phenomenon == ALL]
+    lost = [f"{labels[r.metric]} {r.undefined:,}" for r in whole if r.undefined]
+    cases = f"{whole[0].cases:,} case{'s' if whole[0].cases != 1 else ''}" if whole else "No cases"
+    return f"{cases}; without a score, and left out: {', '.join(lost)}." if lost else f"{cases}."
 
 
 def as_csv(rows: Sequence[Row]) -> str:
@@ -75,7 +117,7 @@ def as_json(rows: Sequence[Row], failed: Sequence[Failure], notes: Sequence[str]
 
 def as_html(rows: Sequence[Row], failed: Sequence[Failure], notes: Sequence[str]) -> str:
     """One page: the grid with its intervals, the failures, the notes and the signatures."""
-    signed = dict.fromkeys((r.metric, r.signature) for r in rows if r.phenomenon == AVERAGES[0])
+    signed = dict.fromkeys((r.metric, r.signature) for r in rows if r.phenomenon == ALL)
     parts = [
         "<h1>Adversarial preferences</h1>",
         "<p>Share of cases (%) in which the metric gives the right text strictly the better score; beneath, the 95 % interval.</p>",

@@ -27,6 +27,8 @@ from core.stats.pairs import Floats
 
 WEIGHTS: tuple[float, ...] = tuple(i / 10 for i in range(11))
 """Those of the paper's figures."""
+UNDEFINED = "undefined at every λ"
+"""What `calibrate` says where no λ has an agreement; of w it is said in other words."""
 
 
 class Judged(NamedTuple):
@@ -47,6 +49,18 @@ class Attacked(NamedTuple):
     other_good: Floats
     other_bad: Floats
 
+    def margins(self) -> tuple[Floats, Floats]:
+        """By how much the good text is better (n,), by the NLI metric and by the other one; NaN in both where one lacks it, so
+        that every weight is judged on the same cases."""
+        nli, other = self.nli_good - self.nli_bad, self.other_good - self.other_bad
+        lost = np.isnan(nli + other)
+        return np.where(lost, np.nan, nli), np.where(lost, np.nan, other)
+
+    @property
+    def compared(self) -> int:
+        """How many cases both metrics have scored."""
+        return int(np.isfinite(self.margins()[0]).sum())
+
 
 class PathPoint(NamedTuple):
     """A combination at weight w: agreement with people and adversarial accuracy, None where undefined."""
@@ -59,8 +73,10 @@ class PathPoint(NamedTuple):
 class Weight(NamedTuple):
     """The weight that agrees best with people; all w from `low` to `high` do as well. `ci` is its 95 % bootstrap interval.
 
-    `held_out` is the agreement on documents left out, under the weight fitted on the others; `at` that of the other metric alone
-    (w = 0) and of the NLI metric alone (w = 1). `robustness` is the adversarial accuracy at w, None without cases.
+    `held_out` is the agreement on what was left out (`left_out`: documents, or with fewer than four of them segments), under
+    the weight fitted on the rest; `at` that of the other metric alone
+    (w = 0) and of the NLI metric alone (w = 1). `robustness` is the adversarial accuracy at w, None without cases. `curve` has
+    the agreement from each w to the next.
     """
 
     w: float
@@ -72,6 +88,8 @@ class Weight(NamedTuple):
     at: tuple[float | None, float | None]
     robustness: float | None
     notes: tuple[str, ...]
+    curve: tuple[tuple[float, float | None], ...] = ()
+    left_out: str = "documents"
 
 
 class Improvement(NamedTuple):
@@ -125,17 +143,26 @@ def path(
 
 
 def robustness(attacked: Attacked, w: float) -> float | None:
-    """Adversarial accuracy at w, the mean over phenomena; a case where both texts get the same score is wrong."""
-    nli, other = attacked.nli_good - attacked.nli_bad, attacked.other_good - attacked.other_bad
-    mixed = nli if w == 1 else other if w == 0 else w * nli + (1 - w) * other
-    return accuracy(mixed, attacked.phenomena)
+    """Adversarial accuracy at w, the mean over phenomena; a case where both texts get the same score is wrong. At every w it is
+    that of the cases that both metrics have scored."""
+    nli, other = attacked.margins()
+    return accuracy(w * nli + (1 - w) * other, attacked.phenomena)
 
 
 def flips(attacked: Attacked) -> Floats:
     """The weights in (0, 1) at which some case turns right or wrong, ascending: between two of them accuracy is constant."""
-    nli, other = attacked.nli_good - attacked.nli_bad, attacked.other_good - attacked.other_bad
+    nli, other = attacked.margins()
     turning = nli * other < 0
     return np.unique(other[turning] / (other[turning] - nli[turning]))
+
+
+def accuracy_steps(attacked: Attacked, limit: int = 200) -> list[tuple[float, float | None]]:
+    """Adversarial accuracy at w = 0, then from each w to the next, then at w = 1; of more than `limit` flips so many stretches
+    of equal length stand for them."""
+    turns = flips(attacked)
+    ends = np.concatenate(([0.0], turns if len(turns) <= limit else np.arange(1, limit) / limit, [1.0]))
+    steps = [(float(a), robustness(attacked, float(a + b) / 2)) for a, b in zip(ends, ends[1:], strict=False)]
+    return [(0.0, robustness(attacked, 0)), *steps, (1.0, robustness(attacked, 1))]
 
 
 def best_weight(
@@ -150,13 +177,18 @@ def best_weight(
 ) -> Weight:
     """The exact optimum over all w in [0, 1], its interval over segments, and its cross-validation over documents.
 
-    Raises `UserError` where the agreement is undefined at every w.
+    Raises `UserError` where the agreement is undefined at every w, and as `calibrate` does.
     """
     points = [
         Point(key, -float(n), -float(m), float(h))
         for key, n, m, h in zip(judged.keys, judged.nli, judged.other, judged.human, strict=True)
     ]
-    found: Calibration = calibrate(points, measure=measure, group=group, seed=seed, draws=draws, tell=tell)
+    try:
+        found: Calibration = calibrate(points, measure=measure, group=group, seed=seed, draws=draws, tell=tell)
+    except UserError as error:
+        if UNDEFINED not in error.what:
+            raise
+        raise UserError("no weight agrees best with people", got=_of_w(error.got), hint=_of_w(error.hint)) from error
     w = omega(found.lam)
     return Weight(
         w,
@@ -167,8 +199,15 @@ def best_weight(
         found.cross_validated.value,
         (found.at["0"], found.at["inf"]),
         None if attacked is None else robustness(attacked, w),
-        found.notes,
+        tuple(map(_of_w, found.notes)),
+        tuple((omega(p.lam), p.agreement) for p in found.curve),
+        found.cross_validated.over,
     )
+
+
+def _of_w(text: str) -> str:
+    """What the search for λ says, of w."""
+    return text.replace(" in λ/(1+λ)", "").replace("λ", "w")
 
 
 def improvements(paths: Mapping[str, Sequence[PathPoint]], *, seed: int = 0) -> list[Improvement]:
@@ -196,11 +235,13 @@ def grid(
     phenomena: Sequence[str] = (),
     *,
     measure: Measure = "pearson",
+    group: Group = "pooled",
+    keys: Sequence[OutputKey] = (),
 ) -> list[Pooled]:
     """All 15 strategies (Table 7), from probabilities both ways (n, 2, 3) as `core.metrics.nli.pooled` takes them.
 
     `shares` with the `human` scores (n,) give quality, `good` and `bad` with the `phenomena` of the cases robustness. Rows
-    with NaN are left out.
+    with NaN are left out. Any `group` but pooled asks for the `keys` of the outputs (n,).
     """
     rows = []
     for direction, formula in STRATEGIES:
@@ -208,7 +249,10 @@ def grid(
         if shares is not None and human is not None:
             scores, people = pooled(shares, direction, formula), np.asarray(human, dtype=np.float64)
             known = np.isfinite(scores) & np.isfinite(people)
-            quality = agreement(measure, scores[known], people[known]).value
+            there = [key for key, k in zip(keys, known.tolist(), strict=True) if k] if keys else []
+            segments, systems = [k.segment for k in there], [k.system for k in there]
+            found = agreement(measure, scores[known], people[known], group=group, segments=segments, systems=systems)
+            quality = found.value
         if good is not None and bad is not None:
             robust = accuracy(pooled(good, direction, formula) - pooled(bad, direction, formula), phenomena)
         rows.append(Pooled(direction, formula, quality, robust))

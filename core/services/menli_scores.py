@@ -39,6 +39,12 @@ def attacked(cases: Sequence[Case], nli: Answered, other: Answered, scales: tupl
     return Attacked(tuple(case.phenomenon for case in cases), *sides)
 
 
+def joined(parts: Sequence[Attacked]) -> Attacked:
+    """Cases of several suites as one; at least one suite."""
+    names = tuple(name for part in parts for name in part.phenomena)
+    return Attacked(names, *(np.concatenate(column) for column in zip(*(part[1:] for part in parts), strict=True)))
+
+
 def judged(
     nli: Mapping[OutputKey, Value],
     other: Mapping[OutputKey, Value],

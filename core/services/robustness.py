@@ -17,9 +17,10 @@ from core.errors import UserError
 from core.formats.adversarial import Case, phenomenon
 from core.metrics import ranges
 from core.metrics.base import Metric, MetricSpec
+from core.metrics.ranges import Range
 from core.ports import KeptScore
 from core.services.adversarial import Answered, answer
-from core.services.scoring import Doing, OnProgress
+from core.services.scoring import Doing, Memory, OnProgress
 from core.stress import registry
 from core.stress.base import Change, Outcome, Perturbation
 from core.text.diff import diff
@@ -101,22 +102,39 @@ def perturbed(text: str, seed: int = 0, tell: Tell = quiet) -> list[Tried]:
     return found
 
 
-def reactions(texts: Texts, metrics: Sequence[Metric], tell: Tell = quiet) -> list[Reaction]:
-    """How each metric reacts to the change, in the order of the metrics."""
-    answered = answer([texts.case()], metrics, telling(tell))
+def scale_of(metric: Metric) -> Range | None:
+    """The frozen range that changes are shown in parts of, None where there is none."""
+    try:
+        return ranges.of(metric)
+    except UserError:
+        return None
+
+
+def reactions(
+    texts: Texts, metrics: Sequence[Metric], tell: Tell = quiet, scores: Memory | None = None
+) -> list[Reaction]:
+    """How each metric reacts to the change, in the order of the metrics. What is in `scores` is not scored again."""
+    answered = answer([texts.case()], metrics, telling(tell), scores)
     return [_reaction(metric, a, 0) for metric, a in zip(metrics, answered, strict=True)]
 
 
 def sweep(
-    source: str | None, reference: str | None, good: str, metrics: Sequence[Metric], seed: int = 0, tell: Tell = quiet
+    source: str | None,
+    reference: str | None,
+    good: str,
+    metrics: Sequence[Metric],
+    seed: int = 0,
+    tell: Tell = quiet,
+    scores: Memory | None = None,
 ) -> list[Tried]:
-    """Every perturbation of one output, scored where it applies: the perturbations that refuse have no reactions."""
+    """Every perturbation of one output, scored where it applies: the perturbations that refuse have no reactions. What is in
+    `scores` is not scored again."""
     tried = perturbed(good, seed)
     made = [t for t in tried if isinstance(t.outcome, Change)]
     cases = [
         Texts(source, reference, good, t.outcome.text).case(t.phenomenon) for t in made if isinstance(t.outcome, Change)
     ]
-    answered = answer(cases, metrics, telling(tell)) if cases else []
+    answered = answer(cases, metrics, telling(tell), scores)
     scored = {
         t.perturbation.name: tuple(_reaction(m, a, i) for m, a in zip(metrics, answered, strict=True))
         for i, t in enumerate(made)
@@ -130,11 +148,8 @@ def _reaction(metric: Metric, answered: Answered, at: int) -> Reaction:
     if np.isnan(margin):
         lost = good if good.value is None else changed
         return Reaction(metric.spec, answered.signature, good, changed, None, None, None, lost.reason or lost.status)
-    try:
-        scale = ranges.of(metric)
-        share = -float(margin) / (scale.high - scale.low) + 0.0  # no −0
-    except UserError:
-        share = None
+    scale = scale_of(metric)
+    share = None if scale is None else -float(margin) / (scale.high - scale.low) + 0.0  # no −0
     change = 0.0 if margin == 0 else -float(margin)
     return Reaction(metric.spec, answered.signature, good, changed, change, share, bool(margin <= 0), "")
 

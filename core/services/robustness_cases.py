@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from core.ports import KeptCase, KeptScore
 from core.services.adversarial import Answered, Failure
 from core.services.robustness import BY_HAND, Texts, changes
 from core.stress import registry
-from core.stress.suite import COLUMNS, Anchor, Suite, Untouched, anchors, build, signature
+from core.stress.suite import COLUMNS, Suite, anchors, build, signature, written_in
 
 WITH_SCORES = (
     "collection", "phenomenon", "source", "reference", "good", "changed", "what", "metric", "signature", "score_good",
@@ -49,7 +50,7 @@ def outputs_of(dataset: Dataset, system: str) -> dict[SegmentKey, str]:
 
 def drawn(segments: Sequence[Segment], most: int, seed: int) -> list[Segment]:
     """At most so many of the segments that have a reference, drawn with the seed, in their order."""
-    there = [segment for segment in segments if segment.references]
+    there = [segment for segment in segments if written_in(segment)]
     if len(there) <= most:
         return there
     kept = np.random.default_rng(seed).choice(len(there), most, replace=False)
@@ -68,50 +69,38 @@ def make(
     """A suite of these segments. `written` are the paraphrases (what a system wrote); without it, second references are.
 
     Reference-based, the paraphrase is right and the perturbed reference wrong, against the reference; reference-free, the
-    reference is right and the perturbed paraphrase wrong, against the source. Raises UserError for an unknown name.
+    reference is right and the perturbed paraphrase wrong, against the source; there the paraphrase may be the reference itself.
+    Raises UserError for an unknown name.
     """
-    there = [segment for segment in segments if segment.references]
-    texts = anchors(there, written)
     if written is not None:
-        texts = [a if s.key in written else a._replace(paraphrase=None) for a, s in zip(texts, there, strict=True)]
+        segments = [replace(s, references=written_in(s)[:1]) for s in segments]
+    texts = anchors(segments, written)
     if reference_free:
         texts = [a._replace(translation=a.paraphrase) for a in texts]
     chosen = registry.chosen(names)
     suites = []
     for k, perturbation in enumerate(chosen):
         tell(k / len(chosen))
-        suites.append(build(texts, [perturbation.name], seed))
+        suites.append(build(texts, [perturbation.name], seed, reference_free=reference_free))
     whole = Suite(
         tuple(case for part in suites for case in part.cases),
         tuple(lost for part in suites for lost in part.untouched),
         tuple(p.name for p in chosen), seed, signature(chosen, seed),
     )  # fmt: skip
-    if reference_free:
-        whole = _with_free_only(whole, texts)
     return Made(_cases(whole, free=reference_free), _counts(whole), csv_text(COLUMNS, _named(whole)), whole.signature)
-
-
-def _with_free_only(whole: Suite, texts: Sequence[Anchor]) -> Suite:
-    """The cases that can be asked without a reference; the others are counted with their reason."""
-    sources = {a.id: a.source for a in texts}
-    lost = [
-        Untouched(c.phenomenon, c.id, "no source" if sources[c.id] is None else "nothing to perturb in the paraphrase")
-        for c in whole.cases
-        if c.free is None
-    ]
-    return whole._replace(
-        cases=tuple(c for c in whole.cases if c.free is not None), untouched=(*whole.untouched, *lost)
-    )
 
 
 def _cases(whole: Suite, *, free: bool) -> tuple[Case, ...]:
     found = []
     for c in whole.cases:
-        good, bad, references = (
-            (c.reference, c.free or "", ()) if free else (c.paraphrase, c.adversarial, (c.reference,))
-        )
+        good, bad, references = (c.reference, c.free, ()) if free else (c.paraphrase, c.adversarial, (c.reference,))
         found.append(
-            Case(phenomenon(c.phenomenon), c.id, Item(c.source, good, references), Item(c.source, bad, references))
+            Case(
+                phenomenon(c.phenomenon),
+                c.id,
+                Item(c.source, good or "", references),
+                Item(c.source, bad or "", references),
+            )
         )
     return tuple(found)
 
@@ -131,11 +120,18 @@ def _code(name: str) -> str:
 
 def case_of(failure: Failure, cases: Sequence[Case]) -> Case:
     """The case a metric failed. Raises ValueError for a failure of other cases."""
-    wanted = (failure.phenomenon, failure.id, failure.good, failure.bad)
-    found = next((c for c in cases if (c.phenomenon, c.id, c.good.hypothesis, c.bad.hypothesis) == wanted), None)
+    wanted = (failure.phenomenon, failure.id, failure.anchor, failure.good, failure.bad)
+    found = next(
+        (c for c in cases if (c.phenomenon, c.id, _anchor(c), c.good.hypothesis, c.bad.hypothesis) == wanted), None
+    )
     if found is None:
         raise ValueError(f"no case {failure.id} of {failure.phenomenon}")
     return found
+
+
+def _anchor(case: Case) -> str:
+    """What a failure calls the anchor: the first reference, or the source."""
+    return case.good.references[0] if case.good.references else case.good.source or ""
 
 
 def texts_of(case: Case) -> Texts:

@@ -14,6 +14,8 @@ _STOPS = frozenset(
     '. , ; : ) ! ? " ” in on at of from for with during since by under over after before against within across among through'.split()
 ) | {""}
 _BEFORE = frozenset("between of and or , as".split())
+_APPOSED = frozenset("the a an which who whose whom where".split())
+"""With what an apposition or a clause begins that says more about the noun before the comma."""
 _POSSESSIVE = frozenset("my your his her its our their".split())
 FACTS: tuple[str, ...] = (
     "in the presence of several witnesses", "for the second time", "on a rainy afternoon", "with the help of two neighbours",
@@ -37,6 +39,8 @@ def _add_noun(p: Parsed, random: Random) -> Outcome | list[Edit]:
 def _loose(p: Parsed, phrase: NounPhrase) -> bool:
     """An object, of a preposition or a verb, that nothing leans on: a joined noun changes no agreement."""
     before, after = p.low(phrase.start - 1), p.low(phrase.head + 1)
+    if after == "," and (p.tag(phrase.head + 2) in ("NNP", "NNPS") or p.low(phrase.head + 2) in _APPOSED):
+        return False
     if not (governed(p, phrase) or is_object(p, phrase)) or after not in _STOPS or p.low(phrase.head) in NEVER:
         return False
     if p.low(phrase.start - 2) in ("between", "both", "either") or p.low(phrase.head + 2) in ("and", "or"):
@@ -98,6 +102,7 @@ NOUN = Perturbation(
     help="A noun is joined by “and” to a noun that stands there",
     change=english(_add_noun),
     code="add",
+    version=2,
 )
 
 FACT = Perturbation(

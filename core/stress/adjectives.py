@@ -15,7 +15,7 @@ NEVER = frozenset(
     former latter able due far past present future entire very only single double total main prime real vice ex half
     enough little worth then so-called alleged fellow further additional particular respective mere sheer utter
     involved responsible like unlike near close left right prior subsequent previous following based known said
-    one two three concerned aware afraid live high long great early late good best better average just total social
+    one two three concerned aware afraid live high long great early late good best better average just total social spare
     chief general special human united federal major minor middle key top sole outright overall daily annual
     monthly weekly yearly mid senior junior common private public open general""".split()
 )
@@ -30,6 +30,8 @@ _SET = frozenset(
 )
 _COMPLEMENTS = frozenset("to of that with from by for at about in on than as if enough whether".split())
 _NOT_BEFORE = frozenset("so too very as how more most less least not no the quite rather".split())
+_FRANK = frozenset("sure clear fair frank honest precise exact certain blunt specific".split())
+"""After `to be`, at the beginning of a sentence or between commas, they are about what is said: to be sure."""
 _FIXED = frozenset("as least best first last in at of".split())
 
 
@@ -82,6 +84,10 @@ def _mismatch(p: Parsed, random: Random) -> Outcome | list[Edit]:
         if not is_adjective(p, i):
             continue
         low, before, after = p.low(i), attributive(p, i), predicative(p, i)
+        if p.low(i - 2) == "to" and p.low(i - 1) == "be" and low in _FRANK:
+            continue
+        if low in ("male", "female") and p.tag(i - 1) == "JJ":
+            continue
         if low in opposites() and (before or after) and p.low(i - 1) not in _FIXED - {"of", "in"}:
             known.append((i, opposites()[low]))
         elif low in NEVER or p.tag(i) != "JJ" or "ADJ" not in may(low) or low.endswith("ed"):
@@ -104,4 +110,5 @@ ADJECTIVE = Perturbation(
     help="One adjective becomes another of the same degree: its opposite where one is known",
     change=english(_mismatch),
     code="word_JJ",
+    version=2,
 )

@@ -38,12 +38,14 @@ _FORCED = {
 class Parsed:
     """Tokens and tags of one text. `low` and `tag` answer for any place: "" before the first token and after the last."""
 
-    __slots__ = ("_low", "_tag", "n", "text", "tokens")
+    __slots__ = ("_bounds", "_low", "_tag", "_words", "n", "text", "tokens")
 
     def __init__(self, text: str, found: Sequence[Token], tags: Sequence[str]) -> None:
         self.text, self.tokens, self.n = text, found, len(found)
         self._low = [t.low for t in found] + [""] * 8
         self._tag = [*tags] + [""] * 8
+        self._bounds = _sentences(self._low[: self.n])
+        self._words: dict[int, frozenset[str]] = {}
 
     def low(self, i: int) -> str:
         return self._low[i] if 0 <= i < self.n else ""
@@ -56,12 +58,14 @@ class Parsed:
 
     def sentence(self, i: int) -> tuple[int, int]:
         """First token and one past the last of the sentence that token i stands in."""
-        start, end = i, i
-        while start > 0 and self._low[start - 1] not in _ENDS:
-            start -= 1
-        while end < self.n and self._low[end] not in _ENDS:
-            end += 1
-        return start, min(end + 1, self.n)
+        return self._bounds[i]
+
+    def sentence_words(self, i: int) -> frozenset[str]:
+        """The tokens, in lower case, of the sentence that token i stands in."""
+        start, end = self._bounds[i]
+        if start not in self._words:
+            self._words[start] = frozenset(self._low[start:end])
+        return self._words[start]
 
     def lows(self, start: int, end: int) -> list[str]:
         return self._low[max(start, 0) : max(min(end, self.n), 0)]
@@ -89,6 +93,17 @@ class Parsed:
         if self.low(i - 1) not in ("a", "an") or i < 1:
             return []
         return [self.replace(i - 1, article(new))]
+
+
+def _sentences(low: Sequence[str]) -> list[tuple[int, int]]:
+    """The sentence of each token, as `Parsed.sentence` gives it."""
+    bounds: list[tuple[int, int]] = []
+    start = 0
+    for i, word in enumerate(low):
+        if word in _ENDS or i + 1 == len(low):
+            bounds += [(start, i + 1)] * (i + 1 - start)
+            start = i + 1
+    return bounds
 
 
 def cased(new: str, old: str, *, first: bool = False) -> str:

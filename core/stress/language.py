@@ -1,8 +1,9 @@
-"""Is a text English? A simple check that prefers to refuse: letters, then the small words of eight languages."""
+"""Is a text English? A simple check that prefers to refuse: letters, then the small words of eight languages, then the dictionary."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 SHORTEST = 4
 """Shorter texts hold too few small words to tell by them: the letters alone decide."""
@@ -12,6 +13,10 @@ _ENGLISH = frozenset(
     had not but or which who what when will would can could should been be as at an if than then there we you your our
     my i them him into about after before over more most other some all no do does did on""".split()
 )
+_SHARED = frozenset("is was were as an am at on or over had her will do does did no we me".split())
+"""Small words of English that are some in another of the languages too."""
+_UNSURE = frozenset("met den par per pour con dos ale w".split())
+"""Small words of the others that are words of English, or initials, too."""
 _OTHER = frozenset(
     """der die das und ist nicht ein eine einen einem den dem des mit von zu auf für sich auch es wird sind wurde bei nach
     le la les et est une des du dans que qui pour pas sur avec au aux sont ce cette il elle ont
@@ -26,13 +31,26 @@ _OTHER = frozenset(
 
 def is_english(low: Sequence[str]) -> bool:
     """True where nine letters in ten are ASCII and, from `SHORTEST` words on, English has more of the small words than the
-    other languages have together, and at least one in twenty words. `low`: the tokens in lower case."""
+    other languages have together, and at least one in twenty words; words that are of both count for the others only against
+    English ones that are so as well. Where no small word tells, all letters have to be ASCII and half of the words English.
+    `low`: the tokens in lower case."""
     words = [w for w in low if w[0].isalpha()]
     letters = sum(c.isalpha() for w in words for c in w)
     if not letters or sum(c.isascii() and c.isalpha() for w in words for c in w) < 0.9 * letters:
         return False
     if len(words) < SHORTEST:
         return True
-    english = sum(w in _ENGLISH for w in words)
-    other = sum(w in _OTHER and w not in _ENGLISH for w in words)
-    return english > other and english * 20 >= len(words)
+    english, shared = sum(w in _ENGLISH for w in words), sum(w in _SHARED for w in words)
+    unsure, other = sum(w in _UNSURE for w in words), sum(w in _OTHER - _ENGLISH - _UNSURE for w in words)
+    if max(english - unsure, english - shared) > other and english * 20 >= len(words):
+        return True
+    known = sum(w not in _SHARED | _UNSURE | {"in"} and is_english_word(w) for w in words)
+    return not other and all(w.isascii() for w in words) and 2 * known >= len(words)
+
+
+@lru_cache(maxsize=65536)
+def is_english_word(low: str) -> bool:
+    """True for a word, in lower case, of lemminflect's dictionary, or one of the commonest small words."""
+    import lemminflect
+
+    return low in _ENGLISH or bool(lemminflect.getAllLemmas(low))

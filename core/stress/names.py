@@ -56,7 +56,7 @@ def _name(p: Parsed, random: Random) -> Outcome | list[Edit]:
 def _kind(p: Parsed, i: int) -> Sequence[str]:
     """The list the name at i may be replaced from; nothing where it may be part of a longer name."""
     word, before, after = p.word(i), p.word(i - 1), p.word(i + 1)
-    if after in _CONJOINING or before in ("&", "-", "–", "’", "'") or _glued(p, i):
+    if after in _CONJOINING or before in ("&", "-", "–", "’", "'") or glued(p, i):
         return ()
     proper_before = before[:1].isupper() and i > 0 and not p.opens(i - 1) or before in _first_names()
     proper_after = after[:1].isupper() and after[:1].isalpha()
@@ -75,7 +75,8 @@ def _kind(p: Parsed, i: int) -> Sequence[str]:
     return _kinds().get(word, ())
 
 
-def _glued(p: Parsed, i: int) -> bool:
+def glued(p: Parsed, i: int) -> bool:
+    """True for a token that is but a part of what stands between white space: Berlin–Rome, @Berlin."""
     token = p.tokens[i]
     around = p.text[token.start - 1 : token.start] + p.text[token.end : token.end + 1]
     return any(c.isalnum() or c in "-–@#/" for c in around)

@@ -15,6 +15,8 @@ from core.stress.phrases import (
     NEGATIVE,
     NOMINATIVE,
     NOT,
+    OBJECT_STARTS,
+    PREPOSITIONS,
     bare_infinitive,
     finite,
     lemma,
@@ -47,33 +49,39 @@ _STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 
 def _negate(p: Parsed, random: Random) -> Outcome | list[Edit]:
     by_rank: dict[int, list[list[Edit]]] = {}
-    for i in range(p.n):
-        start, end = p.sentence(i)
-        low = p.low(i)
-        if low in NOT:
-            edits = _without(p, i, end)
-        elif p.tag(i)[:2] in ("VB", "MD", "NN") or low in ("'s", "'re", "'ve") or low in MODALS:
-            edits = _with(p, i, start, end)
-        else:
-            continue
-        if edits:
-            by_rank.setdefault(_rank(p, i, start), []).append(edits)
+    for i, rank in enumerate(_ranks(p, 0, p.n)):
+        if edits := _without(p, i) if p.low(i) in NOT else _with(p, i):
+            by_rank.setdefault(rank, []).append(edits)
     if not by_rank:
         return Refused("no verb that can be negated, or lose its negation, for certain")
     return random.choice(by_rank[min(by_rank)])
 
 
-def _rank(p: Parsed, i: int, start: int) -> int:
-    """0 in what looks like the main clause: no subordinator since the last comma; 1 elsewhere."""
-    for j in range(i - 1, start - 1, -1):
-        if p.low(j) in (",", ";", ":", "–", "—"):
-            break
-        if p.low(j) in _SUBORDINATE:
-            return 1
-    return 0
+def negations(p: Parsed, start: int, end: int) -> list[list[Edit]]:
+    """The ways to negate one verb of the sentence in tokens start..end-1: in what looks like its main clause where there are any.
+
+    None where the sentence denies anything already."""
+    by_rank: dict[int, list[list[Edit]]] = {}
+    for i, rank in enumerate(_ranks(p, start, end), start):
+        if edits := _with(p, i):
+            by_rank.setdefault(rank, []).append(edits)
+    return by_rank[min(by_rank)] if by_rank else []
 
 
-def _without(p: Parsed, i: int, end: int) -> list[Edit]:
+def _ranks(p: Parsed, start: int, end: int) -> list[int]:
+    """Of tokens start..end-1: 0 in what looks like the main clause (no subordinator since the last comma), 1 elsewhere."""
+    ranks, rank = [], 0
+    for i in range(start, end):
+        if p.low(i - 1) in _SUBORDINATE:
+            rank = 1
+        if i == p.sentence(i)[0] or p.low(i - 1) in (",", ";", ":", "–", "—"):
+            rank = 0
+        ranks.append(rank)
+    return ranks
+
+
+def _without(p: Parsed, i: int) -> list[Edit]:
+    end = p.sentence(i)[1]
     if p.low(i + 1) in _PARTS or _POLAR & set(p.lows(i + 1, end)) or p.low(end - 1) == "?":
         return []
     if any(p.low(j) in NEGATIVE for j in range(i + 1, min(i + 3, end))) or "but" in p.lows(i + 1, end):
@@ -125,10 +133,13 @@ def _undo(p: Parsed, i: int) -> list[Edit]:
     return [Edit(aux.start, p.tokens[i + 1].start, ""), p.replace(verb, new)] if aux.low == aux.text else []
 
 
-def _with(p: Parsed, i: int, start: int, end: int) -> list[Edit]:
-    if set(p.lows(start, end)) & NEGATIVE or p.low(end - 1) == "?" or p.low(i + 1) in _POSITIVE:
+def _with(p: Parsed, i: int) -> list[Edit]:
+    if not (p.tag(i)[:2] in ("VB", "MD", "NN") or p.low(i) in ("'s", "'re", "'ve") or p.low(i) in MODALS):
         return []
-    if p.low(i - 1) in _INVERTS or i == start or _POLAR_INSIDE & set(p.lows(start, end)) or "only" in p.lows(start, i):
+    start, end = p.sentence(i)
+    if (NEGATIVE | _POLAR_INSIDE) & p.sentence_words(i) or p.low(end - 1) == "?" or p.low(i + 1) in _POSITIVE:
+        return []
+    if p.low(i - 1) in _INVERTS or i == start or _asks_how(p, i):
         return []
     low = p.low(i)
     if low in ("is", "are", "was", "were", "am", "'re", "'m") or (
@@ -151,7 +162,27 @@ def _with(p: Parsed, i: int, start: int, end: int) -> list[Edit]:
 
 _DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 _FROZEN = frozenset("let thank please mean regard used".split())
-_POLAR_INSIDE = frozenset("some already still somewhat somehow".split())
+_POLAR_INSIDE = frozenset(
+    "some already still somewhat somehow any anyone anybody anything anywhere ever whatsoever only".split()
+)
+"""Words beside which no verb is negated: its scope, or theirs, would not be certain."""
+_UNCHANGED = frozenset(
+    "rid cut put set hit let shut hurt cost spread split burst cast bet bid quit read thrust shed slit".split()
+)
+"""Verbs whose participle is like their plain form, so that a tagger may take it for a noun or an adjective after `had`."""
+_OBJECT = OBJECT_STARTS | {"myself", "yourself", "himself", "herself", "itself", "ourselves", "themselves"}
+_FEW = frozenset("few fewer several plenty lots other such".split())
+_AMOUNTS = frozenset("many much enough more less".split())
+
+
+def _asks_how(p: Parsed, i: int) -> bool:
+    """True in a clause that `how` opens, where the verb has its place after what is asked for; and before `there`."""
+    for j in range(i - 1, max(p.sentence(i)[0], i - 12) - 1, -1):
+        if p.low(j) in (",", ";", ":", "–", "—"):
+            break
+        if p.low(j) == "how":
+            return True
+    return p.low(i + 1) == "there"
 
 
 def _aux(low: str) -> frozenset[str]:
@@ -172,6 +203,8 @@ def _after_be(p: Parsed, i: int) -> list[Edit]:
     after = p.tag(i + 1)
     if after in ("VB", "VBP", "VBZ", "MD", "PRP", "EX"):
         return []
+    if p.low(i - 1) == "there" and after not in ("DT", "CD") and p.low(i + 1) not in _AMOUNTS:
+        return [p.after(i, " no")] if after in ("NN", "NNS", "JJ") and p.low(i + 1) not in _FEW else []
     if after == "IN" and p.low(i + 1) not in ("in", "at", "on", "under", "of", "about", "for", "from", "by", "like"):
         return []
     if (
@@ -189,7 +222,11 @@ def _after_be(p: Parsed, i: int) -> list[Edit]:
 def _have(p: Parsed, i: int) -> list[Edit]:
     low = p.low(i)
     after = skip_adverbs(p, i + 1)
-    perfect = p.tag(after) in ("VBN", "VBD") or p.low(after) in ("been", "had", "become", "come")
+    perfect = p.tag(after) in ("VBN", "VBD") or p.low(after) in ("been", "had", "become", "come", "rid")
+    if not perfect and p.low(after) in _UNCHANGED:
+        if p.low(after + 1) not in _OBJECT | PREPOSITIONS | {"up", "off", "out", "down", "away"}:
+            return []
+        perfect = True
     if low in ("have", "'ve") and (bare_infinitive(p, i) or not _plural_before(p, i)):
         return []
     if (
@@ -222,4 +259,5 @@ NEGATION = Perturbation(
     help="One verb is negated, of the main clause where it can be, or loses its negation; never a second negation",
     change=english(_negate),
     code="neg",
+    version=2,
 )

@@ -22,7 +22,7 @@ NEVER = frozenset(
     past future present kinds sorts types sake wake midst light age ages period times spite run row event process
     majority minority group total quarter quarters bulk plus a.m. p.m. sum billion million thousand hundred starter parts contrary vein handle mend verge brink extent purpose""".split()
 )
-_PERSONAL = ("ator", "ist", "ician", "eer", "man", "woman", "gee", "makers", "zen", "person")
+_PERSONAL = ("ator", "ist", "ician", "eer", "man", "woman", "gee", "makers", "zen", "person", "leader")
 _COMPLEMENTS = frozenset("that to whether".split())
 
 
@@ -102,4 +102,5 @@ NOUN = Perturbation(
     help="One noun becomes another of the same number and kind: its opposite where one is known",
     change=english(_mismatch),
     code="word_NN",
+    version=2,
 )

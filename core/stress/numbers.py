@@ -1,12 +1,14 @@
 """Number errors: every number gives way to another of the same shape.
 
 As published, numbers that belong to a date stay. A text that has no others gets a plausible other year instead: that is ours,
-for years are where models get numbers wrong most often.
+for years are where models get numbers wrong most often. Numbers in names (Apollo 11, Group of Seven) and before the points of a
+list stay too; of two numbers that are held against each other (20 to 40), the lower stays the lower.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from random import Random
 
 from core.stress.base import Edit, Outcome, Perturbation, Refused
@@ -22,35 +24,87 @@ _DATE_WORDS = frozenset(
     "in since by from until till before after during early late mid of the between to and year".split()
 )
 _LATEST = 2026
+_MOST_DIGITS = 30
+"""A longer one counts nothing."""
 _SMALL = "two three four five six seven eight nine".split()
 _TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _SCALES = frozenset("hundred thousand million billion trillion percent %".split())
+_VALUES = {word: value for value, word in enumerate(["one", *_SMALL, *_TEENS], start=1)} | {
+    word: 10 * value for value, word in enumerate(_TENS, start=2)
+}
+_TIMES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_BETWEEN = frozenset("to or of out in the every - – — % percent per cent $ € £".split()) | frozenset(_TIMES)
+"""What may stand between two numbers that are held against each other, and `and` after `between`."""
+_TRIES = 30
+_CURRENCIES = frozenset("usd eur gbp chf jpy rs".split())
+_PLAIN = ("IN", "DT", "TO", "CC", "RB", "RBR", "PRP", "PRP$", "MD", "WRB", "WDT", "WP", "EX")
+"""Tags of words that are no part of a name, even with a capital."""
 _SUFFIXES = ("th", "st", "nd", "rd", "th", "th", "th", "th", "th", "th")
 
 
 def _others(parsed: Parsed, random: Random) -> Outcome | list[Edit]:
-    edits: list[Edit] = []
+    groups: list[list[int]] = []
     years: list[int] = []
     for i in range(parsed.n):
-        low = parsed.low(i)
-        if low[0].isdigit():
-            found = _NUMBER.fullmatch(low)
-            if found is None or _in_date(parsed, i) or _in_name(parsed, i):
-                continue
-            if _is_year(parsed, i, low):
-                years.append(i)
-            else:
-                new = _digits(found, random, singular=_counts_one(parsed, i))
-                edits += [parsed.replace(i, new), *parsed.article(i, new)] if new else []
-        elif new := _word(parsed, i, random):
-            edits += [parsed.replace(i, new), *parsed.article(i, new)]
+        if _value(parsed.low(i)) is None or _in_date(parsed, i) or _in_name(parsed, i) or _in_list(parsed, i):
+            continue
+        if parsed.low(i)[0].isdigit() and _is_year(parsed, i, parsed.low(i)):
+            years.append(i)
+        elif groups and _together(parsed, groups[-1][-1], i):
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    edits: list[Edit] = []
+    for group in groups:
+        for i, new in zip(group, _drawn(parsed, group, random), strict=False):
+            edits += [parsed.replace(i, new), *parsed.article(i, new)] if new else []
     if edits:
         return edits
     if years:
         i = random.choice(years)
-        return [parsed.replace(i, _year(parsed.low(i), random))]
+        return [parsed.replace(i, _year(parsed.low(i), random, decade=_is_decade(parsed, i)))]
     return Refused("no number but in dates and names" if any(c.isdigit() for c in parsed.text) else "no number")
+
+
+def _drawn(parsed: Parsed, group: list[int], random: Random) -> list[str]:
+    """Other numbers for those of a group, "" for one that stays; none where their order is not kept in any of several draws."""
+    times = [_TIMES.get(parsed.low(i + 1), 1) for i in group]
+    old = [(_value(parsed.low(i)) or 0) * n for i, n in zip(group, times, strict=True)]
+    for _ in range(_TRIES):
+        new = [_other(parsed, i, random) for i in group]
+        said = [(_value(word or parsed.low(i)) or 0) * n for i, word, n in zip(group, new, times, strict=True)]
+        if all(_sign(b - a) == _sign(d - c) for (a, b), (c, d) in zip(pairwise(old), pairwise(said), strict=True)):
+            return new
+    return []
+
+
+def _sign(difference: float) -> int:
+    return (difference > 0) - (difference < 0)
+
+
+def _other(parsed: Parsed, i: int, random: Random) -> str:
+    found = _NUMBER.fullmatch(parsed.low(i))
+    return _digits(found, random, singular=_counts_one(parsed, i)) if found else _word(parsed, i, random)
+
+
+def _together(parsed: Parsed, first: int, second: int) -> bool:
+    """True for two numbers of one range or share: 20 to 40, two of the five, between 5 and 10."""
+    if not 1 < second - first <= 5:
+        return False
+    inner = set(parsed.lows(first + 1, second))
+    return inner <= (_BETWEEN | {"and"} if parsed.low(first - 1) == "between" else _BETWEEN)
+
+
+def _value(low: str) -> float | None:
+    """What a number says, in digits or words; None for what is none."""
+    if found := _NUMBER.fullmatch(low):
+        whole, decimals = found.group(1).replace(",", ""), found.group(2) or ""
+        return float(whole + decimals) if len(whole + decimals) <= _MOST_DIGITS else None
+    tens, _, ones = low.partition("-")
+    if tens not in _VALUES or (ones and (tens not in _TENS or ones not in _VALUES)):
+        return None
+    return _VALUES[tens] + _VALUES.get(ones, 0)
 
 
 def _is_year(parsed: Parsed, i: int, low: str) -> bool:
@@ -62,6 +116,12 @@ def _is_year(parsed: Parsed, i: int, low: str) -> bool:
             parsed.tag(i + 1) == "NNS" and parsed.low(i - 1) not in ("the", "in", "since")
         )
     return parsed.tag(i + 1) not in ("NN", "NNS", "JJ") and parsed.low(i + 1) not in _SCALES
+
+
+def _is_decade(parsed: Parsed, i: int) -> bool:
+    """1970s, 1970’s."""
+    low = parsed.low(i)
+    return low.endswith("s") or (low.endswith("0") and parsed.low(i + 1) == "'s")
 
 
 def _in_date(parsed: Parsed, i: int) -> bool:
@@ -80,11 +140,38 @@ def _in_date(parsed: Parsed, i: int) -> bool:
 
 
 def _in_name(parsed: Parsed, i: int) -> bool:
-    """Glued to a letter or a hyphen (G 20, COVID-19), or the score of a match."""
+    """Glued to a letter or a hyphen (G20, COVID-19), the score of a match, or beside a word with a capital (G 20, Six Day War)."""
     token = parsed.tokens[i]
     left = parsed.text[token.start - 1 : token.start]
     right = parsed.text[token.end : token.end + 1]
-    return bool(left and (left.isalnum() or left in "-–_.'’#")) or right in ("-", "–", "_", "/") and bool(right)
+    if bool(left and (left.isalnum() or left in "-–_.'’#")) or right in ("-", "–", "_", "/") and bool(right):
+        return True
+    if token.text[0].isupper() and (
+        not parsed.opens(i) or (_capital(parsed, i + 1) and parsed.tag(i + 1) in ("NN", "NNP", "JJ"))
+    ):
+        return True
+    if parsed.low(i - 1) == "of" and parsed.low(i - 2) == "group" and _capital(parsed, i - 2):
+        return True
+    return _capital(parsed, i - 1) and parsed.low(i - 1) not in _MONTHS | _CURRENCIES and _names(parsed, i - 1)
+
+
+def _capital(parsed: Parsed, i: int) -> bool:
+    return parsed.word(i)[:1].isupper()
+
+
+def _names(parsed: Parsed, i: int) -> bool:
+    """True for a word with a capital that is more than the first of its sentence."""
+    return parsed.tag(i).startswith("NN") or not (parsed.opens(i) or parsed.tag(i) in _PLAIN)
+
+
+def _in_list(parsed: Parsed, i: int) -> bool:
+    """The number of a point, at the beginning of a line or sentence: 1. or 2) or (3)."""
+    bracket = parsed.low(i - 1) == "("
+    first = i - bracket
+    before = parsed.text[parsed.tokens[first - 1].end : parsed.tokens[first].start] if first else "\n"
+    if "\n" not in before and first != parsed.sentence(first)[0]:
+        return False
+    return parsed.low(i + 1) in ((")",) if bracket else (".", ")"))
 
 
 def _counts_one(parsed: Parsed, i: int) -> bool:
@@ -108,19 +195,20 @@ def _digits(found: re.Match[str], random: Random, *, singular: bool) -> str:
     new = old
     while new == old:
         new = random.randint(-(-low // step), high // step) * step
+    shown = f"{new:,}" if "," in whole else str(new)
     if decimals:
         fraction = random.randint(1, 10 ** (len(decimals) - 1) - 1) if len(decimals) > 1 else 0
-        return f"{new}.{fraction:0{len(decimals) - 1}d}{unit}"
+        return f"{shown}.{fraction:0{len(decimals) - 1}d}{unit}"
     if unit in ("st", "nd", "rd", "th"):
         unit = "th" if 10 <= new % 100 <= 20 else _SUFFIXES[new % 10]
-    return (f"{new:,}" if "," in whole else str(new)) + unit
+    return shown + unit
 
 
-def _year(low: str, random: Random) -> str:
+def _year(low: str, random: Random, *, decade: bool) -> str:
     """Another year within 30 of the old one, in its century, and not to come unless the old one was; of a decade, another decade."""
     bare = low.removesuffix("s")
     old, unit = int(bare), low[len(bare) :]
-    step = 10 if unit or (old % 10 == 0 and unit) else 1
+    step = 10 if decade else 1
     century = old - old % 100
     choice = [
         y
@@ -156,4 +244,5 @@ NUMBER = Perturbation(
     help="Every number but those of dates becomes another of the same shape; where there are only years, one of them does",
     change=english(_others),
     code="num",
+    version=2,
 )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from core.stress.adjectives import attributive, is_adjective
 from core.stress.base import Edit, Outcome, Perturbation, Refused
 from core.stress.english import Parsed, article, cased, english, may
-from core.stress.phrases import BE, DETERMINERS, HAVE, MODALS, NEGATIVE
+from core.stress.phrases import BE, DETERMINERS, HAVE, MODALS, NEGATIVE, participle
 
 MOST = 0.4
 """Share of the words that may go at most."""
@@ -221,6 +221,8 @@ def _when(p: Parsed, i: int) -> Iterator[Piece]:
     elif low in ("in", "since", "during"):
         stop = p.low(i + 1) if p.low(i + 1).isdigit() and len(p.low(i + 1)) == 4 else ""
     after = p.low(end)
+    if p.tag(i - 1) in ("VBN", "VBD") and (p.low(i - 2) == "," or (p.tag(i - 1) == "VBN" and not participle(p, i - 1))):
+        return  # `, founded in 1945` and `a house built in 1945` are nothing without the year
     if (
         stop
         and after in (".",)
@@ -281,4 +283,5 @@ OMISSION = Perturbation(
     help="A clause, phrase or modifier goes: at most 40 % of the words, and the rest is grammatical",
     change=english(_omit),
     code="drop",
+    version=2,
 )

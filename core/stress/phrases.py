@@ -48,8 +48,10 @@ def noun_phrase(p: Parsed, head: int) -> NounPhrase | None:
         return None
     if p.tag(head + 1).startswith(("NN", "POS")) or p.low(head + 1) in ("'s", "'", "’", "-"):
         return None
+    if tag == "NNS" and forms(low, "VERB", ("VBZ",)) and _takes_object(p, head + 1):
+        return None
     start = head
-    while p.tag(start - 1) in _INSIDE and p.low(start - 1) not in (",", "not", *DETERMINERS):
+    while p.tag(start - 1) in _INSIDE and p.low(start - 1) not in (",", "not", "alone", *DETERMINERS):
         start -= 1
     determiner = ""
     if p.low(start - 1) in DETERMINERS and (p.low(start - 1) != "that" or p.tag(start - 1) != "IN"):
@@ -70,6 +72,11 @@ def noun_phrase(p: Parsed, head: int) -> NounPhrase | None:
     if determiner in ("these", "those", "both", "all") and not plural:
         return None
     return NounPhrase(start, head, determiner, plural, all(t in ("JJ", "JJR", "JJS") for t in inner))
+
+
+def _takes_object(p: Parsed, i: int) -> bool:
+    """True where an object begins: what stands before may be a verb (`the US alone imports 1.5 million barrels`)."""
+    return p.tag(i) in ("DT", "CD", "PRP", "PRP$", "JJ", "$") or p.low(i) in OBJECT_STARTS | {"$", "€", "£"}
 
 
 def _is_plural(low: str) -> bool:

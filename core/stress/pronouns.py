@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 
 from core.stress.base import Edit, Outcome, Perturbation, Refused
-from core.stress.english import Parsed, english, inflect
+from core.stress.english import Parsed, english, inflect, may
 from core.stress.phrases import MODALS, skip_adverbs
 
 _CASES = ("subject", "object", "possessive", "own", "self")
@@ -41,6 +41,8 @@ _TOGETHER = frozenset("both all each together another among between".split())
 
 def _pronouns(p: Parsed, random: Random) -> Outcome | list[Edit]:
     found = [(i, reading) for i in range(p.n) if (reading := _reading(p, i))]
+    if any(person == "we" and _appositive(p, i + 1) for i, (person, _) in found):
+        return Refused("“we” or “us” before the name of a group stays")
     if not found:
         return Refused("no personal pronoun but you and it")
     edits: list[Edit] = []
@@ -53,6 +55,13 @@ def _pronouns(p: Parsed, random: Random) -> Outcome | list[Edit]:
             return Refused(f"the verb of “{_PARADIGM[person][0]}” would not certainly agree with another person")
         edits += made
     return edits
+
+
+def _appositive(p: Parsed, i: int) -> bool:
+    """True for what names the group after `we` or `us`: we Europeans, us voters."""
+    low = p.low(i)
+    group = p.tag(i) in ("NNS", "NNPS") or (low.endswith("s") and (p.tag(i) == "NNP" or may(low) == {"NOUN"}))
+    return group and p.low(i - 1) in ("we", "us")
 
 
 def _reading(p: Parsed, i: int) -> tuple[str, str] | None:
@@ -95,7 +104,7 @@ def _swapped(p: Parsed, places: list[tuple[int, str]], person: str, random: Rand
 
 def _several(p: Parsed, i: int) -> bool:
     """True where they can only be many: `one of them`, `between them`, `all`, `each other` in the sentence."""
-    return p.low(i - 1) == "of" or bool(_TOGETHER & set(p.lows(*p.sentence(i))))
+    return p.low(i - 1) == "of" or bool(_TOGETHER & p.sentence_words(i))
 
 
 def _placed(p: Parsed, i: int, new: str, target: str) -> Edit:
@@ -190,4 +199,5 @@ PRONOUN = Perturbation(
     help="Every personal pronoun but you and it becomes another of the same case; the verb follows its number",
     change=english(_pronouns),
     code="pron",
+    version=2,
 )

@@ -1,7 +1,8 @@
 """An adversarial suite out of a project's own references (Chen and Eger 2023, §3, equation 1).
 
 A case asks a metric for m(reference, paraphrase) > m(reference, adversarial), where the adversarial is the reference
-perturbed; with a source and a translation of it, also for m(source, reference) > m(source, translation perturbed).
+perturbed; with a source and a translation of it, also for m(source, reference) > m(source, translation perturbed). A
+reference-free suite needs the latter alone: whether the reference can be perturbed, or has a paraphrase, does not matter there.
 """
 
 from __future__ import annotations
@@ -11,14 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.data import Segment, SegmentKey
+from core.formats.adversarial import COLUMNS as COLUMNS
 from core.signature import package
 from core.signature import signature as joined
 from core.stress import registry
-from core.stress.base import Edit, Perturbation, Refused
+from core.stress.base import Change, Edit, Outcome, Perturbation, Refused
 from core.stress.english import tagger
-
-COLUMNS = ("error", "id", "source", "ref", "r", "hyp_para", "hyp_adv_based", "hyp_adv_free")
-"""The columns of the published suites; `core.formats.pairs` reads them."""
 
 
 class Anchor(NamedTuple):
@@ -32,14 +31,15 @@ class Anchor(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One preference. `edits` make `adversarial` from the reference. `free` is the translation perturbed, with `free_edits`;
-    None where there is no translation, or nothing in it to perturb."""
+    """One preference, or both. `edits` make `adversarial` from the reference; None, in a reference-free suite, where there is no
+    such case. `free` is the translation perturbed, with `free_edits`; None, in a reference-based suite, where there is no such case.
+    """
 
     phenomenon: str
     id: str
     reference: str
-    paraphrase: str
-    adversarial: str
+    paraphrase: str | None
+    adversarial: str | None
     edits: tuple[Edit, ...]
     source: str | None = None
     translation: str | None = None
@@ -91,8 +91,8 @@ class Suite(NamedTuple):
                 c.source or "",
                 c.reference,
                 c.translation or "",
-                c.paraphrase,
-                c.adversarial,
+                c.paraphrase or "",
+                c.adversarial or "",
                 c.free or "",
             )
             for c in self.cases
@@ -104,25 +104,44 @@ def anchors(
     paraphrases: Mapping[SegmentKey, str] | None = None,
     translations: Mapping[SegmentKey, str] | None = None,
 ) -> list[Anchor]:
-    """One anchor a segment that has a reference: its first.
+    """One anchor a segment that has a reference: its first. References of white space are none, and so are paraphrases.
 
     The paraphrase is the one given for the segment (a column, or a translation of the source or of the reference and
     back); without one, the first other reference that differs.
     """
     found = []
     for segment in segments:
-        if not segment.references:
+        if not (there := written_in(segment)):
             continue
-        reference, *more = segment.references
-        given = (paraphrases or {}).get(segment.key)
+        reference, *more = there
+        given = _text((paraphrases or {}).get(segment.key))
         paraphrase = given if given is not None else next((r for r in more if r != reference), None)
-        name = f"{segment.doc_id}:{segment.segment_id}"
-        found.append(Anchor(name, reference, paraphrase, segment.source, (translations or {}).get(segment.key)))
+        translation = _text((translations or {}).get(segment.key))
+        found.append(Anchor(name_of(segment.key), reference, paraphrase, segment.source, translation))
     return found
 
 
-def build(texts: Sequence[Anchor], names: Sequence[str] = registry.MENLI, seed: int = 0) -> Suite:
-    """A case for each phenomenon and anchor that can have one; the others are kept with their reason.
+def written_in(segment: Segment) -> tuple[str, ...]:
+    """The references of a segment that are more than white space."""
+    return tuple(r for r in segment.references if _text(r) is not None)
+
+
+def name_of(key: SegmentKey) -> str:
+    """`document:segment`; where one of them holds a colon, the length of the first goes before it, so that no two share a name."""
+    doc, segment = key
+    plain = f"{doc}:{segment}"
+    return plain if plain.count(":") == 1 else f"{len(doc)}:{plain}"
+
+
+def _text(text: str | None) -> str | None:
+    return text if text and text.strip() else None
+
+
+def build(
+    texts: Sequence[Anchor], names: Sequence[str] = registry.MENLI, seed: int = 0, *, reference_free: bool = False
+) -> Suite:
+    """A case for each phenomenon and anchor that can have one, `reference_free` against the source; the others are kept with
+    their reason. Either kind holds the other's texts as well where there are any.
 
     The same for the same texts and seed, whatever stands beside them. Raises UserError for a name that is not there.
     """
@@ -131,7 +150,7 @@ def build(texts: Sequence[Anchor], names: Sequence[str] = registry.MENLI, seed: 
     chosen = registry.chosen(names)
     for perturbation in chosen:
         for anchor in texts:
-            made = _case(perturbation, anchor, seed)
+            made = _case(perturbation, anchor, seed, reference_free)
             if isinstance(made, Refused):
                 untouched.append(Untouched(perturbation.name, anchor.id, made.reason))
             else:
@@ -139,26 +158,43 @@ def build(texts: Sequence[Anchor], names: Sequence[str] = registry.MENLI, seed: 
     return Suite(tuple(cases), tuple(untouched), tuple(p.name for p in chosen), seed, signature(chosen, seed))
 
 
-def _case(perturbation: Perturbation, anchor: Anchor, seed: int) -> Case | Refused:
+def _case(perturbation: Perturbation, anchor: Anchor, seed: int, reference_free: bool) -> Case | Refused:
+    based, free = _based(perturbation, anchor, seed), _free(perturbation, anchor, seed)
+    needed = free if reference_free else based
+    if isinstance(needed, Refused):
+        return needed
+    case = Case(
+        perturbation.name, anchor.id, anchor.reference, anchor.paraphrase, None, (), anchor.source, anchor.translation
+    )
+    if isinstance(based, Change):
+        case = case._replace(adversarial=based.text, edits=based.edits)
+    if isinstance(free, Change):
+        case = case._replace(free=free.text, free_edits=free.edits)
+    return case
+
+
+def _based(perturbation: Perturbation, anchor: Anchor, seed: int) -> Outcome:
+    """The reference perturbed, where a paraphrase stands against it."""
     if anchor.paraphrase is None:
         return Refused("no paraphrase: neither one given nor a second reference")
     if anchor.paraphrase == anchor.reference:
         return Refused("the paraphrase is the reference")
     made = perturbation.perturb(anchor.reference, seed)
-    if isinstance(made, Refused):
-        return made
-    if made.text == anchor.paraphrase:
+    if isinstance(made, Change) and made.text == anchor.paraphrase:
         return Refused("the perturbed reference is the paraphrase")
-    case = Case(
-        perturbation.name, anchor.id, anchor.reference, anchor.paraphrase, made.text, made.edits, anchor.source,
-        anchor.translation,
-    )  # fmt: skip
-    if anchor.translation is None or anchor.source is None:
-        return case
-    free = perturbation.perturb(anchor.translation, seed)
-    if isinstance(free, Refused) or free.text == anchor.reference:
-        return case
-    return case._replace(free=free.text, free_edits=free.edits)
+    return made
+
+
+def _free(perturbation: Perturbation, anchor: Anchor, seed: int) -> Outcome:
+    """The translation perturbed, where there is a source to hold it against. It may be the reference itself."""
+    if anchor.translation is None:
+        return Refused("no second text: neither an output nor a second reference")
+    if _text(anchor.source) is None:
+        return Refused("no source")
+    made = perturbation.perturb(anchor.translation, seed)
+    if isinstance(made, Change) and made.text == anchor.reference:
+        return Refused("the perturbed text is the reference")
+    return made
 
 
 def signature(chosen: Sequence[Perturbation], seed: int) -> str:

@@ -19,6 +19,7 @@ _AFTER_PASSIVE = frozenset(
     ". , ; : ) by in on at during because when after before and last this from since until across over under twice again ! ?".split()
 ) | {""}
 _AFTER_INTRANSITIVE = frozenset(". , ; : ) in on at during because when after before and last by ! ?".split()) | {""}
+_CLAUSE_ENDS = frozenset(", . ; : ! ? ( ) – —".split())
 _SAID = frozenset("that the he she they it we i his her their there this these those".split())
 
 
@@ -34,7 +35,7 @@ def frames() -> dict[str, tuple[tuple[str, ...], dict[str, str]]]:
     return {frame: (tuple(words), lists.pairs(opposites)) for frame, (words, opposites) in written.items()}
 
 
-def _form(p: Parsed, i: int) -> str:
+def certain_form(p: Parsed, i: int) -> str:
     """The inflection the verb at i certainly stands in, or ""."""
     tag, low = p.tag(i), p.low(i)
     if p.word(i) != low or low in BE | HAVE:
@@ -82,18 +83,36 @@ def _clause(p: Parsed, i: int) -> bool:
     return any(p.low(j) in BE | HAVE or p.tag(j) == "MD" for j in range(i + 1, min(i + 5, p.n)))
 
 
+def _leans(p: Parsed, i: int, base: str) -> bool:
+    """True where something after the object belongs to this verb alone: turn it `into`, keep him `from` going, encourage us `to` go."""
+    for j in range(i + 1, min(i + 12, p.n)):
+        if p.low(j) in _CLAUSE_ENDS:
+            return False
+        if p.low(j) == "into" or (p.low(j) == "from" and p.tag(j + 1) == "VBG"):
+            return True
+        if (
+            base in ("encourage", "discourage", "challenge", "force", "allow")
+            and p.low(j) == "to"
+            and p.tag(j + 1) == "VB"
+        ):
+            return True
+    return False
+
+
 def _mismatch(p: Parsed, random: Random) -> Outcome | list[Edit]:
     known: list[tuple[int, str]] = []
     others: list[tuple[int, str]] = []
     for i in range(p.n):
         if not p.tag(i).startswith(("VB", "NNS")):
             continue
-        form = _form(p, i)
+        form = certain_form(p, i)
         frame = _frame(p, i, form) if form else ""
         base = lemma(p.low(i)) if frame else ""
         if not base:
             continue
         words, opposites = frames()[frame]
+        if frame == "object" and _leans(p, i, base):
+            continue
         if base in opposites:
             known.append((i, inflect(opposites[base], form)))
         elif base in words or (frame == "object" and base in lists.PLAIN_TRANSITIVE):
@@ -114,4 +133,5 @@ VERB = Perturbation(
     help="One verb becomes another of the same form and frame: its opposite where one is known",
     change=english(_mismatch),
     code="word_VB",
+    version=2,
 )

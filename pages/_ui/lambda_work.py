@@ -20,11 +20,11 @@ from core.calibration.drawn import Tell
 from pages._ui import jobs
 
 T = TypeVar("T")
-KEPT = 96
+KEPT, KEPT_REFUSED = 96, 8
 PATIENCE = 0.4
 """Seconds before a bar is shown: what is quicker is not worth one."""
 PACE = 0.1
-_STOPPED = "errorscope_stopped"
+_STOPPED, _REFUSED = "errorscope_stopped", "errorscope_refused"
 
 
 class Kept:
@@ -55,29 +55,53 @@ def _kept() -> Kept:
     return Kept()
 
 
-def worked(key: tuple[Hashable, ...], words: str, work: Callable[[Tell], T]) -> T | None:
+def always(found: object) -> bool:
+    """Keeps every result."""
+    return True
+
+
+def worked(
+    key: tuple[Hashable, ...], words: str, work: Callable[[Tell], T], keep: Callable[[T], bool] = always
+) -> T | None:
     """The result of `work`, which depends on nothing but `key`; None where it was stopped, with a button to begin again.
 
-    `work` is given what to tell its progress to. What it raises is raised, and nothing kept.
+    `work` is given what to tell its progress to. What it raises is raised, and nothing kept. A result that `keep` refuses, as
+    where a metric failed, is this session's alone and stands until it is asked for again: by the button that is drawn with
+    it, or by `afresh`.
     """
     if there := _kept().get(key):
         return cast(T, there[0])
     name = str(hash(key))
     stopped: set[str] = st.session_state.setdefault(_STOPPED, set())
     if name in stopped:
-        _again(name, words, stopped)
+        _offer(f"Stopped: {words.rstrip(' …')}.", "Begin again", f"again-{name}", lambda: stopped.discard(name))
         return None
-    place = st.empty()
-    found = work(_Bar(place, name, words, stopped).tell)
-    place.empty()
-    _kept().put(key, found)
-    return found
+    refused: OrderedDict[Hashable, object] = st.session_state.setdefault(_REFUSED, OrderedDict())
+    if key not in refused:
+        place = st.empty()
+        found = work(_Bar(place, name, words, stopped).tell)
+        place.empty()
+        if keep(found):
+            _kept().put(key, found)
+            return found
+        refused[key] = found
+        while len(refused) > KEPT_REFUSED:
+            refused.popitem(last=False)
+    _offer(
+        "Something failed here; what did not is shown.", "Try it again", f"retry-{name}", lambda: refused.pop(key, None)
+    )
+    return cast(T, refused[key])
 
 
-def _again(name: str, words: str, stopped: set[str]) -> None:
+def afresh() -> None:
+    """What failed in this session is tried again when it is next asked for: for the button that starts work."""
+    st.session_state.pop(_REFUSED, None)
+
+
+def _offer(said: str, label: str, key: str, on_click: Callable[[], object]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"Stopped: {words.rstrip(' …')}.", width="content")
-        st.button("Begin again", key=f"again-{name}", on_click=stopped.discard, args=(name,), icon=":material/replay:")
+        st.markdown(said, width="content")
+        st.button(label, key=key, on_click=on_click, icon=":material/replay:")
 
 
 class _Bar:

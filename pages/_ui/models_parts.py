@@ -18,7 +18,7 @@ from core.metrics.registry import specs, with_options
 from core.models.checkpoint import Checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
-MARKS: dict[State, str] = {"ready": "●", "weights": "○", "package": "□", "unreadable": "×"}
+MARKS: dict[State, str] = {"ready": "●", "weights": "○", "package": "□", "range": "◇", "unreadable": "×"}
 
 STYLE = """
 <style>
@@ -31,7 +31,7 @@ STYLE = """
 .es-metrics .es-range { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .es-state { white-space: nowrap; font-size: .82rem; font-weight: 500; }
 .es-state.ready { color: light-dark(#1c7a4d, #5cc795); }
-.es-state.weights, .es-state.package { color: light-dark(#96590a, #e6ae55); }
+.es-state.weights, .es-state.package, .es-state.range { color: light-dark(#96590a, #e6ae55); }
 .es-state.unreadable { color: light-dark(#b3362f, #f08a82); }
 .es-chip { display: inline-block; font-size: .76rem; padding: .02rem .45rem; margin: 0 .25rem .2rem 0; border-radius: .7rem; border: 1px solid rgba(128, 128, 128, .38); white-space: nowrap; }
 .es-chip.model { border-style: dashed; }

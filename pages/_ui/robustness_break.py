@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -13,6 +13,7 @@ from core.metrics.base import Metric
 from core.plots import robustness as plots
 from core.ports import Project
 from core.services import robustness as service
+from core.services.adversarial import Remembered
 from core.services.robustness import BY_HAND, Reaction, Texts, Tried
 from core.stress import registry as perturbations
 from core.stress.base import Change
@@ -37,6 +38,7 @@ from pages._ui.robustness_parts import (
     ready,
     wide,
 )
+from pages._ui.robustness_suite import memory
 
 
 def draw(project: Project) -> None:
@@ -56,7 +58,10 @@ def draw(project: Project) -> None:
     )  # fmt: skip
     texts = _texts()
     if not texts.good.strip():
-        st.info("Choose a segment above, or type an output to begin with.", icon=":material/info:")
+        there = (
+            "Choose a segment above, or type" if data.segments else "This project has no segment to choose yet: type"
+        )
+        st.info(f"{there} an output to begin with.", icon=":material/info:")
         return
     tried = _tried(texts.good)
     if tried is None:
@@ -185,14 +190,31 @@ def _reactions(texts: Texts, metrics: Sequence[Metric]) -> list[Reaction]:
         part = [m for m in metrics if service.by_strings(m.spec) == at_once]
         if not part:
             continue
-        key = ("reactions", texts, tuple(m.signature() for m in part))
+        key = ("reactions", texts, *_depends(part))
         with st.spinner("The models are reading …", show_time=not at_once):
-            found = worked(key, "Scoring both texts …", lambda tell, part=part: service.reactions(texts, part, tell))  # type: ignore[misc]
+            found = worked(
+                key, "Scoring both texts …", lambda tell, part=part: service.reactions(texts, part, tell, _memory(texts)), _whole  # type: ignore[misc]
+            )  # fmt: skip
         by_name |= {r.spec.name: r for r in found or ()}
         in_order = [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
         with place.container():
             _told(in_order)
     return [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
+
+
+def _depends(metrics: Sequence[Metric]) -> tuple[Hashable, ...]:
+    """What the reactions of metrics depend on beside the texts: how they are signed, and the ranges they are shown in."""
+    return tuple(m.signature() for m in metrics), tuple(service.scale_of(m) for m in metrics)
+
+
+def _memory(texts: Texts) -> Remembered:
+    """What is scored of this good output already, in this session, so that only what failed is scored again."""
+    return memory(repr(texts[:3]), "break")
+
+
+def _whole(found: Sequence[Reaction]) -> bool:
+    """Whether no metric failed."""
+    return not any(value.status == "error" for r in found for value in (r.good, r.changed))
 
 
 def _told(found: Sequence[Reaction]) -> None:
@@ -234,8 +256,11 @@ def _every(texts: Texts, metrics: Sequence[Metric]) -> None:
     if not st.toggle("Try every kind of error on the good output", key=EVERY) or not metrics:
         return
     seed = int(st.session_state.get(SEED) or 0)
-    key = ("sweep", texts[:3], seed, tuple(m.signature() for m in metrics))
-    found = worked(key, "Scoring every change …", lambda tell: service.sweep(*texts[:3], metrics, seed, tell))
+    key = ("sweep", texts[:3], seed, *_depends(metrics))
+    found = worked(
+        key, "Scoring every change …", lambda tell: service.sweep(*texts[:3], metrics, seed, tell, _memory(texts)),
+        lambda tried: all(_whole(t.reactions) for t in tried),
+    )  # fmt: skip
     rows = [{"phenomenon": t.phenomenon} | _row(r) for t in found or () for r in t.reactions]
     if rows:
         wide(plots.sweep(pd.DataFrame(rows)), "robustness-sweep")

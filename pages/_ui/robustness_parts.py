@@ -17,14 +17,19 @@ from core.text.diff import diff
 from pages._ui import errors, wiring
 from pages._ui.errors import plain
 
-BREAK, SUITE, KEPT = "Break a metric", "Suite", "Kept cases"
-SECTIONS = (BREAK, SUITE, KEPT)
+BREAK, SUITE, SPOTS, COMBINE, KEPT = "Break a metric", "Suite", "Blind spots", "Combine", "Kept cases"
+SECTIONS = (BREAK, SUITE, SPOTS, COMBINE, KEPT)
 SECTION = "robustness-section"
+RUN = "run"
+"""Stands in the address while a run of *Blind spots* is open."""
 SOURCE, REFERENCE, GOOD, CHANGED = (f"robustness-{what}" for what in ("source", "reference", "good", "changed"))
 SEGMENT, SYSTEM, PERTURBATION, SEED = (f"robustness-{what}" for what in ("segment", "system", "kind", "seed"))
 METRICS, EVERY, COLLECTION = "robustness-metrics", "robustness-every", "robustness-collection"
 _PROJECT, FILLED = "robustness_project", "robustness_filled"
-LASTING = (SOURCE, REFERENCE, GOOD, CHANGED, SEGMENT, SYSTEM, PERTURBATION, SEED, METRICS, EVERY, COLLECTION)
+LAB = tuple(
+    f"lab-{what}" for what in ("gold", "tests", "metrics", "most", "seeds", "injections", "open", "test", "metric")
+)
+LASTING = (SOURCE, REFERENCE, GOOD, CHANGED, SEGMENT, SYSTEM, PERTURBATION, SEED, METRICS, EVERY, COLLECTION, *LAB)
 _DESK = "robustness_desk"
 TALL = 90
 FIRST = "demo"
@@ -85,7 +90,10 @@ def ready(key: str, default: Sequence[str]) -> list[Metric]:
     labels = {name: registry.load(name).spec.label for name in able}
     if key not in st.session_state:
         st.session_state[key] = [name for name in default if name in able]
-    st.session_state[key] = [name for name in st.session_state[key] if name in able]
+    if gone := set(st.session_state[key]) - set(
+        able
+    ):  # assigned only then: a choice made in the meantime would be undone
+        st.session_state[key] = [name for name in st.session_state[key] if name not in gone]
     names = st.multiselect("Metrics", able, format_func=labels.__getitem__, key=key)
     if lacking := len(states) - len(able):
         st.page_link("pages/models.py", label=f"{lacking} more need a model or a package", icon=":material/memory:")

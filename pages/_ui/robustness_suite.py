@@ -15,18 +15,18 @@ from core.plots import menli as plots
 from core.ports import Project, Store
 from core.services import adversarial_report as report
 from core.services import robustness_cases as service
-from core.services.adversarial import Answered, Failure, Row, answer, failures, table
+from core.services.adversarial import ALL, Answered, Failure, Remembered, Row, answer, failed, failures, table
 from core.services.robustness import telling
 from core.stress.registry import MENLI, PERTURBATIONS
 from pages._ui import exports, tables, wiring
 from pages._ui import robustness_parts as parts
 from pages._ui.errors import plain
-from pages._ui.lambda_work import worked
+from pages._ui.lambda_work import afresh, worked
 
 SECOND, OUTPUTS, FILE = "a second reference", "a system’s outputs", "a file in MENLI’s form"
 USUAL = ("bleu", "chrf", "ter", "rouge1", "rougeL", "bertscore", "bartscore", "nli")
 DRAWS, EACH, AT_ONCE = 1000, 50, 5
-_ASKED = "robustness_asked"
+_ASKED, _MEMORY = "robustness_asked", "robustness_memory"
 
 
 class Asked(NamedTuple):
@@ -57,13 +57,14 @@ def draw(store: Store, project: Project) -> None:
     key = f"{_ASKED}-{project.id}"
     if asked is not None:
         st.session_state[key] = asked
+        afresh()
     asked = st.session_state.get(key)
     if asked is None:
         st.caption(
             "Each case asks a metric which of two texts is better: one that says the same in other words, or one with a planted error."
         )
         return
-    ready = _cases(project, asked)
+    ready = cases_of(project, asked)
     if ready is None:
         return
     if not ready.cases:
@@ -114,7 +115,8 @@ def _form(project: Project) -> Asked | None:
     return None
 
 
-def _cases(project: Project, asked: Asked) -> Ready | None:
+def cases_of(project: Project, asked: Asked) -> Ready | None:
+    """The cases that were asked for, made or read; None where that was stopped."""
     if asked.file is not None:
         file = asked.file
         key = ("suite-file", hashlib.sha256(file.data).hexdigest(), file.name, asked.free, asked.fixed)
@@ -142,24 +144,22 @@ def results(project: Project, asked: Asked, ready: Ready) -> None:
     key = ("suite-scores", digest, tuple(m.signature() for m in metrics))
     cases = ready.cases
     with st.spinner("Scoring …"):
-        answered = worked(key, f"Scoring {len(cases):,} cases …", lambda tell: answer(cases, metrics, telling(tell)))
+        answered = worked(
+            key, f"Scoring {len(cases):,} cases …", lambda tell: answer(cases, metrics, telling(tell), memory(digest)),
+            lambda found: not failed(found),
+        )  # fmt: skip
     if answered is None:
         return
-    rows = worked((*key, "table"), "Computing intervals …", lambda tell: table(cases, answered, draws=DRAWS))
+    lost = tuple(v.reason for a in answered for v in (*a.good, *a.bad) if v.status == "error")
+    rows = worked((*key, "table", lost), "Computing intervals …", lambda tell: table(cases, answered, draws=DRAWS))
     if rows is None:
         return
-    whole = {r.metric: r for r in rows if r.phenomenon == "all" and r.accuracy is not None}
-    if whole:
-        best = max(whole.values(), key=lambda r: r.accuracy or 0)
-        between = "" if best.low is None else f" [{report.percent(best.low)}, {report.percent(best.high)}]"
-        spec = registry.load(best.metric).spec
-        st.markdown(
-            f"#### {plain(f'{spec.label} prefers the right text most often: in {report.percent(best.accuracy)} %{between} of')} "
-            f"{len(cases):,} cases"
-        )
+    labels = {a.spec.name: a.spec.label for a in answered}
+    if said := report.headline(rows, labels):
+        st.markdown(f"#### {plain(said)}")
     against = "the source" if asked.free else "the reference"
     st.caption(
-        f"Share of cases in which the right text scores strictly better, held against {against}; averages give each phenomenon the same weight. Point at a cell for its interval."
+        f"{plain(report.counted(rows, labels))} Share of cases in which the right text scores strictly better, held against {against}; averages give each phenomenon the same weight. Point at a cell for its interval."
     )
     parts.wide(plots.heatmap(pd.DataFrame(rows)), "suite-heatmap")
     with st.expander("As numbers, with 95 % intervals"):
@@ -169,6 +169,16 @@ def results(project: Project, asked: Asked, ready: Ready) -> None:
     _downloads(project, ready, rows, failures(cases, answered))
     st.subheader("Cases that a metric gets wrong", anchor=False)
     _failures(project, cases, answered, digest, asked.free)
+
+
+def memory(digest: str, name: str = "suite") -> Remembered:
+    """What is scored of these cases already, in this session: after a stop, the work goes on from there. Of other cases
+    nothing is remembered."""
+    kept = st.session_state.get(f"{_MEMORY}-{name}")
+    if kept is None or kept[0] != digest:
+        kept = st.session_state[f"{_MEMORY}-{name}"] = (digest, Remembered())
+    found: Remembered = kept[1]
+    return found
 
 
 def _numbers(rows: list[Row]) -> None:
@@ -184,7 +194,7 @@ def _numbers(rows: list[Row]) -> None:
             line[metric] = report.percent(r.accuracy) + between
         shown.append(line)
     st.dataframe(pd.DataFrame(shown), hide_index=True, width="stretch", height="content")
-    st.text("\n".join(dict.fromkeys(r.signature for r in rows if r.phenomenon == "all")))
+    st.text("\n".join(dict.fromkeys(r.signature for r in rows if r.phenomenon == ALL)))
 
 
 def _downloads(project: Project, ready: Ready, rows: list[Row], failed: list[Failure]) -> None:
@@ -214,7 +224,7 @@ def _failures(project: Project, cases: tuple[Case, ...], answered: list[Answered
     )
     mine = [f for f in failures(cases, answered, each=EACH, solved_by=solver) if f.metric == metric]
     kinds = ["", *dict.fromkeys(f.phenomenon for f in mine)]
-    kind = right.selectbox("Phenomenon", kinds, format_func=lambda k: k or "all", key=f"suite-kind-{metric}-{solver}")
+    kind = right.selectbox("Phenomenon", kinds, format_func=lambda k: k or "any", key=f"suite-kind-{metric}-{solver}")
     mine = [f for f in mine if not kind or f.phenomenon == kind]
     if not mine:
         st.info("There is no such case.", icon=":material/check:")

@@ -18,6 +18,7 @@ TABLES = (
     "batches",
     "judgements",
     "cases",
+    "stress_runs",
 )
 
 

@@ -398,3 +398,69 @@ def test_kept_cases_belong_to_their_project_and_go_with_it(store: Store, project
         store.cases.remove(other, saved.id)
     store.projects.delete(project)
     assert store.cases.list(project) == []
+
+
+REPORT = '{"name": "R", "text": "a 😀 \\ud800"}\ud800'
+
+
+def test_a_stress_run_comes_back_exactly_and_is_listed_without_its_report(store: Store, project: int) -> None:
+    asked = {"tests": ["truncation"], "seeds": 3, "fails": 1, "gold": "reference"}
+    first = store.stress.save(project, " R ", REPORT, asked)
+    second = store.stress.save(project, "R", "other", {})
+    assert (first.name, first.settings) == ("R", asked)
+    assert first.created.tzinfo is not None
+    assert store.stress.list(project) == [first, second]
+    assert store.stress.report(project, first.id) == REPORT  # even where a lone surrogate stands in a text
+    assert store.stress.report(project, second.id) == "other"
+
+
+def test_a_stress_run_is_renamed_deleted_and_put_back(store: Store, project: int) -> None:
+    run = store.stress.save(project, "R", REPORT, {})
+    store.stress.rename(project, run.id, "S")
+    assert [r.name for r in store.stress.list(project)] == ["S"]
+    for name in ("", " "):
+        with pytest.raises(UserError):
+            store.stress.rename(project, run.id, name)
+        with pytest.raises(UserError):
+            store.stress.save(project, name, REPORT, {})
+    store.stress.delete(project, run.id)
+    assert store.stress.list(project) == []
+    back = store.stress.save(project, "S", REPORT, {}, run.created)
+    assert back.created == run.created
+    assert back.id != run.id  # a link to what was deleted opens nothing else
+    for ask in (
+        lambda: store.stress.report(project, run.id), lambda: store.stress.delete(project, run.id),
+        lambda: store.stress.rename(project, run.id, "T"),
+    ):  # fmt: skip
+        with pytest.raises(UserError):
+            ask()
+
+
+def test_stress_runs_belong_to_their_project_and_go_with_it(store: Store, project: int) -> None:
+    other = store.projects.create("another").id
+    run = store.stress.save(project, "R", REPORT, {})
+    assert store.stress.list(other) == []
+    for ask in (store.stress.report, store.stress.delete):
+        with pytest.raises(UserError):
+            ask(other, run.id)
+    with pytest.raises(UserError):
+        store.stress.save(project + 1000, "R", REPORT, {})
+    store.projects.delete(project)
+    assert store.stress.list(project) == []
+
+
+def test_values_are_read_by_key_whatever_project_their_texts_are_in(store: Store) -> None:
+    put = {
+        "a": Value(0.1 + 0.2, parts={"precision": 1.0}, detail={"trace": []}),
+        "b": Value(None, "undefined", "why"),
+        "c": Value(None, "error", "broke"),
+    }
+    store.scores.put("m", "m|v:1", put, 1.0)
+    found = store.scores.values("m|v:1", ["a", "b", "c", "unknown"])
+    assert {key: (v.value, v.status, v.reason, dict(v.parts), v.detail) for key, v in found.items()} == {
+        "a": (0.1 + 0.2, "ok", "", {"precision": 1.0}, None),
+        "b": (None, "undefined", "why", {}, None),
+        "c": (None, "error", "broke", {}, None),
+    }
+    assert store.scores.values("m|v:2", ["a"]) == {}
+    assert store.scores.values("m|v:1", []) == {}

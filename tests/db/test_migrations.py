@@ -68,4 +68,11 @@ def test_versions_follow_each_other_in_one_line() -> None:
     scripts = ScriptDirectory.from_config(config)
     assert len(scripts.get_heads()) == 1
     line = [(s.revision, s.down_revision) for s in scripts.walk_revisions()]
-    assert line == [("0005", "0004"), ("0004", "0003"), ("0003", "0002"), ("0002", "0001"), ("0001", None)]
+    assert line == [
+        ("0006", "0005"),
+        ("0005", "0004"),
+        ("0004", "0003"),
+        ("0003", "0002"),
+        ("0002", "0001"),
+        ("0001", None),
+    ]

@@ -19,7 +19,7 @@ def page() -> None:
 
     import streamlit as st
 
-    from pages._ui.lambda_work import worked
+    from pages._ui.lambda_work import afresh, worked
 
     def work(tell) -> str:
         st.session_state["begun"] = st.session_state.get("begun", 0) + 1
@@ -30,13 +30,18 @@ def page() -> None:
             raise ValueError("broken")
         return "the answer"
 
-    st.write(worked(("k", st.session_state.get("input", 1)), "Working …", work) or "nothing yet")
+    if st.button("do it"):
+        afresh()
+    refused = st.session_state.get("refused")
+    found = worked(("k", st.session_state.get("input", 1)), "Working …", work, lambda found: found != refused)
+    st.write(found or "nothing yet")
     st.button("look again")
 
 
 def test_what_was_worked_out_is_kept() -> None:
     at = AppTest.from_function(page).run()
-    at = at.button[0].click().run()
+    at = pressed(at, "look again")
+    at = pressed(at, "do it")
     assert [m.value for m in at.markdown] == ["the answer"]
     assert at.session_state["begun"] == 1
 
@@ -63,7 +68,7 @@ def test_quick_and_slow_work_leave_no_bar_behind() -> None:
     at.session_state["pause"] = 0.15
     at.run()
     assert not at.exception
-    assert [b.label for b in at.button] == ["look again"]
+    assert [b.label for b in at.button] == ["do it", "look again"]
 
 
 def test_what_fails_is_not_kept() -> None:
@@ -73,6 +78,39 @@ def test_what_fails_is_not_kept() -> None:
     del at.session_state["fails"]
     at.run()
     assert [m.value for m in at.markdown] == ["the answer"]
+
+
+def test_a_result_that_is_not_to_be_kept_stands_until_it_is_asked_for_again() -> None:
+    at = AppTest.from_function(page)
+    at.session_state["refused"] = "the answer"
+    at.run()
+    assert [m.value for m in at.markdown] == ["Something failed here; what did not is shown.", "the answer"]
+    at = pressed(at, "look again")
+    assert at.session_state["begun"] == 1
+    at = pressed(at, "Try it again")
+    assert at.session_state["begun"] == 2
+    at = pressed(at, "do it")
+    assert at.session_state["begun"] == 3
+    at.session_state["refused"] = "another"
+    at = pressed(at, "Try it again")
+    assert [m.value for m in at.markdown] == ["the answer"]
+    at = pressed(at, "do it")
+    assert at.session_state["begun"] == 4
+
+
+def test_a_result_that_is_not_to_be_kept_is_of_its_session_and_input_alone() -> None:
+    at = AppTest.from_function(page)
+    at.session_state["refused"] = "the answer"
+    at.run()
+    at.session_state["input"] = 2
+    at.run()
+    assert at.session_state["begun"] == 2
+    other = AppTest.from_function(page).run()
+    assert other.session_state["begun"] == 1
+
+
+def pressed(at: AppTest, label: str) -> AppTest:
+    return next(b for b in at.button if b.label == label).click().run()
 
 
 def test_only_the_newest_results_are_kept() -> None:

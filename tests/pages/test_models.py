@@ -69,6 +69,16 @@ def test_a_metric_without_weights_says_so_and_the_command_is_there(store: Store)
     assert "0.5 GB" in card(at, "A causal language model")
 
 
+def test_the_nli_models_of_the_paper_are_listed_by_name_with_size_and_licence(store: Store) -> None:
+    at = run("models")
+    names = [found[1] for m in at.markdown if (found := re.search(r"`(x?nli-[rd])`", str(m.value)))]
+    assert names == ["nli-r", "nli-d", "xnli-r", "xnli-d"]
+    said = [str(c.value).replace("\\", "") for c in at.caption]
+    assert "DeBERTa-large, on MNLI · English · 1.6 GB · licence MIT" in said
+    assert sum("size unknown · licence unknown" in line for line in said) == 1
+    assert any("ERRORSCOPE_NLI=xnli-d make run" in code.value for code in at.code)
+
+
 def test_metrics_are_filtered_by_state_and_by_words(store: Store) -> None:
     at = run("models")
     at.segmented_control(key="models-state").set_value("weights").run()

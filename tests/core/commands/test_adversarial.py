@@ -27,7 +27,7 @@ def test_it_prints_a_table_and_writes_rows_with_intervals(suite: Path, tmp_path:
     ]  # fmt: skip
     rows = list(csv.DictReader(out.open(encoding="utf-8")))
     assert (rows[0]["cases"], rows[0]["compared"], rows[0]["accuracy"]) == ("1", "1", "0.0")
-    assert rows[0]["signature"].endswith("|adversarial|v:1|wilson:95")
+    assert rows[0]["signature"].endswith("|adversarial|v:2|wilson:95")
     assert "the reference itself" in done.stderr
 
 
@@ -68,3 +68,17 @@ def test_ranges_are_taken_from_the_scores_of_a_file(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == "20.5..90  n = 2  ter|v:1\n"
     assert json.loads(out.read_text(encoding="utf-8")) == {"ter|v:1": {"low": 20.5, "high": 90.0, "n": 2}}
+
+
+def test_an_error_type_named_like_an_average_is_no_average(tmp_path: Path) -> None:
+    pairs, out = tmp_path / "p.csv", tmp_path / "a.json"
+    pairs.write_text(
+        "type,id,reference,good,perturbed\nall,1,a b c,a b c,x y z\nall,2,a b c,a b c,a b c\nswap,3,a b c,x y z,a b c\n",
+        encoding="utf-8",
+    )
+    done = run("adversarial", str(pairs), "--metrics", "chrf", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert [line.split() for line in done.stdout.splitlines()[1:]] == [
+        ["all", "(error", "type)", "50.0"], ["swap", "0.0"], ["all", "25.0"],
+    ]  # fmt: skip
+    assert "chrf: 1 of 3 cases are tied" in done.stderr

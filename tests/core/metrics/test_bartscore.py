@@ -80,6 +80,27 @@ def test_which_reference_is_used_is_decided_without_prompts() -> None:
     assert value.value == pytest.approx(prompted("there", ITEM.references[best], "encoder", "the house"), abs=1e-4)
 
 
+@pytest.mark.parametrize("name", ["bartscore", "bartscore-p|prompt:the house;a dog"])
+def test_an_item_with_empty_references_only_leaves_the_others_as_they_are(name: str) -> None:
+    metric, told, items = registry.load(name), list[int](), [ITEM, Item("s", "a red cat", ("", " ")), ITEM]
+
+    def watch(done: int) -> bool:
+        told.append(done)
+        return True
+
+    first, nothing, last = metric.score(items, watch)
+    assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "every reference is empty")
+    assert first.value == last.value == pytest.approx(metric.score([ITEM], no_progress)[0].value, abs=1e-4)
+    assert told[-1] == 3
+
+
+def test_the_place_of_the_best_reference_counts_empty_ones() -> None:
+    """The best of the two references is the second or the third of these three."""
+    plain_at = registry.load("bartscore-p").score([ITEM], no_progress)[0].parts["condition"]
+    beside = Item(ITEM.source, ITEM.hypothesis, ("  ", *ITEM.references))
+    assert registry.load("bartscore-p").score([beside], no_progress)[0].parts["condition"] == plain_at + 1
+
+
 def test_items_with_one_reference_and_with_several_are_told_apart() -> None:
     metric = registry.load("bartscore|prompt:the house;a dog|side:decoder")
     items = [ITEM, Item("s", "a red cat", ("a red dog",)), Item("s", "", ("the cat", "the dog"))]

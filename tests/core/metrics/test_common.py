@@ -85,7 +85,8 @@ def test_order_and_batch_mates_do_not_matter(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "bertscore", "bleurt", "comet", "entailment", "entailment|direction:both", "prism", "sms", "unieval",
+        "bartscore", "bartscore-r|prompt:Such as;a cat", "bertscore", "bleurt", "comet", "entailment",
+        "entailment|direction:both", "nli", "nli-ref-sum|long:sentences", "prism", "sms", "unieval",
         "unieval|aspect:data-informativeness",
     ],
 )  # fmt: skip

@@ -98,10 +98,12 @@ def test_bounds_are_declared_only_where_they_hold() -> None:
 
 
 def test_a_value_one_of_the_two_cannot_give_is_missing_with_its_reason() -> None:
-    value = registry.load("menli").score([Item(None, "a dog", ("",))], no_progress)[0]
-    assert value.value is None
-    assert value.status == "undefined"
-    assert value.reason.startswith("BERTScore: ")
+    # from the source, the empty reference is no matter to N
+    for name, label in (("menli", "NLI"), ("menli|nli:nli-src", "BERTScore")):
+        value = registry.load(name).score([Item("ein Hund", "a dog", ("",))], no_progress)[0]
+        assert value.value is None
+        assert value.status == "undefined"
+        assert value.reason.startswith(f"{label}: ")
 
 
 def test_idf_weights_are_bound_to_the_company() -> None:

@@ -88,7 +88,10 @@ def test_defaults_are_those_the_paper_settles_on() -> None:
 
 def test_the_signature_names_what_the_value_depends_on() -> None:
     fields = registry.load("nli").signature().split("|")
-    assert fields[:7] == ["nli", "v:1", "formula:e", "direction:both", "long:windows", "nrefs:best", "model:nli"]
+    assert fields[:7] == ["nli", "v:2", "formula:e", "direction:both", "long:windows", "nrefs:best", "model:nli"]
+    assert (
+        registry.load("nli-src").signature().split("|")[1] == "v:1"
+    )  # it reads no reference, so nothing of it changed
     by_sentence = registry.load("nli|long:sentences|sentences:point").signature().split("|")
     assert by_sentence[4:6] == ["long:sentences", "sentences:point"]
 
@@ -121,6 +124,15 @@ def test_a_model_of_two_classes_is_refused_by_name(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("ERRORSCOPE_NLI", str(tiny.nli(tmp_path, {0: "entailment", 1: "not_entailment"})))
     with pytest.raises(UserError, match="does not tell neutral from contradiction"):
         registry.load("nli").signature()
+
+
+def test_an_item_with_empty_references_only_leaves_the_others_as_they_are() -> None:
+    metric, blank = registry.load("nli"), Item(None, "the cat sat", (" ", "\n"))
+    alone = metric.score([ITEM], no_progress)[0]
+    first, nothing, last = metric.score([ITEM, blank, ITEM], no_progress)
+    assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "every reference is empty")
+    assert first.value == last.value == pytest.approx(alone.value, abs=1e-6)
+    assert metric.score([blank], no_progress) == [nothing]
 
 
 def test_equal_pairs_are_asked_once_and_both_directions_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.metrics import readiness, registry
+from core.metrics import ranges, readiness, registry
 from core.metrics.base import Metric, MetricSpec
 from core.metrics.readiness import Readiness
+from core.models import presets
 from core.models.roles import ROLES
 from tests import tiny_checkpoints as tiny
 
@@ -99,6 +100,43 @@ def test_every_metric_of_a_role_becomes_ready_when_it_is_filled(monkeypatch: pyt
         for variable, value in tiny.environment_of(name).items():
             monkeypatch.setenv(variable, value)
         assert readiness.of(registry.load(name)) == Readiness("ready", signature=registry.load(name).signature())
+
+
+def test_a_combination_without_a_stored_range_says_so_and_how_to_fit_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The tiny model has no shipped range: its values have no bounds, and nothing is wrong with any model."""
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
+    for variable, value in tiny.environment().items():
+        monkeypatch.setenv(variable, value)
+    one = readiness.of(registry.load("menli|with:bartscore"))
+    assert (one.state, one.words) == ("range", "needs a range")
+    assert one.reason == "the values of BARTScore F have no bounds, and no range is stored for them"
+    assert one.command.split("\n") == [
+        "python -m core score FILES --metrics 'bartscore' --out s.csv", "python -m core ranges s.csv"
+    ]  # fmt: skip
+    ranges.fit({registry.load("bartscore").signature(): [-7.0, -1.0]})
+    assert readiness.of(registry.load("menli|with:bartscore")).state == "ready"
+
+
+def test_a_combination_whose_nli_model_is_not_here_lacks_the_model_and_no_range(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("ERRORSCOPE_NLI", "someone/model")
+    one = readiness.of(registry.load("menli|with:chrf"))
+    assert (one.state, one.role) == ("weights", "nli")
+
+
+def test_a_preset_that_is_not_here_is_said_by_its_name_with_the_command_that_fetches_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    for name, label in (("xnli-d", "XNLI-D"), ("NLI-R", "NLI-R"), ("xnli-r", "XNLI-R")):
+        monkeypatch.setenv("ERRORSCOPE_NLI", name)
+        one = readiness.of(registry.load("nli"))
+        assert one.reason == f"{label} is set as an entailment model, and is not on this machine"
+        assert (one.state, one.command) == ("weights", presets.NLI[name.lower()].command)
 
 
 def test_a_package_that_is_missing_is_named_with_the_command_that_installs_it() -> None:

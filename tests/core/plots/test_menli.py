@@ -25,6 +25,46 @@ def test_improvements_have_a_band_and_a_line_at_no_change() -> None:
     assert chart["layer"][0]["encoding"]["y"]["datum"] == 0.0
 
 
+def test_improvements_of_one_kind_say_on_the_axis_which_and_keep_their_colour() -> None:
+    rows = [(w, what, w / 2, w / 4, w, 4) for what in ("quality", "robustness") for w in (0.1, 0.2)]
+    frame = pd.DataFrame(rows, columns=["w", "what", "change", "low", "high", "n"])
+    whole, one = menli.improvements(frame).to_dict(), menli.improvements(frame[frame["what"] == "robustness"]).to_dict()
+    colour, alone = (chart["layer"][2]["encoding"]["color"] for chart in (whole, one))
+    assert colour["scale"] == alone["scale"] == {"domain": [menli.QUALITY, menli.ROBUSTNESS]}
+    assert (colour["legend"] is None, alone["legend"] is None) == (False, True)
+    assert one["layer"][2]["encoding"]["y"]["title"] == "change of adversarial accuracy ↑"
+
+
+def test_a_course_has_a_line_a_metric_of_what_there_is() -> None:
+    rows = [("chrf", w / 10, None, 0.4 + w / 20) for w in range(3)] + [("bleu", 0.0, None, None)]
+    chart = menli.courses(pd.DataFrame(rows, columns=["metric", "w", "quality", "robustness"]), "robustness").to_dict()
+    (data,) = chart["datasets"].values()
+    assert [row["metric"] for row in data] == ["chrf"] * 3
+    assert chart["encoding"]["y"]["axis"]["format"] == "%"
+
+
+def test_the_effect_of_w_is_a_step_with_w_and_the_best_stretch_marked() -> None:
+    steps = pd.DataFrame([(0.0, 0.3), (0.2, 0.5), (1.0, None)], columns=["w", "value"])
+    chart = menli.effect(steps, 0.4, "τ", best=(0.2, 0.6)).to_dict()
+    assert [layer["mark"]["type"] for layer in chart["layer"]] == ["rect", "line", "rule"]
+    assert chart["layer"][1]["mark"]["interpolate"] == "step-after"
+    values = [chart["datasets"][layer["data"]["name"]] for layer in chart["layer"]]
+    assert values == [[{"low": 0.2, "high": 0.6}], [{"w": 0.0, "value": 0.3}, {"w": 0.2, "value": 0.5}], [{"w": 0.4}]]
+
+
+def test_pooling_frames_the_best_strategies_and_leaves_undefined_ones_empty() -> None:
+    rows = pd.DataFrame(
+        [("both", "e", 0.5), ("both", "-c", None), ("forward", "e", 0.7), ("forward", "-c", 0.7)],
+        columns=["direction", "formula", "value"],
+    )
+    chart = menli.pooling(rows, "suite").to_dict()
+    (data,) = chart["datasets"].values()
+    assert [row["best"] for row in data] == [False, False, True, True]
+    assert [row["shade"] for row in data] == [0.0, None, 1.0, 1.0]
+    assert [layer["mark"]["type"] for layer in chart["layer"]] == ["rect", "rect", "text"]
+    assert chart["layer"][0]["encoding"]["x"]["sort"] == ["e", "-c"]
+
+
 def test_a_heatmap_has_averages_last_and_intervals_in_its_tooltip() -> None:
     columns = ["phenomenon", "metric", "accuracy", "low", "high", "compared", "tied", "undefined", "reason"]
     rows = [

@@ -1,5 +1,7 @@
 """The adversarial test: which texts are compared, what counts as right, and the published suite."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,9 @@ from core.errors import ImportProblems, UserError
 from core.formats.adversarial import TYPES, Case, read_cases
 from core.formats.files import Upload
 from core.metrics import registry
-from core.services.adversarial import Answered, Row, accuracy, answer, failures, table
-from core.services.adversarial_report import as_html, grid, published, text
+from core.metrics.base import Cancelled, Metric, Progress
+from core.services.adversarial import Answered, Remembered, Row, accuracy, answer, failed, failures, table
+from core.services.adversarial_report import as_html, counted, grid, headline, published, text
 from core.stats.proportion import wilson
 
 SUITE = Path(__file__).parents[3] / ".." / "shared" / "data" / "menli_wmt20_de_adversarial.csv.gz"
@@ -124,19 +127,144 @@ def test_the_interval_of_an_average_resamples_sources_with_all_their_cases() -> 
     assert width[0] / width[1] == pytest.approx(2**0.5, rel=0.12)
 
 
+def from_two_files(own_ids: bool) -> list[Case]:
+    """Twenty texts of a file and twenty of another, numbered alike unless they have ids of their own."""
+    return [
+        Case("addition" if k else "omission", f"{k if own_ids else ''}{i}", item, item)
+        for k in range(2)
+        for i in range(20)
+        for item in [Item(None, "x", (f"text {i} of file {k}",))]
+    ]
+
+
+def test_equal_ids_of_two_files_are_two_sources() -> None:
+    margins: list[float | None] = [1.0 if i % 2 else -1.0 for i in range(40)]
+    found = [
+        next(r for r in table(from_two_files(own), [answered(margins)]) if r.phenomenon == "all")
+        for own in (False, True)
+    ]
+    assert found[0] == found[1]
+
+
+def test_one_source_has_no_interval_and_says_why() -> None:
+    rows = {r.phenomenon: r for r in table(cases(["addition", "negation"], ["1", "1"]), [answered([1, -1])])}
+    assert (rows["all"].accuracy, rows["all"].low, rows["all"].high) == (0.5, None, None)
+    assert rows["all"].reason == "an interval needs at least two sources"
+    scored = {r.phenomenon: r for r in table(cases(["addition"] * 2), [answered([1, None])])}
+    assert scored["all"].low is None
+
+
+def test_a_phenomenon_without_a_score_is_in_no_average() -> None:
+    kinds = ["addition"] * 20 + ["negation"] * 20 + ["omission"] * 2
+    rows = {r.phenomenon: r for r in table(cases(kinds), [answered([1, -1] * 10 + [1] * 20 + [None] * 2)])}
+    assert (rows["omission"].accuracy, rows["omission"].reason) == (None, "2 × no words")
+    assert (rows["all"].averaged, rows["all"].accuracy, rows["all"].cases) == (2, 0.75, 42)
+    assert (rows["all"].low or 1) < 0.75 < (rows["all"].high or 0)
+    assert rows["all"].reason == "without omission: no case of it has a score"
+    nothing = {r.phenomenon: r for r in table(cases(["addition"] * 2), [answered([None] * 2)])}
+    assert (nothing["all"].averaged, nothing["all"].accuracy, nothing["all"].reason) == (0, None, "no case has a score")
+
+
+def test_a_phenomenon_named_like_an_average_is_told_apart() -> None:
+    given = cases(["fluency", "fluency", "swap", "all"])
+    rows = table(given, [answered([1, 0, -1, -1])])
+    assert [(r.phenomenon, r.accuracy) for r in rows] == [
+        ("fluency (error type)", 0.5), ("swap", 0), ("all (error type)", 0), ("all", pytest.approx(1 / 6)),
+    ]  # fmt: skip
+    assert grid(rows)[1:] == [
+        ["fluency (error type)", "50.0"], ["swap", "0.0"], ["all (error type)", "0.0"], ["all", "16.7"]
+    ]  # fmt: skip
+    twice = table(cases(["all", "all (error type)"]), [answered([1, -1])])
+    assert len({r.phenomenon for r in twice}) == 3
+
+
+def test_no_cases_have_no_answers_and_no_rows() -> None:
+    (found,) = answer([], [registry.load("chrf")])
+    assert (found.good, found.bad) == ((), ())
+    assert found.signature == registry.load("chrf").signature()
+    assert table([], [found]) == []
+
+
+def heads(*accuracies: float | None) -> str:
+    row = table(cases(["addition", "negation"]), [answered([1, -1])])[2]
+    names = [f"m{i}" for i in range(len(accuracies))]
+    rows = [row._replace(metric=n, accuracy=a, low=None, high=None) for n, a in zip(names, accuracies, strict=True)]
+    return headline(rows, {n: n.upper() for n in names})
+
+
+def test_the_headline_names_who_is_ahead_and_nobody_where_nobody_is() -> None:
+    over = "of the cases, on average over 2 phenomena"
+    assert heads(0.25, 0.5, None) == f"M1 prefers the right text most often: in 50.0 % {over}"
+    assert heads(0.5, 0.25, 0.5) == f"M0 and M2 prefer the right text most often: in 50.0 % {over}"
+    assert heads(0.5, 0.5) == f"No metric stands out: each prefers the right text in 50.0 % {over}"
+    assert heads(0.5) == f"M0 prefers the right text in 50.0 % {over}"
+    assert heads(0.0, 0.0) == "No metric prefers the right text in a single case"
+    assert heads(0.0) == "M0 never prefers the right text"
+    assert heads(None) == ""
+    rows = table(cases(["addition"] * 2), [answered([1, None])])
+    assert headline(rows, {"chrf": "chrF"}) == "chrF prefers the right text in 100.0 % of the cases"
+    assert counted(rows, {"chrf": "chrF"}) == "2 cases; without a score, and left out: chrF 1."
+    assert counted(rows[:0], {}) == "No cases."
+
+
 def test_failures_name_texts_and_all_scores_and_can_be_held_against_one_metric() -> None:
     given = read_cases([upload()]).cases
     found = answer(given, [registry.load("chrf"), registry.load("bleu")])
-    failed = failures(given, found, each=1)
-    assert {(f.metric, f.phenomenon) for f in failed} == {
+    wrong = failures(given, found, each=1)
+    assert {(f.metric, f.phenomenon) for f in wrong} == {
         (m, p) for m in ("chrf", "bleu") for p in ("number error", "spelling error")
     }
-    assert failed[0].anchor == "It costs 5 euros."
-    good, bad = failed[0].scores["bleu"]
+    assert wrong[0].anchor == "It costs 5 euros."
+    good, bad = wrong[0].scores["bleu"]
     assert good is not None
     assert bad is not None
     assert good <= bad
     assert failures(given, found, solved_by="bleu") == []
+
+
+def test_work_that_was_stopped_goes_on_where_it_stopped() -> None:
+    """Two texts a case, one item at a time: after a stop at four, six of the ten are left."""
+    given = [
+        Case("addition", str(i), *(Item(None, f"{t} {i}", ("a text",)) for t in ("good", "bad"))) for i in range(5)
+    ]
+    asked: list[int] = []
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        asked.extend(range(len(items)))
+        return [Value(float(len(item.hypothesis))) for item in items]
+
+    metric = Metric(replace(registry.load("chrf").spec, name="m"), lambda: "m|v:1", score)
+    scores = Remembered()
+    whole = answer(given, [metric])
+    asked.clear()
+    with pytest.raises(Cancelled):
+        answer(given, [metric], lambda doing: doing.done < 8, scores)
+    first = len(asked)
+    assert 0 < first < 10
+    assert answer(given, [metric], scores=scores) == whole
+    assert len(asked) == 10
+    assert answer(given, [metric], scores=scores) == whole
+    assert len(asked) == 10
+
+
+def test_what_failed_is_told_and_tried_again() -> None:
+    given, broken = read_cases([upload()]).cases, [True]
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        if broken[0]:
+            raise ValueError("no room")
+        return [Value(1.0)] * len(items)
+
+    metric, scores = Metric(replace(registry.load("chrf").spec, name="m"), lambda: "m|v:1", score), Remembered()
+    assert failed(answer(given, [metric], scores=scores))
+    broken[0] = False
+    again = answer(given, [metric], scores=scores)
+    assert not failed(again)
+    assert {v.value for v in again[0].good} == {1.0}
+
+
+def test_a_text_that_is_missing_is_no_failure() -> None:
+    assert not failed(answer(read_cases([upload()], reference_free=True).cases, [registry.load("chrf")]))
 
 
 def test_a_metric_that_needs_a_text_the_setting_does_not_give_is_said_to() -> None:
@@ -162,7 +290,11 @@ def test_the_papers_figures_stand_beside_ours_where_all_its_phenomena_are() -> N
     assert published(rows) == ""
     ours = [row._replace(metric="bleu") for row in rows]
     assert "sentBLEU 32.9 (27.2)." in published(ours)
+    assert "over its four suites" in published(ours)
     assert published([row for row in ours if row.phenomenon != "negation"]) == ""
+    with_sources = published([*ours, *(row._replace(metric="comet") for row in rows)])
+    assert "four suites (WMT20de, XPAWSde, PAWSori and PAWSback) sentBLEU 32.9 (27.2); over its two" in with_sources
+    assert with_sources.endswith("two suites with sources (WMT20de and XPAWSde) COMET 67.4 (67.0).")
 
 
 @pytest.mark.skipif(not SUITE.exists(), reason="MENLI's suite is not in the data folder")

@@ -14,7 +14,7 @@ from core.ports import Action, Store
 from core.services.agreement import UNMARKED, Stretch, agreement, reading, stretches
 from core.stats.bootstrap import Interval
 from core.stats.spans import NOTHING
-from tests import fakes
+from tests.fakes import labels as fake_labels
 from tests.fakes import memory_store
 
 TEXT, SOURCE = "a bad house", "ein Haus"
@@ -144,7 +144,7 @@ def test_time_is_that_of_segments_annotated_here(monkeypatch: pytest.MonkeyPatch
     store, project, data = filled({"ann": [[], []]})
     start = datetime(2026, 1, 1, tzinfo=UTC)
     clock = (start + timedelta(seconds=s) for s in (0, 20, 50, 60))
-    monkeypatch.setattr(fakes, "now", lambda: next(clock))
+    monkeypatch.setattr(fake_labels, "now", lambda: next(clock))
     here = SegmentKey("d", "1")
     store.labels.append(project, "ann", here, [Action("o", "open", None, {"order": ["A", "B"], "seed": 1})])
     for name, system in (("1", "A"), ("2", "B")):

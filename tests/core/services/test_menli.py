@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from core.calibration import flips
 from core.data import OutputKey, Value
 from core.errors import UserError
 from core.metrics import registry
@@ -56,6 +57,22 @@ def test_the_weight_has_an_interval_and_is_cross_validated_over_documents() -> N
     assert found.robustness == menli.robustness(cases, found.w)
 
 
+def test_the_curve_of_the_weight_has_its_optimum_and_both_ends() -> None:
+    judged = drawn()
+    found = menli.best_weight(judged, draws=0)
+    assert (found.curve[0], found.curve[-1]) == ((0.0, found.at[0]), (1.0, found.at[1]))
+    assert max(value or -1 for _, value in found.curve) == pytest.approx(found.agreement)
+    assert [w for w, _ in found.curve] == sorted(w for w, _ in found.curve)
+
+
+def test_people_who_say_the_same_of_all_have_no_best_weight_and_the_word_is_w() -> None:
+    judged = drawn()
+    with pytest.raises(UserError, match="no weight agrees best") as error:
+        menli.best_weight(judged._replace(human=np.ones(N)), draws=0)
+    assert "λ" not in str(error.value)
+    assert not any("λ" in note for note in menli.best_weight(judged, draws=0).notes)
+
+
 def test_robustness_changes_at_the_flips_only() -> None:
     cases = attacked(60)
     turns = menli.flips(cases)
@@ -64,6 +81,17 @@ def test_robustness_changes_at_the_flips_only() -> None:
     values = [menli.robustness(cases, float(w)) for w in fine]
     for a, b, left, right in zip(values, values[1:], fine, fine[1:], strict=False):
         assert a == b or ((turns >= left) & (turns <= right)).any()
+
+
+def test_accuracy_by_steps_is_what_robustness_says_within_each_of_them() -> None:
+    cases = attacked(60)
+    steps = menli.accuracy_steps(cases)
+    assert steps[0] == (0.0, menli.robustness(cases, 0))
+    assert steps[-1] == (1.0, menli.robustness(cases, 1))
+    assert [w for w, _ in steps[2:-1]] == pytest.approx(menli.flips(cases).tolist())
+    for (low, value), (high, _) in zip(steps[1:-1], steps[2:], strict=True):
+        assert menli.robustness(cases, low + (high - low) / 3) == value
+    assert len(menli.accuracy_steps(cases, limit=10)) == 12  # ten stretches and both ends
 
 
 def test_one_case_turns_right_at_the_weight_written_out() -> None:
@@ -85,9 +113,17 @@ def test_the_path_goes_from_the_other_metric_to_the_nli_metric() -> None:
 
 
 def test_a_missing_score_of_one_metric_leaves_out_a_case_where_it_counts() -> None:
-    cases = Attacked(("addition",) * 2, np.array([np.nan, 0.9]), np.zeros(2), np.array([0.5, 0.5]), np.zeros(2))
-    assert [menli.robustness(cases, w) for w in (0, 0.5, 1)] == [1, 1, 1]
-    assert menli.robustness(cases._replace(nli_good=np.full(2, np.nan)), 0.5) is None
+    """The other metric alone is right in both cases that the NLI metric has no score for, and wrong in the others: on all four it
+    would get ½ where on the two that both have scored it gets none."""
+    cases = Attacked(
+        ("addition",) * 4, np.array([np.nan, np.nan, 0.9, 0.9]), np.full(4, 0.5),
+        np.array([0.9, 0.9, 0.1, 0.1]), np.full(4, 0.4),
+    )  # fmt: skip
+    assert [menli.robustness(cases, w) for w in (0, 0.1, 0.9, 1)] == [0, 0, 1, 1]
+    assert cases.compared == 2
+    turned = Attacked(cases.phenomena, *cases[3:5], *cases[1:3])
+    assert [menli.robustness(turned, w) for w in (0, 0.1, 0.9, 1)] == [1, 1, 0, 0]
+    assert menli.robustness(cases._replace(nli_good=np.full(4, np.nan)), 0) is None
 
 
 def test_improvements_are_shares_of_each_metrics_own_value() -> None:
@@ -116,6 +152,29 @@ def test_the_grid_has_every_strategy_with_its_agreement_and_accuracy() -> None:
     assert found["backward", "e"].quality is None
     assert found["forward", "-c"].quality is None
     assert found["forward", "e"].robustness == float(e[0] > e[1])
+
+
+def test_the_grid_measures_agreement_within_segments_where_that_is_asked_for() -> None:
+    judged = drawn(16)
+    shares = np.zeros((16, 2, 3))
+    shares[:, 0, 0] = judged.nli
+    shares[3] = np.nan
+    keep = np.arange(16) != 3
+    for group in ("segment", "system"):
+        rows = menli.grid(shares, judged.human, measure="pearson", group=group, keys=judged.keys)  # type: ignore[arg-type]
+        keys = [k for k, there in zip(judged.keys, keep, strict=True) if there]
+        expected = agreement(
+            "pearson", judged.nli[keep], judged.human[keep], group=group,  # type: ignore[arg-type]
+            segments=[k.segment for k in keys], systems=[k.system for k in keys],
+        )  # fmt: skip
+        assert rows[0].quality == pytest.approx(expected.value)
+
+
+def test_cases_of_several_suites_stand_one_after_the_other() -> None:
+    one, two = attacked(3), attacked(2)
+    both = menli_scores.joined([one, two])
+    assert both.phenomena == one.phenomena + two.phenomena
+    assert both.other_bad.tolist() == [*one.other_bad, *two.other_bad]
 
 
 def test_a_strategy_is_chosen_without_the_dataset_it_is_tried_on() -> None:
@@ -149,3 +208,14 @@ def test_stored_values_become_scaled_scores_and_probabilities() -> None:
     shares = menli_scores.shares([Value(0.0, parts=parts), Value(None, "undefined", "why")])
     assert shares[0].tolist() == [[0, 1, 2], [3, 4, 5]]
     assert np.isnan(shares[1]).all()
+
+
+def test_what_else_the_search_refuses_comes_through_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = drawn()
+    with pytest.raises(UserError, match="nonsense") as error:
+        menli.best_weight(judged, measure="nonsense", draws=0)  # type: ignore[arg-type]
+    assert "no weight" not in str(error.value)
+    monkeypatch.setattr(flips, "MOST_PAIRS", 10)
+    with pytest.raises(UserError, match="too many outputs") as error:
+        menli.best_weight(judged, draws=0)
+    assert "no weight" not in str(error.value)

@@ -73,6 +73,43 @@ def test_the_suite_as_a_file_is_read_back_as_the_same_cases() -> None:
     assert "perturbations:negation:" in made.signature
 
 
+def test_without_references_a_segment_counts_whose_reference_has_nothing_to_perturb() -> None:
+    plain = "It was a good day for all of them in the city."
+    segments = [
+        Segment("a:b", "c", "S1", (plain, "It was a good day for the 12 men.")),
+        Segment("a", "b:c", None, (plain, "It was a good day for the 15 men.")),
+        Segment("d", "1", "S3", ("There are 12 men in the city.", " ")),
+        Segment("d", "2", "S4", (" ",)),
+    ]
+    made = make(segments, ["number"], reference_free=True)
+    ((one),) = made.cases
+    assert (one.id, one.good) == ("3:a:b:c", Item("S1", plain, ()))
+    assert dict(made.counts[0].reasons) == {
+        "no source": 1, "no second text: neither an output nor a second reference": 1,
+    }  # fmt: skip
+    assert read_cases([Upload("cases.csv", made.csv.encode())], reference_free=True).cases == made.cases
+    copied = make(
+        segments[2:], ["number"], 0, {SegmentKey("d", "1"): "There are 12 men in the city."}, reference_free=True
+    )
+    assert [c.good.hypothesis for c in copied.cases] == ["There are 12 men in the city."]
+    assert [s.segment_id for s in drawn(segments[2:], 9, 0)] == ["1"]
+
+
+def test_texts_that_begin_like_formulas_come_back_word_for_word() -> None:
+    texts = ("- Bush said that the war is over.", "'- Bush said the war was finished.")
+    made = make([Segment("-d", "1", "=Quelle", texts)], ["negation", "typo"])
+    assert "'- Bush" in made.csv
+    back = read_cases([Upload("cases.csv", made.csv.encode())]).cases
+    assert back == made.cases
+    assert back[0].good == Item("=Quelle", texts[1], texts[:1])
+
+
+def test_in_a_file_of_others_a_leading_apostrophe_is_part_of_the_text() -> None:
+    table = "id,error,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\n1,neg,s,'- so,r,'=p,b,f\n"
+    (case,) = read_cases([Upload("theirs.csv", table.encode())]).cases
+    assert case.good == Item("s", "'=p", ("'- so",))
+
+
 def test_progress_is_told_by_phenomenon_and_unknown_ones_are_refused() -> None:
     told: list[float] = []
     make(SEGMENTS, ["negation", "typo"], tell=told.append)
@@ -110,6 +147,12 @@ def test_a_failure_leads_back_to_its_case_and_to_every_score() -> None:
         case_of(failure, cases[:1])
 
 
+def test_equal_texts_of_two_anchors_lead_back_each_to_its_own() -> None:
+    cases = [Case("typo", "", Item(None, "good", (r,)), Item(None, "bad", (r,))) for r in ("one", "two")]
+    answered = [Answered(registry.load("chrf").spec, "s", (Value(1.0), Value(1.0)), (Value(2.0), Value(2.0)))]
+    assert [case_of(f, cases).good.references for f in failures(cases, answered)] == [("one",), ("two",)]
+
+
 def test_what_was_changed_is_told_beside_the_text_it_was_changed_in() -> None:
     texts = Texts(None, "It costs 5 €.", "Five € is the price.", "It costs 9 €.")
     assert to_keep(" demo ", texts, (), kind="number error", error_in=texts.reference).what == "5 → 9"
@@ -127,14 +170,14 @@ def kept(**changed: object) -> KeptCase:
 
 
 def test_a_collection_in_menlis_form_is_read_as_a_suite_and_says_what_it_left_out() -> None:
-    text, left_out = as_menli([kept(changed="9 €, it costs."), kept(reference=None, source="s"), kept(changed="")])
+    text, left_out = as_menli([kept(good="- 5 €, it costs."), kept(reference=None, source="s"), kept(changed="")])
     assert left_out == 2
     (case,) = read_cases([Upload("demo.csv", text.encode())]).cases
     assert case == Case(
         "number error",
         "demo:7",
-        Item(None, "5 €, it costs.", ("It costs 5 €.",)),
-        Item(None, "9 €, it costs.", ("It costs 5 €.",)),
+        Item(None, "- 5 €, it costs.", ("It costs 5 €.",)),
+        Item(None, "=9 €, it costs.", ("It costs 5 €.",)),
     )
 
 

@@ -88,6 +88,55 @@ def test_a_text_that_is_too_long_is_refused() -> None:
     assert "sentence by sentence" in parsed.reason
 
 
+def test_sentences_are_bounded_once_however_many_tokens_ask() -> None:
+    found = tokens("The house is old. Is it ? " + "the old man and " * 50)
+    parsed = english.Parsed("", found, [""] * len(found))
+    looks = 0
+
+    class Counted(list[str]):
+        def __getitem__(self, place):  # type: ignore[no-untyped-def]
+            nonlocal looks
+            looks += 1
+            return super().__getitem__(place)
+
+    parsed._low = Counted(parsed._low)
+    bounds = [parsed.sentence(i) for i in range(parsed.n)]
+    assert bounds == [(0, 5)] * 5 + [(5, 8)] * 3 + [(8, parsed.n)] * 200
+    assert looks <= parsed.n
+    assert parsed.sentence_words(6) == {"is", "it", "?"}
+
+
+ENGLISH = (
+    "Last week Tony Blair, Jacques Chirac, and Gerhard Schroeder met in Berlin.",
+    "Maternal mortality rates remain dismal in several countries.",
+    "Six men met in the city.",
+    "Barack Obama is in Paris.",
+)
+OTHERS = (
+    "Jan was gisteren met Piet in Amsterdam.",
+    "De man met de hond loopt over straat.",
+    "Minister opent nieuw museum in Rotterdam.",
+    "Die Kinder spielen in Berlin.",
+    "Angela Merkel besucht heute Paris.",
+    "Peter ist gestern krank geworden.",
+    "Le chat dort sur la table.",
+    "Jean mange une pomme rouge.",
+    "Pierre marche par hasard.",
+    "Pedro vive con Maria en Madrid.",
+    "Mi hermano compra tres libros nuevos.",
+)
+
+
+@pytest.mark.parametrize("text", ENGLISH)
+def test_what_english_shares_with_other_languages_speaks_for_none(text: str) -> None:
+    assert isinstance(english.parse(text), english.Parsed)
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_other_languages_in_plain_letters_are_told_apart(text: str) -> None:
+    assert isinstance(english.parse(text), Refused)
+
+
 def test_dropping_words_takes_one_space_with_them() -> None:
     parsed = english.parse("The old house is here.")
     assert not isinstance(parsed, Refused)

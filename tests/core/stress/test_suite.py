@@ -57,12 +57,46 @@ def test_what_could_not_be_touched_is_counted_by_reason() -> None:
     assert count == [suite.Count("number", 1, 3, (("no number", 2), ("the paraphrase is the reference", 1)))]
 
 
+def test_without_references_only_the_second_text_need_be_perturbed_and_may_be_the_reference() -> None:
+    anchors = [
+        suite.Anchor("1", "It was a good day for all.", None, "Quelle", "It was a good day for the 12 men."),
+        suite.Anchor("2", "There are 12 men in it.", None, "Quelle", "There are 12 men in it."),
+        suite.Anchor("3", "There are 12 men in it.", "Some are.", "Quelle", "There are men in it."),
+        suite.Anchor("4", "There are 12 men in it.", "Some are.", " ", "There are 12 men in it."),
+        suite.Anchor("5", "There are 12 men in it.", "Some are.", "Quelle"),
+    ]
+    built = suite.build(anchors, ["number"], reference_free=True)
+    assert [(c.id, c.adversarial) for c in built.cases] == [("1", None), ("2", None)]
+    assert [apply(c.translation or "", c.free_edits) for c in built.cases] == [c.free for c in built.cases]
+    assert [u.reason for u in built.untouched] == [
+        "no number", "no source", "no second text: neither an output nor a second reference",
+    ]  # fmt: skip
+    assert [row[5:7] for row in built.rows()] == [("", ""), ("", "")]
+    assert [c.id for c in suite.build(anchors, ["number"]).cases] == ["3", "4", "5"]
+
+
+def test_white_space_is_neither_a_reference_nor_a_paraphrase() -> None:
+    segments = [
+        Segment("d", "1", "Quelle", (" ", "There are 12 men.", "\n", "Men are here, 12 of them.")),
+        Segment("d", "2", "Quelle", ("\t",)),
+    ]
+    (anchor,) = suite.anchors(segments, {SegmentKey("d", "1"): " "}, {SegmentKey("d", "1"): " "})
+    assert anchor == suite.Anchor("d:1", "There are 12 men.", "Men are here, 12 of them.", "Quelle", None)
+
+
+def test_no_two_segments_share_a_name() -> None:
+    parts = ["a", "b", "c", "a:b", "b:c", ":", "1", "1:a", "", "3:a"]
+    keys = [SegmentKey(doc, segment) for doc in parts for segment in parts]
+    assert len({suite.name_of(key) for key in keys}) == len(keys) == 100
+    assert suite.name_of(SegmentKey("a", "b")) == "a:b"
+
+
 def test_a_suite_does_not_depend_on_order_or_company_and_says_what_it_depends_on() -> None:
     anchors = [suite.Anchor(str(i), text, "x") for i, text in enumerate(listing.sample_texts())]
     whole, back, part = (suite.build(a, seed=5) for a in (anchors, anchors[::-1], anchors[3:5]))
     assert set(whole.cases) == set(back.cases) >= set(part.cases)
     assert set(whole.cases) != set(suite.build(anchors, seed=6).cases)
-    assert whole.signature.startswith("suite|perturbations:addition:1+omission:1+")
+    assert whole.signature.startswith("suite|perturbations:addition:2+omission:2+name:1+")
     assert "|seed:5|tagger:" in whole.signature
 
 

@@ -1,0 +1,75 @@
+"""JSON Lines of documents, each with the outputs of several systems, as a table of one row an output (SummEval's form)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from core.formats.cells import Cell, Nested, Row, Table
+from core.formats.columns import guess
+from core.formats.problems import Collector, shown
+
+OUTPUTS = "outputs"
+_ONE = "a text, or an object with text and perhaps human: numbers by name"
+
+
+def holds_documents(table: Table) -> bool:
+    """True where `outputs` is an object of the systems' texts rather than a text, and no other column speaks of systems."""
+    if OUTPUTS not in table.columns or {"system", "output"} & set(table.columns):
+        return False
+    at = table.columns.index(OUTPUTS)
+    return any(isinstance(cell := row.cells[at], Nested) and cell.json.startswith("{") for row in table.rows)
+
+
+def by_output(table: Table) -> Table:
+    """One row for each output of each document, in the columns of the document, `system`, `output` and the names under `human`.
+
+    `outputs` is {system: text} or {system: {"text": …, "human": {name: number}}}. Rows keep the line of their document.
+    Raises `ImportProblems` with every document of another form, and with every name under `human` that would be taken for another
+    column.
+    """
+    problems = Collector()
+    at = table.columns.index(OUTPUTS)
+    kept = [c for c in table.columns if c != OUTPUTS]
+    rows: list[tuple[int, dict[str, Cell]]] = []
+    human: dict[str, None] = {}
+    for row in table.rows:
+        document = {c: cell for c, cell in zip(table.columns, row.cells, strict=True) if c != OUTPUTS}
+        for system, text, numbers in _outputs(table.name, row, row.cells[at], problems):
+            for name in numbers.keys() - human:
+                if name in kept or _is_taken(name):
+                    problems.add(
+                        table.name, row.line, OUTPUTS, f"a human score called {shown(name)}", "a name that no other column and no metric has",
+                        "Rename it under human, for example " + shown(" ".join(f"human {name} score".split())),
+                    )  # fmt: skip
+            human.update(dict.fromkeys(numbers))
+            rows.append((row.line, {**document, "system": system, "output": text, **numbers}))
+    problems.check()
+    columns = (*kept, "system", "output", *human)
+    return Table(table.name, columns, tuple(Row(line, tuple(map(cells.get, columns))) for line, cells in rows))
+
+
+def _is_taken(name: str) -> bool:
+    """Whether numbers in a column of that name would not be read as human scores, but as a segment, a reference, a metric …"""
+    table = Table("", ("system", "output", name), (Row(1, ("A", "text", "1")),))
+    return not name or guess(table).human_scores != (name,)
+
+
+def _outputs(file: str, row: Row, cell: Cell, problems: Collector) -> Iterator[tuple[str, str, dict[str, str]]]:
+    outputs: Any = json.loads(cell.json) if isinstance(cell, Nested) else None
+    if not isinstance(outputs, dict):
+        found = "nothing" if cell is None else shown(cell if isinstance(cell, str) else str(cell))
+        problems.add(
+            file, row.line, OUTPUTS, found, "an object: {system: text}", "Write it as the other documents have it"
+        )
+        return
+    for system, output in outputs.items():
+        body = output if isinstance(output, dict) else {"text": output}
+        text, human = body.get("text"), body.get("human") or {}
+        numbers = isinstance(human, dict) and all(isinstance(value, str) for value in human.values())
+        if not system or not isinstance(text, str) or not numbers:
+            found = f"{system or 'no name'}: {shown(json.dumps(output, ensure_ascii=False))}"
+            problems.add(file, row.line, OUTPUTS, found, _ONE, "Mend the document")
+            continue
+        yield system, text, human

@@ -1,0 +1,201 @@
+"""Charts of the stress tests (He et al. 2023, figures 4 and 5): the catalogue, and how scores answer to growing noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+PICK = "pick"
+"""The name of the catalogue's selection; its points carry test and metric by name."""
+WORDS = {"fail": "✕ fails", "pass": "✓ holds", "unclear": "? unclear", "untold": "– untold"}
+FILL = {"fail": "#b45309", "pass": "#dbeafe", "unclear": "#9ca3af", "untold": "#e5e7eb"}
+INK = {"fail": "white", "pass": "#1e3a8a", "unclear": "black", "untold": "#4b5563"}
+FAILS, HOLDS, OTHER = "#d97706", "#2563eb", "#9ca3af"
+ROW, COLUMN, LABELS, HEAD = 36, 78, 190, 110
+"""Pixels; a page fits a chart with its labels into the size it is given."""
+SMALL = 150
+
+
+def catalogue(rows: pd.DataFrame, heads: Sequence[str]) -> alt.LayerChart:
+    """Test × metric with a verdict in every cell; clicking one selects it (selection `pick`: test, metric).
+
+    `rows` has the columns test, metric (names), row, column (what they are called, one name each), verdict, told (a short number),
+    why, drop, p and published. `heads` are those values of `row` that stand over a group and have no cells: pass them in
+    `row` order among the labels (`order` of the frame's attrs).
+    """
+    order, columns = list(rows.attrs["order"]), list(dict.fromkeys(rows["column"]))
+    shown = rows.assign(words=[f"{WORDS[v]}\n{t}" for v, t in zip(rows["verdict"], rows["told"], strict=True)])
+    pick = alt.selection_point(name=PICK, fields=["test", "metric"], on="click", clear="dblclick")
+    bold = f"indexof({list(heads)!r}, datum.value) >= 0"
+    base = alt.Chart(shown).encode(
+        x=alt.X(
+            "column:N", sort=columns, title=None, scale=alt.Scale(domain=columns),
+            axis=alt.Axis(orient="top", labelAngle=-35, labelLimit=170, labelOverlap=False, domain=False, ticks=False),
+        ),
+        y=alt.Y(
+            "row:N", sort=order, title=None, scale=alt.Scale(domain=order),
+            axis=alt.Axis(
+                labelLimit=LABELS, labelOverlap=False, domain=False, ticks=False,
+                labelFontWeight=alt.condition(bold, alt.value("bold"), alt.value("normal")),
+                labelFontSize=alt.condition(bold, alt.value(13), alt.value(12)),
+            ),
+        ),
+        tooltip=[
+            alt.Tooltip("row:N", title="test"), alt.Tooltip("column:N", title="metric"), alt.Tooltip("verdict:N"),
+            alt.Tooltip("drop:N", title="strongest level"), alt.Tooltip("p:N", title="p"), alt.Tooltip("why:N"),
+            alt.Tooltip("published:N", title="published rule"),
+        ],
+    )  # fmt: skip
+    verdicts = list(WORDS)
+    cells = (
+        base.mark_rect(cursor="pointer", cornerRadius=3, strokeWidth=2)
+        .encode(
+            color=alt.Color("verdict:N", legend=None, scale=alt.Scale(domain=verdicts, range=[FILL[v] for v in verdicts])),
+            stroke=alt.condition(pick, alt.value("#7c3aed"), alt.value("transparent"), empty=False),
+        )
+        .add_params(pick)
+    )  # fmt: skip
+    words = base.mark_text(lineBreak="\n", fontSize=11, lineHeight=13, dy=-6, cursor="pointer").encode(
+        text="words:N",
+        color=alt.Color("verdict:N", legend=None, scale=alt.Scale(domain=verdicts, range=[INK[v] for v in verdicts])),
+    )
+    size = {"width": COLUMN * len(columns) + LABELS, "height": ROW * len(order) + HEAD}
+    return alt.LayerChart(layer=[cells, words], resolve=alt.Resolve(scale={"color": "independent"})).properties(**size)
+
+
+def curve(rows: pd.DataFrame, gold: float, title: str, *, fails: bool, graded: bool) -> alt.LayerChart:
+    """Score over noise ratio with a band of one standard deviation over seeds, gold at 0; a failing metric's line is bold.
+
+    `rows` has the columns label, ratio, mean, sd, drop and p, one row a level; levels without a mean are left out. Where the levels
+    are no grades they stand side by side, and no line joins them.
+    """
+    there = rows.dropna(subset=["mean"]).assign(
+        low=lambda r: r["mean"] - r["sd"].fillna(0), high=lambda r: r["mean"] + r["sd"].fillna(0)
+    )
+    scale = alt.Scale(zero=False, padding=14)
+    y = alt.Y("mean:Q", title=title, scale=scale)
+    colour = FAILS if fails else HOLDS
+    tooltip = [
+        alt.Tooltip("label:N", title="level"), alt.Tooltip("ratio:Q", format=".2f", title="noise ratio"),
+        alt.Tooltip("mean:Q", format=".4f", title=title), alt.Tooltip("sd:Q", format=".4f", title="sd over seeds"),
+        alt.Tooltip("drop:Q", format="+.4f", title="worse than gold by"), alt.Tooltip("p:Q", format=".3f"),
+    ]  # fmt: skip
+    start = pd.DataFrame([{"label": "gold", "ratio": 0.0, "mean": gold, "sd": 0.0, "low": gold, "high": gold}])
+    rule = alt.Chart(start).mark_rule(strokeDash=[5, 4], color="gray").encode(y=y)
+    if not graded:
+        x = alt.X("label:N", sort=list(there["label"]), title=None, axis=alt.Axis(labelAngle=0, labelLimit=150))
+        base = alt.Chart(there).encode(x=x, tooltip=tooltip)
+        bars = base.mark_bar(size=3, opacity=0.4, color=colour).encode(
+            y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q"
+        )
+        dots = base.mark_point(filled=True, size=110, opacity=1, color=colour, shape=_shape(fails)).encode(y=y)
+        return alt.LayerChart(layer=[rule, bars, dots]).properties(height=260)
+    whole = pd.concat([start, there], ignore_index=True)
+    base = alt.Chart(whole).encode(x=alt.X("ratio:Q", title="noise ratio", scale=alt.Scale(zero=True)), tooltip=tooltip)
+    band = base.mark_area(opacity=0.22, color=colour).encode(y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q")
+    line = base.mark_line(strokeWidth=4 if fails else 2, color=colour).encode(y=y)
+    dots = base.mark_point(filled=True, size=80, opacity=1, color=colour, shape=_shape(fails)).encode(y=y)
+    return alt.LayerChart(layer=[rule, band, line, dots]).properties(height=260)
+
+
+def _shape(fails: bool) -> str:
+    return "diamond" if fails else "circle"
+
+
+def parts(rows: pd.DataFrame, *, graded: bool) -> alt.Chart:
+    """Precision, recall and the like of one metric together, as they move from gold (figure 5).
+
+    `rows` has the columns part, label, ratio and mean, gold among them at ratio 0.
+    """
+    x = (
+        alt.X("ratio:Q", title="noise ratio")
+        if graded
+        else alt.X("label:N", sort=list(dict.fromkeys(rows["label"])), title=None, axis=alt.Axis(labelAngle=0))
+    )
+    names = list(dict.fromkeys(rows["part"]))
+    legend = alt.Legend(orient="top", title=None, symbolType="stroke", symbolStrokeWidth=2)
+    chart: alt.Chart = (
+        alt.Chart(rows)
+        .mark_line(point=alt.OverlayMarkDef(size=60, filled=True))
+        .encode(
+            x=x,
+            y=alt.Y("mean:Q", title="mean", scale=alt.Scale(zero=False, padding=14)),
+            color=alt.Color("part:N", sort=names, legend=legend),
+            strokeDash=alt.StrokeDash("part:N", sort=names, legend=legend),
+            tooltip=[alt.Tooltip("part:N"), alt.Tooltip("label:N", title="level"), alt.Tooltip("mean:Q", format=".4f")],
+        )
+        .properties(height=260)
+    )
+    return chart
+
+
+def multiples(rows: pd.DataFrame, *, graded: bool, columns: int = 5) -> alt.FacetChart:
+    """How every metric moves in percent of gold over the noise ratio, side by side on one scale; above 0 noise is rewarded.
+
+    `rows` has the columns metric, label, ratio, share (the drop in parts of gold) and verdict; gold is among them at ratio 0.
+    """
+    names = list(dict.fromkeys(rows["metric"]))
+    shown = rows.assign(fall=-rows["share"])
+    colour = alt.Color(
+        "verdict:N", legend=None, scale=alt.Scale(domain=list(WORDS), range=[FAILS, HOLDS, OTHER, OTHER])
+    )
+    levels = list(dict.fromkeys(rows["label"]))
+    x = (
+        alt.X("ratio:Q", title=None, axis=alt.Axis(tickCount=3))
+        if graded
+        else alt.X("label:N", sort=levels, title=None, axis=alt.Axis(labelLimit=70))
+    )
+    base = alt.Chart(shown).encode(
+        x=x,
+        y=alt.Y("fall:Q", title="in % of gold", axis=alt.Axis(format="+.0%", tickCount=4)),
+        color=colour,
+        tooltip=[
+            alt.Tooltip("metric:N"), alt.Tooltip("label:N", title="level"), alt.Tooltip("fall:Q", format="+.1%", title="change"),
+            alt.Tooltip("verdict:N"),
+        ],
+    )  # fmt: skip
+    width = alt.StrokeWidth("verdict:N", legend=None, scale=alt.Scale(domain=list(WORDS), range=[4, 1.5, 1.5, 1.5]))
+    rule = alt.Chart().mark_rule(color="gray", opacity=0.7).encode(y=alt.YDatum(0.0))
+    layered = alt.layer(
+        rule, base.mark_line().encode(strokeWidth=width), base.mark_point(filled=True, size=30), data=shown
+    )
+    found: alt.FacetChart = layered.properties(width=SMALL, height=110).facet(
+        facet=alt.Facet("metric:N", sort=names, title=None, header=alt.Header(labelLimit=SMALL)), columns=columns
+    )
+    return found
+
+
+def favours(rows: pd.DataFrame) -> alt.LayerChart:
+    """Metric × system: rank and mean in every cell, its own kind outlined and marked by ◆; darker is a better rank.
+
+    `rows` has the columns metric, system, mean, rank, own, based and built.
+    """
+    metrics, systems = list(dict.fromkeys(rows["metric"])), list(dict.fromkeys(rows["system"]))
+    ranks = zip(rows["rank"], rows["mean"], rows["own"], strict=True)
+    shown = rows.assign(
+        words=[f"{'◆ ' if own else ''}{rank:g}\n{mean:.3f}".replace("-", "−") for rank, mean, own in ranks]
+    )
+    base = alt.Chart(shown).encode(
+        x=alt.X(
+            "system:N", sort=systems, title="systems",
+            axis=alt.Axis(orient="top", labelAngle=-30, labelLimit=160, labelOverlap=False),
+        ),
+        y=alt.Y("metric:N", sort=metrics, title=None, axis=alt.Axis(labelLimit=LABELS, labelOverlap=False)),
+        tooltip=[
+            alt.Tooltip("metric:N"), alt.Tooltip("based:N", title="built on"), alt.Tooltip("system:N"),
+            alt.Tooltip("built:N", title="system built on"), alt.Tooltip("rank:Q"), alt.Tooltip("mean:Q", format=".4f"),
+        ],
+    )  # fmt: skip
+    worst = max(2, len(systems))
+    cells = base.mark_rect(strokeWidth=3, cornerRadius=3).encode(
+        color=alt.Color("rank:Q", legend=None, scale=alt.Scale(scheme="blues", domain=[worst, 1])),
+        stroke=alt.condition("datum.own", alt.value(FAILS), alt.value("transparent")),
+    )
+    words = base.mark_text(lineBreak="\n", fontSize=11, lineHeight=13, dy=-6).encode(
+        text="words:N", color=alt.condition(f"datum.rank < {(1 + worst) / 2}", alt.value("white"), alt.value("black"))
+    )
+    return alt.LayerChart(layer=[cells, words]).properties(
+        width=(COLUMN + 20) * len(systems) + LABELS, height=ROW * len(metrics) + HEAD
+    )

@@ -1,0 +1,68 @@
+"""The good texts of a stress test: first references held against the others, or what one system wrote (He et al. 2023, section 2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from core.data import Dataset, Item, SegmentKey
+from core.errors import UserError, unknown
+
+REFERENCE = "reference"
+
+
+class Gold(NamedTuple):
+    """A text to be noised: its hypothesis, with the source and the references it is scored with. `id` is the segment's, or
+    `document:segment` where segments of several documents share it."""
+
+    id: str
+    item: Item
+
+
+def from_references(dataset: Dataset) -> list[Gold]:
+    """The first reference of each segment as the gold text, held against the others; a segment with one reference has nothing
+    to be held against. Segments without any, or with a blank first one, are left out."""
+    return _named(
+        (s.key, Item(s.source, s.references[0], s.references[1:]))
+        for s in dataset.segments
+        if s.references and s.references[0].strip()
+    )
+
+
+def from_system(dataset: Dataset, system: str) -> list[Gold]:
+    """What a system wrote as the gold texts, held against all references; blank outputs are left out."""
+    return _named(
+        (key.segment, item) for key, item in dataset.items() if key.system == system and item.hypothesis.strip()
+    )
+
+
+def gold_of(dataset: Dataset, which: str) -> list[Gold]:
+    """The gold texts by name: `reference`, or a system. Raises UserError for another name, and where there is no text."""
+    if which == REFERENCE:
+        golds, lacking = from_references(dataset), "no segment has a reference"
+    elif which in dataset.systems:
+        golds, lacking = from_system(dataset, which), f"{which} wrote nothing"
+    else:
+        raise unknown("system", which, [REFERENCE, *dataset.systems])
+    if not golds:
+        others = [name for name in (REFERENCE, *dataset.systems) if name != which]
+        raise UserError(
+            "there is no gold text", got=lacking, hint=f"Gold may also be {' or '.join(others)}" if others else ""
+        )
+    return golds
+
+
+def left_out(dataset: Dataset, which: str) -> int:
+    """How many segments `gold_of` leaves out: the first reference, or the system's output, is blank or missing."""
+    golds = from_references(dataset) if which == REFERENCE else from_system(dataset, which)
+    return len(dataset.segments) - len(golds)
+
+
+def _named(found: Iterable[tuple[SegmentKey, Item]]) -> list[Gold]:
+    keyed = list(found)
+    counted = Counter(key.segment_id for key, _ in keyed)
+    return [
+        Gold(key.segment_id if counted[key.segment_id] == 1 else f"{key.doc_id}:{key.segment_id}", item)
+        for key, item in keyed
+    ]

@@ -1,0 +1,100 @@
+"""String metrics scored by several processes at once; everything else about them, signatures too, stays as it is."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing import connection, get_context, parent_process
+from threading import Thread
+
+from core.data import Item, Value
+from core.errors import UserError
+from core.metrics import registry
+from core.metrics.base import Cancelled, Metric, Progress, no_progress
+from core.services.robustness import by_strings
+
+log = logging.getLogger(__name__)
+
+BATCH = 32
+
+
+def cores() -> int:
+    """How many processors this process may use; on a machine that is shared, fewer than it has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def pooled(metrics: Sequence[Metric], workers: int) -> Iterator[list[Metric]]:
+    """The metrics, those that ask no model scoring in `workers` processes, which end with the block, or with this process.
+
+    Only metrics of the registry whose values do not depend on their company are sent away.
+    """
+    if workers < 2 or not any(map(_fit, metrics)):
+        yield list(metrics)
+        return
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=follow_parent)
+    try:
+        yield [replace(m, score=_Away(m.spec.name, pool)) if _fit(m) else m for m in metrics]
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _fit(metric: Metric) -> bool:
+    if not by_strings(metric.spec) or metric.on is not None:
+        return False
+    try:
+        return registry.load(metric.spec.name).score is metric.score
+    except UserError:
+        return False
+
+
+class _Away:
+    """Scores items in the pool, in their order; here, where a process of the pool died."""
+
+    def __init__(self, name: str, pool: ProcessPoolExecutor) -> None:
+        self.name, self.pool = name, pool
+
+    def __call__(self, items: Sequence[Item], progress: Progress) -> list[Value]:
+        try:
+            return self._shared(items, progress)
+        except BrokenExecutor as error:
+            log.warning("a process that scored %s died (%s): going on in this one", self.name, error)
+        return registry.load(self.name).score(items, progress)
+
+    def _shared(self, items: Sequence[Item], progress: Progress) -> list[Value]:
+        parts = [items[i : i + BATCH] for i in range(0, len(items), BATCH)]
+        sent = [self.pool.submit(_score, self.name, part) for part in parts]
+        waiting: set[Future[list[Value]]] = set(sent)
+        try:
+            while waiting:
+                done = sum(len(part) for part, future in zip(parts, sent, strict=True) if future.done())
+                if not progress(min(done, len(items) - 1)):
+                    raise Cancelled
+                _, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
+        except BaseException:
+            for future in sent:
+                future.cancel()
+            raise
+        return [value for future in sent for value in future.result()]
+
+
+def _score(name: str, items: Sequence[Item]) -> list[Value]:
+    return registry.load(name).score(items, no_progress)
+
+
+def follow_parent() -> None:
+    """A process of the pool leaves ^C to its parent, and does not outlive it however it dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)

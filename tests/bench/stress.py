@@ -1,0 +1,67 @@
+"""The stress test with string metrics on SummEval: milliseconds a text and metric, and the whole protocol in one run.
+
+The first reference of each document is gold, the ten others are what it is held against (He et al. 2023, section 3). Needs the file of
+docs/smart.md; without it texts of the same shape are drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+from core.data import Item
+from core.formats.load import load
+from core.metrics import registry
+from core.metrics.base import no_progress
+from core.services.lab.gold import Gold, from_references
+from core.services.lab.noised import noised
+from core.services.lab.pool import cores
+from core.services.lab.run import Asked, run
+from core.services.scoring import Memory
+from core.stress.registry import NOISE_TYPES, noises
+from tests.bench.smart import DATA, outputs
+
+METRICS = ("rouge2", "rougeL", "chrf", "bleu")
+TRIED = 200
+
+
+def golds(path: Path, documents: int) -> list[Gold]:
+    if path.exists():
+        return from_references(load([path]))[:documents]
+    drawn = dict.fromkeys(item.references for item in outputs(path))
+    return [Gold(str(i), Item(None, refs[0], refs[1:])) for i, refs in enumerate(drawn)][:documents]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=100)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--data", type=Path, default=DATA)
+    args, _ = parser.parse_known_args()
+    gold = golds(args.data, args.documents)
+    some = list(noised(noises(["token-drop"])[0], gold[:8], 0, 5, lambda done: None).items(gold))[:TRIED]
+    for name in METRICS:
+        metric = registry.load(name)
+        metric.score(some[:2], no_progress)
+        began = time.perf_counter()
+        metric.score(some, no_progress)
+        took = 1000 * (time.perf_counter() - began) / len(some)
+        print(f"{name:<8} {took:6.2f} ms a text against {len(some[0].references)} references", flush=True)
+    asked = Asked("bench", "reference", args.data.name, NOISE_TYPES, METRICS, seeds=args.seeds)
+    memory, began = Memory(), time.perf_counter()
+    report = run(gold, asked, memory, workers=args.workers)
+    told = Counter(cell.verdict for cell in report.cells)
+    print(
+        f"{len(report.tests)} tests × {len(gold)} texts × {args.seeds} seeds × {len(METRICS)} metrics, {len(memory.values):,} scores, "
+        f"{args.workers} processes: {time.perf_counter() - began:.1f} s   (load {os.getloadavg()[0]:.1f})   "
+        + ", ".join(f"{n} {v}" for v, n in told.items()),
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

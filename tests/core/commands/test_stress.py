@@ -1,0 +1,239 @@
+"""`stress` through the command line, as a user calls it."""
+
+import csv
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.commands.stress import run as in_process
+from core.commands.stress import write_whole
+from core.data import Value
+from core.errors import UserError
+from core.metrics import registry
+from core.services.lab.report import Report, from_json
+from tests.core.commands.test_score import ROOT, run
+
+NAMES = ("Ada", "Bert", "Carla", "Dino", "Emil", "Frida", "Greta", "Hugo")
+
+
+def written(path: Path, n: int = 8, words: int = 12) -> Path:
+    rows = []
+    for i in range(n):
+        who, more = NAMES[i % len(NAMES)], " ".join(f"word{i}x{j}" for j in range(words))
+        gold = f"{who} walked slowly to the old market on day {i}, {more}."
+        rows.append({
+            "doc_id": "d", "segment_id": str(i), "system": "S", "source": f"source {i}", "output": gold.replace("slowly", "fast"),
+            "references": [gold, gold.replace("walked", "went")],
+        })  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    return written(tmp_path / "in.jsonl")
+
+
+def test_it_writes_a_page_json_and_csv_and_prints_the_catalogue(texts: Path, tmp_path: Path) -> None:
+    out, whole, table = tmp_path / "r.html", tmp_path / "r.json", tmp_path / "r.csv"
+    done = run(
+        "stress", str(texts), "--metrics", "chrf,ter", "--tests", "truncation,token-drop", "--seeds", "2", "--draws", "200",
+        "--out", str(out), "--json", str(whole), "--csv", str(table), "--workers", "1",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[0] == ["chrf", "ter"]
+    assert lines[1][0] == "truncation"
+    report = from_json(whole.read_text(encoding="utf-8"))
+    assert [t.name for t in report.tests] == ["truncation", "token-drop"]
+    assert lines[1][1:] == [report.cell("truncation", m).verdict for m in ("chrf", "ter")]
+    assert report.cell("truncation", "chrf").verdict == "pass"
+    assert "<title>Stress test: in.jsonl</title>" in out.read_text(encoding="utf-8")
+    rows = list(csv.DictReader(table.open(encoding="utf-8")))
+    assert len(rows) == sum(len(t.levels) for t in report.tests) * 2
+    assert not list(tmp_path.glob("*.scores.jsonl"))
+
+
+def test_a_test_that_is_failed_ends_with_status_1_and_says_which(texts: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "mine.txt"
+    lines.write_text("Yes.\n\nA very long text that has nothing at all to do with it.\n", encoding="utf-8")
+    mild = tmp_path / "mild.jsonl"
+    mild.write_text(texts.read_text(encoding="utf-8"), encoding="utf-8")
+    options = (
+        "--metrics",
+        "rouge1",
+        "--tests",
+        "noised-punctuation",
+        "--json",
+        str(tmp_path / "r.json"),
+        "--workers",
+        "1",
+    )
+    done = run("stress", str(mild), *options, "--inject", str(lines), "--fail-on", "noised-punctuation")
+    assert done.returncode == 1, done.stderr
+    assert "failed: rouge1 fails noised-punctuation: At " in done.stderr  # ROUGE reads words alone
+    report = from_json((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert [len(t.levels) for t in report.tests if t.name.startswith("injection-")] == [2]
+    assert run("stress", str(mild), *options, "--inject", str(lines), "--fail-on", "injection").returncode == 0
+    assert run("stress", str(mild), *options).returncode == 0
+
+
+def test_gold_may_be_a_system_and_texts_may_be_fewer(texts: Path, tmp_path: Path) -> None:
+    options = ("--metrics", "chrf", "--tests", "truncation", "--json", str(tmp_path / "r.json"), "--workers", "1")
+    assert run("stress", str(texts), *options, "--gold", "S", "--limit", "6").returncode == 0
+    report = from_json((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert (report.gold, report.texts) == ("S", 6)
+    assert "6 segments, 6 outputs of 1 systems" in report.data
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--tests", "truncatoin", "--out", "{}"), "Did you mean truncation"),
+        (("--metrics", "crhf", "--out", "{}"), "Did you mean chrf"),
+        (("--gold", "T", "--out", "{}"), "there is no system “T”"),
+        (("--tests", "truncation", "--fail-on", "token-drop", "--out", "{}"), "no such test in this run"),
+        (("--tests", "truncation"), "nothing would be written"),
+        (("--out", "{}", "--json", "{}"), "one file is asked to be two things"),
+        (("--tests", "none", "--out", "{}"), "nothing was named"),
+        (("--seed", "-1", "--out", "{}"), "--seed"),
+        (("--draws", "99", "--out", "{}"), "--draws"),
+        (("--metrics", "", "--out", "{}"), "nothing was named"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(
+    texts: Path, tmp_path: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    done = run("stress", str(texts), *(a.format(tmp_path / "r.html") for a in arguments))
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_run_that_was_killed_goes_on_and_scores_nothing_twice(tmp_path: Path, workers: str) -> None:
+    texts = written(tmp_path / "in.jsonl", n=15, words=120)
+    arguments = [
+        "stress",
+        str(texts),
+        "--metrics",
+        "chrf,bleu",
+        "--tests",
+        "truncation,token-drop",
+        "--workers",
+        workers,
+    ]
+    out, log = tmp_path / "r.json", tmp_path / "r.json.scores.jsonl"
+    with subprocess.Popen([sys.executable, "-m", "core", *arguments, "--json", str(out)], cwd=ROOT) as killed:
+        deadline = time.monotonic() + 120
+        while not (log.exists() and log.read_bytes().count(b"\n") > 5) and time.monotonic() < deadline:
+            assert killed.poll() is None
+            time.sleep(0.02)
+        killed.send_signal(signal.SIGKILL)
+    assert not out.exists()
+    shutil.copy(log, tmp_path / "before")
+    lines = (tmp_path / "before").read_bytes().split(b"\n")[1:-1]
+    before = [(line["signature"], key) for line in map(json.loads, lines) for key in line["values"]]
+    assert len(before) == len(set(before)) > 0
+    done = run(*arguments, "--json", str(out))
+    assert done.returncode == 0, done.stderr
+    again = from_json(out.read_text(encoding="utf-8"))
+    (told,) = [note for note in again.notes if "were known" in note]
+    known, total = (int(n.replace(",", "")) for n in re.match(r"([\d,]+) of ([\d,]+) scores", told).groups())  # type: ignore[union-attr]
+    assert known == len(before) < total
+    assert not log.exists()
+    assert run(*arguments, "--json", str(tmp_path / "whole.json")).returncode == 0
+    assert from_json((tmp_path / "whole.json").read_text(encoding="utf-8")).cells == again.cells
+
+
+def test_a_log_may_be_named_and_another_file_is_not_written_over(texts: Path, tmp_path: Path) -> None:
+    other = written(tmp_path / "other.jsonl")
+    done = run("stress", str(texts), "--tests", "truncation", "--out", str(tmp_path / "r.html"), "--resume", str(other))
+    assert done.returncode == 2
+    assert "no log of scores" in done.stderr
+    assert json.loads(other.read_text(encoding="utf-8").splitlines()[0])["doc_id"] == "d"
+
+
+@pytest.mark.parametrize("option", ["--out", "--json", "--csv", "--inject", "--resume"])
+def test_no_file_is_read_and_written_at_once_by_whatever_name(texts: Path, tmp_path: Path, option: str) -> None:
+    before = texts.read_bytes()
+    (tmp_path / "link").symlink_to(texts)
+    with pytest.raises(UserError, match=f"one file is asked to be two things .got an input and {option}"):
+        stress_here([texts], tmp_path / "r.csv", **{option[2:]: tmp_path / "link"})
+    assert texts.read_bytes() == before
+    assert not (tmp_path / "r.csv").exists()
+
+
+def test_the_log_beside_the_json_is_no_other_file_either(texts: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="--csv and the log of scores"):
+        stress_here([texts], tmp_path / "r.json.scores.jsonl", json=tmp_path / "r.json")
+
+
+def test_a_report_that_cannot_be_written_whole_leaves_the_last_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "r.html"
+    write_whole(path, "first")
+    assert path.read_text(encoding="utf-8") == "first"
+
+    def full(self: Path, *_: object, **__: object) -> int:
+        self.touch()
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="no space"):
+        write_whole(path, "second")
+    assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
+    assert path.read_text(encoding="utf-8") == "first"
+
+
+def test_injections_of_ones_own_can_be_the_only_test(texts: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "mine.txt"
+    lines.write_text("Yes.\n", encoding="utf-8")
+    for tests in (["none"], []):
+        report, _ = stress_here([texts], tmp_path / "r.csv", tests=tests, inject=lines)
+        assert [t.label for t in report.tests] == ["Injection of your own"]
+
+
+def test_a_metric_that_breaks_keeps_its_log_and_fails_the_build(
+    texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(items: object, progress: object) -> list[Value]:
+        raise RuntimeError("no memory")
+
+    broken, load = replace(registry.load("chrf"), score=breaks), registry.load
+    monkeypatch.setattr(registry, "load", lambda name: broken if name == "chrf" else load(name))
+    told: list[str] = []
+    report, failing = stress_here(
+        [texts], tmp_path / "r.csv", ["chrf", "rouge1"], say=told.append, json=tmp_path / "r.json", fail_on=["truncation"]
+    )  # fmt: skip
+    assert report.cell("truncation", "chrf").verdict == "untold"
+    (line,) = failing
+    assert line.startswith(
+        "chrf could not be judged under truncation, since it broke on texts: Every text lacks a score"
+    )
+    log = tmp_path / "r.json.scores.jsonl"
+    assert log.exists()
+    assert any(str(log) in line and "is kept" in line for line in told)
+    monkeypatch.undo()
+    report, failing = stress_here(
+        [texts], tmp_path / "r.csv", ["chrf", "rouge1"], json=tmp_path / "r.json", fail_on=["truncation"]
+    )
+    assert (report.cell("truncation", "chrf").verdict, failing, log.exists()) == ("pass", [], False)
+
+
+def stress_here(
+    files: list[Path], table: Path, metrics: Sequence[str] = ("rouge1",), **more: object
+) -> tuple[Report, list[str]]:
+    facts: dict[str, object] = {"tests": ["truncation"], "say": lambda text: None, "draws": 100, "workers": 1}
+    facts |= {"csv": table, **more}
+    return in_process(files, metrics, **facts)  # type: ignore[arg-type]

@@ -1,0 +1,95 @@
+"""JSON Lines of documents with the outputs of many systems: SummEval's form, wherever a table is read."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.data import HumanScore, SegmentKey
+from core.errors import ImportProblems
+from core.formats.columns import guess
+from core.formats.files import Upload
+from core.formats.load import load
+from core.formats.table import read_table
+
+SUMMEVAL = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "summeval.jsonl.gz"
+DOCUMENTS = [
+    {
+        "doc_id": "d1", "source": "A text.", "references": ["r1", "r2"],
+        "outputs": {"A": {"text": "a1", "human": {"fluency": 4.5}}, "B": {"text": "b1", "human": {"fluency": 3}}},
+    },
+    {"doc_id": "d2", "source": "Another.", "references": ["r3"], "outputs": {"A": "a2"}},
+]  # fmt: skip
+
+
+def upload(documents: list[object]) -> Upload:
+    return Upload("s.jsonl", "".join(json.dumps(d) + "\n" for d in documents).encode())
+
+
+def test_there_is_a_row_an_output_with_what_people_said_of_it() -> None:
+    table = read_table(upload(DOCUMENTS))
+    assert table.columns == ("doc_id", "source", "references", "system", "output", "fluency")
+    assert [row.cells for row in table.rows] == [
+        ("d1", "A text.", ("r1", "r2"), "A", "a1", "4.5"),
+        ("d1", "A text.", ("r1", "r2"), "B", "b1", "3"),
+        ("d2", "Another.", ("r3",), "A", "a2", None),
+    ]
+    assert [row.line for row in table.rows] == [1, 1, 2]
+    assert len(read_table(upload(DOCUMENTS), 1).rows) == 1
+
+
+def test_it_is_a_dataset_like_any_other(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(upload(DOCUMENTS).data)
+    data = load([path])
+    assert [s.key for s in data.segments] == [SegmentKey("d1", "1"), SegmentKey("d2", "1")]
+    assert data.segments[0].references == ("r1", "r2")
+    assert [(o.system, o.doc_id, o.text) for o in data.outputs] == [
+        ("A", "d1", "a1"),
+        ("B", "d1", "b1"),
+        ("A", "d2", "a2"),
+    ]
+    assert data.human_scores == (HumanScore("A", "d1", "1", "fluency", 4.5), HumanScore("B", "d1", "1", "fluency", 3.0))
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    ["text", None, ["a"], {"A": ["a"]}, {"A": {"human": {}}}, {"": "a"}, {"A": {"text": "a", "human": {"f": [1]}}}],
+)
+def test_a_document_of_another_form_is_told_with_its_line(outputs: object) -> None:
+    with pytest.raises(ImportProblems) as caught:
+        read_table(upload([*DOCUMENTS, {"doc_id": "d3", "outputs": outputs}]))
+    assert [(p.row, p.column) for p in caught.value.problems] == [(3, "outputs")]
+
+
+@pytest.mark.parametrize(
+    "name", ["source", "segment_id", "output", "system", "reference", "ref1", "domain", "error", "COMET", ""]
+)
+def test_a_human_score_that_would_be_read_as_something_else_is_told_with_what_to_rename(name: str) -> None:
+    documents = [
+        {"doc_id": doc, "source": "A text.", "domain": "news", "outputs": {"A": {"text": "a", "human": {"overall": 1, name: 2}}}}
+        for doc in ("d1", "d2")
+    ]  # fmt: skip
+    with pytest.raises(ImportProblems) as caught:
+        read_table(upload(documents))
+    (problem,) = caught.value.problems  # once a name, where it is met first
+    assert (problem.row, problem.column) == (1, "outputs")
+    assert f"“{name}”" in problem.found
+    renamed = " ".join(f"human {name} score".split())
+    assert f"“{renamed}”" in problem.todo
+    for document in documents:
+        document["outputs"]["A"]["human"] = {renamed: 2}
+    assert guess(read_table(upload(documents))).human_scores == (renamed,)
+
+
+def test_a_column_of_that_name_with_texts_is_a_column_of_outputs() -> None:
+    table = read_table(upload([{"outputs": "a text", "source": "s"}, {"outputs": "another", "source": "s"}]))
+    assert table.columns == ("outputs", "source")
+
+
+@pytest.mark.skipif(not SUMMEVAL.exists(), reason="needs shared/data")
+def test_summeval_has_100_documents_11_references_and_1600_outputs_of_16_systems() -> None:
+    data = load([SUMMEVAL])
+    assert (len(data.segments), len(data.outputs), len(data.systems), len(data.human_scores)) == (100, 1600, 16, 6400)
+    assert {len(s.references) for s in data.segments} == {11}
+    assert {h.name for h in data.human_scores} == {"coherence", "consistency", "fluency", "relevance"}

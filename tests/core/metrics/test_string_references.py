@@ -1,0 +1,65 @@
+"""References that are held ready between outputs: bit for bit the values of the packages called directly, a pair at a time."""
+
+import random
+
+import pytest
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+from core.data import Item
+from core.metrics import registry
+from core.metrics.base import no_progress
+
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "with", "10", "dogs", "don't", "co-op", "Bär", "😀", ",", "."]
+OWN = {"chrf": CHRF(), "bleu": BLEU(effective_order=True), "ter": TER()}
+
+
+def drawn(seed: int) -> list[Item]:
+    """Outputs of segments in mixed order, among them copies of references, empty texts and texts without a word."""
+    rng = random.Random(seed)
+
+    def text(most: int) -> str:
+        return " ".join(rng.choices(WORDS, k=rng.randint(0, most)))
+
+    segments = [(text(20), *(text(20) for _ in range(rng.randint(0, 4)))) for _ in range(25)]
+    items = [Item(None, rng.choice([text(25), text(3), refs[-1], "", "…"]), refs) for refs in segments * 4]
+    rng.shuffle(items)
+    return items
+
+
+def ascii_only(items: list[Item]) -> list[Item]:
+    """rouge-score reads [a-z0-9] alone, the metric all scripts."""
+    return [i._replace(hypothesis=_ascii(i.hypothesis), references=tuple(map(_ascii, i.references))) for i in items]
+
+
+def _ascii(text: str) -> str:
+    return text.replace("Bär", "bear").replace("_", " ")
+
+
+@pytest.mark.parametrize("name", list(OWN))
+def test_sacrebleus_values_do_not_depend_on_what_was_scored_before(name: str) -> None:
+    items = drawn(0)
+    found = [v.value for v in registry.load(name).score(items, no_progress)]
+    assert found == [OWN[name].sentence_score(i.hypothesis, list(i.references)).score for i in items]
+
+
+@pytest.mark.parametrize("name", ["rouge1", "rouge2", "rougeL"])
+def test_rouge_is_that_of_the_package_precision_and_recall_too(name: str) -> None:
+    items = ascii_only(drawn(1))
+    own = RougeScorer([name], use_stemmer=False)
+    expected = [own.score_multi(list(i.references), i.hypothesis)[name] for i in items]
+    found = registry.load(name).score(items, no_progress)
+    assert [(v.value, v.parts["precision"], v.parts["recall"]) for v in found] == [
+        (e.fmeasure, e.precision, e.recall) for e in expected
+    ]
+
+
+def test_stemmed_rouge_too() -> None:
+    items = ascii_only(drawn(2))
+    own = RougeScorer(["rougeL"], use_stemmer=True)
+    found = registry.load("rougeL|stem:yes").score(items, no_progress)
+    assert [v.value for v in found] == [
+        own.score_multi(list(i.references), i.hypothesis)["rougeL"].fmeasure for i in items
+    ]

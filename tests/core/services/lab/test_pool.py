@@ -1,0 +1,82 @@
+"""String metrics in several processes: the same values, and nobody left behind."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from core.data import Item
+from core.metrics import registry
+from core.metrics.base import Cancelled, no_progress
+from core.services.lab.pool import cores, pooled
+from tests.fakes import counting_metric
+
+ROOT = Path(__file__).resolve().parents[4]
+ITEMS = [Item(None, f"the {i} cat sat on the mat", ("a cat sat on a mat", f"{i} mats")) for i in range(100)]
+
+
+def test_values_are_those_of_the_metric_itself_and_so_is_the_signature() -> None:
+    plain = registry.chosen(["chrf|beta:3", "rouge2"])
+    with pooled(plain, 2) as away:
+        for own, other in zip(plain, away, strict=True):
+            assert other.score is not own.score
+            assert other.signature() == own.signature()
+            assert other.score(ITEMS, no_progress) == own.score(ITEMS, no_progress)
+        with pytest.raises(Cancelled):
+            away[0].score(ITEMS, lambda done: False)
+
+
+def test_metrics_with_models_or_from_elsewhere_stay_here() -> None:
+    mixed = [registry.load("chrf"), registry.load("bartscore"), counting_metric()]
+    with pooled(mixed, 2) as ready:
+        assert [a is b for a, b in zip(mixed, ready, strict=True)] == [False, True, True]
+    with pooled(mixed, 1) as ready:
+        assert ready == mixed
+
+
+def test_where_a_process_of_the_pool_died_the_rest_is_scored_here() -> None:
+    plain = registry.load("chrf")
+    with pooled([plain], 2) as (away,):
+        assert away.score(ITEMS[:4], no_progress) == plain.score(ITEMS[:4], no_progress)
+        for child in multiprocessing.active_children():
+            child.kill()
+            child.join()
+        assert away.score(ITEMS, no_progress) == plain.score(ITEMS, no_progress)
+
+
+def test_no_more_processes_than_this_one_may_use() -> None:
+    assert 1 <= cores() <= (os.cpu_count() or 1)
+
+
+def gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc")
+def test_no_process_outlives_a_parent_that_was_killed() -> None:
+    code = (
+        "import multiprocessing as m, time\n"
+        "from core.data import Item\nfrom core.metrics import registry\nfrom core.services.lab.pool import pooled\n"
+        "if __name__ == '__main__':\n"
+        " with pooled([registry.load('chrf')], 2) as (metric,):\n"
+        "  metric.score([Item(None, f'text {i}', ('text',)) for i in range(500)], lambda done: True)\n"
+        "  print(*(c.pid for c in m.active_children()), flush=True)\n"
+        "  time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        children = [int(pid) for pid in parent.stdout.readline().split()]
+        parent.send_signal(signal.SIGKILL)
+    assert children
+    deadline = time.monotonic() + 60
+    while not all(map(gone, children)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert all(map(gone, children)), os.listdir("/proc")

@@ -1,0 +1,62 @@
+"""Storage in memory behind the ports of `core.ports`, and a metric that counts. tests/db/test_contract.py runs both kinds of storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from core.data import Dataset, Item, Output, Segment, Value
+from core.metrics.base import Cancelled, Metric, MetricSpec, Progress
+from core.ports import Store
+from tests.fakes.kept import FakeCalibrations, FakeCases, FakeStressRuns
+from tests.fakes.labels import FakeBatches, FakeJudgements, FakeLabels
+from tests.fakes.memory import Memory
+from tests.fakes.projects import FakeProjects
+from tests.fakes.scores import FakeJobs, FakeScores
+
+
+def memory_store() -> Store:
+    """An empty store that lives as long as the test."""
+    memory = Memory()
+    return Store(
+        FakeProjects(memory),
+        FakeScores(memory),
+        FakeJobs(memory),
+        FakeLabels(memory),
+        FakeCalibrations(memory),
+        FakeBatches(memory),
+        FakeJudgements(memory),
+        FakeCases(memory),
+        FakeStressRuns(memory),
+    )
+
+
+def counting_metric(
+    name: str = "length",
+    of: Callable[[Item], Value] = lambda item: Value(float(len(item.hypothesis))),
+    *,
+    needs: frozenset[Any] = frozenset(),
+    seen: list[Item] | None = None,
+) -> Metric:
+    """A metric whose value is `of(item)`; every item it is asked for is appended to `seen`."""
+    spec = MetricSpec(name, name, 1, "none", "for tests", (0, float("inf")), True, needs)
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        values = []
+        for done, item in enumerate(items):
+            if not progress(done):
+                raise Cancelled
+            if seen is not None:
+                seen.append(item)
+            values.append(of(item))
+        return values
+
+    return Metric(spec, lambda: f"{name}|v:1", score)
+
+
+def small_dataset(n: int = 3, systems: Sequence[str] = ("A", "B")) -> Dataset:
+    """`n` segments in one document, each with a source, one reference and an output by every system; all texts differ."""
+    return Dataset(
+        tuple(Segment("doc", str(i), f"source {i}", (f"reference {i}",)) for i in range(n)),
+        tuple(Output(system, "doc", str(i), f"{system} output {i}") for i in range(n) for system in systems),
+    )

@@ -1,0 +1,51 @@
+"""What a store in memory holds, shared by its fakes."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from core.data import (
+    Dataset,
+    ExternalScores,
+    Judgement,
+    OutputKey,
+    Value,
+)
+from core.errors import UserError
+from core.ports import (
+    Event,
+    Job,
+    KeptCase,
+    SavedBatch,
+    SavedLambda,
+    StressRun,
+)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass
+class Memory:
+    """Everything a store holds."""
+
+    names: dict[int, tuple[str, datetime, bool]] = field(default_factory=dict)
+    datasets: dict[int, Dataset] = field(default_factory=dict)
+    values: dict[str, dict[str, Value]] = field(default_factory=dict)
+    metrics: dict[str, tuple[str, datetime]] = field(default_factory=dict)
+    jobs: dict[int, Job] = field(default_factory=dict)
+    events: list[tuple[int, Event]] = field(default_factory=list)
+    lambdas: dict[tuple[int, str], SavedLambda] = field(default_factory=dict)
+    batches: dict[tuple[int, str], SavedBatch] = field(default_factory=dict)
+    cases: dict[int, list[KeptCase]] = field(default_factory=dict)
+    stress: dict[int, list[tuple[StressRun, str]]] = field(default_factory=dict)
+    judged: dict[int, dict[tuple[OutputKey, str, str], Judgement]] = field(default_factory=dict)
+    external: dict[tuple[int, str], tuple[ExternalScores, datetime]] = field(default_factory=dict)
+    ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    def need(self, project_id: int) -> None:
+        if project_id not in self.names:
+            raise UserError("there is no such project", got=str(project_id))

@@ -1,0 +1,217 @@
+"""Combine: the best weight in a sentence, any weight by a slider, figures, strategies, ranges, and what is lacking in plain words."""
+
+import re
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, HumanScore, Output, Segment
+from core.metrics import registry
+from core.metrics.nli import STRATEGIES
+from core.ports import Store
+from db.store import open_store
+from tests import tiny_checkpoints as tiny
+
+APP = str(Path(__file__).resolve().parents[2] / "app.py")
+THINGS = ("cat", "red dog", "house", "blue mat")
+SEGMENTS = tuple(
+    Segment(f"d{i % 2}", str(i), None, (f"The {t} was not on {i} mats.", f"On {i} mats there was no {t}."))
+    for i, t in enumerate(THINGS * 3, 2)
+)
+CASES = (
+    b"error,id,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\n"
+    b"num,1,,The cat sat on 5 mats.,,On five mats the cat sat.,The cat sat on 9 mats.,\n"
+    b"neg,2,,The dog ran.,,A dog was running.,The dog did not run.,\n"
+    b"add,3,,The house is blue.,,It is a blue house.,The house and mat is blue.,\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in tiny.environment().items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
+    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
+    st.cache_resource.clear()
+    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+    st.cache_resource.clear()
+
+
+def filled(store: Store, *, people: bool = True, references: bool = True) -> int:
+    project = store.projects.create("p").id
+    segments = SEGMENTS if references else tuple(Segment(s.doc_id, s.segment_id, "x") for s in SEGMENTS)
+    outputs, human = [], []
+    for s in SEGMENTS:
+        for k, (system, text) in enumerate([("A", s.references[0].replace("was", "is")), ("B", s.references[0][:14])]):
+            outputs.append(Output(system, s.doc_id, s.segment_id, text))
+            human.append(HumanScore(system, s.doc_id, s.segment_id, "adequacy", float(k * 2 + int(s.segment_id) % 3)))
+    store.projects.add(project, Dataset(segments, tuple(outputs), tuple(human) if people else ()))
+    return project
+
+
+def opened(project: int) -> AppTest:
+    at = AppTest.from_file(APP, default_timeout=180)
+    at.query_params["project"] = str(project)
+    at.session_state["robustness-section"] = "Combine"
+    at.run()
+    return at.switch_page("pages/robustness.py").run()
+
+
+def pressed(project: int, others: list[str], file: bytes | None = None) -> AppTest:
+    at = opened(project)
+    at.multiselect(key=f"combine-others-{project}").set_value(others).run()
+    at.multiselect(key="combine-names").set_value(["negation", "number"]).run()
+    if file is not None:
+        at.get("file_uploader")[0].set_value([("menli.csv", file, "text/csv")]).run()
+    return at.button(key="combine-run").click().run()
+
+
+def section(at: AppTest, name: str) -> AppTest:
+    return at.segmented_control(key="combine-section").set_value(name).run()
+
+
+def words(at: AppTest) -> str:
+    """All that is said, with Markdown's escapes taken out."""
+    said = "\n".join(str(e.value) for e in [*at.markdown, *at.info, *at.warning, *at.error, *at.caption])
+    return said.replace("\\", "")
+
+
+def test_the_best_weight_comes_first_in_one_sentence_and_a_slider_moves_it(store: Store) -> None:
+    project = filled(store)
+    at = pressed(project, ["chrf"])
+    assert not at.exception
+    said = words(at)
+    assert re.search(r"w = [.\d]+ \[[.\d]+, [.\d]+\] agrees best with the human score on 24 outputs: τ = ", said)
+    assert re.search(r"chrF alone [−.\d]+; NLI alone [−.\d]+; on segments left out [−.\d]+\.", said)
+    assert re.search(r"Adversarial accuracy there \d+ %, against 0 % for chrF alone \(24 cases\)", said)
+    assert "NLI 0 … 1 (declared by the metric) · chrF 0 … 100 (declared by the metric)" in said
+    slider = at.slider(key=f"combine-w-{project}-nli-chrf")
+    slider.set_value(0.0).run()
+    assert at.code[0].value == "menli|with:chrf|w:0"
+    values = {m.label: (m.value, m.delta) for m in at.metric}
+    assert values["Adversarial accuracy"] == ("0 %", "+0 points against chrF alone")
+    at.slider(key=f"combine-w-{project}-nli-chrf").set_value(0.3).run()
+    assert at.code[0].value == "menli|with:chrf|w:0.3"
+    assert '--metrics "menli|with:chrf|w:0.3"' in at.code[1].value
+
+
+def test_what_was_stored_is_used_and_what_was_missing_is_stored(store: Store) -> None:
+    project = filled(store)
+    pressed(project, ["chrf"])
+    assert {s.metric: s.n for s in store.scores.signatures(project)} == {"chrf": 24, "nli": 24}
+
+
+def test_the_combination_is_scored_on_the_project_by_one_button(store: Store) -> None:
+    project = filled(store)
+    at = pressed(project, ["chrf"])
+    at.slider(key=f"combine-w-{project}-nli-chrf").set_value(0.4).run()
+    at.button(key="combine-use").click().run()
+    assert not at.exception
+    (job,) = store.jobs.recent(project)
+    assert job.metrics == ("menli|with:chrf|w:0.4",)
+    assert "It is being scored" in words(at)
+
+
+def test_all_metrics_together_are_the_figures_of_the_paper(store: Store) -> None:
+    at = section(pressed(filled(store), ["chrf", "ter"]), "All of them")
+    assert not at.exception
+    assert "Figure 2 of the paper" in words(at)
+    assert "Figure 3" in words(at)
+    shown = at.dataframe[0].value
+    assert len(shown) == 22
+    ends = shown[shown["w"] == 1.0]
+    assert (
+        ends["Kendall τ-b"].nunique() == ends["adversarial accuracy"].nunique() == 1
+    )  # all paths end at the NLI metric
+
+
+def test_with_one_dataset_no_strategy_is_called_chosen(store: Store) -> None:
+    at = section(pressed(filled(store, people=False), ["chrf"]), "Pooling strategies")
+    assert not at.exception
+    assert "is best on cases of this project" in words(at)
+    assert "There is one dataset only" in words(at)
+
+
+def test_with_a_file_beside_the_project_each_is_tried_under_the_choice_of_the_other(store: Store) -> None:
+    at = section(pressed(filled(store), ["chrf"], CASES), "Pooling strategies")
+    assert not at.exception
+    assert "is best on menli.csv" in words(at)
+    (shown,) = at.table
+    rows = shown.value.to_numpy().tolist()
+    assert [str(r[0]).replace("\\", "") for r in rows] == [
+        "outputs of this project, the human score", "cases of this project", "menli.csv"
+    ]  # fmt: skip
+    assert len(STRATEGIES) == 15
+
+
+def test_ranges_are_shown_with_where_they_come_from(store: Store) -> None:
+    at = section(pressed(filled(store), ["chrf", "ter"]), "Ranges")
+    rows = [[str(c).replace("\\", "") for c in r] for r in at.table[0].value.to_numpy().tolist()]
+    assert rows[0][:4] == ["NLI", "0", "1", "declared by the metric"]
+    assert rows[2][0] == "TER"
+    assert float(rows[2][1]) > float(rows[2][2])  # an error rate: 0 stands for the most errors
+    assert "fitted on the sample project" in rows[2]
+
+
+def test_a_metric_without_a_range_is_left_out_with_the_command_and_can_be_fitted_here(store: Store) -> None:
+    project = filled(store)
+    at = pressed(project, ["bartscore", "chrf"])
+    assert not at.exception
+    assert "**BARTScore F** is left out: its values have no bounds, and no range is stored" in words(at)
+    assert any("python -m core ranges s.csv" in c.value for c in at.code)
+    assert f"combine-w-{project}-nli-chrf" in [s.key for s in at.slider]
+    at.button(key="combine-fit-bartscore").click().run()
+    assert not at.exception
+    assert "is left out" not in words(at)
+    assert registry.load("menli|with:bartscore").signature()
+
+
+def test_without_human_scores_only_robustness_is_spoken_of(store: Store) -> None:
+    at = pressed(filled(store, people=False), ["chrf"])
+    assert not at.exception
+    said = words(at)
+    assert "Nobody has labelled an output yet" in said
+    assert re.search(r"Of 24 adversarial cases NLI gets \d+ % right, chrF 0 %", said)
+    assert "No weight can be said to agree best with people: nobody has judged outputs." in said
+
+
+def test_without_references_cases_come_from_a_file(store: Store) -> None:
+    project = filled(store, references=False)
+    at = opened(project)
+    assert "adversarial cases can come from files only" in words(at)
+    at = pressed(project, ["chrf"], CASES)
+    assert not at.exception
+    assert "Of 3 adversarial cases" in words(at)
+
+
+def test_with_neither_people_nor_cases_the_button_waits_and_says_why(store: Store) -> None:
+    at = opened(store.projects.create("empty").id)
+    assert not at.exception
+    assert at.button(key="combine-run").disabled
+    assert "There is nothing to look at yet" in words(at)
+
+
+def test_without_an_nli_model_the_command_that_fetches_one_is_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ERRORSCOPE_NLI", "xnli-d")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    at = opened(filled(store))
+    assert not at.exception
+    assert "XNLI-D is set as an entailment model, and is not on this machine" in words(at)
+    assert any(c.value.startswith("hf download MoritzLaurer/") for c in at.code)
+
+
+def test_a_file_that_cannot_be_read_says_so_and_disturbs_nothing_else(store: Store) -> None:
+    at = pressed(filled(store), ["chrf"], b"a,b\n1,2\n")
+    assert not at.exception
+    assert at.error
+    assert "agrees best with the human score" in words(at)

@@ -1,0 +1,113 @@
+"""Suites and texts whose scoring is stopped or fails: what was scored is not scored again, what failed is, when asked for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.data import Item, Value
+from core.errors import UserError
+from core.metrics import ranges, registry
+from core.metrics.base import Metric, Progress
+from core.ports import Store
+from core.services import robustness
+from core.services.robustness import Reaction
+from tests.pages.test_robustness import filled, opened, store, words
+
+__all__ = ["store"]
+
+
+def suite(project: int) -> AppTest:
+    at = opened(project, "Suite")
+    at.multiselect(key="suite-names").set_value(["negation"]).run()
+    return at
+
+
+class Watched:
+    """chrF and TER, the first broken while `broken`; how many texts each was asked for."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.broken, self.asked = True, {"chrf": 0, "ter": 0}
+        monkeypatch.setattr(registry, "_plain", lambda name, plain=registry._plain: self.of(plain(name), name))
+
+    def of(self, metric: Metric, name: str) -> Metric:
+        def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+            self.asked[name] += len(items)
+            if self.broken and name == "chrf":
+                raise UserError("no room")
+            return metric.score(items, progress)
+
+        return replace(metric, score=score) if name in self.asked else metric
+
+
+def test_a_metric_that_failed_is_tried_again_when_asked_and_the_others_are_not(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(monkeypatch)
+    at = suite(filled(store))
+    at.button(key="suite-run").click().run()
+    assert not at.exception
+    first = dict(watched.asked)
+    assert first["chrf"] == first["ter"] == 4
+    assert "TER prefers the right text" in words(at) or "TER never" in words(at)
+    assert "without a score, and left out: chrF 2" in words(at)
+    at.run()
+    assert watched.asked == first  # a rerun tries nothing
+    at.button(key="suite-run").click().run()
+    assert watched.asked == {"chrf": 8, "ter": 4}
+    watched.broken = False
+    next(b for b in at.button if b.label == "Try it again").click().run()
+    assert watched.asked == {"chrf": 12, "ter": 4}
+    assert not at.exception
+    assert "[" in at.dataframe[0].value["chrf"][0]
+    assert "Something failed" not in words(at)
+
+
+def test_on_the_desk_a_metric_that_failed_is_tried_again_when_asked_only(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(monkeypatch)
+    at = opened(filled(store))
+    assert watched.asked == {"chrf": 2, "ter": 2}
+    assert "0 of 1 metrics fooled" in words(at)
+    at.run()
+    assert watched.asked == {"chrf": 2, "ter": 2}
+    watched.broken = False
+    next(b for b in at.button if b.label == "Try it again").click().run()
+    assert watched.asked == {"chrf": 4, "ter": 2}
+    assert "0 of 2 metrics fooled" in words(at)
+    at.text_area(key="robustness-changed").set_value("She bought 20 cars in Berlin.").run()
+    assert watched.asked == {"chrf": 5, "ter": 3}  # the good output is scored already
+
+
+def test_a_range_that_was_fitted_since_is_used_on_the_desk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    shares: list[tuple[float, float]] = []
+
+    def watched(*given: object, real: Callable[..., list[Reaction]] = robustness.reactions) -> list[Reaction]:
+        found = real(*given)
+        shares.extend((r.share or 0, r.change or 0) for r in found if r.spec.name == "ter")
+        return found
+
+    monkeypatch.setattr(robustness, "reactions", watched)
+    at = opened(filled(store))
+    ranges.fit({registry.load("ter").signature(): [0.0, 50.0]})
+    at.run()
+    assert not at.exception
+    assert len(shares) == 2
+    assert shares[-1][0] == pytest.approx(shares[-1][1] / 50)
+    assert shares[0][0] != pytest.approx(shares[-1][0])
+
+
+def test_what_was_scored_is_there_after_a_stop(store: Store) -> None:
+    at = suite(filled(store))
+    at.button(key="suite-run").click().run()
+    digest, scores = at.session_state["robustness_memory-suite"]
+    assert digest
+    assert {signature.partition("|")[0] for signature, _ in scores.values} == {"chrf", "ter"}
+
+
+def test_an_empty_project_is_not_told_to_choose_a_segment(store: Store) -> None:
+    at = opened(store.projects.create("empty").id)
+    assert "Choose a segment" not in words(at)
+    assert "no segment to choose yet: type an output to begin with" in words(at)
