@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, HumanScore, Output, Segment, Value
@@ -15,21 +12,10 @@ from core.services.evaluate import Choice, evaluate, from_view
 from core.services.evaluate_report import sentence
 from core.services.view import build
 from core.signature import content_key
-from db.store import open_store
+from tests.pages.said import words
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SYSTEMS, N = ("A", "B", "refA"), 12
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
-    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
-    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
-    st.cache_resource.clear()
 
 
 def filled(store, *, human: bool = True, scored: bool = True) -> int:
@@ -55,11 +41,6 @@ def opened(project_id: int) -> AppTest:
     at.query_params["project"] = str(project_id)
     at.run()
     return at.switch_page("pages/evaluate.py").run()
-
-
-def words(at: AppTest) -> str:
-    shown = [*at.markdown, *at.info, *at.warning, *at.error, *at.caption, *at.text]
-    return "\n".join(str(e.value) for e in shown).replace("\\", "")
 
 
 def view_of(store, project_id: int):

@@ -1,31 +1,15 @@
 """Evaluate, Length and bias: over several human scores, on a real database without a browser."""
 
-from pathlib import Path
-
-import pytest
-import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, HumanScore, Output, Segment, Value
 from core.metrics import registry
 from core.ports import Store
 from core.signature import content_key
-from db.store import open_store
-from tests.pages.test_evaluate import opened, words
+from tests.pages.said import words
+from tests.pages.test_evaluate import opened
 
 SYSTEMS, N = ("A", "B", "C"), 8
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
-    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
-    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
-    st.cache_resource.clear()
 
 
 def filled(store: Store) -> int:

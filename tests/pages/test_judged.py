@@ -1,11 +1,7 @@
 """Numbers of single raters on the pages: a human score on λ Studio and Evaluate, agreement on People, an export."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Judgement, Output, OutputKey, Segment, Value
@@ -13,23 +9,12 @@ from core.metrics import registry
 from core.ports import Chosen, SavedBatch, Store
 from core.refine.result import weighted
 from core.signature import content_key
-from db.store import open_store
 from pages._ui import wiring
+from tests.pages.said import words
 from tests.pages.test_projects import button, press, uploaded
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 N, SYSTEMS = 8, ("A", "B", "C")
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
-    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
-    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
-    st.cache_resource.clear()
 
 
 def filled(store: Store, *, upset: bool = True) -> int:
@@ -63,11 +48,6 @@ def opened(page: str, project: int) -> AppTest:
     at = at.switch_page(f"pages/{page}.py").run()
     assert not at.exception
     return at
-
-
-def words(at: AppTest) -> str:
-    said = [*at.markdown, *at.info, *at.warning, *at.error, *at.caption, *at.subheader]
-    return "\n".join(str(e.value) for e in said).replace("\\", "")
 
 
 def choose(at: AppTest, project: int, option: tuple[str, str, str]) -> AppTest:

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import pytest
-import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from core.calibration.calibrate import calibrate
@@ -15,26 +13,13 @@ from core.refine.result import weighted
 from core.services import calibration as service
 from core.services.calibration import Choice
 from core.signature import content_key
-from db.store import open_store
 from pages._ui import lambda_work
 from pages._ui.lambda_parts import number
+from tests.pages.said import words
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 N = 30
 DISTANCES = [(0.1 * (i % 7), 0.03 * ((11 * i) % 17)) for i in range(N)]
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
-    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
-    monkeypatch.setattr(
-        PagesManager, "uses_pages_directory", False
-    )  # else the first run starts over, and clicks with it
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
-    st.cache_resource.clear()
 
 
 def filled(store, *, human: bool = True, scored: bool = True) -> int:
@@ -59,10 +44,6 @@ def opened(project_id: int) -> AppTest:
     at.query_params["project"] = str(project_id)
     at.run()
     return at.switch_page("pages/lambda_studio.py").run()
-
-
-def words(at: AppTest) -> str:
-    return "\n".join(str(e.value) for e in [*at.markdown, *at.info, *at.warning, *at.error, *at.caption])
 
 
 def test_without_distances_it_says_what_to_score(store) -> None:

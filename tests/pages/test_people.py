@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
@@ -13,21 +10,11 @@ from core.mqm.actions import label_actions
 from core.ports import Action, Store
 from core.services.agreement import agreement
 from core.signature import content_key
-from db.store import open_store
+from tests.pages.said import words
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 N = 6
 SYSTEMS = ("A", "B")
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
-    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
-    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
-    st.cache_resource.clear()
-    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
-    st.cache_resource.clear()
 
 
 def text(system: str, i: int) -> str:
@@ -61,12 +48,6 @@ def opened(project: int | None = None) -> AppTest:
         at.query_params["project"] = str(project)
     at.run()
     return at.switch_page("pages/people.py").run()
-
-
-def words(at: AppTest) -> str:
-    """All that is said, with Markdown's escapes taken out."""
-    said = "\n".join(str(e.value) for e in [*at.markdown, *at.info, *at.warning, *at.error, *at.caption])
-    return said.replace("\\", "")
 
 
 def test_without_labels_it_says_so_and_what_is_missing(store: Store) -> None:

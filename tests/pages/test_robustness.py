@@ -2,14 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment
 from core.ports import KeptCase, KeptScore, Store
-from db.store import open_store
+from tests.pages.said import words
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 GOOD = "She has bought 20 cars in <b>Berlin</b>."
@@ -18,16 +15,6 @@ SEGMENTS = (
     Segment("d", "2", "Das Haus ist alt.", ("The house is old.", "The building is an old one.")),
 )
 STRINGS = ["chrf", "ter"]
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
-    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
-    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
-    st.cache_resource.clear()
-    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
-    st.cache_resource.clear()
 
 
 def filled(store: Store, segments: tuple[Segment, ...] = SEGMENTS) -> int:
@@ -48,12 +35,6 @@ def opened(project: int, section: str = "Break a metric", **state: object) -> Ap
         at.session_state[name.replace("_", "-")] = value
     at.run()
     return at.switch_page("pages/robustness.py").run()
-
-
-def words(at: AppTest) -> str:
-    """All that is said, with Markdown's escapes taken out."""
-    said = "\n".join(str(e.value) for e in [*at.markdown, *at.info, *at.warning, *at.error, *at.caption])
-    return said.replace("\\", "")
 
 
 def test_a_first_change_is_made_and_scored_without_being_asked(store: Store) -> None:

@@ -4,16 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
-import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, HumanScore, Output, Segment
 from core.metrics import registry
 from core.metrics.nli import STRATEGIES
 from core.ports import Store
-from db.store import open_store
 from tests import tiny_checkpoints as tiny
+from tests.pages.said import words
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 THINGS = ("cat", "red dog", "house", "blue mat")
@@ -33,16 +31,6 @@ CASES = (
 def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in tiny.environment().items():
         monkeypatch.setenv(name, value)
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
-    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
-    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
-    st.cache_resource.clear()
-    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
-    st.cache_resource.clear()
 
 
 def filled(store: Store, *, people: bool = True, references: bool = True) -> int:
@@ -76,12 +64,6 @@ def pressed(project: int, others: list[str], file: bytes | None = None) -> AppTe
 
 def section(at: AppTest, name: str) -> AppTest:
     return at.segmented_control(key="combine-section").set_value(name).run()
-
-
-def words(at: AppTest) -> str:
-    """All that is said, with Markdown's escapes taken out."""
-    said = "\n".join(str(e.value) for e in [*at.markdown, *at.info, *at.warning, *at.error, *at.caption])
-    return said.replace("\\", "")
 
 
 def test_the_best_weight_comes_first_in_one_sentence_and_a_slider_moves_it(store: Store) -> None:

@@ -5,31 +5,18 @@ from types import ModuleType
 
 import pytest
 import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment
 from core.ports import Store
 from core.services.lab.report import as_json, from_json
 from core.services.lab.saved import settings_of
-from db.store import open_store
 from pages._ui import lab_catalogue, lab_evidence, lab_form, lambda_work
+from tests.pages.said import words
 from tests.reports import WORST, report
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 TEXT = "The old house near the {} river was sold to a young family on Monday, and they will paint all of it {}."
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
-    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
-    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
-    st.cache_resource.clear()
-    st.cache_data.clear()
 
 
 def filled(store: Store, references: int = 2) -> int:
@@ -57,12 +44,6 @@ def opened(project: int, **state: object) -> AppTest:
 
 def kept(store: Store, project: int) -> int:
     return store.stress.save(project, "By hand", as_json(report()), settings_of(report())).id
-
-
-def words(at: AppTest) -> str:
-    """All that is said, with Markdown's escapes taken out."""
-    said = "\n".join(str(e.value) for e in [*at.markdown, *at.info, *at.warning, *at.error, *at.caption, *at.subheader])
-    return said.replace("\\", "")
 
 
 def test_tests_are_run_kept_at_once_and_open(store: Store) -> None:

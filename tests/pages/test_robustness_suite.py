@@ -13,9 +13,8 @@ from core.metrics.base import Metric, Progress
 from core.ports import Store
 from core.services import robustness
 from core.services.robustness import Reaction
-from tests.pages.test_robustness import filled, opened, store, words
-
-__all__ = ["store"]
+from tests.pages.said import words
+from tests.pages.test_robustness import filled, opened
 
 
 def suite(project: int) -> AppTest:
