@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from random import Random
 
 from core.stress.base import Edit, Outcome, Perturbation, Refused, changed
@@ -10,11 +10,14 @@ from core.text.words import is_unspaced, words
 
 TRIES = 8
 _CLITICS = frozenset("s re ve ll d m t".split())
+_TOGETHER = re.compile(r"[^\s—]+")
+_BEFORE, _AFTER = frozenset("$€£¥#@"), frozenset("%‰°€£")
 
 
 def _shuffle(text: str, random: Random) -> Outcome:
-    """The words change places; signs and white space stay where they are, and what an apostrophe ties to a number goes with it."""
-    spans = _with_clitics(text, [(start, end) for start, end in words(text) if not is_unspaced(text[start])])
+    """The words change places; the signs around them and white space stay where they are. What stands together is one word:
+    face-to-face, 1930’s, $20, 5%."""
+    spans = [span for match in _TOGETHER.finditer(text) if (span := _bare(text, *match.span()))]
     order = [text[start:end] for start, end in spans]
     if len(set(order)) < 3:
         return Refused("fewer than three different words")
@@ -26,15 +29,17 @@ def _shuffle(text: str, random: Random) -> Outcome:
     return changed(text, (Edit(start, end, word) for (start, end), word in zip(spans, new, strict=True)))
 
 
-def _with_clitics(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """1930’s as one word; no ’s that stands apart from its word."""
-    out: list[tuple[int, int]] = []
-    for start, end in spans:
-        if text[start - 1 : start] not in ("'", "’") or text[start:end].lower() not in _CLITICS:
-            out.append((start, end))
-        elif out and out[-1][1] == start - 1:
-            out[-1] = (out[-1][0], end)
-    return out
+def _bare(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """What stands together without the signs around it; nothing where no word is left, or one of a script without spaces."""
+    found = words(text[start:end])
+    if not found or any(is_unspaced(c) for c in text[start:end]):
+        return None
+    first, last = start + found[0][0], start + found[-1][1]
+    if text[first - 1 : first] in ("'", "’") and text[first:last].lower() in _CLITICS:
+        return None
+    first -= text[first - 1 : first] in _BEFORE and first > start
+    last += text[last : last + 1] in _AFTER and last < end
+    return first, last
 
 
 JUMBLE = Perturbation(
@@ -46,5 +51,5 @@ JUMBLE = Perturbation(
     help="All words in another order; punctuation stays",
     change=_shuffle,
     code="jumble",
-    version=2,
+    version=3,
 )

@@ -56,7 +56,12 @@ def _name(p: Parsed, random: Random) -> Outcome | list[Edit]:
 def _kind(p: Parsed, i: int) -> Sequence[str]:
     """The list the name at i may be replaced from; nothing where it may be part of a longer name."""
     word, before, after = p.word(i), p.word(i - 1), p.word(i + 1)
-    if after in _CONJOINING or before in ("&", "-", "–", "’", "'") or glued(p, i):
+    if (
+        after in _CONJOINING
+        or (after in ("'", "’") and word.endswith("s"))
+        or before in ("&", "-", "–", "’", "'")
+        or glued(p, i)
+    ):
         return ()
     proper_before = before[:1].isupper() and i > 0 and not p.opens(i - 1) or before in _first_names()
     proper_after = after[:1].isupper() and after[:1].isalpha()
@@ -91,4 +96,5 @@ NAME = Perturbation(
     help="One name of a person, country, city or organisation becomes another of its kind, wherever the text has it",
     change=english(_name),
     code="name",
+    version=2,
 )

@@ -45,6 +45,8 @@ def _pronouns(p: Parsed, random: Random) -> Outcome | list[Edit]:
         return Refused("“we” or “us” before the name of a group stays")
     if not found:
         return Refused("no personal pronoun but you and it")
+    if any(case == "possessive" and p.low(i + 1) == "way" for i, (_, case) in found):
+        return Refused("a possessive before “way” follows its subject")
     edits: list[Edit] = []
     for person in dict.fromkeys(person for _, (person, _) in found):
         places = [(i, case) for i, (own, case) in found if own == person]
@@ -199,5 +201,5 @@ PRONOUN = Perturbation(
     help="Every personal pronoun but you and it becomes another of the same case; the verb follows its number",
     change=english(_pronouns),
     code="pron",
-    version=2,
+    version=3,
 )

@@ -360,3 +360,22 @@ def test_jumble_keeps_a_clitic_at_its_number() -> None:
     made = some("jumble", "the 1930’s and the 1960's were good")
     assert all({"1930’s", "1960's"} <= set(new.split()) for new in made)
     assert all(" 's" in new for new in some("jumble", "Iran 's men saw the old house"))
+
+
+def test_jumble_keeps_together_what_stands_together() -> None:
+    text = "The $20 talks of rich-country leaders (face-to-face) rose 5% in trade — slowly."
+    made = some("jumble", text)
+    for new in made:
+        assert sorted(re.findall(r"[^\s()—]+", new.rstrip("."))) == sorted(re.findall(r"[^\s()—]+", text.rstrip(".")))
+        assert (new.count("("), new.count(" — "), new[-1]) == (1, 1, ".")
+
+
+def test_a_possessive_before_way_stays() -> None:
+    assert isinstance(
+        registry.load("pronoun").perturb("It takes long for changes to work their way through Congress."), Refused
+    )
+
+
+def test_a_name_before_a_bare_apostrophe_stays() -> None:
+    for new in some("name", "It triumphed with Charles Maurras’ movement and its war in the old house."):
+        assert "Maurras’" in new
