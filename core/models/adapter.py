@@ -5,6 +5,7 @@ Merged, W + α/r · B·A stands where W stood: the model is as fast as its base.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, cast
 
 import torch
@@ -46,7 +47,9 @@ def merged(checkpoint: Checkpoint, place: str) -> Any:
     finally:
         logging.set_verbosity(said)
     network, info = loaded
-    whole = PeftModel.from_pretrained(network, str(checkpoint.path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft reads a field that transformers has renamed
+        whole = PeftModel.from_pretrained(network, str(checkpoint.path))
     adapter = cast(LoraConfig, whole.peft_config["default"])
     if adapter.base_model_name_or_path != under.name:
         raise UserError(

@@ -7,7 +7,7 @@ What is scored already is taken from storage, what is missing is scored and stor
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.data import Dataset, OutputKey, Value
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
 
 class Suite(NamedTuple):
-    """Adversarial cases of one dataset; `own`: made from the project itself."""
+    """Adversarial cases of one dataset; `own`: of the project itself (`of_project`)."""
 
     name: str
     cases: tuple[Case, ...]
@@ -76,13 +76,21 @@ class Strategies(NamedTuple):
         return {(r.direction, r.formula): r.quality if self.quality else r.robustness for r in self.rows}
 
 
-def part(metric: Metric) -> Part:
-    """A metric with the range `menli` would scale it by: of an NLI metric that of its formula, of others the frozen one."""
+def part(metric: Metric, dataset: Dataset | None = None) -> Part:
+    """A metric with the range `menli` would scale it by, on this dataset: of an NLI metric that of its formula, of others the
+    frozen one."""
     nli = registry.split(metric.spec.name)[0] in NLI_METRICS
+    bound = metric if dataset is None else in_company(metric, dataset)
     try:
-        return Part(metric, ranges.of(metric, DECLARED if nli else FITTED))
+        return Part(metric, ranges.of(bound, DECLARED if nli else FITTED))
     except NoRange as error:
         return Part(metric, None, error.command)
+
+
+def of_project(cases: Iterable[Case], dataset: Dataset) -> bool:
+    """Whether a case shares its source or a reference with the dataset: what is chosen on one is then not new to the other."""
+    texts = {text for s in dataset.segments for text in (s.source, *s.references) if text and text.strip()}
+    return any(text in texts for case in cases for text in (case.good.source, *case.good.references))
 
 
 def both_ways(nli: Metric) -> Metric:
@@ -182,7 +190,7 @@ def strategies(
 def held_out(found: Sequence[Strategies]) -> list[LeftOut]:
     """Each dataset under the strategy that the other datasets choose (section 6), as far as there are others.
 
-    A suite made from the project and what people said of its outputs are one dataset: neither chooses for the other. An
+    A suite of the project and what people said of its outputs are one dataset: neither chooses for the other. An
     undefined value is −∞: it never wins.
     """
     rows = []

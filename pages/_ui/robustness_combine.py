@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,6 +25,7 @@ from pages._ui import robustness_combine_figures as figures
 from pages._ui import robustness_combine_parts as parts
 from pages._ui import robustness_suite as suites
 from pages._ui.errors import plain
+from pages._ui.lambda_parts import digest
 from pages._ui.lambda_work import afresh, worked
 
 USUAL = ("chrf", "bleu", "rougeL", "bertscore", "bartscore")
@@ -140,7 +140,8 @@ def _given(store: Store, project: Project, asked: Asked, people: People | None, 
     tables = scores(store, project, human, metrics)
     if tables is None:
         return None
-    answered = answers(project, asked, metrics)
+    cases = cases_of(project, asked)
+    answered = None if cases is None else answers(cases, metrics)
     return None if answered is None else Given(people, choice, human, tables, answered)
 
 
@@ -159,39 +160,59 @@ def scores(
     )  # fmt: skip
 
 
-def answers(project: Project, asked: Asked, metrics: Sequence[Metric]) -> list[tuple[Suite, list[Answered]]] | None:
-    """Every dataset of cases with what the metrics say of them; None where that was stopped. A file that cannot be read says so,
-    and is left out."""
-    found: list[tuple[Suite, list[Answered]]] = []
-    known: dict[str, list[Answered]] = {}
+def cases_of(project: Project, asked: Asked) -> list[Suite] | None:
+    """Every dataset of cases, once; None where that was stopped. A file that cannot be read says so, and is left out, as is
+    one that has the same cases as another."""
+    found: list[Suite] = []
     for n, wanted in enumerate(asked.cases):
         ready = None
         with errors.boundary():
             ready = suites.cases_of(project, wanted)
             if ready is None:
                 return None
-        if ready is None or not ready.cases:
+        if ready is None:
             continue
-        name = wanted.file.name if wanted.file else "cases of this project"
-        name += f" ({n + 1})" if name in {suite.name for suite, _ in found} else ""
-        digest = hashlib.sha256(repr(ready.cases).encode("utf-8", "surrogatepass")).hexdigest()
-        done = known.get(digest) or worked(
-            ("combine-cases", digest, tuple(m.signature() for m in metrics)), f"Scoring {len(ready.cases):,} cases …",
-            lambda tell, ready=ready, digest=digest, n=n: answer(  # type: ignore[misc]
-                ready.cases, metrics, telling(tell), suites.memory(digest, f"combine-{n}")
+        file = wanted.file.name if wanted.file else ""
+        name = file or "cases of this project"
+        name += f" ({n + 1})" if name in {suite.name for suite in found} else ""
+        notes = [f"{name}: {note}" for note in ready.notes]
+        twin = next((suite.name for suite in found if suite.cases == ready.cases), None)
+        if not ready.cases:
+            notes.append(f"{name}: not a single case could be made of it.")
+        elif twin:
+            notes.append(f"{name} has the same cases as {twin}, and counts once.")
+        else:
+            shared = bool(file) and service.of_project(ready.cases, wiring.dataset(project))
+            if shared:
+                notes.append(f"{name} shares texts with this project: in choosing a strategy both are one dataset.")
+            found.append(Suite(name, ready.cases, shared or not file))
+        for note in notes:
+            st.caption(plain(note))
+    return found
+
+
+def answers(found: Sequence[Suite], metrics: Sequence[Metric]) -> list[tuple[Suite, list[Answered]]] | None:
+    """What the metrics say of the cases of every dataset; None where that was stopped."""
+    answered: list[tuple[Suite, list[Answered]]] = []
+    for n, suite in enumerate(found):
+        key = digest(suite.cases)
+        done = worked(
+            ("combine-cases", key, tuple(m.signature() for m in metrics)), f"Scoring {len(suite.cases):,} cases …",
+            lambda tell, suite=suite, key=key, n=n: answer(  # type: ignore[misc]
+                suite.cases, metrics, telling(tell), suites.memory(key, f"combine-{n}")
             ),
             lambda given: not failed(given),
         )  # fmt: skip
         if done is None:
             return None
-        known[digest] = done
-        found.append((Suite(name, ready.cases, wanted.file is None), done))
-    return found
+        answered.append((suite, done))
+    return answered
 
 
 def _results(store: Store, project: Project, asked: Asked, given: Given) -> None:
-    nli = service.part(registry.load(asked.nli))
-    others = [service.part(metric) for metric in registry.chosen(asked.others)]
+    data = wiring.dataset(project)
+    nli = service.part(registry.load(asked.nli), data)
+    others = [service.part(metric, data) for metric in registry.chosen(asked.others)]
     able = {o.name: o for o in others if o.scale is not None}
     for one in others:
         if one.scale is None:
@@ -199,7 +220,7 @@ def _results(store: Store, project: Project, asked: Asked, given: Given) -> None
     if not able:
         return
     if not given.suites and len(given.human) < 2:
-        parts.nothing(given.people)
+        parts.nothing(given.people, len(given.human))
         return
     section = st.segmented_control(
         "What to look at", SECTIONS, default=SECTIONS[0], key="combine-section", required=True,
@@ -226,11 +247,12 @@ def _without(store: Store, project: Project, one: service.Part) -> None:
         )
         st.code(one.command, language="shell", wrap_lines=True)
         key = f"combine-fit-{one.name}"
+        flag = f"{key}-{project.id}"
         if st.button("Fit it on the outputs of this project", key=key, icon=":material/straighten:"):
-            st.session_state[f"{key}-asked"] = True
-        if st.session_state.get(f"{key}-asked"):
+            st.session_state[flag] = True
+        if st.session_state.get(flag):
             with errors.boundary():
-                _fit(store, project, one, f"{key}-asked")
+                _fit(store, project, one, flag)
 
 
 def _fit(store: Store, project: Project, one: service.Part, flag: str) -> None:
@@ -247,10 +269,16 @@ def _strategies(store: Store, project: Project, asked: Asked, given: Given) -> N
     tables, answered = given.tables, given.suites
     if both.spec.name != asked.nli:
         more = scores(store, project, given.human, [both])
-        again = answers(project, asked, [both])
+        again = answers([suite for suite, _ in given.suites], [both])
         if more is None or again is None:
             return
         tables, answered = more, again
     words = given.people.words if given.people else ""
-    found = service.strategies(both, tables, given.human, answered, given.choice, f"outputs of this project, {words}")
-    figures.strategies(found, both, given.choice)
+    mine = tables.get(both.spec.name, {})
+    key = digest(words, given.human, mine, [(*s, [(a.good, a.bad) for a in done]) for s, done in answered])
+    found = worked(
+        ("combine-strategies", both.signature(), key, given.choice), "Trying the 15 strategies …",
+        lambda tell: service.strategies(both, tables, given.human, answered, given.choice, f"outputs of this project, {words}"),
+    )  # fmt: skip
+    if found is not None:
+        figures.strategies(found, both, given.choice)

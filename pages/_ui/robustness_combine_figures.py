@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from core.calibration.drawn import Tell
 from core.metrics.base import Metric
 from core.metrics.nli import BACKWARD, BOTH, DIRECTIONS, FORWARD, STRATEGIES
 from core.plots import menli as plots
@@ -16,10 +18,12 @@ from core.services import combining as service
 from core.services import menli
 from core.services.calibration import Choice
 from core.services.combining import Pair, Part, Strategies
+from core.services.menli import PathPoint
 from pages._ui import tables
 from pages._ui.errors import plain
 from pages._ui.lambda_parts import MEASURES, number
-from pages._ui.robustness_combine_parts import end, percent
+from pages._ui.lambda_work import worked
+from pages._ui.robustness_combine_parts import end, known_by, percent
 from pages._ui.robustness_parts import wide
 
 FORMULAS = {"e": "e", "-c": "−c", "e-n": "e−n", "e-c": "e−c", "e-n-2c": "e−n−2c"}
@@ -28,7 +32,12 @@ FORMULAS = {"e": "e", "-c": "−c", "e-n": "e−n", "e-c": "e−c", "e-n-2c": "e
 def all_of_them(nli: Part, found: Sequence[Pair], choice: Choice) -> None:
     """Figures 2 and 3 over all metrics, or what there is of them."""
     how = {"measure": choice.measure, "group": choice.group}
-    paths = {p.other.label: menli.path(p.judged, p.attacked, **how) for p in found}
+    paths = worked(
+        ("combine-paths", nli.name, tuple((p.other.label, known_by(p)) for p in found), tuple(how.values())),
+        f"Mixing {len(found)} metrics at 11 weights …", lambda tell: _paths(found, how, tell),
+    )  # fmt: skip
+    if paths is None:
+        return
     rows = [{"metric": label} | point._asdict() for label, points in paths.items() for point in points]
     frame = pd.DataFrame(rows, columns=["metric", "w", "quality", "robustness"]).astype(
         {"quality": float, "robustness": float}
@@ -54,6 +63,14 @@ def all_of_them(nli: Part, found: Sequence[Pair], choice: Choice) -> None:
             mine = pd.DataFrame([row for row in changes if row["what"] == what])
             place.altair_chart(plots.improvements(mine), width="stretch")
         few = "" if len(paths) > 1 else " One metric alone has no interval: choose more above."
+        names = {"quality": sign, "robustness": plots.ROBUSTNESS}
+        lost = [
+            f"{label} ({names[what]})"
+            for label, points in paths.items()
+            for what in there
+            if not getattr(points[0], what)
+        ]
+        few += f" Left out, as their value alone is 0 or undefined: {plain(', '.join(lost))}." if lost else ""
         st.caption(
             "Against the metric alone, in parts of its own value: the mean and its 95 % interval over metrics (Figure 3). In the "
             f"paper the gain in agreement peaks at w = .2 for translation, and robustness grows with w.{few}"
@@ -67,6 +84,14 @@ def all_of_them(nli: Part, found: Sequence[Pair], choice: Choice) -> None:
         formats = {"w": "%.1f", sign: "%.3f", plots.ROBUSTNESS: "percent"}
         config = {name: st.column_config.NumberColumn(format=form) for name, form in formats.items()}
         st.dataframe(shown, hide_index=True, width="stretch", column_config=config)
+
+
+def _paths(found: Sequence[Pair], how: Mapping[str, Any], tell: Tell) -> dict[str, list[PathPoint]]:
+    paths = {}
+    for k, p in enumerate(found):
+        tell(k / len(found))
+        paths[p.other.label] = menli.path(p.judged, p.attacked, **how)
+    return paths
 
 
 def ranges_of(metrics: Sequence[Part]) -> None:
@@ -117,7 +142,7 @@ def strategies(found: Sequence[Strategies], nli: Metric, choice: Choice) -> None
             wide(plots.pooling(frame, what, percent=not one.quality), f"combine-pooling-{n}")
     st.caption(
         "e, n, c: probabilities of entailment, neutral, contradiction; both ways they are averaged first. Framed: the best. "
-        "Of several references the one that is best under the chosen formula stands for all."
+        f"Of several references the one that is best by {plain(nli.spec.label)} stands for all, in every cell."
     )
     st.markdown("**Chosen without the dataset it is tried on**")
     rows = service.held_out(found)
@@ -132,8 +157,8 @@ def strategies(found: Sequence[Strategies], nli: Metric, choice: Choice) -> None
             ]
         )  # fmt: skip
         st.caption(
-            "The difference between the last value and the one before is what choosing on the very data would flatter. Cases made "
-            "from this project and what people said of its outputs count as one dataset."
+            "The difference between the last value and the one before is what choosing on the very data would flatter. Cases of "
+            "this project and what people said of its outputs count as one dataset."
         )
     else:
         st.caption(

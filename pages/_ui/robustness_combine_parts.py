@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 import pandas as pd
@@ -21,7 +20,7 @@ from core.services.combining import Pair, Part
 from core.services.menli import Weight
 from pages._ui import errors
 from pages._ui.errors import plain
-from pages._ui.lambda_parts import MEASURES, number
+from pages._ui.lambda_parts import MEASURES, digest, number
 from pages._ui.lambda_work import worked
 
 
@@ -42,9 +41,10 @@ def no_nli(lacking: Readiness) -> None:
     st.page_link("pages/models.py", label="See what plays which role on Models", icon=":material/memory:")
 
 
-def nothing(people: People | None) -> None:
-    """There are neither judged outputs nor cases."""
+def nothing(people: People | None, judged: int) -> None:
+    """There are neither two judged outputs nor cases."""
     said = "No output has been labelled and submitted" if people else "Nobody has judged an output"
+    said = "One judged output is too few" if judged else said
     st.info(f"{said}, and there are no adversarial cases: there is nothing to look at.", icon=":material/info:")
     st.page_link("pages/annotate.py", label="Label outputs on Annotate", icon=":material/edit_note:")
 
@@ -80,7 +80,11 @@ def one(
         st.markdown(without_people(nli, pair, people))
     if pair.attacked is None:
         st.caption(
-            "No adversarial cases were chosen, so nothing is said of robustness: choose where they come from above."
+            "There are no adversarial cases, so nothing is said of robustness: choose where they come from above."
+        )
+    elif not pair.attacked.compared:
+        st.caption(
+            f"None of the {len(pair.attacked.phenomena):,} adversarial cases has both scores, so nothing is said of robustness."
         )
     if best is not None and best.notes:
         st.warning("  \n".join(plain(note) for note in best.notes), icon=":material/warning:")
@@ -98,14 +102,16 @@ def fitted(pair: Pair, choice: Choice) -> Weight | None:
     """The weight that agrees best; None where the fit was stopped."""
     judged, attacked = pair.judged, pair.attacked
     assert judged is not None
-    parts = [repr(judged.keys), judged.human.tobytes(), judged.nli.tobytes(), judged.other.tobytes()]
-    parts += [side.tobytes() for side in attacked[1:]] if attacked else []
-    digest = hashlib.sha256(repr((parts, attacked and attacked.phenomena)).encode("utf-8", "surrogatepass")).hexdigest()
     words = f"Fitting w on {len(judged.keys):,} outputs, and again on {choice.draws} resamples of them …"
     return worked(
-        ("combine-fit", digest, choice), words,
+        ("combine-fit", known_by(pair), choice), words,
         lambda tell: menli.best_weight(judged, attacked, **choice._asdict(), tell=tell),
     )  # fmt: skip
+
+
+def known_by(pair: Pair) -> str:
+    """What a result of this pair depends on, as SHA-256 (hex): outputs, scaled scores, and cases."""
+    return digest(*([(side[0], [column.tobytes() for column in side[1:]]) if side else None for side in pair[1:]]))
 
 
 def sentence(best: Weight, nli: Part, pair: Pair, people: People, choice: Choice) -> str:
@@ -119,7 +125,7 @@ def sentence(best: Weight, nli: Part, pair: Pair, people: People, choice: Choice
     if best.held_out is not None:
         beside.append(f"on {best.left_out} left out {number(best.held_out)}")
     text = f"#### {plain(head)}\n{plain('; '.join(beside))}."
-    if pair.attacked is not None:
+    if pair.attacked is not None and pair.attacked.compared:
         before = menli.robustness(pair.attacked, 0)
         text += plain(
             f" Adversarial accuracy there {percent(best.robustness)}, against {percent(before)} for {label} alone "
@@ -130,14 +136,14 @@ def sentence(best: Weight, nli: Part, pair: Pair, people: People, choice: Choice
 
 def without_people(nli: Part, pair: Pair, people: People | None) -> str:
     """What can be said where no outputs were judged."""
-    lack = "no judged output has both scores" if people else "nobody has judged outputs"
+    lack = "fewer than two judged outputs have both scores" if people else "nobody has judged outputs"
     text = f"No weight can be said to agree best with people: {lack}."
-    if pair.attacked is None:
+    if pair.attacked is None or not pair.attacked.compared:
         return plain(text)
     ours, theirs = (percent(menli.robustness(pair.attacked, w)) for w in (1, 0))
     cases = pair.attacked.compared
-    head = f"Of {cases:,} adversarial cases {nli.label} gets {ours} right, {pair.other.label} {theirs}"
-    return f"#### {plain(head)}\n{plain(text)}"
+    head = f"Adversarial accuracy on {cases:,} cases: {nli.label} {ours}, {pair.other.label} {theirs}"
+    return f"#### {plain(head)}\n{plain(f'The mean over phenomena, each alike. {text}')}"
 
 
 def told(scale: Range) -> str:
@@ -157,8 +163,8 @@ def stretch(best: Weight) -> str:
     if best.low <= round(best.w, 2) <= best.high:
         return f"Shaded: all w from {weight(best.low)} to {weight(best.high)} agree equally well, and best."
     return (
-        f"The best stretch about w = {plain(number(best.w))} is narrower than a step of the slider; a neighbour agrees a little "
-        "less, and well within the interval."
+        f"The best stretch about w = {plain(number(best.w))} is narrower than a step of the slider; its neighbours may agree "
+        "less."
     )
 
 
@@ -167,10 +173,13 @@ def stretch(best: Weight) -> str:
 def _slider(store: Store, project: Project, nli: Part, pair: Pair, best: Weight | None, choice: Choice) -> None:
     """Any weight, what it does, and the metric it makes."""
     start = round(best.w, 2) if best else WEIGHT
+    key = f"combine-w-{project.id}-{nli.name}-{pair.other.name}"
+    _stand(key, start)
     w = st.slider(
-        "w: share of the NLI metric", 0.0, 1.0, start, 0.01, key=f"combine-w-{project.id}-{nli.name}-{pair.other.name}",
+        "w: share of the NLI metric", 0.0, 1.0, step=0.01, key=key,
         help="0: the other metric alone; 1: the NLI metric alone. Arrow keys move it by one hundredth.",
     )  # fmt: skip
+    st.session_state[f"{key}-kept"] = (start, w)
     how = {"measure": choice.measure, "group": choice.group}
     here, alone = menli.path(pair.judged, pair.attacked, weights=(w, 0.0), **how)
     left, right = st.columns(2)
@@ -188,6 +197,13 @@ def _slider(store: Store, project: Project, nli: Part, pair: Pair, best: Weight 
     if best is not None:
         st.caption(f"Dashed: the w in use. {stretch(best)}")
     _use(store, project, nli, pair.other, w)
+
+
+def _stand(key: str, start: float) -> None:
+    """Where the slider stands: where it was put, also after another section was looked at; if nowhere, at the best w there is now."""
+    before, put = st.session_state.get(f"{key}-kept", (start, start))
+    here = st.session_state.get(key, put)
+    st.session_state[key] = start if here == before else here
 
 
 def _value(place: object, label: str, here: float | None, alone: float | None, pair: Pair, *, shares: bool) -> None:

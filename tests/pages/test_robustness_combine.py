@@ -10,6 +10,7 @@ from core.data import Dataset, HumanScore, Output, Segment
 from core.metrics import registry
 from core.metrics.nli import STRATEGIES
 from core.ports import Store
+from core.services import menli
 from tests import tiny_checkpoints as tiny
 from tests.pages.said import words
 
@@ -107,6 +108,7 @@ def test_all_metrics_together_are_the_figures_of_the_paper(store: Store) -> None
     assert not at.exception
     assert "Figure 2 of the paper" in words(at)
     assert "Figure 3" in words(at)
+    assert "Left out, as their value alone is 0 or undefined: chrF (adversarial accuracy)" in words(at)
     shown = at.dataframe[0].value
     assert len(shown) == 22
     ends = shown[shown["w"] == 1.0]
@@ -161,7 +163,8 @@ def test_without_human_scores_only_robustness_is_spoken_of(store: Store) -> None
     assert not at.exception
     said = words(at)
     assert "Nobody has labelled an output yet" in said
-    assert re.search(r"Of 24 adversarial cases NLI gets \d+ % right, chrF 0 %", said)
+    assert re.search(r"Adversarial accuracy on 24 cases: NLI \d+ %, chrF 0 %", said)
+    assert "The mean over phenomena, each alike." in said
     assert "No weight can be said to agree best with people: nobody has judged outputs." in said
 
 
@@ -171,7 +174,7 @@ def test_without_references_cases_come_from_a_file(store: Store) -> None:
     assert "adversarial cases can come from files only" in words(at)
     at = pressed(project, ["chrf"], CASES)
     assert not at.exception
-    assert "Of 3 adversarial cases" in words(at)
+    assert "Adversarial accuracy on 3 cases" in words(at)
 
 
 def test_with_neither_people_nor_cases_the_button_waits_and_says_why(store: Store) -> None:
@@ -197,3 +200,84 @@ def test_a_file_that_cannot_be_read_says_so_and_disturbs_nothing_else(store: Sto
     assert not at.exception
     assert at.error
     assert "agrees best with the human score" in words(at)
+
+
+def test_a_slider_nobody_moved_follows_the_best_weight_and_one_that_was_moved_stays(store: Store) -> None:
+    project = filled(store)
+    at = pressed(project, ["chrf"])
+    key, best = f"combine-w-{project}-nli-chrf", re.compile(r"w = ([.\d]+)")
+    first = at.slider(key=key).value
+    assert first == pytest.approx(float(best.findall(words(at))[0]))
+    at.toggle(key=f"lambda-higher-{project}").set_value(False).run()
+    second = float(best.findall(words(at))[0])
+    assert second != first
+    assert at.slider(key=key).value == pytest.approx(second)
+    at.slider(key=key).set_value(0.43).run()
+    at.toggle(key=f"lambda-higher-{project}").set_value(True).run()
+    assert at.slider(key=key).value == 0.43
+    section(section(at, "Ranges"), "One metric")
+    assert at.slider(key=key).value == 0.43
+
+
+def test_figures_and_strategies_are_computed_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    at, done = pressed(filled(store), ["chrf"]), list[str]()
+    for name in ("path", "grid"):
+        real = getattr(menli, name)
+        monkeypatch.setattr(menli, name, lambda *a, real=real, name=name, **k: done.append(name) or real(*a, **k))
+    section(at, "All of them")
+    section(at, "Pooling strategies")
+    assert not at.exception
+    assert sorted(done) == ["grid", "grid", "path"]  # people, and the cases of the project
+    at.run()
+    section(at, "All of them")
+    assert sorted(done) == ["grid", "grid", "path"]
+
+
+def test_the_same_cases_twice_are_one_dataset_and_count_once(store: Store) -> None:
+    at = opened(project := filled(store, people=False))
+    at.multiselect(key=f"combine-others-{project}").set_value(["chrf"]).run()
+    at.selectbox(key=f"combine-origin-{project}").set_value("none of this project").run()
+    at.get("file_uploader")[0].set_value([("a.csv", CASES, "text/csv"), ("b.csv", CASES, "text/csv")]).run()
+    at.button(key="combine-run").click().run()
+    assert not at.exception
+    assert "b.csv has the same cases as a.csv, and counts once" in words(at)
+    assert "Adversarial accuracy on 3 cases" in words(at)
+    assert "There is one dataset only" in words(section(at, "Pooling strategies"))
+
+
+def test_a_file_of_the_projects_own_texts_does_not_choose_for_the_project(store: Store) -> None:
+    ref = SEGMENTS[0].references[0]
+    mine = CASES.replace(b"The dog ran.,,", f"{ref},,".encode())
+    at = pressed(filled(store), ["chrf"], mine)
+    assert "menli.csv shares texts with this project" in words(at)
+    assert "There is one dataset only" in words(section(at, "Pooling strategies"))
+
+
+def test_cases_that_could_not_be_made_or_have_no_scores_are_not_called_unchosen(store: Store) -> None:
+    project = filled(store)
+    at = opened(project)
+    at.multiselect(key=f"combine-others-{project}").set_value(["chrf"]).run()
+    at.multiselect(key="combine-names").set_value(["pronoun"]).run()
+    at = at.button(key="combine-run").click().run()
+    assert "cases of this project: not a single case could be made of it" in words(at)
+    at.selectbox(key=f"combine-nli-{project}").set_value("nli-src").run()
+    at.multiselect(key="combine-names").set_value(["negation"]).run()
+    at = at.button(key="combine-run").click().run()
+    assert not at.exception
+    said = words(at)
+    assert re.search(r"None of the \d+ adversarial cases has both scores", said)
+    assert "fewer than two judged outputs have both scores" in said
+    assert "0 cases" not in said
+
+
+def test_one_judged_output_is_not_called_none(store: Store) -> None:
+    project = store.projects.create("p").id
+    one = HumanScore("A", "d2", "2", "adequacy", 1.0)
+    segment = Segment("d2", "2", None, ("The cat.",))
+    store.projects.add(project, Dataset((segment,), (Output("A", "d2", "2", "A cat."),), (one,)))
+    at = opened(project)
+    at.multiselect(key=f"combine-others-{project}").set_value(["chrf"]).run()
+    at.selectbox(key=f"combine-origin-{project}").set_value("none of this project").run()
+    at = at.button(key="combine-run").click().run()
+    assert not at.exception
+    assert "One judged output is too few" in words(at)

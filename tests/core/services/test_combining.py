@@ -16,6 +16,7 @@ from core.services.adversarial import Answered, answer
 from core.services.calibration import Choice
 from core.services.combining import Strategies, Suite
 from core.services.menli import Pooled
+from core.services.scoring import in_company
 from tests import tiny_checkpoints as tiny
 from tests.fakes import memory_store
 
@@ -58,6 +59,25 @@ def test_an_nli_metric_is_scaled_by_its_formula_and_another_by_its_frozen_range(
     assert combining.part(registry.load("nli-src")).scale == Range(-1, 0, "declared")
     ranges.fit({registry.load("chrf").signature(): [20.0, 70.0]})
     assert combining.part(registry.load("chrf")).scale == Range(20, 70, "own", 2)
+
+
+def test_a_metric_of_its_company_has_the_range_the_combination_takes_there() -> None:
+    """MoverScore's idf weights are of the dataset, and so is the signature its range is stored by."""
+    moverscore = registry.load("moverscore")
+    ranges.fit({in_company(moverscore, DATA).signature(): [-0.5, 0.5]})
+    mixed = in_company(registry.load("menli|with:moverscore"), DATA).signature()
+    assert "range_m:-0.5..0.5 (own)" in mixed
+    assert combining.part(moverscore, DATA).scale == Range(-0.5, 0.5, "own", 2)
+
+
+def test_cases_are_of_the_project_where_they_share_a_source_or_a_reference() -> None:
+    def case(source: str | None, *references: str) -> Case:
+        return Case("negation", "1", Item(source, "good", references), Item(source, "bad", references))
+
+    sourced = Dataset((Segment("d", "1", "der Hund", ("the dog",)),), ())
+    assert combining.of_project([case("x", "y"), case("der Hund", "y")], sourced)
+    assert combining.of_project([case(None, "the dog")], sourced)
+    assert not combining.of_project([case(None, "the cat"), case("")], sourced)
 
 
 def test_a_metric_without_a_range_says_so_with_the_command_and_takes_no_part() -> None:
