@@ -72,7 +72,7 @@ def compared(a: str, b: str, label: str = "") -> str:
     """HTML of what makes `b` of `a`, word by word; texts stay texts."""
     tags = {"same": "span", "delete": "del", "insert": "ins"}
     told = "".join(f"<{tags[p.kind]}>{html.escape(p.text)}</{tags[p.kind]}>" for p in diff(a, b))
-    head = f"<small>{html.escape(label)}</small>" if label else ""
+    head = f'<small dir="auto">{html.escape(label)}</small>' if label else ""  # its direction is not the text's
     return f'{_STYLE}<p class="rob-text" dir="auto">{head}{told}</p>'
 
 

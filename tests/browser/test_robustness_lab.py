@@ -12,6 +12,7 @@ from core.data import Dataset, Output, Segment
 from core.services.lab.report import as_json, from_json
 from core.services.lab.saved import settings_of
 from db.store import open_store
+from pages._ui.robustness_parts import compared
 from tests.browser.conftest import Server, serving
 from tests.reports import report
 
@@ -79,3 +80,9 @@ def test_a_click_on_a_cell_opens_what_stands_behind_it(server: Server, page: Pag
     # rows: the heading Fluency, truncation, the heading Special, repetition; columns: BLEU, BARTScore F, chrF
     chart.click(position={"x": box["width"] - 2.5 * 0.9 * (box["width"] - 90) / 3, "y": box["height"] - 40})
     expect(page.get_by_text("BLEU fails repetition")).to_be_visible()
+
+
+def test_a_text_from_right_to_left_is_laid_out_so_under_its_label(page: Page) -> None:
+    page.set_content(compared("تصل العيادة إلى القرية.", "تصل العيادة إلى القرية.", "source"))
+    directions = "[...document.querySelectorAll('.rob-text, .rob-text small')].map(e => getComputedStyle(e).direction)"
+    assert page.evaluate(directions) == ["rtl", "ltr"]
