@@ -133,12 +133,14 @@ def refine(
     """Refine outputs with BARTScore++: the refined text, its trace, and the two distances λ weighs."""
     from core.commands.score import phrases
     from core.commands.score import refine as run
+    from core.refine.prompts import file_in
 
     given = {
         "k": k, "rounds": rounds, "edits": edits, "nt": non_translation and non_translation.value,
         "prompt": phrases(prompt or [], prompts), "side": side and side.value,
     }  # fmt: skip
-    run(files, variant.value, {name: value for name, value in given.items() if value}, out, say)
+    options = {name: value for name, value in given.items() if value}
+    run(files, variant.value, options, out, say, prompts_file=file_in(prompts) if prompts else None)
 
 
 @app.command()

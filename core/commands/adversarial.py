@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.commands.score import Say, check_writable
+from core.commands.score import Say
 from core.errors import UserError
+from core.formats import output
 from core.formats.adversarial import read_cases
 from core.formats.load import read_upload
 from core.metrics import registry
@@ -38,7 +39,7 @@ def run(
         raise UserError("no metric was named", where="--metrics", expected="some of " + ", ".join(registry.METRICS))
     if out.suffix not in KINDS:
         raise UserError("a file of this kind is not written", where=str(out), expected=" or ".join(KINDS))
-    check_writable(out)
+    output.check(output.named("an input", *files), [("--out", out)])
     chosen = registry.chosen(metrics)
     solver = registry.load(solved_by).spec.name if solved_by else ""
     if solver and solver not in {m.spec.name for m in chosen}:
@@ -61,7 +62,7 @@ def run(
         ".json": lambda: report.as_json(rows, failed, notes),
         ".html": lambda: report.as_html(rows, failed, notes),
     }
-    out.write_text(written[out.suffix](), "utf-8", newline="")
+    output.write({out: written[out.suffix]()})
     for note in notes:
         say(f"{note}\n")
     return rows

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.commands.score import Say, check_writable
+from core.commands.score import Say
 from core.data import Dataset, Item, Output, Segment
 from core.errors import UserError
+from core.formats import output
 from core.formats.load import load
 from core.formats.write import csv_text
 from core.metrics import registry
@@ -65,7 +66,7 @@ def run(
         raise UserError("a file of this kind is not written", where=str(out), expected=".csv")
     if limit < 1:
         raise UserError("there is nothing to attack", where="--limit", got=str(limit), expected="1 or more")
-    check_writable(out)
+    output.check(output.named("an input", *files), [("--out", out)])
     target, *rest = registry.chosen([metric, *others])
     golds = gold_of(load(files), gold)[:limit]
     needs_reference = "reference" in target.spec.needs
@@ -83,7 +84,7 @@ def run(
     if not any(made.steps for _, made, _ in found):
         raise UserError("no text could be attacked", got=next((made.reason for _, made, _ in found), ""))
     rows = [row for one, made, shifts in found for row in _rows(one, made, shifts, attacked, name)]
-    out.write_text(csv_text(Row._fields, rows), "utf-8", newline="")
+    output.write({out: csv_text(Row._fields, rows)})
     for line in summary(found, judges):
         say(f"{line}\n")
     return rows

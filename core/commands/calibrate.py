@@ -13,6 +13,7 @@ from core.calibration.calibrate import Calibration, Point, calibrate
 from core.calibration.presets import PRESETS
 from core.data import OutputKey
 from core.errors import ImportProblems, Problem, UserError
+from core.formats import output
 from core.formats.files import Upload, raw_lines, text_bytes, without_end
 from core.formats.numbers import is_absent, number
 from core.formats.table import read_table
@@ -51,6 +52,7 @@ def run(
     Outputs that stand in one file only are left out, counted, and told through `say` and in `notes`.
     Raises `UserError` for files that cannot be read or joined, and where agreement is undefined at every λ.
     """
+    output.check([("the refined outputs", refined_jsonl), ("--human", human_csv)], [("--out", out)])
     refined, unusable = read_refined(Upload(refined_jsonl.name, refined_jsonl.read_bytes()))
     human, unscored = read_human(Upload(human_csv.name, human_csv.read_bytes()))
     points = [
@@ -78,9 +80,7 @@ def run(
         "without_distances": alone[human_csv.name],
     }
     report["measure"], report["group"], report["seed"] = measure, group, seed
-    out.write_text(
-        json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8", newline=""
-    )
+    output.write({out: json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"})
     for note in report["notes"]:
         say(note)
     return fitted

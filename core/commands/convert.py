@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.data import OutputKey
 from core.errors import ImportProblems, UserError
-from core.formats import mtme_score
+from core.formats import mtme_score, output
 from core.formats.label_file import Severities, Written
 from core.formats.label_formats import guess, label_format
 from core.formats.load import load, read_upload
@@ -32,6 +32,8 @@ def run(
     Raises `UserError` and `ImportProblems`, and writes nothing then.
     """
     label_format(to)
+    inputs = [*output.named("the labels", *paths), *output.named("--texts", *texts)]
+    output.check(inputs, [("--out", out)])
     uploads = [read_upload(path) for path in paths]
     formats = {u.name: label_format(source).name if source else guess(u) or "" for u in uploads}
     if unknown := [name for name, found in formats.items() if not found]:
@@ -41,8 +43,8 @@ def run(
         raise ImportProblems(found.problems)
     written = _of_score(found, to, score) if score else _of_labels(found, to)
     names = [out] if len(written.texts) < 2 else [_numbered(out, n) for n in range(1, len(written.texts) + 1)]
-    for name, text in zip(names, written.texts, strict=True):
-        name.write_text(text, encoding="utf-8", newline="")
+    output.check(inputs, output.named("--out", *names))
+    output.write(dict(zip(names, written.texts, strict=True)))
     also = [f"written: {', '.join(map(str, names))}"] if len(names) > 1 else []
     return [*also, *written.lost, *(w.sentence() for w in found.warnings)]
 

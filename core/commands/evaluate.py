@@ -9,9 +9,9 @@ from typing import Literal
 
 from core.commands import external_scores
 from core.commands.calibrate import read_human
-from core.commands.score import check_writable
 from core.data import OutputKey
 from core.errors import ImportProblems, Problem, UserError
+from core.formats import output
 from core.formats.load import load, read_upload
 from core.formats.numbers import is_absent, number
 from core.formats.write import SCORE_COLUMNS, read_export
@@ -57,7 +57,8 @@ def run(
     """
     if out.suffix not in ENDINGS:
         raise UserError("a file of this kind is not written", where=str(out), expected=", ".join(ENDINGS))
-    check_writable(out)
+    given = [*output.named("the scores", scores), ("--human", human), *output.named("--outputs", *outputs)]
+    output.check([*given, *output.named("--external", *map(external_scores.path_of, external))], [("--out", out)])
     if scores is None and not external:
         raise UserError(
             "there are no scores to evaluate", hint="Give the CSV that `score` wrote, or --external NAME=FILE"
@@ -100,7 +101,7 @@ def run(
         ".tex": lambda: as_latex(found, statistic, matrix),
         ".html": lambda: as_html(found, statistic, matrix),
     }[out.suffix]()
-    out.write_text(text, encoding="utf-8", newline="")
+    output.write({out: text})
     lost = [f"{missing} rows of {scores.name} have no score."] if scores and missing else []
     lost += [f"{e.metric.label} has no score in {e.missing} lines of its file." for e in elsewhere if e.missing]
     lost += [f"{unscored} rows of {human.name} have no score."] if unscored else []

@@ -43,8 +43,8 @@ def read(said: Sequence[str], texts: Dataset | None, lower: Collection[str] = ()
     """
     found: dict[str, Computed] = {}
     for text in said:
-        given, equals, path = text.partition("=")
-        upload = read_upload(Path(path if equals else text))
+        given, equals, _ = text.partition("=")
+        upload = read_upload(path_of(text))
         of_metric_file = extension(upload.name) == "score"
         name = given.strip() if equals else name_in(upload.name) if of_metric_file else stem(upload.name)
         if wrong := name_problems([(name, upload.name, "")]):
@@ -61,6 +61,12 @@ def read(said: Sequence[str], texts: Dataset | None, lower: Collection[str] = ()
         metric = Contestant(stored, external.describe(stored, signed).label, signed, turned=turned)
         found[name] = Computed(metric, {k: -v if turned else v for k, v in values.items()}, missing)
     return list(found.values())
+
+
+def path_of(text: str) -> Path:
+    """The file of `NAME=FILE` or `FILE`."""
+    _, equals, path = text.partition("=")
+    return Path(path if equals else text)
 
 
 def _lines(upload: Upload, texts: Dataset | None) -> tuple[dict[OutputKey, float], int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.errors import UserError
-from core.formats import google_mqm
+from core.formats import google_mqm, output
 from core.formats.write import csv_text
 from core.mqm.schemes import scheme as named
 from core.mqm.scores import SegmentScore, SystemScore, segment_scores, system_scores
@@ -20,10 +20,11 @@ def run(path: Path, scheme: str, by: str | None, out: Path) -> list[str]:
     if by not in (None, "", "segment", "system"):
         raise UserError("scores are made by segment or by system", got=repr(by), expected="segment or system")
     weights = named(scheme)
+    output.check([("the labels", path)], [("--out", out)])
     labels = google_mqm.read(path.read_bytes(), path.name)
     if by == "system":
         text = csv_text(SystemScore._fields, system_scores(labels.rated, weights))
     else:
         text = csv_text(SegmentScore._fields, segment_scores(labels.rated, weights))
-    out.write_text(text, encoding="utf-8", newline="")
+    output.write({out: text})
     return [w.sentence() for w in labels.warnings]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.errors import UserError
+from core.formats import output
 from core.formats.load import read_upload
 from core.formats.write import SCORE_COLUMNS, read_export
 from core.metrics import ranges
@@ -15,6 +16,9 @@ from core.metrics.ranges import Range
 def run(files: Sequence[Path], out: Path | None = None) -> dict[str, Range]:
     """Store the least and the greatest score under each signature, of all files together, whatever the versions of the
     libraries they were computed with. Raises `UserError`."""
+    output.check(
+        output.named("the scores", *files), [("--out", out)] if out else [("the stored ranges", ranges.own())], writes_ranges=True
+    )  # fmt: skip
     values: dict[str, list[float]] = {}
     for path in files:
         table = read_export(read_upload(path))

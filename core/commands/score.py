@@ -9,6 +9,7 @@ from typing import Any
 
 from core.data import Dataset, OutputKey, Score, Value
 from core.errors import UserError
+from core.formats import output
 from core.formats.load import load
 from core.formats.write import scores_csv, scores_jsonl
 from core.metrics import registry
@@ -29,7 +30,7 @@ def score(files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say) ->
             "no metric was named", where="--metrics", expected="one or more of " + ", ".join(registry.METRICS)
         )
     chosen = registry.chosen(metrics)
-    check_writable(out)
+    output.check(output.named("an input", *files), [("--out", out)])
     dataset = load(files)
     chosen = [in_company(metric, dataset) for metric in chosen]
     memory = _run(dataset, chosen, say)
@@ -39,55 +40,59 @@ def score(files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say) ->
         for key, value in _values(dataset, memory, signature):
             rows.append(Score(*key, name, signature, value.value, value.status, value.reason))
     write = scores_jsonl if out.suffix == ".jsonl" else scores_csv
-    out.write_text(write(rows), encoding="utf-8", newline="")
+    output.write({out: write(rows)})
 
 
-def refine(files: Sequence[Path], variant: Variant, options: Mapping[str, object], out: Path, say: Say) -> None:
+def refine(
+    files: Sequence[Path],
+    variant: Variant,
+    options: Mapping[str, object],
+    out: Path,
+    say: Say,
+    *,
+    prompts_file: Path | None = None,
+) -> None:
     """Refine outputs in files, one JSON object a line; `λ` needs nothing more than its `dist_exp` and `dist_imp`.
 
-    `options` are those of BARTScore++, as values or as the texts of an expression. Raises UserError.
+    `options` are those of BARTScore++, as values or as the texts of an expression. `prompts_file` is where prompts were read
+    from. Raises UserError.
     """
     name = next(n for n, v in NAMES.items() if v == variant)
     if options.get("side") and not options.get("prompt"):
         raise UserError("a side was named, but no prompt", where="--side", hint="Add --prompt or --prompts")
     metric = registry.load(registry.expression(name, options))
-    check_writable(out)
+    output.check([*output.named("an input", *files), *output.named("--prompts", prompts_file)], [("--out", out)])
     dataset = load(files)
     memory = _run(dataset, [metric], say)
     segments = dataset.segment_of()
     texts = {o.key: o.text for o in dataset.outputs}
-    with out.open("w", encoding="utf-8", newline="") as handle:
-        for key, value in _values(dataset, memory, metric.signature()):
-            segment = segments[key.segment]
-            row: dict[str, Any] = {
-                **key._asdict(),
-                "output": texts[key],
-                "status": value.status,
-                "reason": value.reason,
+    lines: list[str] = []
+    for key, value in _values(dataset, memory, metric.signature()):
+        segment = segments[key.segment]
+        row: dict[str, Any] = {
+            **key._asdict(),
+            "output": texts[key],
+            "status": value.status,
+            "reason": value.reason,
+        }
+        if value.detail is not None:
+            at = value.detail["condition"]
+            row |= {
+                "reference": segment.source if at < 0 else segment.references[at],
+                "refined": value.detail["refined"],
+                "non_translation": value.detail["non_translation"],
+                **value.parts,
+                "steps": [_step(s) for s in value.detail["steps"]],
             }
-            if value.detail is not None:
-                at = value.detail["condition"]
-                row |= {
-                    "reference": segment.source if at < 0 else segment.references[at],
-                    "refined": value.detail["refined"],
-                    "non_translation": value.detail["non_translation"],
-                    **value.parts,
-                    "steps": [_step(s) for s in value.detail["steps"]],
-                }
-            row["signature"] = refinement_of(metric.signature())
-            handle.write(json.dumps(row, ensure_ascii=False) + "\n")
+        row["signature"] = refinement_of(metric.signature())
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    output.write({out: "".join(lines)})
 
 
 def phrases(given: Sequence[str], listed: str | None) -> tuple[str, ...]:
     """The prompts of a command line: phrases given one by one, then those of `FILE:LIST` or a list's name. Raises UserError."""
     alone = tuple(prompts.checked(phrase, "--prompt") for phrase in given)
     return alone + (prompts.from_file(listed) if listed else ())
-
-
-def check_writable(out: Path) -> None:
-    """Raise `UserError` before the work rather than after it when there is no folder to write into."""
-    if not out.parent.is_dir() or out.is_dir():
-        raise UserError("this file cannot be written", where=str(out), hint="Name a file in a folder that exists")
 
 
 def _step(step: Sequence[Any]) -> dict[str, Any]:

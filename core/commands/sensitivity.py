@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.commands.score import Say, check_writable
+from core.commands.score import Say
 from core.errors import UserError
+from core.formats import output
 from core.formats.load import read_upload
 from core.formats.pairs import read_pairs
 from core.formats.write import csv_text
@@ -40,7 +41,7 @@ def run(
         raise UserError("a file of this kind is not written", where=str(out), expected=".csv or .json", hint=hint)
     if not lam >= 0:
         raise UserError("this is no λ", where="--lambda", got=str(lam), expected="a number ≥ 0, or inf")
-    check_writable(out)
+    output.check(output.named("an input", *files), [("--out", out)])
     read = read_pairs([read_upload(path) for path in files])
     chosen = registry.chosen(metrics)
 
@@ -53,7 +54,7 @@ def run(
     if not any(row.n or row.compared for row in rows):
         raise UserError("no metric scored a single pair", got=rows[0].reason)
     notes = [*read.notes(), *_notes(rows)]
-    out.write_text(_json(rows, notes) if out.suffix == ".json" else csv_text(Row._fields, rows), "utf-8", newline="")
+    output.write({out: _json(rows, notes) if out.suffix == ".json" else csv_text(Row._fields, rows)})
     for note in notes:
         say(f"{note}\n")
     return rows

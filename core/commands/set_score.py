@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from core.commands.score import check_writable
 from core.errors import UserError
+from core.formats import output
 from core.formats.load import load
 from core.formats.write import safe_cell
 from core.services.set_level import METRICS, set_scores
@@ -23,7 +23,7 @@ def set_score(files: Sequence[Path], metric: str, out: Path, say: Callable[[str]
         raise UserError(
             "there is no such metric of a set", where="--set", got=f"“{metric}”", expected=", ".join(METRICS)
         )
-    check_writable(out)
+    output.check(output.named("an input", *files), [("--out", out)])
     dataset = load(files)
 
     def tell(done: int) -> bool:
@@ -34,7 +34,7 @@ def set_score(files: Sequence[Path], metric: str, out: Path, say: Callable[[str]
         (found.system, metric, found.value.value, found.value.status, found.value.reason, found.signature)
         for found in set_scores(dataset, progress=tell)
     ]
-    out.write_text(_jsonl(rows) if out.suffix == ".jsonl" else _csv(rows), encoding="utf-8", newline="")
+    output.write({out: _jsonl(rows) if out.suffix == ".jsonl" else _csv(rows)})
 
 
 def _jsonl(rows: Sequence[tuple[object, ...]]) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from core.commands.score import Say, check_writable
+from core.commands.score import Say
 from core.data import Dataset
 from core.errors import UserError, unknown
+from core.formats import output
 from core.formats.files import raw_lines, text_bytes, without_end
 from core.formats.load import load, read_upload
 from core.metrics import registry as metrics_registry
@@ -57,15 +57,16 @@ def run(
     if not written:
         raise UserError("nothing would be written", expected="one or more of --out, --json and --csv")
     log = resume or (json.with_name(json.name + ".scores.jsonl") if json else None)
-    apart([*_with("an input", files), *_with("--inject", [inject]), *_with("--out", [out]), *_with("--json", [json]),
-           *_with("--csv", [csv]), *_with("--resume" if resume else "the log of scores", [log])])  # fmt: skip
+    output.check(
+        [*output.named("an input", *files), *output.named("--inject", inject)],
+        [*output.named("--out", out), *output.named("--json", json), *output.named("--csv", csv),
+         *output.named("--resume" if resume else "the log of scores", log)],
+    )  # fmt: skip
     if list(tests) == ["none"]:
         tests = []
     if not metrics or not (tests or inject):
         known = metrics_registry.METRICS if not metrics else ("all", *registry.NOISES)
         raise UserError("nothing was named", where="--metrics" if not metrics else "--tests", expected=", ".join(known))
-    for path, _ in written:
-        check_writable(path)
     names = expanded(tests)
     asked = Asked(_names(files), gold, "", names, tuple(metrics), seed, seeds, draws)
     checked(asked)
@@ -81,12 +82,9 @@ def run(
         say(doing.sentence())
         return True
 
-    if log:
-        check_writable(log)
     with opened(log) if log else nullcontext(Memory()) as cache:
         report = stress(golds, asked, cache, tell, noises=noises, workers=workers or cores())
-        for path, write in written:
-            write_whole(path, write(report))
+        output.write({path: write(report) for path, write in written})
         failed = {signature for (signature, _), value in cache.values.items() if value.status == "error"}
         if isinstance(cache, ScoredLog) and not failed:
             cache.remove()
@@ -96,40 +94,6 @@ def run(
     if log and failed:
         say(f"Texts were not scored: {log} is kept, and the same command tries them again.\n")
     return report, _failing(report, watched, failed)
-
-
-def apart(places: Sequence[tuple[str, Path]]) -> None:
-    """Raise UserError where two of these are one file, by whatever names; each path with what it is for."""
-    there: dict[object, str] = {}
-    for what, path in places:
-        try:
-            found = path.stat()
-            real: object = (found.st_dev, found.st_ino)
-        except OSError:
-            real = os.path.realpath(path)
-        if real in there:
-            raise UserError(
-                "one file is asked to be two things", where=str(path), got=f"{there[real]} and {what}", hint="Name another file"
-            )  # fmt: skip
-        there[real] = what
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that there is all of it or what was there before. Anything but a file (a pipe, a device) is written to."""
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        target.write_text(text, "utf-8", newline="")
-        return
-    fresh = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        fresh.write_text(text, "utf-8", newline="")
-        os.replace(fresh, target)
-    finally:
-        fresh.unlink(missing_ok=True)
-
-
-def _with(what: str, paths: Sequence[Path | None]) -> list[tuple[str, Path]]:
-    return [(what, path) for path in paths if path is not None]
 
 
 def _failing(report: Report, watched: set[str], failed: set[str]) -> list[str]:

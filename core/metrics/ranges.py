@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from core.errors import UserError
+from core.formats import output
 from core.metrics.base import Metric
 from core.settings import load as settings
 from core.signature import number
@@ -147,7 +147,5 @@ def fit(values: Mapping[str, Iterable[float]], path: Path | None = None) -> dict
     kept = stored(path) | found
     rows = {k: {"low": r.low, "high": r.high, "n": r.n} for k, r in sorted(kept.items())}
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    fresh.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    fresh.replace(path)
+    output.write({path: json.dumps(rows, indent=1, ensure_ascii=False) + "\n"})
     return found

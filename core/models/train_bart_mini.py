@@ -28,6 +28,8 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
+from core.formats import output
+
 BOS, PAD, EOS, UNK, MASK = range(5)
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 IGNORE = -100
@@ -346,7 +348,7 @@ def save(
     half = {k: v.detach().to(torch.float16) for k, v in model.state_dict().items() if k not in tied}
     model.save_pretrained(out, state_dict=half)
     rounds = [*earlier, {"settings": asdict(s), "steps": steps, "loss": round(loss, 4)}]
-    (out / "training.json").write_text(json.dumps({"rounds": rounds}, indent=1) + "\n")
+    output.write({out / "training.json": json.dumps({"rounds": rounds}, indent=1) + "\n"})
 
 
 def main() -> None:
@@ -363,6 +365,7 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="folder of an earlier round to go on from")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     args = parser.parse_args()
+    output.check_folder([("--pairs", args.pairs), ("--sentences", args.sentences)], "--out", args.out)
     torch.set_num_threads(args.threads)
     settings = Settings(steps=args.steps, minutes=args.minutes, seed=args.seed, learning_rate=args.learning_rate)
     train(args.pairs, args.sentences, args.out, settings, args.start)

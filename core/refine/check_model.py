@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from core.formats import output
 from core.models.seq2seq import Seq2SeqScorer, load
 from core.models.train_bart_mini import held_out, read_lines
 from core.refine.engine import refine
@@ -108,12 +109,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
+    output.check([("--pairs", args.pairs)], output.named("--out", args.out))
     rows = [line.split("\t") for line in read_lines(args.pairs) if "\t" in line]
     pairs = [(r[0], r[1]) for r in rows if held_out(r[0]) and r[0].strip() and r[1].strip() and r[0] != r[1]]
     figures = check(load(args.model), pairs, args.variant, args.count, args.seed)
     print(json.dumps(figures, indent=1))
     if args.out:
-        args.out.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        output.write({args.out: json.dumps(figures, indent=1) + "\n"})
 
 
 if __name__ == "__main__":

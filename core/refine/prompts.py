@@ -101,12 +101,16 @@ def listed(name: str, lists: Lists | None = None) -> tuple[str, ...]:
     raise unknown("prompt list", name, lists, hint=f"{SETTING} names the file that lists are read from")
 
 
+def file_in(text: str) -> Path | None:
+    """The file of `FILE:LIST`; None for a list that is known by its name."""
+    file, colon, _ = text.rpartition(":")
+    return Path(file).expanduser() if colon else None
+
+
 def from_file(text: str) -> tuple[str, ...]:
     """The phrases of `FILE:LIST`, or of a list that is known by its name. Raises UserError."""
-    file, colon, name = text.rpartition(":")
-    if not colon:
-        return listed(text)
-    return listed(name, load_lists(Path(file).expanduser()))
+    path = file_in(text)
+    return listed(text) if path is None else listed(text.rpartition(":")[2], load_lists(path))
 
 
 def with_digest(count: int, code: str) -> tuple[str, ...]:

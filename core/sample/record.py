@@ -15,9 +15,10 @@ from pathlib import Path
 
 from core.data import Value
 from core.errors import UserError
+from core.formats import output
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.services.sample import SCORES, dataset
+from core.services.sample import LABELS, SCORES, SEGMENTS, dataset
 from core.services.scoring import Doing, score_dataset
 
 
@@ -36,6 +37,7 @@ class Collected:
 
 def record(metrics: Sequence[Metric], out: Path) -> int:
     """Score the sample and write the file; the number of values. Raises `UserError`, and writes nothing, if one failed."""
+    output.check(output.named("the sample", SEGMENTS, LABELS), [("--out", out)])
     collected = Collected()
     for scored in score_dataset(dataset(), metrics, collected, _tell):
         if scored.failed:
@@ -55,7 +57,7 @@ def record(metrics: Sequence[Metric], out: Path) -> int:
         for key, v in sorted(values.items())
     ]
     text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
-    out.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
+    output.write({out: gzip.compress(text.encode("utf-8"), mtime=0)})
     return len(rows)
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from core.formats import output as files
 from core.stress import registry
 from core.stress.base import Change
 from core.stress.rewordings import reword
@@ -234,7 +235,7 @@ def write(path: Path, rows: Iterable[Made]) -> int:
     out = io.BytesIO()
     with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as handle:
         handle.write(("\n".join(lines) + "\n").encode("utf-8"))
-    path.write_bytes(out.getvalue())
+    files.write({path: out.getvalue()})
     return len(lines) - 1
 
 
@@ -247,6 +248,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--share", type=float, default=1.0, help="of the pairs, for a trial")
     args = parser.parse_args()
+    inputs = [("--sentences", args.sentences), ("--translations", args.translations)]
+    files.check([*inputs, *files.named("--without", args.without)], [("--out", args.out)])
     sentences = [s for s in read_lines(args.sentences) if "\t" not in s]
     pairs = [(p[0], p[1]) for line in read_lines(args.translations) if len(p := line.split("\t")) >= 2]
     sources = Sources(sentences, pairs, cells(args.without) if args.without else set())

@@ -28,6 +28,7 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model, get_peft_model_state_dict
 from safetensors.torch import save_file
 
+from core.formats import output
 from core.models import loading
 from core.models.adapter import base
 from core.models.classifier import Classifier
@@ -183,7 +184,7 @@ def train(nli: Path, made: Path, out: Path, s: Settings, every: int = 250) -> No
         "dev": shares(reader, dev),
         "made_dev": shares(reader, held),
     }
-    (out / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    output.write({out / "training.json": json.dumps(record, indent=1) + "\n"})
 
 
 def shares(reader: Classifier, cases: Sequence[Case]) -> dict[str, dict[str, float]]:
@@ -224,6 +225,7 @@ def main() -> None:
     parser.add_argument("--learning-rate", type=float, default=Settings.learning_rate)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     args = parser.parse_args()
+    output.check_folder([("--nli", args.nli), ("--made", args.made)], "--out", args.out)
     torch.set_num_threads(args.threads)
     settings = Settings(
         rank=args.rank,

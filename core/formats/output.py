@@ -1,0 +1,222 @@
+"""Files that commands write: checked before the work starts, then written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+import sys
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from core.errors import UserError
+from core.settings import load as settings
+
+Named = tuple[str, Path]
+"""A path and what it is given as, such as ("--human", Path("human.csv"))."""
+
+_DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d+)|(stdout)|(stderr))|/proc/(?:self|\d+)/fd/(\d+)")
+_ROLES = ("seq2seq", "encoder", "nli", "lm", "mlm", "unieval", "bleurt", "comet")
+
+
+def named(label: str, *paths: Path | None) -> list[Named]:
+    """The paths that are given, each with the label."""
+    return [(label, path) for path in paths if path is not None]
+
+
+def check(inputs: Sequence[Named], outputs: Sequence[Named], *, writes_ranges: bool = False) -> None:
+    """Raise UserError where an output cannot be written, or is the same file as an input or another output.
+
+    Files are compared by device and inode, so links and other spellings of a path do not matter. The files of the settings
+    (database, prompt lists, stored ranges, models) count as inputs; `writes_ranges` takes the stored ranges out of them.
+    """
+    taken: dict[object, tuple[str, Path]] = {}
+    for label, path in [*inputs, *_of_settings(writes_ranges)]:
+        with contextlib.suppress(OSError):
+            taken.setdefault(_identity(path), (label, path))
+    for label, path in outputs:
+        _check_writable(path)
+        identity = _identity(path)
+        if identity is not None and identity in taken:
+            other, there = taken[identity]
+            raise UserError(
+                "the same file is given twice",
+                where=str(path),
+                got=f"{other} {there} and {label}",
+                expected="an output of its own",
+                hint=f"Name another file for {label}; nothing was written",
+            )
+        if identity is not None:
+            taken[identity] = (label, path)
+
+
+def check_folder(inputs: Sequence[Named], label: str, folder: Path) -> None:
+    """Raise UserError where a folder to be written is a file, or holds an input."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError("this is no folder", where=str(folder), hint=f"Name a folder for {label}")
+    for other, path in inputs:
+        if folder.resolve() in path.resolve().parents:
+            got = f"{other} {path} inside it"
+            raise UserError(
+                "the folder to write holds an input", where=str(folder), got=got, hint="Name another folder"
+            )
+
+
+def write(contents: Mapping[Path, str | bytes]) -> None:
+    """Write every file whole, or none of them: what was there before stays until all the new files are complete on disk.
+
+    A link is followed to its target. Standard output, pipes and devices are written to directly. Raises UserError for a text
+    that is not valid Unicode, and OSError.
+    """
+    with ExitStack() as stack:
+        ready = [stack.enter_context(_staged(path, _bytes(path, data))) for path, data in contents.items()]
+        for part, target in filter(None, ready):
+            os.replace(part, target)
+    for folder in {target.parent for _, target in filter(None, ready)}:
+        _sync_folder(folder)
+    for path, data in contents.items():
+        if not _replaceable(path):
+            _write_directly(path, _bytes(path, data))
+
+
+def _check_writable(path: Path) -> None:
+    target = Path(os.path.realpath(path))
+    if path.is_dir() or not (target.parent.is_dir() or _descriptor(path) is not None):
+        raise UserError("this file cannot be written", where=str(path), hint="Name a file in a folder that exists")
+    exists = target.exists()
+    if (exists and not os.access(target, os.W_OK)) or (_replaceable(path) and not os.access(target.parent, os.W_OK)):
+        what = "the file is read-only" if exists and not os.access(target, os.W_OK) else "its folder is read-only"
+        raise UserError("this file cannot be written", where=str(path), got=what, hint="Name another file")
+
+
+def _identity(path: Path) -> object:
+    """What two paths of one file have in common; None for what is no file, such as a pipe, which may be named twice.
+
+    A file that is still to be made is known by its folder and name. Names that differ only in case or in Unicode form count as
+    one, as they do on some file systems.
+    """
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        real = Path(os.path.realpath(path))
+        folder = real.parent.stat()
+        return folder.st_dev, folder.st_ino, unicodedata.normalize("NFC", real.name).casefold()
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def _of_settings(writes_ranges: bool) -> Iterator[Named]:
+    own = settings()
+    if own.database.startswith("sqlite:///"):
+        database = own.database.removeprefix("sqlite:///").partition("?")[0]
+        yield from named("the database", *(Path(database + ending) for ending in ("", "-wal", "-shm")))
+    yield from named("ERRORSCOPE_PROMPTS", own.prompts)
+    if not writes_ranges:
+        yield "the stored ranges", own.home / "ranges.json"
+    for role in _ROLES:
+        folder = Path(getattr(own, role)).expanduser()
+        if getattr(own, role) and folder.is_dir():
+            yield from named(f"ERRORSCOPE_{role.upper()}", *folder.glob("*"), *folder.glob("*/*"))
+
+
+def _bytes(path: Path, data: str | bytes) -> bytes:
+    try:
+        return data if isinstance(data, bytes) else data.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UserError(
+            "a text is not valid Unicode and cannot be written",
+            where=str(path),
+            got=f"half of a surrogate pair, U+{ord(error.object[error.start]):04X}",
+            hint="Correct the text in the input; nothing was written",
+        ) from error
+
+
+def _descriptor(path: Path) -> int | None:
+    """The number of the open file that a path such as /dev/stdout stands for."""
+    match = _DESCRIPTOR.fullmatch(os.path.abspath(path))
+    if not match:
+        return None
+    number, out, _, of_process = match.groups()
+    return int(number or of_process) if number or of_process else 1 if out else 2
+
+
+def _replaceable(path: Path) -> bool:
+    """Whether the path is, or will be, a file of its own, that another one can be renamed to."""
+    target = Path(os.path.realpath(path))
+    return _descriptor(path) is None and (target.is_file() or not target.exists())
+
+
+def _write_directly(path: Path, data: bytes) -> None:
+    number = _descriptor(path)
+    if number is None:
+        path.write_bytes(data)
+        return
+    (sys.stdout if number == 1 else sys.stderr).flush()
+    with os.fdopen(os.dup(number), "wb") as handle:
+        handle.write(data)
+
+
+@contextmanager
+def _staged(path: Path, data: bytes) -> Iterator[tuple[Path, Path] | None]:
+    """A complete copy of the data on disk, beside the file it is to replace, with the permissions of that file.
+
+    Until it is complete it has no name where the system allows that, so that even a killed process leaves nothing behind.
+    """
+    if not _replaceable(path):
+        yield None
+        return
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".errorscope-{secrets.token_hex(8)}.part")
+    handle = _unnamed(target.parent)
+    try:
+        nameless = handle is not None
+        if handle is None:
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            if target.exists():
+                _copy_rights(target, file.fileno())
+            os.fsync(file.fileno())
+            if nameless:
+                _give_name(file.fileno(), part)
+        yield part, target
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _unnamed(folder: Path) -> int | None:
+    if not hasattr(os, "O_TMPFILE") or not Path("/proc/self/fd").is_dir():
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
+    except OSError:
+        return None
+
+
+def _give_name(handle: int, part: Path) -> None:
+    folder = os.open(part.parent, os.O_RDONLY)
+    try:  # with a folder, so that Python calls linkat, which follows the link to the open file
+        os.link(f"/proc/self/fd/{handle}", part, src_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
+
+
+def _copy_rights(target: Path, handle: int) -> None:
+    if hasattr(os, "fchmod"):
+        found = target.stat()
+        with contextlib.suppress(OSError):  # only root gives files away
+            os.fchown(handle, found.st_uid, found.st_gid)
+        os.fchmod(handle, stat.S_IMODE(found.st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # some systems open no folders
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

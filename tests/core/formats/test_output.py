@@ -1,0 +1,172 @@
+"""Files that commands write: never an input, whole or not at all."""
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from core.errors import UserError
+from core.formats import output
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def links(tmp_path: Path, file: Path) -> dict[str, Path]:
+    """Other paths of one file."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "soft").symlink_to(file)
+    (tmp_path / "twice").symlink_to(tmp_path / "soft")
+    (tmp_path / "linked_folder").symlink_to(tmp_path, target_is_directory=True)
+    os.link(file, tmp_path / "hard")
+    return {
+        "itself": file,
+        "a symbolic link": tmp_path / "soft",
+        "a link to a link": tmp_path / "twice",
+        "a hard link": tmp_path / "hard",
+        "a detour": tmp_path / "folder" / ".." / file.name,
+        "a linked folder": tmp_path / "linked_folder" / file.name,
+        "a relative path": Path(os.path.relpath(file)),
+    }
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["itself", "a symbolic link", "a link to a link", "a hard link", "a detour", "a linked folder", "a relative path"],
+)
+@pytest.mark.parametrize("other", ["input", "output"])
+def test_an_output_is_no_other_file_by_whatever_path(tmp_path: Path, how: str, other: str) -> None:
+    file = tmp_path / "in.csv"
+    file.write_text("kept")
+    path = links(tmp_path, file)[how]
+    inputs, outputs = ([("--human", file)], []) if other == "input" else ([], [("--human", file)])
+    with pytest.raises(UserError, match=r"the same file is given twice \(got --human .*in.csv and --out"):
+        output.check(inputs, [*outputs, ("--out", path)])
+    output.check(inputs, [*outputs, ("--out", tmp_path / "new.csv")])
+
+
+def test_outputs_that_do_not_exist_yet_are_compared_by_folder_and_name(tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "dangling").symlink_to(tmp_path / "new.json")
+    for one, two in (
+        ("new.json", "linked/new.json"),
+        ("new.json", "NEW.JSON"),
+        ("new.json", "dangling"),
+        ("é", "e\u0301"),
+    ):
+        with pytest.raises(UserError, match="given twice"):
+            output.check([], [("--out", tmp_path / one), ("--json", tmp_path / two)])
+    output.check([], [("--out", tmp_path / "new.json"), ("--json", tmp_path / "other.json")])
+
+
+def test_devices_may_be_named_twice() -> None:
+    null = Path(os.devnull)
+    output.check([("an input", null)], [("--out", null), ("--json", null)])
+
+
+def test_files_of_the_settings_are_never_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
+    monkeypatch.delenv("ERRORSCOPE_DB", raising=False)
+    monkeypatch.setenv("ERRORSCOPE_PROMPTS", str(tmp_path / "prompts.json"))
+    monkeypatch.setenv("ERRORSCOPE_NLI", str(tmp_path / "nli"))
+    (tmp_path / "nli").mkdir()
+    for name in ("errorscope.db", "errorscope.db-wal", "prompts.json", "ranges.json", "nli/model.safetensors"):
+        (tmp_path / name).write_text("kept")
+        with pytest.raises(UserError, match="given twice"):
+            output.check([], [("--out", tmp_path / name)])
+    output.check([], [("--out", tmp_path / "ranges.json")], writes_ranges=True)
+
+
+@pytest.mark.parametrize("name", ["missing/out.csv", ""])
+def test_a_place_that_cannot_be_written_is_refused_first(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match="cannot be written"):
+        output.check([], [("--out", tmp_path / name)])
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("kept")
+    (tmp_path / "out").chmod(0o444)
+    with pytest.raises(UserError, match="read-only"):
+        output.check([], [("--out", tmp_path / "out")])
+
+
+def test_new_files_get_usual_rights_and_old_ones_keep_theirs(tmp_path: Path) -> None:
+    old, new, plain = tmp_path / "old", tmp_path / "new", tmp_path / "plain"
+    old.write_text("before")
+    old.chmod(0o640)
+    plain.write_text("made as usual")
+    output.write({old: "after\n", new: "ä\r\n"})
+    assert (old.read_bytes(), new.read_bytes()) == (b"after\n", "ä\r\n".encode())
+    assert stat.S_IMODE(old.stat().st_mode) == 0o640
+    assert stat.S_IMODE(new.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["new", "old", "plain"]
+
+
+def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(Path("there") / "target")
+    for text in ("first", "second"):
+        output.write({tmp_path / "link": text})
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "there" / "target").read_text() == text
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+@pytest.mark.parametrize("fails", ["os.fsync", "os.replace"])
+def test_a_failure_leaves_every_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str, nameless: bool
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("first")
+    two.write_text("second")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError("no space left")
+
+    if not nameless:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    monkeypatch.setattr(fails, full)
+    with pytest.raises(OSError, match="no space"):
+        output.write({one: "new", two: "new"})
+    monkeypatch.undo()
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"one": "first", "two": "second"}
+
+
+def test_a_text_that_is_no_unicode_leaves_the_old_file(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("kept")
+    with pytest.raises(UserError, match="half of a surrogate pair, U\\+D83D"):
+        output.write({tmp_path / "out": "a \ud83d b"})
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    output.check([], [("--out", pipe)])
+    output.write({pipe: "through"})
+    reader.join(10)
+    assert read == ["through"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no /dev/stdout here")
+@pytest.mark.parametrize("to_file", [True, False])
+def test_standard_output_stays_what_it_is(tmp_path: Path, to_file: bool) -> None:
+    code = (
+        "import sys; from pathlib import Path; from core.formats import output; print('before');"
+        "output.check([], [('--out', Path('/dev/stdout'))]); output.write({Path('/dev/stdout'): 'text\\n'}); print('after')"
+    )
+    with (tmp_path / "all").open("w+") as handle:
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, stdout=handle if to_file else subprocess.PIPE, text=True, check=True
+        )
+        handle.seek(0)
+        assert (handle.read() if to_file else done.stdout) == "before\ntext\nafter\n"
