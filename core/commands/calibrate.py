@@ -16,8 +16,7 @@ from core.errors import ImportProblems, Problem, UserError
 from core.formats import output
 from core.formats.files import Upload, raw_lines, text_bytes, without_end
 from core.formats.numbers import is_absent, number
-from core.formats.table import read_table
-from core.formats.write import raw_cell
+from core.formats.write import read_export
 from core.stats.correlation import Group, Measure
 
 KEY = ("system", "doc_id", "segment_id")
@@ -129,8 +128,8 @@ def _finite(upload: Upload, line: int, row: Mapping[str, Any], name: str) -> flo
 def read_human(upload: Upload, score: str = "score") -> tuple[dict[OutputKey, Human], int]:
     """Score and number of raters by output, and how many rows have no score. Texts may carry the apostrophe of our
     own exports. Raises `ImportProblems`."""
-    table = read_table(upload)
-    column = {raw_cell(name): i for i, name in enumerate(table.columns)}
+    table = read_export(upload)
+    column = {name: i for i, name in enumerate(table.columns)}
     if missing := [c for c in (*KEY, score) if c not in column]:
         raise ImportProblems(
             [
@@ -149,7 +148,7 @@ def read_human(upload: Upload, score: str = "score") -> tuple[dict[OutputKey, Hu
         value = number(texts[score])
         if value is None:
             raise _problem(upload, row.line, score, repr(texts[score]), "a number")
-        key = OutputKey(*(raw_cell(texts[name]) for name in KEY))
+        key = OutputKey(*(texts[name] for name in KEY))
         if key in found:
             raise _problem(upload, row.line, ", ".join(KEY), " / ".join(key), "each output once")
         raters = number(texts.get("n_raters", ""))

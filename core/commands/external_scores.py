@@ -15,8 +15,7 @@ from core.formats.files import Upload, extension, stem
 from core.formats.label_file import Severities
 from core.formats.load import read_upload
 from core.formats.mtme_rating import name_in
-from core.formats.table import read_table
-from core.formats.write import raw_cell
+from core.formats.write import read_export
 from core.metrics import external
 from core.services.evaluate import Contestant
 from core.services.external import name_problems
@@ -79,7 +78,7 @@ def _lines(upload: Upload, texts: Dataset | None) -> tuple[dict[OutputKey, float
 
 
 def _column(upload: Upload, name: str) -> str:
-    return name if name in map(raw_cell, read_table(upload, 1).columns) else SCORE
+    return name if name in read_export(upload, 1).columns else SCORE
 
 
 def _table(upload: Upload, column: str) -> tuple[dict[OutputKey, float], int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +9,7 @@ from pathlib import Path
 from core.errors import UserError
 from core.formats import output
 from core.formats.load import load
-from core.formats.write import safe_cell
+from core.formats.write import csv_text
 from core.services.set_level import METRICS, set_scores
 
 COLUMNS = ("system", "metric", "score", "status", "reason", "signature")
@@ -34,15 +32,8 @@ def set_score(files: Sequence[Path], metric: str, out: Path, say: Callable[[str]
         (found.system, metric, found.value.value, found.value.status, found.value.reason, found.signature)
         for found in set_scores(dataset, progress=tell)
     ]
-    output.write({out: _jsonl(rows) if out.suffix == ".jsonl" else _csv(rows)})
+    output.write({out: _jsonl(rows) if out.suffix == ".jsonl" else csv_text(COLUMNS, rows)})
 
 
-def _jsonl(rows: Sequence[tuple[object, ...]]) -> str:
+def _jsonl(rows: Sequence[tuple[str | float | None, ...]]) -> str:
     return "".join(json.dumps(dict(zip(COLUMNS, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
-
-
-def _csv(rows: Sequence[tuple[object, ...]]) -> str:
-    buffer = io.StringIO()
-    cells = ([safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    csv.writer(buffer).writerows([COLUMNS, *cells])
-    return buffer.getvalue()

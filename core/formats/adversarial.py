@@ -9,8 +9,7 @@ MENLI's suites (Chen and Eger 2023, section 3): CSV, also `.gz`, with the column
 The `_fixed` columns, which came later, mend blanks and case that gave the adversarial text away. Other files of pairs
 (`core.formats.pairs`: DEMETR, ACES, one's own) are read as reference-based cases: good against perturbed.
 
-A file whose columns are exactly `COLUMNS` is taken for one that this program wrote: the apostrophes that `core.formats.write` puts
-before formulas come off again. In any other, a leading apostrophe is part of the text.
+A CSV file whose columns are exactly `COLUMNS` is taken for one that this program wrote (`core.formats.formula`).
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from core.formats.pairs import read_pairs
 from core.formats.problems import Collector, counted
 from core.formats.reader import CellReader
 from core.formats.table import read_table
-from core.formats.write import raw_cell
 
 TYPES: dict[str, str] = {
     "add": "addition", "drop": "omission", "name": "name error", "neg": "negation", "num": "number error",
@@ -117,12 +115,9 @@ def _menli(table: Table, free: bool, fixed: bool, problems: Collector) -> list[C
         if name not in by_name:
             problems.add(table.name, 0, name, "no such column", f"the columns {', '.join(needed)}", "Add it")
     problems.check()
-    ours = table.columns == COLUMNS
     cases = []
     for row in table.rows:
         texts = {name: reader.text(row, by_name.get(name)) for name in (*needed, "source", "id")}
-        if ours:
-            texts = {name: text and raw_cell(text) for name, text in texts.items()}
         for name in needed:
             if not texts[name]:
                 problems.add(table.name, row.line, by_name[name], "nothing", "a text", "Fill it in, or remove the row")

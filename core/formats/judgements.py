@@ -3,8 +3,8 @@
 A table (CSV, TSV, JSONL) with the columns system, segment, rater (or annotator, judge, user) and one or more of numbers, also
 document, and source and output where it holds the texts; other usual names are recognised. A column `rank` (1 is best, ties
 are allowed) is read within each segment and rater; every other column of numbers is a score, higher is better, a column `z`
-among them. An empty cell is no judgement. What is written, as CSV or JSONL, holds the same numbers by the same raters; the
-CSV is safe to open in a spreadsheet, so a name that begins like a formula comes back from the JSONL only.
+among them. An empty cell is no judgement. What is written, as CSV or JSONL, holds the same numbers by the same raters. A CSV that
+begins with the columns of `KEYS` and holds no texts is one of ours: names in it come back as they were.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from core.errors import ImportProblems, Problem
 from core.formats.cells import Row, Table
 from core.formats.columns import Role, plain, roles_of
 from core.formats.files import Upload
+from core.formats.formula import unescaped
 from core.formats.label_file import Gatherer, LabelFile, Severities
 from core.formats.mtme_rating import needed
 from core.formats.numbers import is_absent, number
 from core.formats.problems import Collector, shown
 from core.formats.reader import CellReader
-from core.formats.table import read_table
+from core.formats.table import is_json, read_table
 from core.formats.write import csv_text
 
 RATER = frozenset("rater raterid annotator annotatorid judge judgeid evaluator user userid worker workerid".split())
@@ -63,6 +64,8 @@ def parse(upload: Upload) -> Parsed:
     """The judgements of a file. Raises `ImportProblems`: columns that are missing, cells that are no numbers, a system that
     one rater ranks twice in a segment."""
     table = read_table(upload)
+    if table.columns[: len(KEYS)] == KEYS and "output" not in roles_of(table.columns) and not is_json(upload.name):
+        table = unescaped(table)
     problems = Collector()
     roles, rater, numbers = roles_of(table.columns), rater_column(table.columns), _numbers(table)
     for there, what in (

@@ -10,6 +10,7 @@ from core.errors import ImportProblems, Problem
 from core.formats.cells import Row, Table
 from core.formats.documents import by_output, holds_documents
 from core.formats.files import Upload, cr_only, extension, raw_lines, refuse_cr_only, text_bytes, without_end
+from core.formats.formula import EXPORTED, unescaped
 from core.formats.jsonl import read_jsonl
 from core.formats.numbers import number
 from core.formats.problems import Collector, counted, shown
@@ -22,7 +23,18 @@ _LONE_CR = re.compile("\r(?!\n$)")
 _STAND_IN = "\udc0d"  # stands for a lone CR while `csv` looks at it; valid UTF-8 never decodes to it
 
 
+def is_json(name: str) -> bool:
+    """Whether a table of this name is read as JSON Lines."""
+    return extension(name) in ("jsonl", "ndjson", "json")
+
+
 def read_table(upload: Upload, limit: int | None = None) -> Table:
+    """Read a table as `read_as_written`, and undo the escape of formulas in a CSV that this program exported."""
+    table = read_as_written(upload, limit)
+    return unescaped(table) if table.columns in EXPORTED and not is_json(upload.name) else table
+
+
+def read_as_written(upload: Upload, limit: int | None = None) -> Table:
     """Read a table; `limit` stops after that many rows (for a look at the columns).
 
     CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record
@@ -34,7 +46,7 @@ def read_table(upload: Upload, limit: int | None = None) -> Table:
     data = text_bytes(upload)
     if cr_only(data):
         raise refuse_cr_only(upload.name)
-    if extension(upload.name) in ("jsonl", "ndjson", "json"):
+    if is_json(upload.name):
         table = read_jsonl(upload.name, data, limit)
         if holds_documents(table):
             table = by_output(table)

@@ -1,8 +1,7 @@
 """Writing scores and labels as CSV and JSON Lines.
 
-A spreadsheet runs a text cell that begins like a formula. Every text cell passes through `safe_cell`, which puts an
-apostrophe before such a text; `raw_cell` takes it away again, and `read_export` does so for a whole file of ours.
-A table that is uploaded is taken as it stands: there a leading apostrophe is part of the text.
+A spreadsheet runs a text cell that begins like a formula. Every text cell passes through `core.formats.formula.safe_cell`,
+which puts an apostrophe before such a text; `read_export` takes it away again.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from core.data import Score
-from core.formats.cells import Row, Table
+from core.formats.cells import Table
 from core.formats.files import Upload
-from core.formats.table import read_table
+from core.formats.formula import safe_cell, unescaped
+from core.formats.table import is_json, read_as_written
 
 SCORE_COLUMNS = ("system", "doc_id", "segment_id", "metric", "signature", "score", "status", "reason")
-_RISKY = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
-_RISKY_QUOTED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
+_QUOTED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 _QUOTED = re.compile(r'[",;\t\r\n]|^\s|\s$')
 
 
@@ -43,19 +42,6 @@ class LabelRow(NamedTuple):
     note: str
     verdict: str
     submitted: str
-
-
-def safe_cell(text: str) -> str:
-    """The text as a spreadsheet may open it: an apostrophe before what begins with = + - @ tab, CR, LF or a full-width = + - @.
-
-    So also before apostrophes that stand before one of these; that makes it reversible: `raw_cell(safe_cell(t)) == t`.
-    """
-    return "'" + text if _RISKY.match(text) else text
-
-
-def raw_cell(cell: str) -> str:
-    """The text that `safe_cell` was given."""
-    return cell[1:] if _RISKY_QUOTED.match(cell) else cell
 
 
 def _field(value: str | float | None) -> str:
@@ -90,8 +76,7 @@ def labels_csv(labels: Iterable[LabelRow]) -> str:
     return csv_text(LabelRow._fields, labels)
 
 
-def read_export(upload: Upload) -> Table:
-    """Read a CSV that this module wrote, with the apostrophes of `safe_cell` taken away. Raises `ImportProblems`."""
-    table = read_table(upload)
-    rows = (Row(row.line, tuple(raw_cell(c) if isinstance(c, str) else c for c in row.cells)) for row in table.rows)
-    return Table(table.name, tuple(map(raw_cell, table.columns)), tuple(rows))
+def read_export(upload: Upload, limit: int | None = None) -> Table:
+    """Read a file that this module wrote; in a CSV the apostrophes of `safe_cell` are taken away. Raises `ImportProblems`."""
+    table = read_as_written(upload, limit)
+    return table if is_json(upload.name) else unescaped(table)

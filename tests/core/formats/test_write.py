@@ -12,16 +12,8 @@ from hypothesis import strategies as st
 
 from core.data import Score
 from core.formats.files import Upload
-from core.formats.write import (
-    LabelRow,
-    csv_text,
-    labels_csv,
-    raw_cell,
-    read_export,
-    safe_cell,
-    scores_csv,
-    scores_jsonl,
-)
+from core.formats.formula import raw_cell, safe_cell
+from core.formats.write import LabelRow, csv_text, labels_csv, read_export, scores_csv, scores_jsonl
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
 RISKY = st.builds(lambda a, b: a + b, st.text("'=+-@\t\r\n＝ x", max_size=4), TEXT)
@@ -32,7 +24,7 @@ def test_a_text_like_a_formula_gets_one_apostrophe(text: str) -> None:
     assert safe_cell(text) == "'" + text
 
 
-@pytest.mark.parametrize("text", ["", "x=1", "'tis", "'", " =1", "1", "<b>", "“=”"])
+@pytest.mark.parametrize("text", ["", "x=1", "'tis", "'", " x=1", "1", "<b>", "“=”", "\u3164", "−1"])
 def test_other_text_is_left_alone(text: str) -> None:
     assert safe_cell(text) == text
     assert raw_cell(text) == text

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from core.errors import UserError
-from core.formats.write import raw_cell
+from core.formats.formula import raw_cell
 from core.services.lab.report import Cell, MetricFacts, Offender, Point, Report, TestFacts, as_json, from_json
 from core.services.lab.table import COLUMNS, as_csv
 
