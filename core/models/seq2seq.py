@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokenizerBase
-from transformers.utils import logging
+from transformers import AutoModelForSeq2SeqLM, PreTrainedTokenizerBase
 
 from core.errors import UserError
-from core.models import packed
+from core.models import loading, packed
 from core.models.anatomy import anatomy
-from core.models.budget import Budget, tokens_for, use_the_cores_that_are_ours
+from core.models.budget import Budget, tokens_for
 from core.models.checkpoint import Checkpoint, resolve
 from core.models.once import kept
 from core.models.packed import Row, Run
@@ -305,21 +304,6 @@ def load(role: str, device: str = "auto", dtype: str = "fp32", languages: str = 
 
 @kept(2)
 def _load(checkpoint: Checkpoint, device: str, dtype: str, languages: Languages | None) -> Seq2SeqScorer:
-    use_the_cores_that_are_ours()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint.path, local_files_only=True)
-    except ImportError as error:
-        raise UserError(
-            "the tokenizer of this model needs a package that is not here",
-            where=checkpoint.name,
-            got=str(error).strip().partition("\n")[0],
-            hint="Install it into the environment of Errorscope, for example: pip install sentencepiece",
-        ) from error
-    model = AutoModelForSeq2SeqLM.from_pretrained(
-        checkpoint.path,
-        local_files_only=True,
-        use_safetensors=True,
-        dtype=DTYPES[dtype],
-    )
-    return Seq2SeqScorer(model.to(device), tokenizer, languages=languages)
+    words = loading.tokenizer(checkpoint)
+    model, _ = loading.pretrained(AutoModelForSeq2SeqLM, checkpoint, DTYPES[dtype])
+    return Seq2SeqScorer(model.to(device), words, languages=languages)

@@ -44,7 +44,7 @@ def test_a_file_that_changes_on_disk_is_another_revision(tmp_path: Path) -> None
 def test_weights_of_minilm_that_are_not_those_published_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert checkpoint._digest(((str(resolve("minilm").path / "model.safetensors"), 0),)) == MINILM_SHA256
+    assert checkpoint._digest(((str(resolve("minilm").path / "model.safetensors"), 0, 0, 0),)) == MINILM_SHA256
     folder(tmp_path / "model", {})
     (tmp_path / "__init__.py").touch()
 
