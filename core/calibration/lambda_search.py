@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from core.calibration.binned import BinnedCurve, ranks_at
-from core.calibration.curve import Best, Curve
+from core.calibration.curve import Best, Curve, StepCurve
 from core.calibration.draw_pairs import by_pairs
 from core.calibration.draw_ranks import by_ranks
 from core.calibration.drawn import Agreements, Drawn, Tell
@@ -23,6 +24,7 @@ from core.calibration.pearson import GRID, SmoothCurve, correlations, moments
 from core.calibration.terms import Prepared, start_order, step_curve, terms, ties_of
 from core.errors import UserError
 from core.stats.correlation import Group, Measure, group_ids, known, rows_by
+from core.stats.means import equalized
 from core.stats.pairs import Floats, Ints, dense_ranks
 
 CurveOf = Callable[[Floats], Curve]
@@ -109,10 +111,25 @@ def _by_system(e: Floats, i: Floats, h: Floats, measure: Measure, ids: Ints) -> 
     def curve(weights: Floats) -> Curve:
         size = np.bincount(ids, weights)
         there = size > 0
-        means = [np.bincount(ids, weights * x)[there] / size[there] for x in (e, i, h)]
-        return curve_of(*means, measure=measure)(np.ones(int(there.sum())))
+        exp, imp, human = (equalized(np.bincount(ids, weights * x)[there] / size[there], x) for x in (e, i, h))
+        return _of_means(exp, imp, human, measure)
 
     return curve
+
+
+def _of_means(exp: Floats, imp: Floats, human: Floats, measure: Measure) -> Curve:
+    """The curve of systems' means. acc_eq is pairwise accuracy there, undefined where one side has all systems equal."""
+    found = curve_of(exp, imp, human, measure=measure)(np.ones(len(human)))
+    if measure != "acc_eq" or not isinstance(found, StepCurve) or not len(human):
+        return found
+    flat = human.min() == human.max()
+    none = np.nan
+    zero, inf = (none if flat or x.min() == x.max() else end for x, end in ((imp, found.zero), (exp, found.inf)))
+    if flat or np.ptp(exp) == np.ptp(imp) == 0:
+        return replace(
+            found, zero=zero, inf=inf, between=np.full_like(found.between, none), at=np.full_like(found.at, none)
+        )
+    return replace(found, zero=zero, inf=inf)
 
 
 def search(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,7 +13,8 @@ from core.calibration.curve import CurvePoint, Plateau, from_omega
 from core.calibration.drawn import Tell, part, quiet
 from core.calibration.lambda_search import search
 from core.errors import UserError
-from core.stats.correlation import Group, Measure
+from core.stats.correlation import Group, Measure, group_ids
+from core.stats.means import group_means
 
 FEWEST_SYSTEMS = 3
 WHOLE: tuple[float, ...] = tuple(from_omega(w / 40) for w in range(41))
@@ -54,10 +56,10 @@ class Top(NamedTuple):
 
 def ranking(points: Sequence[Point]) -> list[SystemMean]:
     """Systems by their mean human score over all their rated outputs, best first; ties in order of name."""
-    values: dict[str, list[float]] = {}
-    for p in points:
-        values.setdefault(p.key.system, []).append(p.human)
-    means = [SystemMean(name, float(np.mean(v)), len(v)) for name, v in values.items()]
+    of = [p.key.system for p in points]
+    human = np.array([p.human for p in points], dtype=np.float64)
+    averages, sizes = group_means(human, group_ids(of)).tolist(), Counter(of)
+    means = [SystemMean(name, mean, sizes[name]) for name, mean in zip(sizes, averages, strict=True)]
     return sorted(means, key=lambda s: (-s.mean, s.system))
 
 

@@ -15,7 +15,8 @@ from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
 from core.metrics.base import no_progress
-from core.stats.correlation import kendall
+from core.stats.correlation import group_ids, kendall
+from core.stats.means import group_means
 
 Say = Callable[[str], None]
 
@@ -119,11 +120,11 @@ def smart_cells(rated: Sequence[Rated], matcher: str, variant: str) -> list[Cell
     metric = registry.load(registry.expression(f"smart{variant}", options))
     scored = [value.value for value in metric.score([r.item for r in rated], no_progress)]
     known = [(r, score) for r, score in zip(rated, scored, strict=True) if score is not None]
-    systems = list(dict.fromkeys(r.system for r, _ in known))
-    means = [float(np.mean([score for r, score in known if r.system == s])) for s in systems]
+    of = group_ids([r.system for r, _ in known])
+    means = group_means(np.array([score for _, score in known]), of)
     cells = []
     for name, paper in zip(DIMENSIONS, SMART_TABLE_1[matcher, variant], strict=True):
-        human = [float(np.mean([r.human[DIMENSIONS[name]] for r, _ in known if r.system == s])) for s in systems]
+        human = group_means(np.array([r.human[DIMENSIONS[name]] for r, _ in known]), of)
         agreement = kendall(means, human)
         if agreement.value is None:
             raise UserError("the systems cannot be ranked", where=DIMENSIONS[name], got=agreement.reason)

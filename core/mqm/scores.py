@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from core.mqm.log import OutputLabels, SegmentLabels
 from core.mqm.schemes import Scheme
 from core.mqm.typology import is_non_translation
 
+DECIMALS = 12
+"""Scores are rounded to so many decimals: 5 + 0.1 + 0.1 and 5.2 are one score, whatever the order of the errors."""
 NON_TRANSLATION_ROW = "Non-translation!"
 """How Google's files write the category, and how mt-metrics-eval looks for it."""
 
@@ -47,7 +50,7 @@ def rater_penalty(errors: Iterable[Span], scheme: Scheme) -> float:
     whole = [e for e in found if is_non_translation(e.category)]
     if whole and scheme.non_translation is not None:
         return scheme.non_translation
-    return sum(scheme.weight(e.severity, e.category) for e in found)
+    return math.fsum(scheme.weight(e.severity, e.category) for e in found)
 
 
 def segment_scores(rated: Iterable[RatedOutput], scheme: Scheme) -> list[SegmentScore]:
@@ -57,8 +60,8 @@ def segment_scores(rated: Iterable[RatedOutput], scheme: Scheme) -> list[Segment
         errors.setdefault(r.key, {}).setdefault(r.rater, []).extend(r.errors)
     scores = []
     for key, by_rater in errors.items():
-        penalty = sum(rater_penalty(e, scheme) for e in by_rater.values()) / len(by_rater)
-        scores.append(SegmentScore(*key, 0.0 - penalty, len(by_rater)))
+        penalty = math.fsum(rater_penalty(e, scheme) for e in by_rater.values()) / len(by_rater)
+        scores.append(SegmentScore(*key, 0.0 - round(penalty, DECIMALS), len(by_rater)))
     return scores
 
 
@@ -70,7 +73,10 @@ def system_scores(rated: Sequence[RatedOutput], scheme: Scheme) -> list[SystemSc
     raters: dict[str, set[str]] = {}
     for r in rated:
         raters.setdefault(r.key.system, set()).add(r.rater)
-    means = [SystemScore(name, sum(v) / len(v), len(v), len(raters[name])) for name, v in by_system.items()]
+    means = [
+        SystemScore(name, round(math.fsum(v) / len(v), DECIMALS), len(v), len(raters[name]))
+        for name, v in by_system.items()
+    ]
     return sorted(means, key=lambda s: (-s.score, s.system))
 
 

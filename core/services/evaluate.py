@@ -316,8 +316,6 @@ def _row(data: Joined, contestant: Contestant, statistic: Name, choice: Choice) 
         if data.of_systems:
             return empty._replace(reason=OF_SYSTEMS)
         table = data.table
-        if metric.min() == metric.max():
-            return empty._replace(reason="all metric scores are equal")
         found = soft_pairwise_accuracy(table.of(metric), table.of(human), seed=choice.seed, draws=PERMUTATIONS)
         if found.value is None:
             return empty._replace(reason=found.reason)

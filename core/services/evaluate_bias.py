@@ -13,6 +13,7 @@ import numpy as np
 from core.formats.write import csv_text
 from core.services.evaluate import NO_SEGMENTS, Contestant, Joined
 from core.stats.bias import rank_bias
+from core.stats.means import row_means
 
 MEAN = "mean"
 
@@ -88,7 +89,7 @@ def _bias_of(of: Mapping[str, Joined], c: Contestant, group: Sequence[str]) -> t
             rows.append(empty._replace(reason=c.undefined or NO_SEGMENTS))
             continue
         table = joined.table
-        found = rank_bias(table.of(joined.scores[c.name]).mean(1), table.of(joined.human).mean(1))
+        found = rank_bias(row_means(table.of(joined.scores[c.name])), row_means(table.of(joined.human)))
         if found.reason:
             rows.append(empty._replace(reason=found.reason))
             continue

@@ -19,6 +19,7 @@ from core.services.view import View
 from core.stats.bootstrap import percentiles
 from core.stats.buckets import Bucket, quantile_buckets
 from core.stats.correlation import kendall
+from core.stats.means import row_means
 from core.stats.pairs import Floats
 from core.stats.system_tau import segment_draws, tau_on_draws
 from core.text.words import units
@@ -214,7 +215,7 @@ def _averaged(part: Mapping[str, Joined], contestant: Contestant, weights: Float
         if joined.n_segments < 2:
             return _Agreement(None, nothing, NO_SEGMENTS)
         metric, human = joined.table.of(joined.scores[contestant.name]), joined.table.of(joined.human)
-        found = kendall(metric.mean(1), human.mean(1))
+        found = kendall(row_means(metric), row_means(human))
         if found.value is None:
             return _Agreement(None, nothing, f"{name}: {found.reason}" if len(part) > 1 else found.reason)
         values.append(found.value)

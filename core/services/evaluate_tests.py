@@ -23,6 +23,8 @@ from core.stats.agreement_interval import soft_pairwise_intervals
 from core.stats.bootstrap import mean_interval
 from core.stats.buckets import quantile_buckets
 from core.stats.clusters import rank_clusters, wins_of
+from core.stats.correlation import group_ids
+from core.stats.means import group_means, row_means
 from core.stats.perm_both import perm_both
 from core.stats.significance import Comparison, holm
 from core.stats.system_comparison import compare_systems
@@ -160,7 +162,8 @@ def _test(data: Joined, first: str, second: str, statistic: Name, choice: Choice
         )  # fmt: skip
     if choice.level == "system":
         table = data.table
-        return williams(*(table.of(v).mean(1) for v in (x, y, data.human)))
+        means = [row_means(table.of(v)) for v in (x, y, data.human)]
+        return williams(means[0], means[1], means[2])
     return williams(x, y, data.human)
 
 
@@ -199,7 +202,7 @@ def compare_all_systems(joined: Joined, name: str, *, unit: Unit = "segment", se
     values = table.of(data.human if name == HUMAN else data.scores[name])
     units = _units(data, unit)
     tests = compare_systems(values, seed=seed, units=units)
-    systems, means = data.systems, [float(v) for v in values.mean(1)]
+    systems, means = data.systems, row_means(values).tolist()
     pairs = [(t.first, t.second) for t in tests]
     wins = wins_of(len(systems), pairs, [t.randomization.difference for t in tests], [t.adjusted for t in tests], ALPHA)
     clusters = rank_clusters(means, wins)
@@ -236,7 +239,7 @@ def top_systems(joined: Joined, choice: Choice, statistic: Name, step: Step | No
     """Agreement on the K systems that people like best (by mean), for up to six values of K from all down to two."""
     data = joined.whole() if choice.level == "system" else joined
     names = data.systems
-    means = {s: float(data.human[[k.system == s for k in data.keys]].mean()) for s in names}
+    means = dict(zip(names, group_means(data.human, group_ids(data.of_system)).tolist(), strict=True))
     best = sorted(names, key=lambda s: -means[s])
     every = np.linspace(2, len(best), min(LARGEST_K, max(0, len(best) - 1))).round().astype(int)
     parts = [(f"top {k}" if k < len(best) else f"all {k}", set(best[:k])) for k in sorted(set(every.tolist()))[::-1]]

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from core.stats.batch import cells
 from core.stats.bootstrap import Interval, draws_of, percentiles
 from core.stats.checks import tables, vectors
-from core.stats.correlation import FUNCTIONS, Group, Measure, Statistic, group_ids, rows_by
+from core.stats.correlation import FUNCTIONS, Group, Measure, Statistic, group_ids, rows_by, system_agreement
 from core.stats.flips import CELLS_AT_ONCE, sign_flips
+from core.stats.means import equalized
 from core.stats.pairs import Floats, Ints
 from core.stats.pairwise_accuracy import at_least
 from core.stats.perm_both import agreement_with_ties
@@ -140,7 +141,7 @@ def _by_system(
     out = []
     for weights in draws_of(int(units.max(initial=-1)) + 1, seed, draws):
         w = weights[units] / weights[units].sum()
-        value = FUNCTIONS[measure](metric @ w, human @ w).value
+        value = system_agreement(measure, equalized(metric @ w, metric), equalized(human @ w, human)).value
         out.append(np.nan if value is None else value)
     return np.array(out)
 

@@ -10,9 +10,11 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import rankdata
 
-from core.stats.correlation import Group, Measure, group_ids, group_means, known, tau_b
+from core.stats.correlation import Group, Measure, group_ids, known, tau_b
+from core.stats.means import equalized, group_means
 from core.stats.pairs import SMALL, Floats, Ints, pair_counts
 from core.stats.ties import blocks_by_size
 
@@ -77,14 +79,13 @@ def _means(scores: Floats, ids: Ints) -> Floats:
     order = np.argsort(ids, kind="stable")
     size = np.bincount(ids)
     means: Floats = np.add.reduceat(scores[:, order], np.cumsum(size) - size, axis=1) / size
-    return means
+    return equalized(means, scores)
 
 
 def _pearson(scores: Floats, human: Floats) -> Floats:
     dm, dh = scores - scores.mean(-1, keepdims=True), human - human.mean(-1, keepdims=True)
     below = np.sqrt((dm**2).sum(-1) * (dh**2).sum(-1))
-    varies = (scores.max(-1) > scores.min(-1)) & (human.max(-1) > human.min(-1))
-    return np.clip(_ratio((dm * dh).sum(-1), np.where(varies, below, 0.0)), -1, 1)
+    return np.clip(_ratio((dm * dh).sum(-1), np.where(_varies(scores, human), below, 0.0)), -1, 1)
 
 
 def _spearman(scores: Floats, human: Floats) -> Floats:
@@ -108,7 +109,12 @@ def _kendall(scores: Floats, human: Floats) -> Floats:
 
 def _plain_acc_eq(scores: Floats, human: Floats) -> Floats:
     equal: Floats = (_signs(scores) == _signs(human)).mean(-1)
-    return equal
+    return np.where(_varies(scores, human), equal, np.nan)
+
+
+def _varies(scores: Floats, human: Floats) -> npt.NDArray[np.bool_]:
+    varies: npt.NDArray[np.bool_] = (scores.max(-1) > scores.min(-1)) & (human.max(-1) > human.min(-1))
+    return varies
 
 
 def _calibrated(scores: Floats, *, human: Floats, blocks: Sequence[Ints]) -> Floats:

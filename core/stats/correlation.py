@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import UserError
+from core.stats.means import group_means
 from core.stats.pairs import Floats, Ints, PairCounts, pair_counts, weighted_ranks
 
 Measure = Literal["kendall", "acc_eq", "spearman", "pearson"]
@@ -96,9 +97,8 @@ def _checked(
     if w.sum() < 2:
         return Statistic(None, f"at least two outputs are needed, there are {int(w.sum())}", len(m))
     if not constant:
-        for name, values in (("metric", m), ("human", h)):
-            if values.min() == values.max():
-                return Statistic(None, f"all {name} scores are equal", len(m))
+        if reason := all_equal(m, h):
+            return Statistic(None, reason, len(m))
     found = value(m, h, w)
     return Statistic(found, "" if found is not None else "the scores do not vary enough to be compared", len(m))
 
@@ -126,10 +126,28 @@ def agreement(
     m, h = np.asarray(metric, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if group == "system":
         of = group_ids(systems)
-        return function(group_means(m, of), group_means(h, of))
+        return system_agreement(measure, group_means(m, of), group_means(h, of))
     if group == "pooled":
         return function(m, h)
     return averaged([function(m[rows], h[rows]) for rows in rows_by(group_ids(segments))], len(m))
+
+
+def system_agreement(measure: Measure, metric: npt.ArrayLike, human: npt.ArrayLike) -> Statistic:
+    """Return the measure of systems' means, both of shape (n_systems,).
+
+    acc_eq is pairwise accuracy there (Kocmi et al. 2021). A metric with equal means for all systems orders nothing, so it is
+    undefined, as it is for every other measure.
+    """
+    m, h = np.asarray(metric, dtype=np.float64), np.asarray(human, dtype=np.float64)
+    if measure == "acc_eq" and len(m) > 1 and (reason := all_equal(m, h)):
+        return Statistic(None, reason, len(m))
+    return FUNCTIONS[measure](m, h)
+
+
+def all_equal(metric: Floats, human: Floats) -> str:
+    """Return which of the two scores has a single value, in words; "" where both vary."""
+    sides = (("metric", metric), ("human", human))
+    return next((f"all {name} scores are equal" for name, values in sides if values.min() == values.max()), "")
 
 
 def averaged(parts: Sequence[Statistic], n: int) -> Statistic:
@@ -153,11 +171,6 @@ def group_ids(names: Sequence[Hashable]) -> Ints:
     """0, 1, 2, … for the names in the order of their first appearance."""
     seen: dict[Hashable, int] = {}
     return np.fromiter((seen.setdefault(name, len(seen)) for name in names), dtype=np.int64, count=len(names))
-
-
-def group_means(values: Floats, ids: Ints) -> Floats:
-    means: Floats = np.bincount(ids, values) / np.bincount(ids)
-    return means
 
 
 def rows_by(ids: Ints) -> list[Ints]:

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from core.errors import UserError
 from core.stats.checks import vectors
-from core.stats.correlation import Statistic, group_ids, group_means, rows_by
+from core.stats.correlation import Statistic, group_ids, rows_by
+from core.stats.means import group_means
 from core.stats.pairs import Floats, Ints
 
 TieGroup = Literal["pooled", "segment", "within_system", "system"]

@@ -14,6 +14,7 @@ import numpy as np
 from core.errors import UserError
 from core.stats.bias import ranks
 from core.stats.bootstrap import Interval, draws_of, percentiles
+from core.stats.means import row_means
 from core.stats.pairs import Floats
 
 DRAWS = 1000
@@ -81,7 +82,7 @@ def matrix(
     signs = np.array([1 if e.higher_is_better else -1 for e in evaluators])[:, None]
     weights = np.stack(list(draws_of(n, seed, draws))) if n > 1 else np.empty((0, n))
     drawn = signs * np.einsum("egn,dn->deg", table, weights) / n
-    means = table.mean(axis=2)
+    means = np.stack([row_means(of_metric) for of_metric in table])
     rows = []
     for i, evaluator in enumerate(evaluators):
         own = tuple(g for g, based in generators.items() if based == evaluator.based)

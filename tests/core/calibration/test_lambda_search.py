@@ -195,3 +195,24 @@ def test_omega_and_back() -> None:
     assert from_omega(1) == math.inf
     assert middle(Plateau(1e200, math.inf, False, True)) == 2e200
     assert 1e17 < middle(Plateau(1e17, 1.5e17, False, False)) < 1.5e17
+
+
+def test_equal_means_of_systems_tie_in_whatever_order_they_are_added() -> None:
+    values, rng = [0.1, 0.2, 0.3, 5.1, 7.7, 1e-3], np.random.default_rng(3)
+    exp = np.concatenate([rng.permutation(values) for _ in range(20)] + [np.full(6, 9.0)])
+    human, systems = np.concatenate([np.ones(120), np.zeros(6)]), np.repeat(np.arange(21), 6).tolist()
+    for measure in ("kendall", "acc_eq"):
+        curve = curve_of(exp, exp / 3, human, measure=measure, group="system", systems=systems)(np.ones(126))  # type: ignore[arg-type]
+        assert [curve.value(lam) for lam in (0, 1, math.inf)] == pytest.approx([1, 1, 1])
+
+
+def test_pairwise_accuracy_of_systems_with_equal_scores_is_undefined() -> None:
+    equal, differing, systems = [1.0, 1.0, 1.0], [1.0, 2.0, 3.0], ["a", "b", "c"]
+    for exp, imp, human, undefined in (
+        (equal, differing, differing, (math.inf,)),
+        (differing, equal, differing, (0.0,)),
+        (equal, equal, differing, (0.0, 1.0, math.inf)),
+        (differing, differing, equal, (0.0, 1.0, math.inf)),
+    ):
+        curve = curve_of(exp, imp, human, measure="acc_eq", group="system", systems=systems)(np.ones(3))
+        assert [lam for lam in (0.0, 1.0, math.inf) if curve.value(lam) is None] == list(undefined)

@@ -213,3 +213,13 @@ def test_a_view_gives_the_refinement_at_lambda_and_at_one_and_turns_what_is_bett
     assert at_two == pytest.approx([weighted(*distances[k], 2.0) for k in data.keys])
     assert at_one == pytest.approx([weighted(*distances[k], 1.0) for k in data.keys])
     assert [c.label for c in from_view(view, PEOPLE, names=["ter"]).metrics] == ["TER"]
+
+
+def test_a_constant_metric_is_undefined_under_every_statistic_of_systems() -> None:
+    same = Contestant("same", "Same", "same|v:1")
+    values = {**VALUES, "same": dict.fromkeys(VALUES["good"], 0.3)}
+    found = evaluate(join(PEOPLE, [*METRICS, same], values), Choice(level="system", draws=5))
+    for statistic in STATISTICS["system"]:
+        row = found.of("same", statistic)
+        assert (row.value, row.status) == (None, "undefined"), statistic
+        assert "equal" in row.reason

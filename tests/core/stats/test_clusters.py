@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.stats.clusters import Wins, rank_clusters, wins_of
@@ -28,6 +28,7 @@ def test_ranks_after_the_first_loss_look_at_the_current_cluster_only() -> None:
     assert rank_clusters([4.0, 3.0, 2.0, 1.0], wins, "first_loss") == [1, 1, 2, 2]
 
 
+@settings(deadline=None)
 @given(st.integers(1, 6), st.data())
 def test_the_lines_are_all_the_cuts_there_are(n: int, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
