@@ -74,7 +74,17 @@ def makers(golds: Sequence[Gold], workers: int) -> Iterator[Make]:
             size, made = max(1, len(golds) // (4 * count)), 0
             asked = [(noise.name, at, tuple(seeds)) for at in range(len(golds))]
             try:
-                for outcomes in pool(count).map(_made, asked, chunksize=size):
+                given = pool(count).map(_made, asked, chunksize=size)
+            except (
+                BrokenExecutor,
+                OSError,
+                ValueError,
+            ) as error:  # as in `pool`: it died before, and starts no process
+                log.warning("no process makes %s (%s): going on in this one", noise.name, error)
+                yield from alone(noise, seeds)
+                return
+            try:
+                for outcomes in given:
                     yield outcomes
                     made += 1
             except BrokenExecutor as error:

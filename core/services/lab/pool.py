@@ -53,6 +53,10 @@ def _fit(metric: Metric) -> bool:
         return False
 
 
+class _PoolDiedError(Exception):
+    """The processes of the pool are gone."""
+
+
 class _Away:
     """Scores items in the pool, in their order; here, where a process of the pool died."""
 
@@ -62,13 +66,13 @@ class _Away:
     def __call__(self, items: Sequence[Item], progress: Progress) -> list[Value]:
         try:
             return self._shared(items, progress)
-        except BrokenExecutor as error:
+        except _PoolDiedError as error:
             log.warning("a process that scored %s died (%s): going on in this one", self.name, error)
         return registry.load(self.name).score(items, progress)
 
     def _shared(self, items: Sequence[Item], progress: Progress) -> list[Value]:
         parts = [items[i : i + BATCH] for i in range(0, len(items), BATCH)]
-        sent = [self.pool.submit(_score, self.name, part) for part in parts]
+        sent = self._sent(parts)
         waiting: set[Future[list[Value]]] = set(sent)
         try:
             while waiting:
@@ -80,7 +84,23 @@ class _Away:
             for future in sent:
                 future.cancel()
             raise
-        return [value for future in sent for value in future.result()]
+        try:
+            return [value for future in sent for value in future.result()]
+        except BrokenExecutor as error:
+            raise _PoolDiedError(error) from error
+
+    def _sent(self, parts: Sequence[Sequence[Item]]) -> list[Future[list[Value]]]:
+        """Submit the parts. A pool whose processes died may close its pipes before it says that it is broken: `submit`,
+        which then starts a new process, raises OSError or ValueError, and the executor is of no use any more."""
+        sent: list[Future[list[Value]]] = []
+        try:
+            for part in parts:
+                sent.append(self.pool.submit(_score, self.name, part))
+        except (BrokenExecutor, OSError, ValueError) as error:
+            for future in sent:
+                future.cancel()
+            raise _PoolDiedError(error) from error
+        return sent
 
 
 def _score(name: str, items: Sequence[Item]) -> list[Value]:

@@ -1,6 +1,7 @@
 """Noised texts made by several processes are those made by one."""
 
 import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -32,6 +33,16 @@ def test_two_processes_make_what_one_makes(two: Make, name: str) -> None:
     alone, shared = noised(noise, GOLDS, 3, 2, lambda done: None), noised(noise, GOLDS, 3, 2, lambda done: None, two)
     assert alone == shared
     assert list(two(noise, [3])) == list(here(GOLDS)(noise, [3]))
+
+
+def test_where_no_process_can_be_started_everything_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dead(*given: object, **more: object) -> None:
+        raise OSError("handle is closed")
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", dead)
+    noise = registry.noise("token-drop")
+    with makers(GOLDS, 2) as make:
+        assert list(make(noise, [3])) == list(here(GOLDS)(noise, [3]))
 
 
 def test_a_noise_that_is_not_the_registrys_is_made_here() -> None:

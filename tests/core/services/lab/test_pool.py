@@ -6,7 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +51,35 @@ def test_where_a_process_of_the_pool_died_the_rest_is_scored_here() -> None:
             child.kill()
             child.join()
         assert away.score(ITEMS, no_progress) == plain.score(ITEMS, no_progress)
+
+
+@pytest.mark.parametrize(
+    "error", [OSError("handle is closed"), ValueError("I/O on closed file"), BrokenProcessPool("x")]
+)
+@pytest.mark.parametrize("taken", [0, 2])
+def test_a_pool_that_takes_no_more_work_is_done_without(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, taken: int
+) -> None:
+    plain = registry.load("chrf")
+    with pooled([plain], 2) as (away,):
+        submit, calls = ProcessPoolExecutor.submit, count()
+
+        def dying(self: ProcessPoolExecutor, *given: Any) -> Any:
+            if next(calls) >= taken:
+                raise error
+            return submit(self, *given)
+
+        monkeypatch.setattr(ProcessPoolExecutor, "submit", dying)
+        assert away.score(ITEMS, no_progress) == plain.score(ITEMS, no_progress)
+
+
+def test_an_error_of_the_metric_itself_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pooled([registry.load("chrf")], 2) as (away,):
+        failed: Future[Any] = Future()
+        failed.set_exception(OSError("no such tokenizer file"))
+        monkeypatch.setattr(ProcessPoolExecutor, "submit", lambda self, *given: failed)
+        with pytest.raises(OSError, match="tokenizer"):
+            away.score(ITEMS, no_progress)
 
 
 def test_no_more_processes_than_this_one_may_use() -> None:
