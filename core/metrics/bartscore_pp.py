@@ -6,6 +6,7 @@ A value is stored at λ = 1 together with its two distances; any other λ is ari
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import get_args
 
 from core.data import Item, Value
@@ -24,6 +25,18 @@ NAMES: dict[str, Variant] = {
     "bartscore++-r": "recall",
     "bartscore++-faithfulness": "faithfulness",
 }
+NON_TRANSLATION = Option(
+    "nt", "choice", USUAL.non_translation,
+    "test before refining: token overlap for ten tokens or more, else improbable tokens; probability alone; or off",
+    "Non-translation test", "non-translation test: {}", choices=get_args(NonTranslation),
+)  # fmt: skip
+NON_TRANSLATION_SOURCE = replace(
+    NON_TRANSLATION,
+    default="probability",
+    choices=("probability", "off"),
+    help="test before refining: by improbable tokens, or off",
+)
+"""A summary shares few tokens with its document: there is no overlap test."""
 OVERLAP = Option(
     "overlap", "decimal", USUAL.overlap, "of ten tokens or more: no translation at this token overlap or less",
     "Overlap limit", "overlap ≤ {}", low=0, high=1, when=lambda values: bool(values["nt"] == "overlap"),
@@ -38,11 +51,7 @@ OPTIONS: tuple[Option, ...] = (
         "Rounds at most", "rounds ≤ {}", low=0, high=10_000, none="half",
     ),
     Option("edits", "several", USUAL.edits, "kinds of edit that are tried", "Edits", "only {}", choices=EDITS),
-    Option(
-        "nt", "choice", USUAL.non_translation,
-        "test before refining: token overlap for ten tokens or more, else improbable tokens; probability alone; or off",
-        "Non-translation test", "non-translation test: {}", choices=get_args(NonTranslation),
-    ),
+    NON_TRANSLATION,
     OVERLAP,
     Option(
         "share", "decimal", USUAL.share, "no translation when this share of tokens or more is improbable",
@@ -51,6 +60,7 @@ OPTIONS: tuple[Option, ...] = (
     PROMPT,
     SIDE,
 )  # fmt: skip
+SOURCE_OPTIONS = tuple(NON_TRANSLATION_SOURCE if o is NON_TRANSLATION else o for o in OPTIONS if o is not OVERLAP)
 
 
 def refinement_signature(variant: Variant, options: Options = USUAL) -> str:
@@ -111,9 +121,7 @@ def _metric(name: str, label: str) -> Metric:
         higher_is_better=True,
         needs=needs_of(variant),
         perfect_on_copy=False,  # the implicit distance may be negative
-        options=tuple(
-            o for o in OPTIONS if o is not OVERLAP or variant != "faithfulness"
-        ),  # no overlap with a document
+        options=SOURCE_OPTIONS if variant == "faithfulness" else OPTIONS,
     )
 
     def make(values: Values) -> Work:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, NamedTuple
 
 from core.data import Item, SegmentKey, Value
@@ -50,7 +51,7 @@ class MetricSpec:
 
 
 class Work(NamedTuple):
-    """A metric under certain options: what signs its values, and what computes them; `on` as in `Metric`."""
+    """A metric under certain options: what signs its values, and what computes them; `on` as `Metric.bind`."""
 
     signature: Callable[[], str]
     score: Score
@@ -63,17 +64,24 @@ class Metric:
 
     `score(items, progress)` gives one `Value` an item, in order; an item it cannot score gets a status and a reason,
     and never disturbs the others. `signature()` names everything the values depend on. `under(values)` is the same
-    metric with other values of its options, all of them given.
-
-    `on(company)` is there where a value depends on the other items it is scored with (idf weights, for one): the metric for
-    that company, which its signature names. Score the result, not the metric itself.
+    metric with other values of its options, all of them given. `bind` computes the work for a company of items, where a
+    value depends on the other items it is scored with (idf weights, for one); callers use `on`.
     """
 
     spec: MetricSpec
     signature: Callable[[], str]
     score: Score
     under: Callable[[Values], Metric] | None = None
-    on: Callable[[Company], Metric] | None = None
+    bind: Callable[[Company], Work] | None = None
+
+    @property
+    def on(self) -> Callable[[Company], Metric] | None:
+        """Return what binds this metric to a company, or None where values do not depend on other items.
+
+        The bound metric keeps name, label, range and options, and is not bound again to what it scores; its signature names
+        the company. Score the bound metric.
+        """
+        return None if self.bind is None else partial(_bound, self, self.bind)
 
 
 def family(
@@ -84,15 +92,14 @@ def family(
     def under(values: Values) -> Metric:
         work = make(values)
         own = replace(spec, needs=needs(values)) if needs else spec
-        plain = Metric(own, work.signature, work.score, under)
-        return replace(plain, on=lambda company: _among(plain, work, company)) if work.on else plain
+        return Metric(own, work.signature, work.score, under, work.on)
 
     return under({option.name: option.default for option in spec.options})
 
 
-def _among(plain: Metric, work: Work, company: Company) -> Metric:
-    bound = work.on(company) if work.on else work
-    return replace(plain, signature=bound.signature, score=bound.score)
+def _bound(metric: Metric, bind: Callable[[Company], Work], company: Company) -> Metric:
+    work = bind(company)
+    return replace(metric, signature=work.signature, score=work.score, bind=None)
 
 
 def no_progress(done: int) -> bool:

@@ -15,6 +15,7 @@ from core.metrics.base import Metric, MetricSpec, Option, Progress, Values, Work
 from core.metrics.bertscore_layers import Baseline, baseline_of, layer_of
 from core.metrics.encoding import Tick, encoder, in_blocks, model_facts, references
 from core.metrics.idf import Idf
+from core.metrics.ranges import GIVEN
 from core.models.roles import player
 from core.signature import signature
 
@@ -80,7 +81,7 @@ def _work(values: Values, idf: Idf | None) -> Work:
             {
                 "v": 1,
                 "measure": values["measure"],
-                "layer": layer,
+                "layer": layer if values["layer"] is None else f"{layer}{GIVEN}",
                 "idf": ("refs-" + idf.name if idf else "refs") if values["idf"] else False,
                 "baseline": baseline_of(checkpoint, layer).digest if values["rescale"] else False,
                 "nrefs": "best",

@@ -16,7 +16,7 @@ from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import ranges, registry
 from core.metrics.base import Company, Metric, MetricSpec, Need, Option, Progress, Values, Work, family
-from core.metrics.ranges import DECLARED, FITTED, Range
+from core.metrics.ranges import DECLARED, FITTED, GIVEN, Range
 from core.signature import signature
 
 NLI_METRICS = ("nli", "nli-ref-sum", "nli-src")
@@ -115,6 +115,8 @@ def _work(n: _Side, m: _Side, w: float) -> Work:
         models = [field[4:] for s in signed for field in s.split("|") if field.startswith("rev:")]
         facts: dict[str, object] = {"v": SPEC.version, "w": w, "rev": "+".join(dict.fromkeys(models))}
         facts |= {f"range_{k}": f"{r.words} ({r.origin})" for k, r in zip("nm", found, strict=True)}
+        if m.wanted == DECLARED:  # not what `fitted` falls back to
+            facts["range_m"] = f"{facts['range_m']}{GIVEN}"
         return signature(NAME, facts | dict(zip("nm", signed, strict=True)))
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:

@@ -22,6 +22,8 @@ from core.signature import number
 SHIPPED = Path(__file__).parent / "ranges.json"
 MACHINE = ("torch", "transformers")
 """Fields of a signature that move a value in its last digits only."""
+GIVEN = " (given)"
+"""Ends a field of a signature whose value an expression gives although it may be the default's; the scores are the same."""
 FITTED, DECLARED = "fitted", "declared"
 BETWEEN = ".."
 
@@ -59,8 +61,8 @@ class NoRange(UserError):  # noqa: N818  (a state, not a fault)
 
 
 def key(signature: str) -> str:
-    """A signature without the versions of the libraries a machine happens to have."""
-    return "|".join(p for p in signature.split("|") if p.partition(":")[0] not in MACHINE)
+    """A signature without what leaves the scores as they are: the versions of libraries, and `GIVEN`."""
+    return "|".join(p.removesuffix(GIVEN) for p in signature.split("|") if p.partition(":")[0] not in MACHINE)
 
 
 def of(metric: Metric, wanted: str = FITTED) -> Range:

@@ -7,7 +7,7 @@ scores of the chosen one are carried into the next round.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -182,10 +182,10 @@ class Rounds:
     def _exact(self, ready: Iterable[Candidate]) -> None:
         mine = list(ready)
         hidden = [c.hidden for c in mine if c.hidden is not None]
-        if not hidden:
-            return
-        flat = self.scorer.logps(torch.cat(hidden), [i for c in mine if c.hidden is not None for i in c.tail])
-        parts = iter(_cut(flat, [len(h) for h in hidden]))
+        parts: Iterator[Array] = iter(())
+        if hidden:
+            flat = self.scorer.logps(torch.cat(hidden), [i for c in mine if c.hidden is not None for i in c.tail])
+            parts = iter(_cut(flat, [len(h) for h in hidden]))
         for c in mine:
             c.logps = np.concatenate([c.head, next(parts)]) if c.hidden is not None else c.head
             c.precision = float(c.logps.mean())

@@ -69,6 +69,7 @@ def test_versions_follow_each_other_in_one_line() -> None:
     assert len(scripts.get_heads()) == 1
     line = [(s.revision, s.down_revision) for s in scripts.walk_revisions()]
     assert line == [
+        ("0008", "0006"),
         ("0006", "0005"),
         ("0005", "0004"),
         ("0004", "0003"),

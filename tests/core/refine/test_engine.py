@@ -56,6 +56,15 @@ def test_edits_and_scores_equal_the_plain_implementation(variant: Variant, famil
     assert all(equal_the_plain_one(scorer, [(sentence(rng), sentence(rng)) for _ in range(12)], variant))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_one_sentence_alone_may_lose_its_last_token(seed: int) -> None:
+    rng = random.Random(seed)
+    options = Options(edits=("delete",), non_translation="off")
+    for _ in range(6):
+        pair = (sentence(rng), sentence(rng))
+        assert equal_the_plain_one(tiny_scorer(seed), [pair], "recall", options) == [True]
+
+
 @pytest.mark.parametrize("k", [1, 3, 25])
 def test_any_number_of_alternatives_equals_the_plain_implementation(k: int) -> None:
     rng = random.Random(k)

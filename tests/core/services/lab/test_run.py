@@ -8,7 +8,7 @@ import pytest
 
 from core.data import Dataset, Item, Segment, Value
 from core.errors import UserError
-from core.metrics.base import Cancelled, Metric
+from core.metrics.base import Cancelled, Metric, Work
 from core.services.lab import scores
 from core.services.lab.gold import from_references
 from core.services.lab.report import Report
@@ -154,14 +154,14 @@ def test_parts_of_the_score_that_every_value_has_are_kept_as_means() -> None:
 def test_a_metric_in_company_is_bound_to_the_gold_texts() -> None:
     bound: list[int] = []
 
-    def on(company: object) -> Metric:
+    def bind(company: object) -> Work:
         bound.append(len(company))  # type: ignore[arg-type]
-        return counting_metric("bound")
+        return Work(lambda: "plain|v:1|among:6", LENGTH.score)
 
     plain = counting_metric("plain")
-    report = made(of_words(*[8] * 6), [CUT], [Metric(plain.spec, plain.signature, plain.score, on=on)])
+    report = made(of_words(*[8] * 6), [CUT], [Metric(plain.spec, plain.signature, plain.score, bind=bind)])
     assert bound == [6]
-    assert report.metrics[0].signature == "bound|v:1"
+    assert (report.metrics[0].name, report.metrics[0].signature) == ("plain", "plain|v:1|among:6")
 
 
 def test_metrics_with_bundled_models_are_marked() -> None:

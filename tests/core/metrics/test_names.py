@@ -1,0 +1,98 @@
+"""The name a metric is asked for by is the name of its scores, and no other metric has the same signature."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.commands.evaluate import read_scores
+from core.commands.score import score
+from core.errors import UserError
+from core.metrics import ranges, registry
+from core.metrics.ranges import NoRange
+from core.models.roles import player
+from tests.core.metrics.company import company
+from tests.core.metrics.expressions import baselines, expressions
+from tests.core.metrics.test_common import ITEMS
+from tests.tiny_checkpoints import environment_of
+
+TEXTS = "system,doc_id,segment_id,source,reference,output\nA,d,1,die Katze,the cat sat on the mat,the cat sat\n"
+SYNONYMS = ("bertscore|layer:5", "menli|with:chrf|range:declared")
+"""Expressions that ask for what the metric would take by itself."""
+
+
+@pytest.fixture(autouse=True)
+def _untrained_models(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every role has a tiny player, and BERTScore its baselines."""
+    parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    given = environment_of(parameters.get("name", "")) | {"ERRORSCOPE_HOME": str(tmp_path / "home")}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    baselines(tmp_path / "home", player("encoder").name)
+
+
+def usable(name: str) -> list[str]:
+    """The expressions of a metric that can be scored here; the others need a layer or a range that is not there."""
+    asked = list(expressions(registry.load(name).spec))
+    if name == "bertscore":
+        return [one for one in asked if "layer:" not in one or int(one.partition("layer:")[2].partition("|")[0]) <= 6]
+    return [one for one in asked if not lacks_range(one)]
+
+
+def lacks_range(asked: str) -> bool:
+    try:
+        registry.load(asked).signature()
+    except NoRange:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", sorted(registry.METRICS))
+def test_a_metric_keeps_its_name_label_and_range_among_others(name: str) -> None:
+    for asked in expressions(registry.load(name).spec):
+        metric = registry.load(asked)
+        among = metric.on(company(ITEMS)) if metric.on else metric
+        assert metric.spec.name == among.spec.name == asked
+        assert among.spec == metric.spec
+        known = registry.describe(asked)
+        assert known is not None
+        assert replace(known, range=(0, 1)) == replace(metric.spec, range=(0, 1))
+
+
+@pytest.mark.parametrize("name", sorted(registry.METRICS))
+def test_two_metrics_never_have_one_signature(name: str) -> None:
+    signed: dict[str, str] = {}
+    for asked in [*usable(name), *(one for one in SYNONYMS if one.split("|")[0] == name)]:
+        metric = registry.load(asked)
+        among = metric.on(company(ITEMS)) if metric.on else metric
+        assert signed.setdefault(among.signature(), asked) == asked
+
+
+def test_what_is_asked_for_is_signed_apart_from_the_same_by_default() -> None:
+    assert "|layer:5 (given)|" in registry.load("bertscore|layer:5").signature()
+    assert "|layer:5|" in registry.load("bertscore").signature()
+    assert "|range_m:0..100 (declared) (given)|" in registry.load("menli|with:chrf|range:declared").signature()
+    assert "|range_m:0..100 (declared)|" in registry.load("menli|with:chrf").signature()
+
+
+def test_a_range_holds_for_a_layer_however_it_was_asked_for() -> None:
+    assert ranges.key(registry.load("bertscore|layer:5").signature()) == ranges.key(
+        registry.load("bertscore").signature()
+    )
+
+
+@pytest.mark.parametrize("name", sorted(registry.METRICS))
+def test_the_command_line_writes_the_names_it_was_asked_for(name: str, tmp_path: Path) -> None:
+    single = [one for one in usable(name) if one.count("|") <= 1]
+    asked = single + [one for one in usable(name) if one.count("|") > 1][-1:]
+    data, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    data.write_text(TEXTS, encoding="utf-8")
+    score([data], asked, out, lambda text: None)
+    metrics, _, _ = read_scores(out)
+    assert [m.name for m in metrics] == asked
+
+
+def test_a_summary_has_no_overlap_test() -> None:
+    with pytest.raises(UserError, match="expected one of probability, off"):
+        registry.load("bartscore++-faithfulness|nt:overlap")
+    assert registry.load("bartscore++-faithfulness|nt:probability").spec.name == "bartscore++-faithfulness"
