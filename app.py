@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.errors import UserError
 from core.ports import Store
-from core.settings import offline
+from core.settings import offline, share_cores
 from pages._ui import errors, jobs, state, theme, wiring
 
 PAGES = (
@@ -59,6 +59,7 @@ def switcher(store: Store) -> None:
 
 
 offline()
+share_cores()
 st.set_page_config(page_title="Errorscope", page_icon=str(HERE / "pages/_ui/icon.png"), layout="wide")
 page = st.navigation(
     [st.Page(f"pages/{name}.py", title=title, icon=icon, url_path=name) for name, title, icon in PAGES]

@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
+from core.commands.progress import Progress
 from core.errors import UserError
-from core.settings import offline
+from core.settings import offline, share_cores
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 
@@ -72,20 +73,25 @@ class Table(StrEnum):
     summeval = "summeval"
 
 
-def say(line: str) -> None:
-    """Progress, on one line of the terminal that is written over; nothing when nobody watches."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-    elif line.endswith("\n"):
-        print(line, end="", file=sys.stderr)
+say = Progress()
+
+
+@app.callback()
+def common(
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="no progress on stderr; may also stand after the command")
+    ] = False,
+) -> None:
+    if quiet:
+        say.quiet = True
 
 
 def notes(said: list[str]) -> None:
     """What was odd or left out, on the side; the first of it, and how much more there is."""
     for note in said[:SHOWN]:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}\n")
     if len(said) > SHOWN:
-        print(f"note: {len(said) - SHOWN} more of the kind", file=sys.stderr)
+        say(f"note: {len(said) - SHOWN} more of the kind\n")
 
 
 @app.command()
@@ -184,7 +190,7 @@ def calibrate(
     """Find the λ that agrees best with people: exact optimum, plateau, interval, cross-validated agreement."""
     from core.commands.calibrate import run
 
-    run(refined, human, measure.value, group.value, out, seed)
+    run(refined, human, measure.value, group.value, out, seed, progress=say)
 
 
 @app.command()
@@ -209,7 +215,7 @@ def evaluate(
 
     run(
         scores, human, out, external=external or (), level=level.value, group=group.value, unit=unit.value,
-        exclude=exclude or (), lower=lower or (), outputs=outputs or (), seed=seed, tests=tests,
+        exclude=exclude or (), lower=lower or (), outputs=outputs or (), seed=seed, tests=tests, progress=say,
     )  # fmt: skip
 
 
@@ -352,12 +358,17 @@ def reproduce(
 
 def main() -> None:
     offline()
+    share_cores()
     logging.getLogger("core").addHandler(logging.NullHandler())
+    arguments = sys.argv[1:]
+    if "--quiet" in arguments:
+        say.quiet = True
+        arguments = [argument for argument in arguments if argument != "--quiet"]
+    command = next((argument for argument in arguments if not argument.startswith("-")), "")
     try:
-        app(prog_name="python -m core")
+        with say.running(command):
+            app(arguments, prog_name="python -m core")
     except UserError as error:
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
         print(f"error: {error}".replace("\n", " "), file=sys.stderr)
         sys.exit(2)
     except OSError as error:

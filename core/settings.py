@@ -56,6 +56,14 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
     )
 
 
+def share_cores() -> None:
+    """Let threads that wait for each other sleep instead of spinning. Call it before torch is loaded.
+
+    Spinning costs several times the time where other programs use the cores too.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
 def offline() -> None:
     """Keep every library off the network, from here on: nothing is fetched or reported at run time."""
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK"):

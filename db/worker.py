@@ -29,7 +29,7 @@ from core.metrics.base import Cancelled, Metric
 from core.ports import Job, JobState, Store
 from core.services.scoring import Doing, Scored, score_dataset
 from core.settings import load as settings
-from core.settings import offline
+from core.settings import offline, share_cores
 from db.jobs import ATTEMPTS
 from db.store import open_store
 
@@ -60,6 +60,7 @@ def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> 
     parser.add_argument("--once", action="store_true", help="end when nothing is queued any more")
     given = parser.parse_args(arguments)
     offline()
+    share_cores()
     chosen = settings()
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from core.calibration.calibrate import Calibration, Point, calibrate
 from core.calibration.presets import PRESETS
+from core.commands.progress import shared
 from core.data import OutputKey
 from core.errors import ImportProblems, Problem, UserError
 from core.formats import output
@@ -45,6 +46,7 @@ def run(
     *,
     draws: int = 300,
     say: Callable[[str], None] = to_stderr,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Calibration:
     """Join both files on (system, doc_id, segment_id), calibrate, and write the report as JSON (∞ is the string "inf").
 
@@ -70,7 +72,9 @@ def run(
     notes = [f"{n} outputs of {name} have no counterpart and are left out." for name, n in alone.items() if n]
     notes += [f"{unusable} rows of {refined_jsonl.name} have no distances and are left out."] if unusable else []
     notes += [f"{unscored} rows of {human_csv.name} have no score and are left out."] if unscored else []
-    fitted = calibrate(points, measure=measure, group=group, seed=seed, presets=PRESETS, draws=draws)
+    fitted = calibrate(
+        points, measure=measure, group=group, seed=seed, presets=PRESETS, draws=draws, tell=shared(progress, "calibrate")
+    )  # fmt: skip
     report = fitted.to_json()
     report["notes"] = [*notes, *report["notes"]]
     report["joined"] = {

@@ -9,6 +9,7 @@ from typing import Literal
 
 from core.commands import external_scores
 from core.commands.calibrate import read_human
+from core.commands.progress import counted
 from core.data import OutputKey
 from core.errors import ImportProblems, Problem, UserError
 from core.formats import output
@@ -18,9 +19,20 @@ from core.formats.write import SCORE_COLUMNS, read_export
 from core.metrics import registry
 from core.metrics.external import name_of
 from core.services.calibration import People
-from core.services.evaluate import STATISTICS, Choice, Contestant, Evaluation, Level, Unit, evaluate, join
+from core.services.evaluate import (
+    LABELS,
+    STATISTICS,
+    Choice,
+    Contestant,
+    Evaluation,
+    Level,
+    Name,
+    Unit,
+    evaluate,
+    join,
+)
 from core.services.evaluate_report import as_csv, as_html, as_json, as_latex, sentence
-from core.services.evaluate_tests import compare_metrics, with_soft_intervals
+from core.services.evaluate_tests import NO_TEST, Matrix, compare_metrics, with_soft_intervals
 from core.signature import signature
 
 ENDINGS = (".csv", ".json", ".tex", ".html")
@@ -47,11 +59,12 @@ def run(
     draws: int = 300,
     tests: bool = False,
     say: Callable[[str], None] = to_stderr,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Evaluation:
     """Join both files on (system, doc_id, segment_id), compare, and write what the ending of `out` asks for.
 
     `external` are files of metrics that were computed elsewhere (`core.commands.external_scores`), beside `scores` or alone.
-    `tests` compares every pair of metrics under the first statistic of the level, and says in the files which differ.
+    `tests` compares every pair of metrics under each statistic of the level, and says in the files which differ.
     `lower` names metrics of which lower is better, beyond those of ours that say so themselves. Sentinels read texts: those
     in `outputs`, files as `score` takes them. Raises `UserError` for files that cannot be read or joined.
     """
@@ -90,25 +103,43 @@ def run(
             got=f"{sum(map(len, values.values()))} scores, {len(rated)} outputs in {human.name}",
             expected="the same system, doc_id and segment_id in both",
         )
-    found = evaluate(joined, Choice(level, group, unit, seed, draws))
+    found = evaluate(joined, Choice(level, group, unit, seed, draws), step=counted(progress, "agreement of metrics"))
     if level == "system":
-        found = with_soft_intervals(found)
+        found = with_soft_intervals(found, counted(progress, "intervals of soft pairwise accuracy"))
     statistic = STATISTICS[level][0]
-    matrix = compare_metrics(found, statistic) if tests else None
+    matrices, untested = _tested(found, progress) if tests else ([], [])
+    matrix, more = next(iter(matrices), None), matrices[1:]
     text = {
         ".csv": lambda: as_csv(found),
-        ".json": lambda: as_json(found, matrix),
-        ".tex": lambda: as_latex(found, statistic, matrix),
-        ".html": lambda: as_html(found, statistic, matrix),
+        ".json": lambda: as_json(found, matrix, more),
+        ".tex": lambda: as_latex(found, statistic, matrix, more),
+        ".html": lambda: as_html(found, statistic, matrix, more=more),
     }[out.suffix]()
     output.write({out: text})
     lost = [f"{missing} rows of {scores.name} have no score."] if scores and missing else []
     lost += [f"{e.metric.label} has no score in {e.missing} lines of its file." for e in elsewhere if e.missing]
     lost += [f"{unscored} rows of {human.name} have no score."] if unscored else []
+    lost += [f"No tests under {LABELS[name]}: {why}" for name, why in untested]
+    lost += ["The tests are not in the file: a CSV holds the table only."] if tests and out.suffix == ".csv" else []
     lost += [] if outputs else ["No sentinels: they need the texts (--outputs)."]
     for line in (*joined.notes, *lost, sentence(found, statistic)):
         say(line)
     return found
+
+
+def _tested(found: Evaluation, progress: Callable[[str], None]) -> tuple[list[Matrix], list[tuple[Name, str]]]:
+    """Tests of every pair of metrics under each statistic of the level, and the statistics without a test, with the reason."""
+    matrices: list[Matrix] = []
+    untested: list[tuple[Name, str]] = []
+    for statistic in STATISTICS[found.choice.level]:
+        if statistic == "soft_pairwise":
+            untested.append((statistic, NO_TEST))
+            continue
+        try:
+            matrices.append(compare_metrics(found, statistic, counted(progress, f"tests under {LABELS[statistic]}")))
+        except UserError as error:
+            untested.append((statistic, str(error)))
+    return matrices, untested
 
 
 def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[Contestant], Scores, int]:

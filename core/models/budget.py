@@ -9,28 +9,32 @@ from typing import TypeVar
 
 import torch
 
+from core.models import parallel
+
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 CPU_BYTES, GPU_BYTES = 1 << 29, 1 << 32
-SMALLEST = 64
+SMALLEST, FEWEST = 64, 128
 
 
 class Budget:
-    """`tokens` is how many padded or packed tokens a pass may hold."""
+    """`tokens` is how many padded or packed tokens may be computed at once on the device."""
 
-    def __init__(self, tokens: int) -> None:
-        self.tokens = tokens
+    def __init__(self, tokens: int, device: torch.device | None = None) -> None:
+        self.tokens, self.device = tokens, device or torch.device("cpu")
 
-    def pieces(self, sizes: Sequence[int]) -> Iterator[range]:
+    def pieces(self, sizes: Sequence[int], shares: int = 1) -> Iterator[range]:
         """Consecutive ranges of rows whose sizes sum up to the budget at most; at least one row each.
 
+        With `shares`, to that part of the budget, and so that there are as many pieces of like size, unless they were tiny.
         The budget may be halved between two pieces.
         """
-        first = 0
+        first, even = 0, max(FEWEST, -(-sum(sizes) // shares))
         while first < len(sizes):
             last, total = first, 0
-            while last < len(sizes) and (last == first or total + sizes[last] <= self.tokens):
+            most = min(even, max(1, self.tokens // shares)) if shares > 1 else self.tokens
+            while last < len(sizes) and (last == first or total + sizes[last] <= most):
                 total += sizes[last]
                 last += 1
             yield range(first, last)
@@ -45,6 +49,16 @@ class Budget:
         for piece in self.pieces(sizes):
             out += self._try(piece, work)
         return out
+
+    def each(self, sizes: Sequence[int], work: Callable[[range], Sequence[T]]) -> Iterator[Sequence[T]]:
+        """Yield what `work` gives for every piece as it is done, in any order; on a processor in several threads.
+
+        Memory as in `spend`. Raises what `work` raises.
+        """
+        shares = parallel.passes(self.device)
+        pieces = self.pieces(sizes, shares)
+        for found in parallel.each(pieces, lambda piece: self._try(piece, work), self.device):
+            yield from found
 
     def _try(self, piece: range, work: Callable[[range], T]) -> list[T]:
         try:

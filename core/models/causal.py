@@ -39,7 +39,7 @@ class CausalReader:
         self.window = min(WINDOW, loading.positions(model, tokenizer))
         begin = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         self.begin = [] if begin is None else [int(begin)]
-        self.budget = Budget(token_budget or tokens_for(8 * int(model.config.vocab_size), self.device))
+        self.budget = Budget(token_budget or tokens_for(8 * int(model.config.vocab_size), self.device), self.device)
         self._tokenizing = Lock()
 
     def encode(self, text: str) -> list[int]:

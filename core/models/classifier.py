@@ -38,7 +38,7 @@ class Classifier:
         self.model, self.tokenizer = model.eval(), tokenizer
         self.device = next(model.parameters()).device
         self.limit = loading.positions(model, tokenizer)
-        self.budget = Budget(token_budget or tokens_for(160 * int(model.config.hidden_size), self.device))
+        self.budget = Budget(token_budget or tokens_for(160 * int(model.config.hidden_size), self.device), self.device)
         kinds = getattr(model.config, "type_vocab_size", None)
         self.types = "token_type_ids" in tokenizer.model_input_names if kinds is None else kinds > 1
         self._tokenizing = Lock()

@@ -40,7 +40,7 @@ class Comet:
         self.mix = _mix(weights, shape.transformation).to(place) if mixed else torch.empty(0)
         self.estimator = _estimator(weights, shape).to(place).eval()
         self.limit = int(encoder.config.max_position_embeddings) - 4  # as comet.encoders cuts its inputs
-        self.budget = Budget(tokens_for(8 * int(encoder.config.hidden_size) * 40, self.device))
+        self.budget = Budget(tokens_for(8 * int(encoder.config.hidden_size) * 40, self.device), self.device)
         self._tokenizing = Lock()
 
     def encode(self, text: str) -> Row:

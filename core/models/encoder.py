@@ -72,7 +72,7 @@ class Encoder:
         self.limit = loading.positions(model, tokenizer)
         self.sentence_limit = min(self.limit, shape.sentence_tokens or self.limit)
         self.layers = shape.layers
-        self.budget = Budget(token_budget or tokens_for(160 * int(model.config.hidden_size), self.device))
+        self.budget = Budget(token_budget or tokens_for(160 * int(model.config.hidden_size), self.device), self.device)
         self._tokenizing = Lock()  # a tokenizer that two threads use at once may refuse to
 
     def read(self, text: str, limit: int | None = None) -> Read:

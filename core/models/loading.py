@@ -134,15 +134,19 @@ def padded(rows: Sequence[Row], pad: int | None, place: torch.device) -> dict[st
 def in_pieces(
     sizes: Sequence[int], budget: Budget, work: Callable[[list[int]], Sequence[T]], tick: Tick | None = None
 ) -> list[T]:
-    """`work` on the numbers of rows of like length, as many as the budget allows; what it gives, in the order of the rows."""
+    """`work` on the numbers of rows of like length, as many as the budget allows; what it gives, in the order of the rows.
+
+    On a processor several threads call `work` at the same time; `tick` is called by this one.
+    """
     order = sorted(range(len(sizes)), key=lambda i: (sizes[i], i))
     out: dict[int, T] = {}
 
-    def piece(part: range) -> None:
+    def piece(part: range) -> list[tuple[int, T]]:
         group = [order[i] for i in part]
-        out.update(zip(group, work(group), strict=True))
+        return list(zip(group, work(group), strict=True))
+
+    for found in budget.each([sizes[i] for i in order], piece):
+        out.update(found)
         if tick:
             tick(len(out), len(sizes))
-
-    budget.spend([sizes[i] for i in order], piece)
     return [out[i] for i in range(len(sizes))]

@@ -34,7 +34,7 @@ class MaskedReader:
         at = next(i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
         self.before, self.after = whole[:at], whole[at + len(bare) :]
         self.room = loading.positions(model, tokenizer) - len(self.before) - len(self.after)
-        self.budget = Budget(token_budget or tokens_for(8 * int(model.config.vocab_size), self.device))
+        self.budget = Budget(token_budget or tokens_for(8 * int(model.config.vocab_size), self.device), self.device)
 
     def encode(self, text: str) -> list[int]:
         """The tokens of the text alone; a special token that stands in it is text."""

@@ -86,7 +86,9 @@ class Seq2SeqScorer:
         keys = self.parts.blocks[0].itself.key(
             torch.zeros(1, self.parts.weight.shape[1], dtype=self.parts.weight.dtype, device=self.device)
         )
-        self.budget = Budget(token_budget or tokens_for(len(self.parts.blocks) * 4 * keys.nbytes, self.device))
+        self.budget = Budget(
+            token_budget or tokens_for(len(self.parts.blocks) * 4 * keys.nbytes, self.device), self.device
+        )
 
     def _language_tokens(self, languages: Languages | None) -> dict[Side, tuple[int, ...]]:
         if self.model.config.model_type != "m2m_100":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 from core.formats.write import csv_text
@@ -80,17 +81,20 @@ def as_csv(found: Evaluation) -> str:
     return csv_text(Row._fields, found.rows)
 
 
-def as_json(found: Evaluation, matrix: Matrix | None = None) -> str:
-    """The rows with the methods, the signatures and the notes, and the tests between metrics if they were run."""
-    report: dict[str, Any] = {"methods": methods(found, matrix), "signatures": signatures(found)}
+def as_json(found: Evaluation, matrix: Matrix | None = None, more: Sequence[Matrix] = ()) -> str:
+    """The rows with the methods, the signatures and the notes, and the tests between metrics if they were run: under one
+    statistic (`tests`), and under others (`more_tests`)."""
+    report: dict[str, Any] = {"methods": methods(found, matrix, more=more), "signatures": signatures(found)}
     report |= {"rows": [r._asdict() for r in found.rows], "notes": list(found.joined.notes)}
     if matrix is not None:
-        report["tests"] = {
-            "statistic": matrix.statistic,
-            "test": matrix.test,
-            "pairs": [p._asdict() for p in matrix.pairs],
-        }
+        report["tests"] = _tests(matrix)
+    if more:
+        report["more_tests"] = list(map(_tests, more))
     return json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _tests(matrix: Matrix) -> dict[str, Any]:
+    return {"statistic": matrix.statistic, "test": matrix.test, "pairs": [p._asdict() for p in matrix.pairs]}
 
 
 def latex_text(text: str) -> str:
@@ -98,10 +102,10 @@ def latex_text(text: str) -> str:
     return "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") else _LATEX.get(c, c) for c in text)
 
 
-def as_latex(found: Evaluation, statistic: Name, matrix: Matrix | None = None) -> str:
+def as_latex(found: Evaluation, statistic: Name, matrix: Matrix | None = None, more: Sequence[Matrix] = ()) -> str:
     """A booktabs table, metrics from best to worst, sentinels below a rule; those not significantly worse than the best bold."""
     names = STATISTICS[found.choice.level]
-    tied = matrix.tied if matrix is not None else ()
+    tested = [*([matrix] if matrix is not None else []), *more]
     lines = [
         "% needs \\usepackage{booktabs}", "\\begin{table}", "\\centering", "\\small",
         f"\\begin{{tabular}}{{l{'r' * len(names)}}}", "\\toprule",
@@ -114,11 +118,11 @@ def as_latex(found: Evaluation, statistic: Name, matrix: Matrix | None = None) -
             lines.append("\\midrule")
             below = True
         cells = [latex_text(cell(r)) for r in rows]
-        if name in tied and matrix is not None:
-            at = names.index(matrix.statistic)
+        for at in (names.index(m.statistic) for m in tested if name in m.tied):
             cells[at] = f"\\textbf{{{cells[at]}}}"
         lines.append(" & ".join([latex_text(rows[0].metric), *cells]) + r" \\")
-    bold = f" Bold: not significantly worse than the best ({matrix.test}, Holm)." if matrix is not None else ""
+    kinds = ", ".join(dict.fromkeys(m.test for m in tested))
+    bold = f" Bold: not significantly worse than the best ({kinds}, Holm)." if tested else ""
     lines += [
         "\\bottomrule", "\\end{tabular}",
         f"\\caption{{{latex_text(f'Agreement with {found.joined.people}, with 95 % bootstrap intervals. Below the rule: sentinels.{bold}')}}}",
@@ -127,7 +131,9 @@ def as_latex(found: Evaluation, statistic: Name, matrix: Matrix | None = None) -
     return "\n".join(lines) + "\n"
 
 
-def methods(found: Evaluation, matrix: Matrix | None = None, systems: Systems | None = None) -> str:
+def methods(
+    found: Evaluation, matrix: Matrix | None = None, systems: Systems | None = None, more: Sequence[Matrix] = ()
+) -> str:
     """Every choice behind the numbers, in plain words."""
     joined, choice = found.joined, found.choice
     whole = joined.whole() if choice.level == "system" else joined
@@ -160,11 +166,11 @@ def methods(found: Evaluation, matrix: Matrix | None = None, systems: Systems | 
         f"Intervals are 95 % percentile bootstrap intervals over {choice.unit}s, {choice.draws} draws{soft}, seed {choice.seed}"
         + ("; ε was found anew in every draw." if choice.level == "segment" else "; the systems are held fixed.")
     )
-    if matrix is not None:
-        test = "" if matrix.draws else " (Williams 1959)"
+    for tested in [*([matrix] if matrix is not None else []), *more]:
+        test = "" if tested.draws else " (Williams 1959)"
         said.append(
-            f"Differences between metrics in {LABELS[matrix.statistic]} were tested two-sided by {matrix.test}{test}, with Holm's "
-            f"correction over {len(matrix.pairs)} pairs{'' if matrix.all_pairs else ' (the best with each other)'}, at {ALPHA:g}; {matrix.significant} are significant."
+            f"Differences between metrics in {LABELS[tested.statistic]} were tested two-sided by {tested.test}{test}, with Holm's "
+            f"correction over {len(tested.pairs)} pairs{'' if tested.all_pairs else ' (the best with each other)'}, at {ALPHA:g}; {tested.significant} are significant."
         )
     if systems is not None and systems.tests:
         said.append(
@@ -197,6 +203,7 @@ def as_html(
     matrix: Matrix | None = None,
     systems: Systems | None = None,
     title: str = "Evaluation",
+    more: Sequence[Matrix] = (),
 ) -> str:
     """One page without scripts or anything from elsewhere; texts are escaped. It has no charts, and says so."""
     names = STATISTICS[found.choice.level]
@@ -208,13 +215,13 @@ def as_html(
     parts = [
         _table(f"Agreement with {found.joined.people} on {LEVELS[found.choice.level]}; 95 % intervals", head, body)
     ]
-    if matrix is not None:
+    for tested in [*([matrix] if matrix is not None else []), *more]:
         label = {c.name: c.label for c in found.joined.contestants}
         pairs = [
             ("", [label[p.first], label[p.second], number(p.difference), number(p.p), number(p.adjusted)])
-            for p in matrix.pairs
+            for p in tested.pairs
         ]
-        caption = f"{LABELS[matrix.statistic]}: differences between metrics, {matrix.test}"
+        caption = f"{LABELS[tested.statistic]}: differences between metrics, {tested.test}"
         parts.append(_table(caption, ["better", "worse", "difference", "p", "p (Holm)"], pairs))
     if systems is not None and systems.means:
         means = [
@@ -228,7 +235,7 @@ def as_html(
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{safe}</title><style>{_STYLE}</style></head><body>\n<h1>{safe}</h1>\n"
         f"<p>{html.escape(sentence(found, statistic))}</p>\n{''.join(parts)}"
-        f"<h2>Methods</h2>\n<p>{html.escape(methods(found, matrix, systems))}</p>\n<ul class=signed>{signed}</ul>\n"
+        f"<h2>Methods</h2>\n<p>{html.escape(methods(found, matrix, systems, more))}</p>\n<ul class=signed>{signed}</ul>\n"
         "<p><small>This page holds tables only; the charts are on the Evaluate page.</small></p>\n</body></html>\n"
     )
 

@@ -12,6 +12,7 @@ from core.data import Score
 from core.errors import UserError
 from core.formats.write import csv_text, scores_csv
 from core.mqm.scores import SegmentScore
+from core.services.evaluate import Level
 from tests.core.services.test_evaluate import GOOD, HUMAN_SCORES, PEOPLE, POOR, flat, table
 
 
@@ -57,6 +58,23 @@ def test_the_texts_give_the_sentinels_and_a_system_can_be_left_out(tmp_path: Pat
     report = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
     assert "Left out as systems: C." in report["methods"]
     assert len(report["tests"]["pairs"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("level", "tested", "untested"),
+    [
+        ("segment", ["kendall", "acc_eq", "spearman", "pearson"], 0),
+        ("system", ["pairwise", "kendall", "spearman", "pearson"], 1),
+    ],
+)
+def test_tests_cover_every_statistic_of_the_table(
+    tmp_path: Path, level: Level, tested: list[str], untested: int
+) -> None:
+    told: list[str] = []
+    run(*files(tmp_path), tmp_path / "t.json", level=level, tests=True, draws=10, say=told.append)
+    report = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
+    assert [t["statistic"] for t in [report["tests"], *report["more_tests"]]] == tested
+    assert len([line for line in told if line.startswith("No tests under soft pairwise accuracy: ")]) == untested
 
 
 @pytest.mark.parametrize("ending", ["tex", "html"])

@@ -117,3 +117,21 @@ def test_json_has_rows_signatures_and_tests() -> None:
     assert len(report["rows"]) == len(found.rows)
     assert "Good: good|v:1" in report["signatures"]
     assert len(report["tests"]["pairs"]) == 3
+    assert "more_tests" not in report
+
+
+def test_tests_under_several_statistics_stand_in_every_report() -> None:
+    found = evaluate(joined(), Choice(draws=5))
+    first, *more = (compare_metrics(found, name) for name in ("kendall", "spearman", "pearson"))
+    report = json.loads(as_json(found, first, more))
+    assert [report["tests"]["statistic"], *(t["statistic"] for t in report["more_tests"])] == [
+        "kendall",
+        "spearman",
+        "pearson",
+    ]
+    assert all(name in report["methods"] for name in ("in Kendall τ-b were", "in Spearman ρ were", "in Pearson r were"))
+    page = as_html(found, "kendall", first, more=more)
+    assert all(f"{name}: differences between metrics" in page for name in ("Kendall τ-b", "Spearman ρ", "Pearson r"))
+    text = as_latex(found, "kendall", first, more)
+    assert text.count("\\textbf{") == sum(len(m.tied) for m in (first, *more))
+    assert "Williams" in text

@@ -1,0 +1,100 @@
+"""Passes through a model side by side."""
+
+import threading
+import time
+from threading import Thread
+
+import pytest
+import torch
+
+from core.metrics.base import Cancelled
+from core.models import loading, parallel
+from core.models.budget import Budget
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "passes", lambda device: 2)
+
+
+@pytest.mark.usefixtures("two")
+def test_rows_come_back_in_order_with_ticks_in_the_callers_thread() -> None:
+    sizes, ticks, inside = [(7 * i) % 90 + 1 for i in range(200)], list[tuple[int, int, bool]](), set[str]()
+    here = threading.current_thread()
+
+    def work(group: list[int]) -> list[int]:
+        inside.add(threading.current_thread().name)
+        assert torch.is_inference_mode_enabled()
+        return [i * i for i in group]
+
+    def tick(done: int, of: int) -> None:
+        ticks.append((done, of, threading.current_thread() is here))
+
+    assert loading.in_pieces(sizes, Budget(512), work, tick) == [i * i for i in range(200)]
+    assert [done for done, _, _ in ticks] == sorted(done for done, _, _ in ticks)
+    assert ticks[-1] == (200, 200, True)
+    assert all(mine for _, _, mine in ticks)
+    assert here.name not in inside
+
+
+@pytest.mark.usefixtures("two")
+def test_small_work_is_shared_out_and_the_budget_is_kept() -> None:
+    assert [len(p) for p in Budget(1024).pieces([50] * 8, 2)] == [4, 4]
+    assert [len(p) for p in Budget(1024).pieces([50] * 8)] == [8]
+    assert all(sum([60] * len(p)) <= 256 for p in Budget(512).pieces([60] * 50, 2))
+    assert [len(p) for p in Budget(512).pieces([10] * 4, 2)] == [4]
+
+
+@pytest.mark.usefixtures("two")
+def test_an_error_and_a_stop_end_the_work() -> None:
+    seen: list[int] = []
+
+    def fails(group: list[int]) -> list[int]:
+        seen.extend(group)
+        if 3 in group:
+            raise ValueError("the third row")
+        return group
+
+    with pytest.raises(ValueError, match="the third row"):
+        loading.in_pieces([300] * 400, Budget(600), fails)
+    assert len(seen) < 40
+
+    def stop(done: int, of: int) -> None:
+        raise Cancelled
+
+    seen.clear()
+    with pytest.raises(Cancelled):
+        loading.in_pieces([300] * 400, Budget(600), lambda group: fails([i + 4 for i in group]), stop)
+    count = len(seen)
+    time.sleep(0.05)
+    assert len(seen) == count < 40
+
+
+@pytest.mark.usefixtures("two")
+def test_memory_that_runs_out_halves_the_passes() -> None:
+    def work(group: list[int]) -> list[int]:
+        if len(group) > 1:
+            raise torch.OutOfMemoryError("out of memory")
+        return group
+
+    budget = Budget(4000)
+    assert loading.in_pieces([400] * 20, budget, work) == list(range(20))
+    assert budget.tokens < 4000
+
+
+def test_the_threads_share_the_cores_and_leave_the_others_as_they_were() -> None:
+    before = torch.get_num_threads()
+    pool = parallel._pool(-1, 2, 1)
+    try:
+        assert {pool.submit(torch.get_num_threads).result() for _ in range(8)} == {1}
+        assert pool.submit(parallel.passes, CPU).result() == 1
+        later: list[int] = []
+        thread = Thread(target=lambda: later.append(torch.get_num_threads()))
+        thread.start()
+        thread.join()
+        assert (torch.get_num_threads(), later) == (before, [before])
+    finally:
+        pool.shutdown()
+        parallel._pool.cache_clear()
