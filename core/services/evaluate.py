@@ -27,7 +27,7 @@ from core.stats.correlation import Group, Measure
 from core.stats.pairs import Floats
 from core.stats.pairwise_accuracy import soft_pairwise_accuracy
 from core.stats.table import Table, complete_table
-from core.stats.ties import TieCalibration, TieCurve, calibrate_ties_by, tie_curve_by
+from core.stats.ties import MAX_PAIRS, TieCalibration, TieCurve, calibrate_ties_by, tie_curve_by
 
 Level = Literal["segment", "system"]
 Unit = Literal["segment", "document"]
@@ -44,8 +44,6 @@ SIGNS: dict[Name, str] = {
     "kendall": "τ-b", "acc_eq": "acc_eq", "spearman": "ρ", "pearson": "r", "soft_pairwise": "SPA", "pairwise": "PA",
 }  # fmt: skip
 PERMUTATIONS = 1000
-MAX_PAIRS = 3_000_000
-"""Pairs of outputs that acc_eq goes through, about 2,400 outputs pooled: a second a metric."""
 NOT_SCORED = "no rated output has a score"
 OF_SYSTEMS = "it compares p-values over segments, and people's scores are of whole systems"
 NO_SEGMENTS = "at least two segments are needed that every system has"
@@ -163,7 +161,7 @@ class Joined:
 class Row(NamedTuple):
     """A metric under one statistic: a line of the files. `n` counts outputs (systems at system level), `groups` the segments
     averaged over; `epsilon` and `chance` belong to acc_eq. `value` is None unless `status` is "ok"; then `reason` says why.
-    Without `low` and `high` the `reason` says why there is no interval.
+    Without `low` and `high` the `reason` says why there is no interval; with them, what it rests on where not on all pairs.
     """
 
     metric: str
@@ -322,8 +320,8 @@ def _row(data: Joined, contestant: Contestant, statistic: Name, choice: Choice) 
         return empty._replace(value=found.value, status="ok", reason="its interval has not been computed")
     of_ties: TieCalibration | None = None
     if statistic == "acc_eq":
-        if cells("acc_eq", n, choice.of_pairs, data.of_segment) > MAX_PAIRS:
-            return empty._replace(reason=f"more than {MAX_PAIRS:,} pairs of outputs; form pairs within each segment")
+        if choice.of_pairs == "segment" and cells("acc_eq", n, "segment", data.of_segment) > MAX_PAIRS:
+            return empty._replace(reason=f"there are more than {MAX_PAIRS:,} pairs of outputs within segments")
         of_ties = calibrate_ties_by(choice.of_pairs, metric, human, segments=data.of_segment, systems=data.of_system)
     interval = agreement_interval(
         measure_of(statistic), metric, human, group=choice.of_pairs, segments=data.of_segment, systems=data.of_system,

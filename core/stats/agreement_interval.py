@@ -24,7 +24,8 @@ from core.stats.perm_both import agreement_with_ties
 from core.stats.table import complete_table
 
 MAX_WORK = 400_000_000
-"""Pairs times draws of acc_eq; above it there is no interval."""
+"""Pairs times draws of acc_eq; where there are more, all draws look at one random sample of the pairs."""
+SAMPLED = 300_000
 MAX_SQUARE = 2500
 """Outputs whose table of pairs fits in memory; more are counted draw by draw."""
 TOO_FEW = "an interval needs at least two segments or documents"
@@ -58,10 +59,14 @@ def agreement_interval(
     if seen.value is None or n < 2 or draws < 1:
         return Interval(seen.value, None, None, n, seen.reason or ("" if draws < 1 else TOO_FEW))
     if measure == "acc_eq" and group != "system":
-        if cells("acc_eq", len(m), group, segments) * draws > MAX_WORK:
-            return Interval(seen.value, None, None, n, "too many pairs of outputs for a bootstrap of acc_eq")
-        pairs = _Pairs.of(m, h, group_ids(segments) if group == "segment" else None)
-        values = _acc_eq(pairs, ids, n, seed, draws)
+        of, total = group_ids(segments) if group == "segment" else None, cells("acc_eq", len(m), group, segments)
+        if total * draws > MAX_WORK:
+            pairs = _Pairs.sampled(m, h, of, SAMPLED, seed)
+            there = float(pairs.best(np.ones((1, n)), ids)[0])
+            values = np.clip(_acc_eq(pairs, ids, n, seed, draws) - there + seen.value, 0, 1)
+            told = f"the interval rests on a random sample of {len(pairs.gap):,} of {total:,} pairs"
+            return _interval(seen.value, values, n, draws, level, told)
+        values = _acc_eq(_Pairs.of(m, h, of), ids, n, seed, draws)
     elif group == "system":
         values = _by_system(measure, m, h, systems, segments, ids, seed, draws)
     elif group == "segment":
@@ -71,11 +76,11 @@ def agreement_interval(
     return _interval(seen.value, values, n, draws, level)
 
 
-def _interval(value: float, drawn: Floats, n: int, draws: int, level: float) -> Interval:
+def _interval(value: float, drawn: Floats, n: int, draws: int, level: float, told: str = "") -> Interval:
     there = drawn[~np.isnan(drawn)]
     if not len(there) or len(there) < draws / 2:
         return Interval(value, None, None, n, f"undefined on {draws - len(there)} of {draws} resamples")
-    return Interval(value, *percentiles(there, level), n)
+    return Interval(value, *percentiles(there, level), n, told)
 
 
 def _weights(n: int, seed: int, draws: int, cells: int) -> Iterator[Floats]:
@@ -164,25 +169,44 @@ class _Pairs(NamedTuple):
         places = [(r[a], r[b], len(a)) for r in groups for a, b in [np.triu_indices(len(r), 1)]]
         i, j = (np.concatenate([p[k] for p in places]) for k in (0, 1))
         share = np.concatenate([np.full(p[2], 1.0 if segments is None else 1.0 / p[2]) for p in places])
+        return cls._of(m, h, i, j, share, segments is None)
+
+    @classmethod
+    def sampled(cls, m: Floats, h: Floats, segments: Ints | None, size: int, seed: int) -> _Pairs:
+        """`size` of the pairs, drawn with replacement, each as likely as any other."""
+        groups = [np.arange(len(m))] if segments is None else [r for r in rows_by(segments) if len(r) > 1]
+        sizes = np.array([len(r) for r in groups])
+        pairs, rng = sizes * (sizes - 1) // 2, np.random.default_rng([seed, size])
+        of = rng.choice(len(groups), size, p=pairs / pairs.sum()) if len(groups) > 1 else np.zeros(size, dtype=np.int64)
+        first, other = rng.integers(0, sizes[of]), rng.integers(0, sizes[of] - 1)
+        other += other >= first
+        rows, start = np.concatenate(groups), (np.cumsum(sizes) - sizes)[of]
+        share = np.ones(size) if segments is None else 1.0 / pairs[of]
+        return cls._of(m, h, rows[start + first], rows[start + other], share, segments is None)
+
+    @classmethod
+    def _of(cls, m: Floats, h: Floats, i: Ints, j: Ints, share: Floats, pooled: bool) -> _Pairs:
         dm, dh = m[i] - m[j], h[i] - h[j]
         order = np.argsort(np.abs(dm), kind="stable")
         right = (np.sign(dm) == np.sign(dh)).astype(np.float64)
         gain = np.where(dm == 0, 0.0, (dh == 0) - right)
         gap = np.abs(dm)[order]
-        return cls(i[order], j[order], gap, right[order], gain[order], share[order], segments is None)
+        return cls(i[order], j[order], gap, right[order], gain[order], share[order], pooled)
+
+    def best(self, block: Floats, ids: Ints) -> Floats:
+        """The best acc_eq over all ε under each row of weights of the units, (n_rows, n_units); NaN without any pair."""
+        whole = np.append(self.gap[1:] != self.gap[:-1], True)  # an ε ties all pairs of one gap, or none
+        left, right = ids[self.i], ids[self.j]
+        w = (block[:, left] * block[:, right] if self.pooled else block[:, left]) * self.share
+        start, total = w @ self.right, w.sum(1)
+        reached = start[:, None] + np.cumsum(w * self.gain, axis=1)[:, whole]
+        most = np.maximum(start, reached.max(1))
+        found: Floats = np.divide(most, total, out=np.full(len(w), np.nan), where=total > 0)
+        return found
 
 
 def _acc_eq(pairs: _Pairs, ids: Ints, n: int, seed: int, draws: int) -> Floats:
-    whole = np.append(pairs.gap[1:] != pairs.gap[:-1], True)  # an ε ties all pairs of one gap, or none
-    left, right = ids[pairs.i], ids[pairs.j]
-    out = []
-    for block in _weights(n, seed, draws, len(pairs.gap)):
-        w = (block[:, left] * block[:, right] if pairs.pooled else block[:, left]) * pairs.share
-        start, total = w @ pairs.right, w.sum(1)
-        reached = start[:, None] + np.cumsum(w * pairs.gain, axis=1)[:, whole]
-        best = np.maximum(start, reached.max(1))
-        out.append(np.divide(best, total, out=np.full(len(w), np.nan), where=total > 0))
-    return np.concatenate(out)
+    return np.concatenate([pairs.best(block, ids) for block in _weights(n, seed, draws, len(pairs.gap))])
 
 
 def soft_pairwise_intervals(

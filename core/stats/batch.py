@@ -41,6 +41,15 @@ def evaluator(
     return _grouped(measure, human, blocks_by_size(segments if group == "segment" else (), len(human)), plain=False)
 
 
+def acc_eq_of_pairs(human: Floats, i: Ints, j: Ints) -> Many:
+    """Return the function that gives each of many score vectors its calibrated acc_eq over these pairs of outputs only."""
+
+    def many(scores: Floats) -> Floats:
+        return _best(*_gaps_and_gains(scores[:, i] - scores[:, j], np.sign(human[i] - human[j]), 1.0 / len(i)))
+
+    return many
+
+
 def cells(measure: Measure, n: int, group: Group, segments: Sequence[Hashable] = ()) -> int:
     """How many numbers one score vector of n outputs needs: its pairs, where the measure goes through pairs."""
     if measure in ("pearson", "spearman") or group == "system":
@@ -122,18 +131,24 @@ def _calibrated(scores: Floats, *, human: Floats, blocks: Sequence[Ints]) -> Flo
     n_groups = sum(len(b) for b in blocks)
     if not n_groups:
         return np.full(len(scores), np.nan)
-    gaps, gains, start = [], [], np.zeros(len(scores))
+    parts = []
     for rows in blocks:
         i, j = np.triu_indices(rows.shape[1], 1)
         of_groups = scores[:, rows]
         dm = (of_groups[..., i] - of_groups[..., j]).reshape(len(scores), -1)
-        human_sign = _signs(human[rows]).reshape(-1)
-        right = np.sign(dm) == human_sign
-        share = 1.0 / (len(i) * n_groups)
-        start += share * right.sum(1)
-        gaps.append(np.abs(dm))
-        gains.append(share * np.where(dm == 0, 0.0, (human_sign == 0) - right.astype(np.float64)))
-    gap, gain = np.concatenate(gaps, axis=1), np.concatenate(gains, axis=1)
+        parts.append(_gaps_and_gains(dm, _signs(human[rows]).reshape(-1), 1.0 / (len(i) * n_groups)))
+    start, gaps, gains = zip(*parts, strict=True)
+    return _best(np.sum(start, axis=0), np.concatenate(gaps, axis=1), np.concatenate(gains, axis=1))
+
+
+def _gaps_and_gains(dm: Floats, human_sign: Floats, share: float) -> tuple[Floats, Floats, Floats]:
+    """What pairs are worth at ε = 0 (n_vectors,), their |Δ metric|, and what each adds as it is tied (n_vectors, n_pairs)."""
+    right = np.sign(dm) == human_sign
+    gain = share * np.where(dm == 0, 0.0, (human_sign == 0) - right.astype(np.float64))
+    return share * right.sum(1), np.abs(dm), gain
+
+
+def _best(start: Floats, gap: Floats, gain: Floats) -> Floats:
     order = np.argsort(gap, axis=1)
     gap = np.take_along_axis(gap, order, 1)
     reached = start[:, None] + np.cumsum(np.take_along_axis(gain, order, 1), axis=1)

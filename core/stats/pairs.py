@@ -76,6 +76,13 @@ def _inversions(ranks: Ints, weights: Floats) -> float:
     return found
 
 
+def random_pairs(n: int, size: int, seed: int) -> tuple[Ints, Ints]:
+    """Return `size` pairs i ≠ j of n ≥ 2 rows, drawn with replacement, each as likely as any other."""
+    rng = np.random.default_rng([seed, n, size])
+    i, j = rng.integers(0, n, size), rng.integers(0, n - 1, size)
+    return i, j + (j >= i)
+
+
 def weighted_ranks(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:
     """Ranks from 1, ties at their mean; an output of weight 3 takes three places."""
     r = dense_ranks(values)

@@ -15,17 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import UserError
-from core.stats.batch import cells, evaluator
+from core.stats.batch import acc_eq_of_pairs, cells, evaluator
 from core.stats.checks import vectors
 from core.stats.correlation import Group, Measure, Statistic, agreement
 from core.stats.flips import sign_flips
-from core.stats.pairs import Floats
+from core.stats.pairs import Floats, random_pairs
 from core.stats.significance import ROUNDING, Alternative, Comparison
 from core.stats.ties import blocks_by_size, calibrate_ties, calibrate_ties_by
 
 Swap = Literal["outputs", "pairs"]
 MAX_PAIRS = 500_000
-"""Pairs of outputs that acc_eq can go through in every draw: some 4,700 segments of 15 systems, or 1,000 outputs pooled."""
+"""Pairs of outputs that acc_eq goes through in every draw: some 4,700 segments of 15 systems, or 1,000 outputs pooled."""
+SAMPLED = 100_000
+"""Of more pooled pairs, so many drawn at random stand for all in the test."""
 
 
 def agreement_with_ties(
@@ -61,31 +63,39 @@ def perm_both(
     """Agreement of `first` minus that of `second`, and p = (c + 1)/(draws + 1), c the draws with at least that difference.
 
     All three of shape (n_outputs,), of the same outputs, higher is better. Undefined where one agreement is; draws on which one
-    is are left out, and when they are most, so is p. acc_eq finds its best ε anew in every draw.
+    is are left out, and when they are most, so is p. acc_eq finds its best ε anew in every draw; p of more than `MAX_PAIRS` pooled
+    pairs rests on a random sample of them, as the `reason` then says.
 
     swap="pairs" is for comparing with the WMT metrics task only (acc_eq by segment; mt-metrics-eval's test): it keeps both ε and
     exchanges the verdicts on pairs. That is quick, but takes pairs of one output for independent and so finds far too much:
     at p ≤ .05 between two equally good metrics, 28 of 100 times with 15 systems, 7 with 6 (tests/core/stats/type_one_error.py).
     """
     x, y, h = vectors(first, second, human)
-    if measure == "acc_eq" and swap == "outputs" and cells(measure, len(x), group, segments) > MAX_PAIRS:
+    height = cells(measure, len(x), group, segments)
+    many = measure == "acc_eq" and swap == "outputs" and height > MAX_PAIRS
+    if many and group == "segment":
         raise UserError(
             "there are too many pairs of outputs to calibrate ties in every draw",
+            got=f"{height:,} pairs within segments",
             expected=f"at most {MAX_PAIRS:,}",
-            hint="Compare within segments, or take a part of the outputs",
+            hint="Take a part of the outputs",
         )
     seen = [agreement_with_ties(measure, m, h, group=group, segments=segments, systems=systems) for m in (x, y)]
     for statistic in seen:
         if statistic.value is None:
             return Comparison(None, None, statistic.reason, len(h))
     difference = float(seen[0].value or 0.0) - float(seen[1].value or 0.0)
-    height = cells(measure, len(h), group, segments)
+    at, told = difference, ""
     if swap == "pairs":
         if measure != "acc_eq" or group != "segment":
             raise UserError("pairs are swapped for acc_eq within segments only", got=f"{measure}, {group}")
         drawn = _pair_swaps(x, y, h, segments, seed, draws)
     else:
         value = evaluator(measure, h, group=group, segments=segments, systems=systems)
+        if many:
+            told = f"p rests on a random sample of {SAMPLED:,} of {height:,} pairs"
+            height, value = SAMPLED, acc_eq_of_pairs(h, *random_pairs(len(h), SAMPLED, seed))
+            at = float(value(x[None])[0] - value(y[None])[0])
         middle, half = (_z(x) + _z(y)) / 2, (_z(x) - _z(y)) / 2
         drawn = np.concatenate(
             [value(middle + s * half) - value(middle - s * half) for s in sign_flips(len(h), seed, draws, height)]
@@ -93,8 +103,8 @@ def perm_both(
     drawn = drawn[~np.isnan(drawn)]
     if len(drawn) < draws / 2 or not len(drawn):
         return Comparison(difference, None, f"undefined on {draws - len(drawn)} of {draws} draws", len(h), len(drawn))
-    as_far = drawn >= difference - ROUNDING if alternative == "greater" else np.abs(drawn) >= abs(difference) - ROUNDING
-    return Comparison(difference, float((as_far.sum() + 1) / (len(drawn) + 1)), "", len(h), len(drawn))
+    as_far = drawn >= at - ROUNDING if alternative == "greater" else np.abs(drawn) >= abs(at) - ROUNDING
+    return Comparison(difference, float((as_far.sum() + 1) / (len(drawn) + 1)), told, len(h), len(drawn))
 
 
 def _z(scores: Floats) -> Floats:

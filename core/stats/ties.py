@@ -11,12 +11,16 @@ import numpy.typing as npt
 from core.errors import UserError
 from core.stats.checks import vectors
 from core.stats.correlation import Statistic, group_ids, rows_by
+from core.stats.many_pairs import ManyPairs
 from core.stats.means import group_means
 from core.stats.pairs import Floats, Ints
 
 TieGroup = Literal["pooled", "segment", "within_system", "system"]
 TIE_GROUPS: tuple[TieGroup, ...] = ("pooled", "segment", "within_system", "system")
+SORTED_PAIRS = 3_000_000
+"""Pooled pairs up to which every |Δ metric| is sorted; among more the best ε is found by `core.stats.many_pairs`, as exactly."""
 MAX_PAIRS = 30_000_000
+"""Pairs within groups, all of which are sorted."""
 TOO_FEW = "at least two outputs of a segment are needed"
 
 
@@ -68,7 +72,8 @@ class TieCurve(NamedTuple):
 def calibrate_ties(metric: npt.ArrayLike, human: npt.ArrayLike, segments: Sequence[Hashable] = ()) -> TieCalibration:
     """The ε among {0} and all |Δ metric| that maximises acc_eq, averaged over `segments` (pooled without them).
 
-    Exact: accuracy is linear in the pairs, so one sort of all |Δ| visits every ε. O(pairs) memory.
+    Exact: accuracy is linear in the pairs, so one sort of all |Δ| visits every ε. Above `SORTED_PAIRS` pooled pairs an exact search
+    takes its place, in O(outputs) memory.
     """
     return calibration_of(tie_curve(metric, human, segments))
 
@@ -118,7 +123,8 @@ def tie_curve(metric: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[Hash
 
     In [0, 1], higher is better, for scores of which higher is better. Pairs are formed within each of `groups` (one name an
     output; without them, among all outputs) and every group counts alike. Groups of one output have no pair and stay out;
-    without any pair the curve is undefined. Constant scores are not: their ties are judged like anything else.
+    without any pair the curve is undefined. Constant scores are not: their ties are judged like anything else. Above `SORTED_PAIRS`
+    pooled pairs the curve has some hundreds of its steps, the best among them.
     """
     m, h = vectors(metric, human)
     blocks = blocks_by_size(groups, len(m))
@@ -126,6 +132,8 @@ def tie_curve(metric: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[Hash
         nothing = np.zeros(0)
         return TieCurve(nothing, nothing, 0.0, len(m), 0, TOO_FEW)
     n_groups = sum(len(b) for b in blocks)
+    if n_groups == 1 and len(m) == blocks[0].size and len(m) * (len(m) - 1) // 2 > SORTED_PAIRS:
+        return _pooled(m, h)
     if sum(b.size * (b.shape[1] - 1) // 2 for b in blocks) > MAX_PAIRS:
         raise UserError(
             "there are too many pairs of outputs to go through",
@@ -140,6 +148,13 @@ def tie_curve(metric: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[Hash
         accuracy += share * (c.right + gained - lost)
         ties += share * c.ties
     return TieCurve(epsilon, accuracy, ties, len(m), n_groups)
+
+
+def _pooled(metric: Floats, human: Floats) -> TieCurve:
+    pairs = ManyPairs(metric, human)
+    steps = pairs.steps()
+    epsilon, right = (np.array(x, dtype=np.float64) for x in ([s.epsilon for s in steps], [s.right for s in steps]))
+    return TieCurve(epsilon, right / pairs.total, pairs.ties / pairs.total, len(metric), 1)
 
 
 class _Gaps(NamedTuple):

@@ -130,7 +130,9 @@ def test_too_many_pairs_are_refused_with_a_way_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(module, "MAX_PAIRS", 5)
     assert perm_both("kendall", [1, 2, 3, 4], [1, 2, 4, 3], [1, 2, 3, 4], seed=0, draws=9).p is not None
     with pytest.raises(UserError, match="within segments"):
-        perm_both("acc_eq", [1, 2, 3, 4], [1, 2, 4, 3], [1, 2, 3, 4], seed=0, draws=9)
+        perm_both(
+            "acc_eq", [1, 2, 3, 4], [1, 2, 4, 3], [1, 2, 3, 4], group="segment", segments=[0] * 4, seed=0, draws=9
+        )
 
 
 @pytest.mark.parametrize(

@@ -161,4 +161,4 @@ def test_too_many_pairs_are_refused_with_a_way_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(ties, "MAX_PAIRS", 5)
     assert calibrate_ties([1, 2, 3, 4], [1, 2, 3, 4], ["a", "a", "b", "b"]).statistic.value == 1
     with pytest.raises(UserError, match="within segments"):
-        calibrate_ties([1, 2, 3, 4], [1, 2, 3, 4])
+        calibrate_ties([1, 2, 3, 4, 1, 2, 3, 4], [1, 2, 3, 4, 1, 2, 3, 4], ["a"] * 4 + ["b"] * 4)
