@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from core.data import Segment, SegmentKey
+from core.data import Segment, SegmentKey, storable
 from core.errors import UserError
 from core.mqm.log import check, fold_segment
 from core.ports import Action, Event, LabelBatch, Told
@@ -194,7 +194,14 @@ def _events(connection: Connection, project_id: int, rater: str | None, segment:
             row.time,
             row.name,
             SegmentKey(row.doc_id, row.segment_id),
-            Action(row.action_id, row.kind, row.system, row.payload, row.client_time),
+            Action(row.action_id, row.kind, row.system, _mended(row.payload), row.client_time),
         )
         for row in connection.execute(found)
     ]
+
+
+def _mended(payload: Any) -> Any:
+    """A payload with U+FFFD in place of what no file can hold; earlier versions recorded such texts."""
+    if not isinstance(payload, dict):
+        return payload
+    return {name: storable(value) if isinstance(value, str) else value for name, value in payload.items()}

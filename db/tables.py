@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,10 +26,44 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 from sqlalchemy.dialects import mysql
+from sqlalchemy.exc import DontWrapMixin
 
-LONG = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
-NAME = Text().with_variant(mysql.VARCHAR(190, collation="utf8mb4_bin"), "mysql", "mariadb")
+from core.errors import UserError
+
+_HALF = re.compile("[\ud800-\udfff]")
+_LONG = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+_NAME = Text().with_variant(mysql.VARCHAR(190, collation="utf8mb4_bin"), "mysql", "mariadb")
 BYTES = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
+
+
+class NotStorable(UserError, DontWrapMixin):  # noqa: N818  (what the text is)
+    """A text with half a surrogate pair, which no database can hold."""
+
+    def __init__(self, text: str) -> None:
+        shown = ascii(text[:60])
+        super().__init__("this text holds half a character", got=shown, hint="Type it again; nothing was saved")
+
+
+class Long(TypeDecorator[str]):
+    """A text of any length, refused with a clear error where no database can hold it."""
+
+    impl = _LONG
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        if value is not None and _HALF.search(value):
+            raise NotStorable(value)
+        return value
+
+
+class Name(Long):
+    """A text that may be part of a key."""
+
+    impl = _NAME
+    cache_ok = True
+
+
+LONG, NAME = Long(), Name()
 
 
 class Utc(TypeDecorator[datetime]):
@@ -47,7 +82,7 @@ class Utc(TypeDecorator[datetime]):
 class Json(TypeDecorator[Any]):
     """Plain JSON values as text; ∞ and −∞ are kept, NaN is refused (a missing number is None with a reason)."""
 
-    impl = LONG
+    impl = _LONG
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.data import SEVERITIES, OutputKey, RatedOutput, SegmentKey, Span
+from core.mqm.action_form import LONGEST_CATEGORY, LONGEST_NOTE, text_fault
 from core.mqm.log import SegmentLabels
 from core.mqm.scores import errors_of
 from core.mqm.typology import is_non_translation
@@ -77,6 +78,8 @@ def _unfit(rater: str, errors: list[Span]) -> str:
     for e in errors:
         if is_non_translation(e.category):
             continue
+        if fault := text_fault("category", e.category, LONGEST_CATEGORY) or text_fault("note", e.note, LONGEST_NOTE):
+            return fault
         if e.severity not in SEVERITIES:
             return f"the severity {e.severity!r} is none of {', '.join(SEVERITIES)}"
         if not e.category:

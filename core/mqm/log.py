@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import get_args
 
-from core.data import SEVERITIES, Segment, SegmentKey, Span, Verdict
+from core.data import Segment, SegmentKey, Span, Verdict
 from core.errors import UserError
-from core.ports import Action, ActionKind, Event
+from core.mqm.action_form import malformed
+from core.ports import Action, Event
 
 EDITS = frozenset({"add", "change", "delete", "verdict"})
-VERDICTS: tuple[Verdict | None, ...] = ("no_error", "non_translation", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,38 +165,3 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
 def place(span: Span) -> tuple[str, int, int, str, str]:
     """What makes two marks of an output the same error."""
     return (span.side, span.start, span.end, span.severity, span.category)
-
-
-def malformed(action: Action) -> str:
-    """What is wrong with the form of an action that comes from outside, or "". The texts are not looked at."""
-    p = action.payload
-    if not isinstance(p, Mapping):
-        return f"payload {p!r}"
-    if action.kind not in get_args(ActionKind):
-        return f"kind {action.kind!r}"
-    if action.kind in ("add", "change", "delete") and not (isinstance(p.get("mark"), str) and p["mark"]):
-        return f"mark {p.get('mark')!r}"
-    if action.kind in ("add", "change"):
-        if p.get("side") not in ("output", "source"):
-            return f"side {p.get('side')!r}"
-        for name in ("start", "end"):
-            if type(p.get(name)) is not int:
-                return f"{name} {p.get(name)!r}"
-        if p.get("severity") not in SEVERITIES:
-            return f"severity {p.get('severity')!r}"
-        for name in ("quote", "category"):
-            if not isinstance(p.get(name), str):
-                return f"{name} {p.get(name)!r}"
-        if not p["category"]:
-            return "no category"
-        if not isinstance(p.get("note", ""), str):
-            return f"note {p['note']!r}"
-    if action.kind == "verdict" and ("value" not in p or p["value"] not in VERDICTS):
-        return f"verdict {p.get('value')!r}"
-    if action.kind == "submit" and not (isinstance(p.get("systems", []), list | tuple) and p.get("systems", [""])):
-        return f"systems {p['systems']!r}"
-    if action.kind == "open":
-        order = p.get("order")
-        if not (isinstance(order, list | tuple) and all(isinstance(system, str) for system in order)):
-            return f"order {order!r}"
-    return ""

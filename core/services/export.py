@@ -103,6 +103,7 @@ def labels_as(store: Store, project_id: int, name: str, raters: Collection[str] 
     wanted = label_format(name)
     open_work = sum(o.complete for of in labels.values() if not of.submitted for o in of.outputs.values())
     lost = [f"Left out: {counted(open_work, 'label')} not submitted yet."] if open_work else []
+    lost += replaced(labels)
     if len(written.texts) == 1:
         return Export(written.texts[0].encode(), wanted.ending, wanted.mime, (*lost, *written.lost))
     rounds = {f"labels.round{n}.{wanted.ending}": text for n, text in enumerate(written.texts, start=1)}
@@ -170,6 +171,22 @@ def _zipped(files: Mapping[str, str]) -> bytes:
         for name, text in files.items():
             archive.writestr(zipfile.ZipInfo(name), text.encode(), zipfile.ZIP_DEFLATED)
     return held.getvalue()
+
+
+def replaced(labels: Mapping[tuple[str, SegmentKey], SegmentLabels]) -> list[str]:
+    """A sentence on the labels whose texts hold U+FFFD, which stands for what no file can hold; nothing where there is none."""
+    spans = (m.span for of in labels.values() for o in of.outputs.values() for m in o.marks)
+    n = sum("\ufffd" in span.note + span.category for span in spans)
+    return (
+        [f"{counted(n, 'mark')} with � in its note or category: it may stand for a character that no file can hold."]
+        if n
+        else []
+    )
+
+
+def notes_on_labels(store: Store, project_id: int) -> list[str]:
+    """What is to be said of the labels of a project beside any file that holds all of them."""
+    return replaced(_labels(store, project_id, None))
 
 
 def _labels(

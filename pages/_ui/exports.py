@@ -37,7 +37,10 @@ def _labels(name: str) -> Callable[[Store, int], Export]:
 LABELS = {
     "csv": File(
         "Labels: CSV", "One row a mark or verdict, unsubmitted ones included and named so; safe to open in a spreadsheet.",
-        _text(export.labels_as_csv, "labels.csv", "text/csv"),
+        lambda store, project: Export(
+            export.labels_as_csv(store, project).encode(), "labels.csv", "text/csv",
+            tuple(export.notes_on_labels(store, project)),
+        ),
     ),
     **{f.name: File(f"Labels: {f.label}", f.holds, _labels(f.name)) for f in FORMATS.values() if f.write},
     "mtme-score": File(

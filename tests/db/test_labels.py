@@ -9,10 +9,14 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
-from core.data import SegmentKey
+from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import UserError
+from core.formats.files import Upload
+from core.formats.label_file import Severities
+from core.formats.label_formats import FORMATS
 from core.mqm.log import fold_segment
-from core.ports import Action, Store
+from core.ports import Action, ActionKind, Store
+from core.services import export
 from db.engine import writing
 from db.store import open_store
 from tests.db.raw import counts, rows, scalar
@@ -40,6 +44,10 @@ def project(store: Store) -> int:
     made = store.projects.create("p").id
     store.projects.add(made, small_dataset())
     return made
+
+
+def act(id: str, kind: ActionKind, system: str | None = None, **payload: object) -> Action:
+    return Action(id, kind, system, payload)
 
 
 def mark(id: str, quote: str = "A", **more: object) -> Action:
@@ -99,9 +107,50 @@ def test_a_span_that_is_not_in_the_text_leaves_nothing_behind(store: Store, engi
 
 
 def test_an_action_comes_back_as_it_was_sent(store: Store, project: int) -> None:
-    sent = mark("e1", note="\u2028 <b>x</b> \ud83d שלום")  # even half a surrogate pair, as a browser may cut one
+    sent = mark("e1", note="\u2028 <b>x</b> שלום")
     store.labels.append(project, "ann", FIRST, [sent])
     assert [event.action for event in store.labels.events(project)] == [sent]
+
+
+@pytest.mark.parametrize("note", ["half \ud83d", "nul \0", "x" * 10_001])
+def test_a_note_that_no_file_can_hold_is_refused(note: str, store: Store, engine: Engine, project: int) -> None:
+    before = counts(engine)
+    with pytest.raises(UserError, match="note"):
+        store.labels.append(project, "ann", FIRST, [mark("e1"), mark("e2", note=note, severity="Minor")])
+    assert counts(engine) == before
+
+
+def test_a_note_recorded_before_is_exported_with_a_replacement(
+    store: Store, engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("core.mqm.action_form.is_storable", lambda text: True)
+        store.labels.append(
+            project, "ann", FIRST, [mark("e1", note="half \ud83d"), act("e2", "verdict", "B", value="no_error")]
+        )
+        store.labels.append(project, "ann", FIRST, [act("e3", "submit")])
+    for name, kind in FORMATS.items():
+        if kind.write:
+            written = export.labels_as(store, project, name)
+            assert any("mark with �" in line for line in written.lost)
+            if name in ("google", "marot", "mtme-jsonl", "esa", "label-studio"):
+                found = kind.read(Upload(f"a.{kind.ending}", written.data), Severities(), None)
+                assert found.rated[0].errors[0].note == "half \ufffd"
+    assert "half �" in export.labels_as_csv(store, project)
+    assert len(export.notes_on_labels(store, project)) == 1
+
+
+def test_texts_that_no_database_can_hold_are_refused(store: Store, project: int) -> None:
+    text = "half \ud83d"
+    for attempt in (
+        lambda: store.projects.create(text),
+        lambda: store.projects.rename(project, text),
+        lambda: store.labels.append(project, text, FIRST, [mark("e1")]),
+        lambda: store.labels.append(project, "ann", SegmentKey("", text), [mark("e1")]),
+        lambda: store.projects.add(project, Dataset((Segment("", "9", text),), (Output(text, "", "9", text),))),
+    ):
+        with pytest.raises(UserError, match="half a character"):
+            attempt()
 
 
 def test_events_can_be_neither_changed_nor_deleted(store: Store, engine: Engine, project: int) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import Unavailable
-from core.ports import Store
+from core.ports import Action, Store
 from core.services import labels as work
 from pages._ui import identity
 from pages._ui.span_annotator.exchange import Answer, blind_id, editor_data, receive
@@ -186,6 +186,86 @@ def test_an_action_that_cannot_be_read_is_refused_and_changes_nothing(broken: di
     answer = receive(store, "Ana", outbox(project, broken), systems(store))
     assert set(answer.refused) == {"x"}
     assert store.labels.events(project) == []
+
+
+BAD_FIELDS: dict[str, dict[str, Any]] = {
+    "half a surrogate pair": {"note": "x\ud83d"},
+    "a NUL": {"note": "\0"},
+    "five megabytes": {"note": "x" * 5_000_000},
+    "no category of the typology": {"category": "Accuracy/Nonsense"},
+    "a category of half a pair": {"category": "Other\udc00"},
+    "a severity of no scheme": {"severity": "Critical"},
+    "a place far away": {"start": 10**30, "end": 10**30},
+    "a place before the text": {"start": -1},
+    "a place that is no number": {"start": "2"},
+    "a place that is a truth": {"start": True},
+    "a quote of five megabytes": {"quote": "x" * 5_000_000},
+    "a mark of another form": {"mark": "m\n1"},
+    "a mark without end": {"mark": "m" * 201},
+    "another side": {"side": "reference"},
+}
+
+
+@pytest.mark.parametrize("kind", BAD_FIELDS)
+def test_a_bad_field_is_answered_once_and_blocks_nothing(kind: str) -> None:
+    store, project = filled()
+    sent = outbox(project, add(project, 1, **BAD_FIELDS[kind]), add(project, 2))
+    sent["batches"] += outbox(project, add(project, 3, severity="Minor"))["batches"]
+    answer = receive(store, "Ana", sent, systems(store))
+    assert (answer.acknowledged, list(answer.refused)) == (["a2", "a3"], ["a1"])
+    assert len(answer.refused["a1"]) < 500
+    json.dumps(drawn(store, project, "Ana", answer), ensure_ascii=False).encode()
+    for event in store.labels.events(project):
+        assert json.dumps(dict(event.action.payload), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("time", ["yesterday", "x" * 100, "2026-01-01T10:00:00\ud83d"])
+@pytest.mark.parametrize("name", ["a\nb", "é", "x" * 201])
+def test_ids_and_times_have_a_form(time: str, name: str) -> None:
+    store, project = filled()
+    late, named = add(project, 1) | {"time": time}, add(project, 2, severity="Minor") | {"id": name}
+    answer = receive(store, "Ana", outbox(project, late, named, add(project, 3, severity="Neutral")), systems(store))
+    assert answer.acknowledged == ["a3"]
+    assert "a1" in answer.refused
+    assert (name in answer.refused) == (len(name) <= 200)
+
+
+def test_a_mark_from_an_import_keeps_its_category_when_it_is_changed() -> None:
+    store, project = filled()
+    imported = {**add(project)["payload"], "category": "Accuracy/Own kind"}
+    store.labels.append(project, "Ana", HERE, [Action("i1", "add", "Aardvark", imported)])
+    change = add(project, 1, category="Accuracy/Own kind", severity="Minor") | {"kind": "change"}
+    assert receive(store, "Ana", outbox(project, change), systems(store)).acknowledged == ["a1"]
+
+
+@pytest.mark.parametrize("place", [
+    {"project": 10**400}, {"project": "9" * 5000}, {"project": True}, {"project": None}, {"doc": "\ud83d"}, {"segment": "\0"},
+    {"doc": None}, {"segment": ["2"]},
+])  # fmt: skip
+def test_a_batch_about_no_segment_is_refused_and_the_next_recorded(place: dict[str, Any]) -> None:
+    store, project = filled()
+    sent = outbox(project, add(project, 1))
+    sent["batches"] = [
+        sent["batches"][0] | place,
+        7,
+        None,
+        {"actions": 3},
+        *outbox(project, add(project, 2))["batches"],
+    ]
+    answer = receive(store, "Ana", sent, systems(store))
+    assert (answer.acknowledged, set(answer.refused)) == (["a2"], {"a1"})
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=5) | st.just("\ud83d"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
+        ["id", "kind", "output", "payload", "mark", "note", "outputs", "time"]), inner, max_size=4), max_leaves=8,
+))  # fmt: skip
+def test_whatever_a_browser_sends_the_action_after_it_is_recorded(value: object) -> None:
+    store, project = filled()
+    sent = outbox(project, value, add(project))
+    sent["batches"] = [value, {"actions": value, "project": value, "doc": value}, *sent["batches"]]
+    assert receive(store, "Ana", sent, systems(store)).acknowledged == ["a1"]
 
 
 def test_an_outbox_of_another_annotator_waits_in_its_browser() -> None:

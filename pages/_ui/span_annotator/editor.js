@@ -398,7 +398,7 @@ function createEditor(parent) {
   function markRow(m, n) {
     const pick = () => { commitNote(); [mark, sel, half] = [m.id, null, false]; draw(); };
     const active = m.id === mark;
-    const note = el("textarea", { class: "esa-note", rows: "1", dir: "auto", placeholder: "Note", "aria-label": `Note on mark ${n}`, "data-mark": m.id });
+    const note = el("textarea", { class: "esa-note", rows: "1", maxlength: "10000", dir: "auto", placeholder: "Note", "aria-label": `Note on mark ${n}`, "data-mark": m.id });
     note.value = m.note;
     let timer = 0;
     note.addEventListener("input", () => {

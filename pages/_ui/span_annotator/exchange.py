@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from core.data import Dataset, OutputKey, SegmentKey
+from core.data import Dataset, OutputKey, SegmentKey, is_storable
 from core.errors import Unavailable, UserError
 from core.mqm import typology
 from core.mqm.log import SegmentLabels
@@ -29,6 +29,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 ON_OUTPUT = frozenset({"add", "change", "delete", "verdict"})
 STEPS = frozenset({"undo", "redo"})
 BEFORE, AFTER = 2, 1
+LARGEST_NUMBER, LONGEST_ID = 2**53, 200
 
 Systems = Callable[[int, SegmentKey], Sequence[str]]
 
@@ -60,12 +61,16 @@ def receive(store: Store, rater: str, outbox: Any, systems: Systems) -> Answer:
     After a refusal no undo or redo of that segment is taken: it was meant for an action that is not there. When storage
     cannot be written to, the rest of the outbox is left for later, so that the order of actions stays.
     """
-    if not isinstance(outbox, Mapping) or outbox.get("rater") != rater or not isinstance(outbox.get("n"), int | float):
+    if not isinstance(outbox, Mapping) or outbox.get("rater") != rater:
         return Answer()
-    answer = Answer(received=int(outbox["n"]))
-    for batch in outbox.get("batches") or ():
+    n, batches = outbox.get("n"), outbox.get("batches")
+    if isinstance(n, bool) or not isinstance(n, int | float) or not 0 <= n <= LARGEST_NUMBER:
+        return Answer()
+    answer = Answer(received=int(n))
+    for batch in batches if isinstance(batches, list | tuple) else ():
         try:
-            _record(store, rater, batch, systems, answer)
+            if isinstance(batch, Mapping):
+                _record(store, rater, batch, systems, answer)
         except Unavailable:
             break
     return answer
@@ -76,16 +81,18 @@ class Place(NamedTuple):
     segment: SegmentKey
 
 
-def _record(store: Store, rater: str, batch: Any, systems: Systems, answer: Answer) -> None:
-    raw = [a for a in batch.get("actions", ()) if isinstance(a, Mapping) and isinstance(a.get("id"), str)]
+def _record(store: Store, rater: str, batch: Mapping[str, Any], systems: Systems, answer: Answer) -> None:
+    raw = _entries(batch.get("actions"), answer)
     try:
-        place = Place(int(batch["project"]), SegmentKey(str(batch["doc"]), str(batch["segment"])))
+        place = _place(batch)
         names = {blind_id(place.project_id, place.segment, s): s for s in systems(place.project_id, place.segment)}
+        _check_categories(store, rater, place, raw, answer)
     except Unavailable:
         raise
     except UserError as error:
         answer.refused.update({a["id"]: str(error) for a in raw})
         return
+    raw = [a for a in raw if a["id"] not in answer.refused]
     if not raw or (place not in answer.broken and _whole(store, rater, place, raw, names, answer)):
         return
     for entry in raw:
@@ -101,6 +108,50 @@ def _record(store: Store, rater: str, batch: Any, systems: Systems, answer: Answ
         except UserError as error:
             answer.refused[entry["id"]] = str(error)
             answer.broken.add(place)
+
+
+def _entries(actions: Any, answer: Answer) -> list[Mapping[str, Any]]:
+    """The actions of a batch that can be answered under their id; one under no proper id is refused by what it says."""
+    found = []
+    for entry in actions if isinstance(actions, list | tuple) else ():
+        name = entry.get("id") if isinstance(entry, Mapping) else None
+        if isinstance(name, str) and len(name) <= LONGEST_ID and is_storable(name):
+            found.append(entry)
+        elif isinstance(name, int | float):
+            answer.refused[str(name)] = str(_disagreement())
+    return found
+
+
+def _place(batch: Mapping[str, Any]) -> Place:
+    """The segment a batch is about. Raises `UserError` for what can be none."""
+    project, doc, segment = batch.get("project"), batch.get("doc"), batch.get("segment")
+    whole = isinstance(project, int) and not isinstance(project, bool) and 0 <= project <= LARGEST_NUMBER
+    if not (whole and isinstance(doc, str) and isinstance(segment, str) and is_storable(doc + segment)):
+        raise _disagreement()
+    return Place(int(project or 0), SegmentKey(doc, segment))
+
+
+def _check_categories(store: Store, rater: str, place: Place, raw: Sequence[Mapping[str, Any]], answer: Answer) -> None:
+    """Refuse marks of a category that is neither in the typology nor, from an import, on a mark of this annotator here."""
+    known: set[object] = set(typology.paths(marks_only=True))
+    looked = False
+    for entry in raw:
+        payload = entry.get("payload")
+        category = payload.get("category") if isinstance(payload, Mapping) else None
+        if not isinstance(category, str) or category in known:
+            continue
+        if not looked:
+            looked = True
+            events = store.labels.events(place.project_id, rater=rater, segment=place.segment)
+            known |= {e.action.payload.get("category") for e in events}
+        if category not in known:
+            problem = UserError("there is no such category", got=repr(category[:60]), hint="Choose one from the list")
+            answer.refused[entry["id"]] = str(problem)
+            answer.broken.add(place)
+
+
+def _disagreement() -> UserError:
+    return UserError("the page and the server disagree about this segment", hint="Reload the page")
 
 
 def _whole(
@@ -131,7 +182,7 @@ def _action(raw: Mapping[str, Any], names: Mapping[str, str]) -> Action:
         if kind == "submit" and "outputs" in payload:
             payload = _rated({names[output] for output in payload["outputs"]}, names.values())
     except (KeyError, TypeError, ValueError) as error:
-        raise UserError("the page and the server disagree about this segment", hint="Reload the page") from error
+        raise _disagreement() from error
     return Action(raw["id"], kind, system, payload, str(raw.get("time", "")))
 
 

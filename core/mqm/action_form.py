@@ -1,0 +1,86 @@
+"""The form of an action that comes from outside: every field is checked before anything of it is recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, get_args
+
+from core.data import SEVERITIES, Verdict, is_storable
+from core.ports import Action, ActionKind
+
+VERDICTS: tuple[Verdict | None, ...] = ("no_error", "non_translation", None)
+LONGEST_NOTE = 10_000
+LONGEST_CATEGORY = 200
+LARGEST_PLACE = 2**31
+"""The largest offset of a mark in code points."""
+_ID = re.compile(r"[ -~]{1,200}")
+
+
+def malformed(action: Action) -> str:
+    """Return what is wrong with the form of an action, or "". The texts of the segment are not looked at."""
+    p = action.payload
+    if not isinstance(p, Mapping):
+        return f"payload {_shown(p)}"
+    if action.kind not in get_args(ActionKind):
+        return f"kind {_shown(action.kind)}"
+    if not isinstance(action.id, str) or not _ID.fullmatch(action.id):
+        return f"id {_shown(action.id)}; expected 1 to 200 printable ASCII characters"
+    if not _is_time(action.client_time):
+        return f"time {_shown(action.client_time)}; expected a date and time as in ISO 8601"
+    if action.kind in ("add", "change", "delete") and not (isinstance(p.get("mark"), str) and _ID.fullmatch(p["mark"])):
+        return f"mark {_shown(p.get('mark'))}; expected 1 to 200 printable ASCII characters"
+    if action.kind in ("add", "change"):
+        return _malformed_span(p)
+    if action.kind == "verdict" and ("value" not in p or p["value"] not in VERDICTS):
+        return f"verdict {_shown(p.get('value'))}"
+    if action.kind == "submit" and not (isinstance(p.get("systems", []), list | tuple) and p.get("systems", [""])):
+        return f"systems {_shown(p['systems'])}"
+    if action.kind == "open":
+        order = p.get("order")
+        if not (isinstance(order, list | tuple) and all(isinstance(system, str) for system in order)):
+            return f"order {_shown(order)}"
+    return ""
+
+
+def _malformed_span(p: Mapping[str, Any]) -> str:
+    if p.get("side") not in ("output", "source"):
+        return f"side {_shown(p.get('side'))}"
+    for name in ("start", "end"):
+        if type(p.get(name)) is not int or not 0 <= p[name] <= LARGEST_PLACE:
+            return f"{name} {_shown(p.get(name))}"
+    if p.get("severity") not in SEVERITIES:
+        return f"severity {_shown(p.get('severity'))}; expected {', '.join(SEVERITIES)}"
+    if not isinstance(p.get("quote"), str):
+        return f"quote {_shown(p.get('quote'))}"
+    return text_fault("category", p.get("category"), LONGEST_CATEGORY) or (
+        text_fault("note", p.get("note", ""), LONGEST_NOTE) if p["category"] else "no category"
+    )
+
+
+def text_fault(name: str, text: object, longest: int) -> str:
+    """Return what is wrong with a text of an action, or ""."""
+    if not isinstance(text, str):
+        return f"{name} {_shown(text)}"
+    if len(text) > longest:
+        return f"a {name} of {len(text):,} characters; at most {longest:,} are allowed"
+    if not is_storable(text):
+        return f"a {name} with a NUL or half a character (a lone surrogate); type it again"
+    return ""
+
+
+def _is_time(text: object) -> bool:
+    if not isinstance(text, str) or len(text) > 40:
+        return False
+    try:
+        return not text or datetime.fromisoformat(text) is not None
+    except ValueError:
+        return False
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)[:60]
+    except (ValueError, RecursionError):  # a whole number of thousands of digits; nesting too deep
+        return type(value).__name__
