@@ -12,6 +12,7 @@ import typer
 
 from core.commands.progress import Progress
 from core.errors import UserError
+from core.formats.numbers import number, parse_lambda
 from core.settings import offline, share_cores
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
@@ -20,6 +21,24 @@ SHOWN = 10
 
 Files = Annotated[list[Path], typer.Argument(help="CSV, TSV, JSONL (also .gz), or line-aligned text files")]
 Out = Annotated[Path, typer.Option(help="file to write")]
+LARGEST_SEED = 2**32 - 1
+MANY = 1_000_000
+
+
+def _lambda(text: str) -> float:
+    """Return λ as written on the command line: a number from 0, or `inf`."""
+    found = parse_lambda(text)
+    if found is None:
+        raise typer.BadParameter(f"{text[:40]!r} is not a number from 0 to 10¹⁵, or inf")
+    return found
+
+
+def _bound(text: str) -> float:
+    """Return a noise ratio as written on the command line."""
+    found = number(text)
+    if found is None or not 0 < found <= 1:
+        raise typer.BadParameter(f"{text[:40]!r} is not a number above 0 and at most 1")
+    return found
 
 
 class Variant(StrEnum):
@@ -185,7 +204,7 @@ def calibrate(
     out: Out,
     measure: Annotated[Measure, typer.Option(help="agreement to maximise")] = Measure.kendall,
     group: Annotated[Group, typer.Option(help="pairs within what")] = Group.pooled,
-    seed: Annotated[int, typer.Option(help="of the bootstrap and the folds")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="of the bootstrap and the folds")] = 0,
 ) -> None:
     """Find the λ that agrees best with people: exact optimum, plateau, interval, cross-validated agreement."""
     from core.commands.calibrate import run
@@ -207,7 +226,7 @@ def evaluate(
     exclude: Annotated[list[str] | None, typer.Option(help="system left out, such as a human one; repeatable")] = None,
     lower: Annotated[list[str] | None, typer.Option(help="metric of which lower is better; repeatable")] = None,
     outputs: Annotated[list[Path] | None, typer.Option(help="the texts, for sentinels; repeatable")] = None,
-    seed: Annotated[int, typer.Option(help="of the bootstrap and the permutations")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="of the bootstrap and the permutations")] = 0,
     tests: Annotated[bool, typer.Option("--tests", help="test every pair of metrics, with Holm's correction")] = False,
 ) -> None:
     """Compare metrics with human scores: agreement with intervals, beside sentinels that know nothing of quality."""
@@ -232,9 +251,9 @@ def sensitivity(
     pairs: Annotated[list[Path], typer.Argument(help="pairs of a good and a perturbed output: CSV, TSV, JSONL, JSON")],
     out: Out,
     metrics: Annotated[str, typer.Option(help="metric names, separated by commas")] = "chrf,bartscore++",
-    lam: Annotated[float, typer.Option("--lambda", help="λ of BARTScore++, 0 to inf")] = 1.0,
+    lam: Annotated[float, typer.Option("--lambda", parser=_lambda, help="λ of BARTScore++, 0 to inf")] = 1.0,
     empty: Annotated[str, typer.Option(help="the output that says nothing; DEMETR takes a full stop")] = "",
-    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="of the bootstrap")] = 0,
 ) -> None:
     """Sensitivity of metrics to errors: z and the share of pairs ranked right, by type of error, with intervals."""
     from core.commands.sensitivity import run
@@ -251,9 +270,11 @@ def adversarial(
         bool, typer.Option("--reference-free", help="the anchor is the source; right is the reference")
     ] = False,
     fixed: Annotated[bool, typer.Option("--fixed", help="MENLI's later columns with blanks and case mended")] = False,
-    failures: Annotated[int, typer.Option(min=0, help="cases listed a metric and phenomenon (JSON, HTML)")] = 3,
+    failures: Annotated[
+        int, typer.Option(min=0, max=MANY, help="cases listed a metric and phenomenon (JSON, HTML)")
+    ] = 3,
     solved_by: Annotated[str, typer.Option(help="list only failures that this metric gets right")] = "",
-    seed: Annotated[int, typer.Option(help="of the bootstrap")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="of the bootstrap")] = 0,
 ) -> None:
     """How often metrics prefer the right text over one with an error (MENLI), by phenomenon, with intervals."""
     from core.commands.adversarial import run
@@ -273,13 +294,15 @@ def stress(
     tests: Annotated[
         str, typer.Option(help="tests, or all, fluency, consistency, special; with commas; none with --inject")
     ] = "all",
-    seeds: Annotated[int, typer.Option(min=1, help="how often each test is drawn anew")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="the first seed, also of the bootstrap")] = 0,
-    draws: Annotated[int, typer.Option(min=100, help="of the bootstrap over texts")] = 1000,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="how often each test is drawn anew")] = 5,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="the first seed, also of the bootstrap")] = 0,
+    draws: Annotated[int, typer.Option(min=100, max=MANY, help="of the bootstrap over texts")] = 1000,
     gold: Annotated[
         str, typer.Option(help="“reference”, the first one held against the others, or a system")
     ] = "reference",
-    limit: Annotated[int | None, typer.Option(min=1, help="segments at most, the first ones")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000_000, help="segments at most, the first ones")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="the report as HTML")] = None,
     json: Annotated[Path | None, typer.Option(help="the report as JSON, all of it")] = None,
     csv: Annotated[Path | None, typer.Option(help="the figures as CSV, a row a test, metric and level")] = None,
@@ -291,7 +314,9 @@ def stress(
     workers: Annotated[
         int | None,
         typer.Option(
-            min=1, help="processes that make texts and score without models; default: the processors this one may use"
+            min=1,
+            max=1024,
+            help="processes that make texts and score without models; default: the processors this one may use",
         ),
     ] = None,
 ) -> None:
@@ -320,10 +345,14 @@ def attack(
     metric: Annotated[str, typer.Option(help="the metric that is attacked")] = "bertscore",
     others: Annotated[str, typer.Option(help="metrics that judge the result, separated by commas")] = "chrf,bleu",
     gold: Annotated[str, typer.Option(help="“reference”, the first one of each segment, or a system")] = "reference",
-    bound: Annotated[float, typer.Option(help="noise ratio to reach, above 0, at most 1")] = 0.15,
-    limit: Annotated[int, typer.Option(min=1, help="texts at most, the first ones")] = 10,
-    expected: Annotated[int, typer.Option(min=0, help="candidates a word that a language model expects there")] = 8,
-    near: Annotated[int, typer.Option(min=0, help="candidates a word that are near it among input embeddings")] = 8,
+    bound: Annotated[float, typer.Option(parser=_bound, help="noise ratio to reach, above 0, at most 1")] = 0.15,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000_000, help="texts at most, the first ones")] = 10,
+    expected: Annotated[
+        int, typer.Option(min=0, max=1000, help="candidates a word that a language model expects there")
+    ] = 8,
+    near: Annotated[
+        int, typer.Option(min=0, max=1000, help="candidates a word that are near it among input embeddings")
+    ] = 8,
 ) -> None:
     """Wear good texts down, word by word, so that a metric notices least (He et al. 2023, appendix J); other metrics judge."""
     from core.commands.attack import run

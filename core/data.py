@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from core.errors import UserError
 
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+
 Side = Literal["output", "source"]
 Severity = Literal["Major", "Minor", "Neutral"]
 Verdict = Literal["no_error", "non_translation"]
 SEVERITIES: tuple[Severity, ...] = ("Major", "Minor", "Neutral")
+
+
+def is_storable(text: str) -> bool:
+    """Return whether a file or database can hold the text: no NUL and no half of a surrogate pair stands in it."""
+    return _NOT_STORABLE.search(text) is None
+
+
+def storable(text: str) -> str:
+    """Return the text with U+FFFD in place of every NUL and every half of a surrogate pair. Its length stays."""
+    return _NOT_STORABLE.sub("\ufffd", text)
 
 
 class SegmentKey(NamedTuple):
@@ -161,8 +174,8 @@ class Span:
             raise UserError(
                 "the marked text is not what stands there",
                 where=f"{self.side} [{self.start}, {self.end})",
-                got=repr(text[max(0, self.start) : max(0, self.end)]),
-                expected=repr(self.quote),
+                got=repr(text[max(0, self.start) : max(0, self.end)][:80]),
+                expected=repr(self.quote[:80]),
                 hint="Reload the page and mark it again; nothing was changed",
             )
 

@@ -6,6 +6,28 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+from core.errors import UserError
+
+
+class Limits(NamedTuple):
+    """What one uploaded file may hold at most. The defaults leave room for a million outputs with their texts.
+
+    `text_mb` is the size in MB after decompression; `rows` counts rows, lines of text, marks or outputs; `cells` counts cells
+    and list entries; `cell_chars` is the length of a cell, a line or a JSON record, in characters.
+    """
+
+    text_mb: int = 512
+    rows: int = 2_000_000
+    cells: int = 15_000_000
+    columns: int = 2_000
+    cell_chars: int = 1 << 24
+
+    @staticmethod
+    def variable(field: str) -> str:
+        """Return the environment variable that sets a limit."""
+        return f"ERRORSCOPE_MAX_{field.upper()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +51,29 @@ class Settings:
     unieval: str = ""
     bleurt: str = ""
     comet: str = ""
+    limits: Limits = Limits()
+
+
+def _limits(environ: Mapping[str, str]) -> Limits:
+    """Return the limits that the environment sets. Raises `UserError` for one that is not a whole number from 1 to 10¹²."""
+    found = {}
+    for field in Limits._fields:
+        name = Limits.variable(field)
+        if text := environ.get(name, "").strip():
+            if not (text.isascii() and text.isdigit() and len(text) <= 12 and int(text) > 0):
+                raise UserError(
+                    "this limit cannot be used", where=name, got=repr(text[:40]), expected="a whole number above 0",
+                    hint=f"Unset it for the default, {Limits._field_defaults[field]:,}",
+                )  # fmt: skip
+            found[field] = int(text)
+    return Limits(**found)
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
     """Read ERRORSCOPE_HOME, ERRORSCOPE_DB, ERRORSCOPE_SEQ2SEQ, ERRORSCOPE_DEVICE (auto, cpu, cuda), ERRORSCOPE_DTYPE
     (fp32, bf16), ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_WORKER (auto, off), ERRORSCOPE_PROMPTS (a JSON file), and ERRORSCOPE_ENCODER, _NLI, _LM, _MLM,
-    _UNIEVAL, _BLEURT, _COMET for the other models."""
+    _UNIEVAL, _BLEURT, _COMET for the other models, and ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS, _COLUMNS, _CELL_CHARS for
+    uploaded files (`Limits`). Raises `UserError` for a limit that is not a number."""
     prompts = environ.get("ERRORSCOPE_PROMPTS")
     home = Path(environ.get("ERRORSCOPE_HOME") or Path.home() / ".errorscope").expanduser()
     return Settings(
@@ -53,6 +92,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         unieval=environ.get("ERRORSCOPE_UNIEVAL") or "",
         bleurt=environ.get("ERRORSCOPE_BLEURT") or "",
         comet=environ.get("ERRORSCOPE_COMET") or "",
+        limits=_limits(environ),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from core.formats.numbers import parse_lambda
 from core.ports import Project, Store
 from core.services.compare import Order, Query, ordered
 from core.services.segment import Shown, names_of, payload
@@ -111,7 +112,7 @@ def segment(project: Project, query: Query, blind: bool, lam: float) -> None:
 
     @errors.guarded
     def new_lambda() -> None:
-        value = state.parse_lambda(st.session_state[CARDS]["lam"]["value"])
+        value = parse_lambda(str(st.session_state[CARDS]["lam"]["value"]))
         if value is not None:
             state.use_lambda(project.id, value)
 

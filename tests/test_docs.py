@@ -7,6 +7,7 @@ import pytest
 
 from core.__main__ import app
 from core.formats.label_formats import FORMATS
+from core.settings import Limits
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -19,7 +20,11 @@ def test_every_command_is_in_the_readme_and_has_help(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(re.findall(r"ERRORSCOPE_[A-Z0-9]+", (ROOT / "core/settings.py").read_text())))
+    "name",
+    sorted(
+        set(re.findall(r"ERRORSCOPE_(?!MAX)[A-Z0-9]+", (ROOT / "core/settings.py").read_text()))
+        | set(map(Limits.variable, Limits._fields))
+    ),
 )
 def test_every_setting_is_in_the_readme(name: str) -> None:
     assert f"`{name}`" in README

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,11 +14,14 @@ from core.commands.progress import shared
 from core.data import OutputKey
 from core.errors import ImportProblems, Problem, UserError
 from core.formats import output
-from core.formats.files import Upload, raw_lines, text_bytes, without_end
-from core.formats.numbers import is_absent, number
+from core.formats.files import Upload, numbered_lines
+from core.formats.json_text import NotJson, parsed
+from core.formats.load import read_upload
+from core.formats.numbers import BOUNDS, expected_number, is_absent, json_number, number
 from core.formats.write import read_export
 from core.stats.correlation import Group, Measure
 
+SHOWN = 80
 KEY = ("system", "doc_id", "segment_id")
 Human = tuple[float, int | None]
 
@@ -54,8 +56,8 @@ def run(
     Raises `UserError` for files that cannot be read or joined, and where agreement is undefined at every λ.
     """
     output.check([("the refined outputs", refined_jsonl), ("--human", human_csv)], [("--out", out)])
-    refined, unusable = read_refined(Upload(refined_jsonl.name, refined_jsonl.read_bytes()))
-    human, unscored = read_human(Upload(human_csv.name, human_csv.read_bytes()))
+    refined, unusable = read_refined(read_upload(refined_jsonl))
+    human, unscored = read_human(read_upload(human_csv))
     points = [
         Point(key, r.dist_exp, r.dist_imp, human[key][0], r.score_hyp, human[key][1])
         for key, r in refined.items()
@@ -97,18 +99,18 @@ def read_refined(upload: Upload) -> tuple[dict[OutputKey, Refined], int]:
     """The distances by output, and how many rows have none. Raises `ImportProblems` naming file, line and field."""
     found: dict[OutputKey, Refined] = {}
     unusable = 0
-    for line, raw in enumerate(raw_lines(text_bytes(upload)), start=1):
-        if not (text := without_end(raw)).strip():
+    for line, text in numbered_lines(upload):
+        if not text.strip():
             continue
         try:
-            row = json.loads(text)
-        except (ValueError, RecursionError) as e:
-            raise _problem(upload, line, "", "a line that is not JSON", "one JSON object a line") from e
+            row = parsed(text)
+        except NotJson as e:
+            raise _problem(upload, line, "", f"a line that is not JSON ({e})", "one JSON object a line") from e
         if not isinstance(row, dict):
             raise _problem(upload, line, "", type(row).__name__, "one JSON object a line")
         for name in KEY:
             if not isinstance(row.get(name), str | int):
-                raise _problem(upload, line, name, repr(row.get(name)), "a name")
+                raise _problem(upload, line, name, repr(row.get(name))[:SHOWN], "a name")
         key = OutputKey(*(str(row[name]) for name in KEY))
         exp, imp, hyp = (_finite(upload, line, row, name) for name in ("dist_exp", "dist_imp", "score_hyp"))
         if exp is None or imp is None:
@@ -124,9 +126,10 @@ def _finite(upload: Upload, line: int, row: Mapping[str, Any], name: str) -> flo
     value = row.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise _problem(upload, line, name, repr(value), "a finite number or null")
-    return float(value)
+    found = None if isinstance(value, str) else json_number(value)
+    if found is None:
+        raise _problem(upload, line, name, repr(value)[:SHOWN], f"{BOUNDS}, or null")
+    return found
 
 
 def read_human(upload: Upload, score: str = "score") -> tuple[dict[OutputKey, Human], int]:
@@ -151,7 +154,7 @@ def read_human(upload: Upload, score: str = "score") -> tuple[dict[OutputKey, Hu
             continue
         value = number(texts[score])
         if value is None:
-            raise _problem(upload, row.line, score, repr(texts[score]), "a number")
+            raise _problem(upload, row.line, score, repr(texts[score][:SHOWN]), expected_number(texts[score]))
         key = OutputKey(*(texts[name] for name in KEY))
         if key in found:
             raise _problem(upload, row.line, ", ".join(KEY), " / ".join(key), "each output once")

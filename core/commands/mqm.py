@@ -6,6 +6,7 @@ from pathlib import Path
 
 from core.errors import UserError
 from core.formats import google_mqm, output
+from core.formats.load import read_upload
 from core.formats.write import csv_text
 from core.mqm.schemes import scheme as named
 from core.mqm.scores import SegmentScore, SystemScore, segment_scores, system_scores
@@ -21,7 +22,8 @@ def run(path: Path, scheme: str, by: str | None, out: Path) -> list[str]:
         raise UserError("scores are made by segment or by system", got=repr(by), expected="segment or system")
     weights = named(scheme)
     output.check([("the labels", path)], [("--out", out)])
-    labels = google_mqm.read(path.read_bytes(), path.name)
+    upload = read_upload(path)
+    labels = google_mqm.read(upload.data, upload.name)
     if by == "system":
         text = csv_text(SystemScore._fields, system_scores(labels.rated, weights))
     else:

@@ -8,6 +8,8 @@ from pathlib import Path
 from core.errors import UserError
 from core.formats import output
 from core.formats.load import read_upload
+from core.formats.numbers import expected_number, number
+from core.formats.problems import shown
 from core.formats.write import SCORE_COLUMNS, read_export
 from core.metrics import ranges
 from core.metrics.ranges import Range
@@ -37,7 +39,8 @@ def run(files: Sequence[Path], out: Path | None = None) -> dict[str, Range]:
 
 
 def _number(cell: object, path: Path, line: int) -> float:
-    try:
-        return float(str(cell))
-    except ValueError as error:
-        raise UserError("this is no score", where=f"{path.name}, line {line}", got=repr(cell)) from error
+    text = str(cell)
+    if (value := number(text)) is None:
+        where = f"{path.name}, line {line}"
+        raise UserError("this is no score", where=where, got=shown(text), expected=expected_number(text))
+    return value

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +10,11 @@ import numpy as np
 
 from core.data import Item
 from core.errors import UserError
+from core.formats.files import numbered_lines
+from core.formats.json_text import parsed
+from core.formats.load import read_upload
+from core.formats.numbers import BOUNDS, json_number
+from core.formats.problems import shown
 from core.metrics import registry
 from core.metrics.base import no_progress
 from core.stats.correlation import group_ids, kendall
@@ -80,9 +82,9 @@ def smart_table1(path: Path, say: Say) -> str:
 def summeval(path: Path) -> list[Rated]:
     """Documents with `source`, `references` and `outputs` ({system: {text, human: {dimension: score}}}). Raises UserError."""
     out: list[Rated] = []
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in numbered_lines(read_upload(path)):
         try:
-            out += _document(json.loads(line)) if line.strip() else ()
+            out += _document(parsed(line)) if line.strip() else ()
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(
                 "this is no document of SummEval",
@@ -96,22 +98,18 @@ def summeval(path: Path) -> list[Rated]:
     return out
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        data = path.read_bytes()
-        return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8").split("\n")
-    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise UserError(
-            "the file cannot be read", where=path.name, expected="UTF-8, or gzip of it", got=str(error)
-        ) from error
-
-
 def _document(document: Any) -> Iterator[Rated]:
     for system, output in document["outputs"].items():
         item = Item(document["source"], output["text"], tuple(document["references"]))
         if not all(isinstance(text, str) for text in (item.source, item.hypothesis, *item.references)):
             raise TypeError(f"a text of {system} is none")
-        yield Rated(system, item, {d: float(output["human"][d]) for d in DIMENSIONS.values()})
+        yield Rated(system, item, {d: _score(output["human"][d]) for d in DIMENSIONS.values()})
+
+
+def _score(value: object) -> float:
+    if (found := json_number(value)) is None:
+        raise ValueError(f"{shown(repr(value))} is not {BOUNDS}")
+    return found
 
 
 def smart_cells(rated: Sequence[Rated], matcher: str, variant: str) -> list[Cell]:

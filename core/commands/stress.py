@@ -11,7 +11,7 @@ from core.commands.score import Say
 from core.data import Dataset
 from core.errors import UserError, unknown
 from core.formats import output
-from core.formats.files import raw_lines, text_bytes, without_end
+from core.formats.files import numbered_lines
 from core.formats.load import load, read_upload
 from core.metrics import registry as metrics_registry
 from core.services.lab.gold import gold_of, left_out
@@ -122,7 +122,7 @@ def own_injection(path: Path) -> Noise:
     """An injection test with the lines of a file, blank ones left out. Raises UserError."""
     from core.stress.noise.injection import own
 
-    lines = [without_end(line) for line in raw_lines(text_bytes(read_upload(path)))]
+    lines = [line for _, line in numbered_lines(read_upload(path))]
     return own([line for line in lines if line.strip()])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, SegmentKey
 from core.formats.cells import Place, Row, Table
+from core.formats.limits import limits, too_much
 from core.formats.mapping import ColumnMapping
 from core.formats.metric_columns import MetricScores, named, number_in, other_score
 from core.formats.notes import notes_on
@@ -24,7 +25,8 @@ class _Segment:
 
 
 class Builder:
-    """Takes tables one after another and gives one dataset, or every problem.
+    """Takes tables one after another and gives one dataset, or every problem; `add` raises `ImportProblems` for more outputs
+    than the limit of rows.
 
     Within a table a key stands once. Between tables the same text under the same key is taken once, and different
     texts under one key are a problem; references of a segment may be fewer in one table than in another. Scores may speak
@@ -32,7 +34,7 @@ class Builder:
     """
 
     def __init__(self, known: Dataset | None = None) -> None:
-        self.problems = Collector()
+        self.problems, self._most = Collector(), limits().rows
         self._known = {o.key for o in known.outputs} if known else set[OutputKey]()
         self._known_systems = known.systems if known else ()
         self._segments: dict[SegmentKey, _Segment] = {}
@@ -47,7 +49,7 @@ class Builder:
         return bool(self._outputs)
 
     def add(self, table: Table, mapping: ColumnMapping, digest: str = "") -> None:
-        """Read a whole table; `digest` is the SHA-256 of its file. Problems are collected, never raised."""
+        """Read a whole table; `digest` is the SHA-256 of its file. Problems are collected."""
         if not self._mapping_fits(table, mapping):
             return
         for metric in mapping.metrics:
@@ -206,6 +208,8 @@ class Builder:
         """Take an output; True if another table had it already, word for word."""
         old = self._outputs.get(key)
         if old is None:
+            if len(self._outputs) >= self._most:
+                raise too_much(table.name, row.line, "rows", self._most)
             self._outputs[key] = (text, Place(table.name, row.line))
             return False
         if old[0] == text:

@@ -12,7 +12,7 @@ from core.formats.cells import Table
 from core.formats.external import looks_like_a_metric, lower_is_better
 from core.formats.files import stem
 from core.formats.mapping import ColumnMapping, MetricColumn
-from core.formats.numbers import is_absent, number
+from core.formats.numbers import is_absent, looks_like_a_number
 
 Role = Literal["document", "segment", "source", "system", "output"]
 
@@ -143,7 +143,7 @@ def _kind(table: Table, column: str) -> Literal["number", "text", "empty", "othe
         if not isinstance(cell, str):
             return "other"
         seen = True
-        if number(cell) is None:
+        if not looks_like_a_number(cell):
             kind = "text"
             break
     return kind if seen else "empty"

@@ -8,6 +8,7 @@ from typing import Any
 
 from core.formats.cells import Cell, Nested, Row, Table
 from core.formats.columns import guess
+from core.formats.limits import Meter
 from core.formats.problems import Collector, shown
 
 OUTPUTS = "outputs"
@@ -29,7 +30,7 @@ def by_output(table: Table) -> Table:
     Raises `ImportProblems` with every document of another form, and with every name under `human` that would be taken for another
     column.
     """
-    problems = Collector()
+    problems, meter = Collector(), Meter(table.name)
     at = table.columns.index(OUTPUTS)
     kept = [c for c in table.columns if c != OUTPUTS]
     rows: list[tuple[int, dict[str, Cell]]] = []
@@ -44,6 +45,8 @@ def by_output(table: Table) -> Table:
                         "Rename it under human, for example " + shown(" ".join(f"human {name} score".split())),
                     )  # fmt: skip
             human.update(dict.fromkeys(numbers))
+            meter.columns(row.line, len(kept) + len(human) + 2)
+            meter.row(row.line, len(kept) + len(human) + 2)
             rows.append((row.line, {**document, "system": system, "output": text, **numbers}))
     problems.check()
     columns = (*kept, "system", "output", *human)

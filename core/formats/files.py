@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from core.errors import ImportProblems, Problem
-
-MAX_BYTES = 1 << 30
-"""The largest text taken from one file, after decompression."""
+from core.formats.limits import Meter, limits, too_much
 
 _CHUNK = 1 << 20
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -70,13 +68,15 @@ def extension(name: str) -> str:
     return base.rpartition(".")[2].lower() if "." in base else ""
 
 
-def text_bytes(upload: Upload, max_bytes: int = MAX_BYTES) -> bytes:
+def text_bytes(upload: Upload, max_bytes: int | None = None, *, by_line: bool = True) -> bytes:
     """The bytes of a text file, gunzipped if need be and known to be UTF-8 (with or without BOM), neither empty nor binary.
 
-    Raises `ImportProblems`: empty, too large (also a gzip bomb), damaged gzip, a binary file under a text file's name,
-    UTF-16, any byte that is not UTF-8 (with its offset and line), a NUL byte.
+    `max_bytes` is that of the limits by default; with `by_line` they bound the length of a line as well. Raises
+    `ImportProblems`: empty, too large (also a gzip bomb), damaged gzip, a binary file under a text file's name, UTF-16, any byte
+    that is not UTF-8 (with its offset and line), a NUL byte, a line that is too long.
     """
     name = upload.name
+    max_bytes = limits().text_mb << 20 if max_bytes is None else max_bytes
     data = _gunzip(upload, max_bytes) if upload.data[:2] == b"\x1f\x8b" else upload.data
     if len(data) > max_bytes:
         raise _too_large(name, max_bytes)
@@ -94,7 +94,25 @@ def text_bytes(upload: Upload, max_bytes: int = MAX_BYTES) -> bytes:
         found = "UTF-16 without a mark" if utf16 else f"a NUL byte at offset {nul}"
         todo = "Save it again and choose the encoding UTF-8" if utf16 else "Is it a text file? Remove the NUL bytes"
         raise _refuse(name, line, found, _UTF8, todo)
+    if by_line:
+        check_lines(name, data)
     return data
+
+
+def check_lines(name: str, data: bytes) -> None:
+    """Raise `ImportProblems` for a line that is longer than the limit of a cell."""
+    longest = limits().cell_chars
+    step = max(1, longest // 2)  # a longer line covers at least one whole step
+    start = 0
+    while start + step <= len(data):
+        if data.find(b"\n", start, start + step) < 0:
+            first = data.rfind(b"\n", 0, start) + 1
+            end = data.find(b"\n", start)
+            end = len(data) if end < 0 else end
+            if end - first > longest and len(data[first:end].decode("utf-8", "replace")) > longest:
+                raise too_much(name, data.count(b"\n", 0, first) + 1, "cell_chars", longest)
+            start = end
+        start += step
 
 
 def binary_kind(data: bytes) -> str:
@@ -110,7 +128,13 @@ def binary_kind(data: bytes) -> str:
 
 def _too_large(name: str, max_bytes: int) -> ImportProblems:
     size = f"{max_bytes / 2**20:,.0f} MB" if max_bytes >= 2**20 else f"{max_bytes:,} bytes"
-    return _refuse(name, 0, f"more than {size} of text", f"at most {size}", "Split the file, or import it part by part")
+    return _refuse(
+        name,
+        0,
+        f"more than {size} of text",
+        f"at most {size}",
+        "Split the file, or set ERRORSCOPE_MAX_TEXT_MB to a higher number (docs/formats.md)",
+    )
 
 
 def _gunzip(upload: Upload, max_bytes: int) -> bytes:
@@ -149,6 +173,20 @@ def _check_utf8(name: str, data: bytes) -> None:
 def raw_lines(data: bytes) -> Iterator[str]:
     """The lines of checked UTF-8 with their line ends, split at `\\n` only; a BOM at the start is dropped."""
     return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="\n")
+
+
+def numbered_lines(upload: Upload) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text file without their ends, counted from 1.
+
+    Raises `ImportProblems` as `text_bytes` does, for the line ends of old Macs, and for more lines than the limit of rows.
+    """
+    data = text_bytes(upload)
+    if cr_only(data):
+        raise refuse_cr_only(upload.name)
+    meter = Meter(upload.name)
+    for number, line in enumerate(raw_lines(data), start=1):
+        meter.row(number)
+        yield number, without_end(line)
 
 
 def without_end(line: str) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from core.data import OutputKey, SegmentKey, Side
 from core.errors import ImportProblems, Problem
-from core.formats.files import Upload, text_bytes
+from core.formats.files import Upload, numbered_lines
 from core.formats.google_mqm_text import marked, readable
+from core.formats.json_text import NotJson, parsed
+from core.formats.limits import Meter
 
 REQUIRED = ("system", "doc", "seg_id", "rater", "source", "target", "category", "severity")
 OPTIONAL = ("doc_id", "comment", "metadata")
+WHOLE = "texts of whole characters"
 ALIASES = {"docsegid": "doc_id", "globalsegid": "seg_id", "note": "comment"}
 
 
@@ -52,8 +54,10 @@ def is_clean(name: str) -> bool:
 
 def rows_of(data: bytes, file: str) -> tuple[list[Row], list[Row]]:
     """All rows, and those whose metadata no longer fits their plain columns. Raises `ImportProblems`."""
-    lines = [line.removesuffix("\r") for line in text_bytes(Upload(file, data)).decode("utf-8-sig").split("\n")]
-    names = [ALIASES.get(n.strip().lower(), n.strip().lower()) for n in lines[0].split("\t")]
+    lines = numbered_lines(Upload(file, data))
+    header = next(lines)[1]
+    names = [ALIASES.get(n.strip().lower(), n.strip().lower()) for n in header.split("\t")]
+    Meter(file).columns(1, len(names))
     faults = [
         Problem(
             file, 1, n, "no such column", "\t".join(REQUIRED), "Add the column, or choose a file in Google's MQM form"
@@ -70,7 +74,8 @@ def rows_of(data: bytes, file: str) -> tuple[list[Row], list[Row]]:
         raise ImportProblems(faults)
     least = max(names.index(n) for n in REQUIRED) + 1
     rows, stale = [], []
-    for number, line in enumerate(lines[1:], start=2):
+    memo: dict[str, str] = {}
+    for number, line in lines:
         if not line:
             continue
         cells = line.split("\t")
@@ -79,7 +84,11 @@ def rows_of(data: bytes, file: str) -> tuple[list[Row], list[Row]]:
                 Problem(file, number, "", f"{len(cells)} cells", f"{len(names)}", "Mend the row: a cell holds no tab")
             )
             continue
-        row, fits = row_of(number, dict(zip(names, cells, strict=False)))
+        try:
+            row, fits = row_of(number, dict(zip(names, map(memo.setdefault, cells, cells), strict=False)))
+        except NotJson as error:
+            faults.append(Problem(file, number, "metadata", str(error), WHOLE, "Write the row again without it"))
+            continue
         rows.append(row)
         if not fits:
             stale.append(row)
@@ -91,7 +100,10 @@ def rows_of(data: bytes, file: str) -> tuple[list[Row], list[Row]]:
 
 
 def row_of(number: int, cells: dict[str, str]) -> tuple[Row, bool]:
-    """The row, and whether its metadata (where there is any of ours) fits its plain columns."""
+    """The row, and whether its metadata (where there is any of ours) fits its plain columns.
+
+    Raises `NotJson` for metadata with a text that no file or database can hold.
+    """
     row = Row(
         line=number,
         system=cells["system"],
@@ -104,12 +116,26 @@ def row_of(number: int, cells: dict[str, str]) -> tuple[Row, bool]:
         severity=cells["severity"],
         comment=cells.get("comment", ""),
     )
-    try:
-        kept = json.loads(cells.get("metadata") or "{}")["errorscope"]
-    except (ValueError, TypeError, KeyError, RecursionError):
+    said = metadata_of(cells.get("metadata") or "")
+    if said is None or "errorscope" not in said:
         return row, True
+    kept = said["errorscope"]
     exact = _exact(row, kept)
     return (exact, True) if exact else (row, False)
+
+
+def metadata_of(cell: str) -> dict[str, Any] | None:
+    """The object that a cell of metadata is; None where it is something else, which is a note.
+
+    Raises `NotJson` where a text in it can be held by no file or database.
+    """
+    try:
+        value = parsed(cell)
+    except NotJson as error:
+        if error.unstorable:
+            raise
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _exact(row: Row, kept: object) -> Row | None:

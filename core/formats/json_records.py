@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from core.formats.files import Upload, raw_lines, text_bytes
+from core.formats.files import Upload, check_lines, raw_lines, text_bytes
+from core.formats.json_list import elements, is_list
+from core.formats.json_text import NotJson, parsed
+from core.formats.limits import Meter
+from core.formats.numbers import BOUNDS, json_number
 from core.formats.problems import Collector, shown
-
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_ESCAPED = re.compile(rb"\\u(0000|[dD][89a-fA-F])")
 
 
 class Record:
@@ -45,17 +44,13 @@ class Record:
         return None
 
     def number(self, *names: str) -> float | None:
-        """A finite number, also one written as a text; None where there is none."""
+        """A number within the bounds, also one written as a text; None where there is none."""
         name, value = self._of(names)
-        try:
-            if value in (None, "", "None"):
-                return None
-            if isinstance(value, int | float | str) and not isinstance(value, bool) and math.isfinite(float(value)):
-                return float(value)
-        except (ValueError, OverflowError):
-            pass
-        self._wrong(name, value, "a number", True)
-        return None
+        if value in (None, "", "None"):
+            return None
+        if (found := json_number(value)) is None:
+            self._wrong(name, value, BOUNDS, True)
+        return found
 
     def flag(self, name: str) -> bool:
         return self.values.get(name) is True
@@ -72,8 +67,8 @@ class Record:
         name, value = self._of(names)
         if isinstance(value, str):
             try:
-                value = json.loads(value)
-            except (ValueError, RecursionError):
+                value = parsed(value)
+            except NotJson:
                 pass
         if not isinstance(value, list):
             self._wrong(name, value, "a list", needed)
@@ -95,17 +90,18 @@ class Record:
 
 def records(upload: Upload, problems: Collector) -> Iterator[Record]:
     """The objects of a file, with the line of each; in one list, its place in the list."""
-    data = text_bytes(upload)
-    if next(iter(data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]), 0) == ord("["):
-        values = _parsed(upload.name, 0, data.decode("utf-8-sig"), problems)
-        lines: Iterable[tuple[int, Any]] = enumerate(values if isinstance(values, list) else (), start=1)
-    else:
-        lines = (
-            (number, _parsed(upload.name, number, line, problems))
-            for number, line in enumerate(raw_lines(data), start=1)
-            if line.strip(" \t\r\n")
+    data = text_bytes(upload, by_line=False)
+    if is_list(data):
+        texts: Iterable[tuple[int, str]] = (
+            (i, text) for i, (_, text) in enumerate(elements(upload.name, data), start=1)
         )
-    for number, value in lines:
+    else:
+        check_lines(upload.name, data)
+        texts = ((n, line) for n, line in enumerate(raw_lines(data), start=1) if line.strip(" \t\r\n"))
+    meter = Meter(upload.name)
+    for number, text in texts:
+        meter.row(number)
+        value = _parsed(upload.name, number, text, problems)
         if isinstance(value, dict):
             yield Record(upload.name, number, value, problems)
         elif value is not None:
@@ -115,25 +111,11 @@ def records(upload: Upload, problems: Collector) -> Iterator[Record]:
 
 def _parsed(file: str, line: int, text: str, problems: Collector) -> Any:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        why = (
-            f"{error.msg} at character {error.pos + 1}"
-            if isinstance(error, json.JSONDecodeError)
-            else "nesting too deep"
-        )
-        problems.add(file, line, "", f"{shown(text)} ({why})", "JSON", "Export the file again")
+        return parsed(text)
+    except NotJson as error:
+        if error.unstorable:
+            todo = "Write the character itself, in UTF-8"
+            problems.add(file, line, error.place, str(error), "whole characters", todo)
+        else:
+            problems.add(file, line, "", f"{shown(text)} ({error})", "JSON", "Export the file again")
         return None
-    if _ESCAPED.search(text.encode()) and _unstorable(value):
-        found = "a NUL or half a surrogate pair"
-        problems.add(file, line, "", found, "whole characters", "Write the character itself, in UTF-8")
-        return None
-    return value
-
-
-def _unstorable(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(_unstorable(k) or _unstorable(v) for k, v in value.items())
-    if isinstance(value, list):
-        return any(map(_unstorable, value))
-    return isinstance(value, str) and _UNSTORABLE.search(value) is not None

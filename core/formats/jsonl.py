@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from core.formats.cells import Cell, Nested, Row, Table
 from core.formats.files import raw_lines
+from core.formats.json_list import elements
+from core.formats.json_text import NotJson, as_written
+from core.formats.limits import Meter
 from core.formats.problems import Collector, shown
 
 _ONE_OBJECT = "one JSON object a line"
 _WHOLE = "Write the character itself, in UTF-8"
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
-
-class _TwiceError(ValueError):
-    """A key that an object holds twice."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    out = dict(pairs)
-    if len(out) != len(pairs):
-        names = [key for key, _ in pairs]
-        raise _TwiceError(next(key for key in names if names.count(key) > 1))
-    return out
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=str, parse_int=str, parse_constant=str)
+_REMEMBERED = 1 << 20  # distinct cells that later equal ones may share
 
 
 def _cell(value: Any) -> Cell:
@@ -41,56 +29,69 @@ def _cell(value: Any) -> Cell:
     return Nested(json.dumps(value, ensure_ascii=False))
 
 
-def _unstorable(cell: Cell) -> bool:
-    texts = cell if isinstance(cell, tuple) else (cell,)
-    return any(isinstance(text, str) and _UNSTORABLE.search(text) for text in texts)
-
-
 def read_jsonl(name: str, data: bytes, limit: int | None = None) -> Table:
     """Read objects into rows; the columns are all keys, in the order they are first met. Blank lines are skipped.
 
     `data` is checked UTF-8; `limit` stops after that many rows. Raises `ImportProblems` with the line of every line that
-    is not an object, holds a key twice, or holds a text no file or database can store (a NUL, half a surrogate pair).
+    is not an object, holds a key twice, or holds a text no file or database can store (a NUL, half a surrogate pair); and for
+    more rows, cells or columns than the limits.
     """
-    problems = Collector()
+    lines = ((number, line.strip(" \t\r\n")) for number, line in enumerate(raw_lines(data), start=1))
+    return _table(name, lines, limit)
+
+
+def read_list(name: str, data: bytes, limit: int | None = None) -> Table:
+    """Read one list of objects into rows, as `read_jsonl` does. An object has the line it begins on, or the line after that of
+    the object before it where that is higher."""
+    return _table(name, _one_a_line(elements(name, data)), limit)
+
+
+def _one_a_line(found: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    last = 0
+    for line, text in found:
+        last = max(line, last + 1)
+        yield last, text
+
+
+def _table(name: str, texts: Iterable[tuple[int, str]], limit: int | None) -> Table:
+    problems, meter = Collector(), Meter(name)
     columns: dict[str, None] = {}
     found: list[tuple[int, dict[str, Cell]]] = []
     memo: dict[Cell, Cell] = {}
-    for number, line in enumerate(raw_lines(data), start=1):
+    for number, text in texts:
         if limit is not None and len(found) >= limit:
             break
-        text = line.strip(" \t\r\n")
         if not text:
             continue
-        try:
-            value = _DECODER.decode(text)
-        except _TwiceError as error:
-            problems.add(name, number, str(error), "the key twice in one object", "each key once", "Remove one of them")
+        row = _object(name, number, text, problems)
+        if row is None:
+            meter.row(number)
             continue
-        except (ValueError, RecursionError) as error:
-            why = (
-                f"{error.msg} at character {error.pos + 1}"
-                if isinstance(error, json.JSONDecodeError)
-                else "nesting too deep"
-            )
-            todo = "Write each object on one line; numbers, lists and texts as JSON has them"
-            problems.add(name, number, "", f"{shown(text)} ({why})", _ONE_OBJECT, todo)
-            continue
-        if not isinstance(value, dict):
-            kind = "a list" if isinstance(value, list) else shown(text)
-            problems.add(name, number, "", kind, _ONE_OBJECT, "Write one object a line, not one list for all")
-            continue
-        row = {key: memo.setdefault(cell, cell) for key, cell in ((k, _cell(v)) for k, v in value.items())}
-        if (
-            "\\u" in text
-            and (bad := next((k for k, cell in row.items() if _unstorable(k) or _unstorable(cell)), None)) is not None
-        ):
-            found_text = "a NUL or half a surrogate pair"
-            problems.add(
-                name, number, bad.encode("ascii", "backslashreplace").decode(), found_text, "whole characters", _WHOLE
-            )
-            continue
+        for key, cell in row.items():
+            row[key] = memo.setdefault(cell, cell) if len(memo) < _REMEMBERED else memo.get(cell, cell)
         columns.update(dict.fromkeys(row))
+        meter.columns(number, len(columns))
+        meter.row(number, len(columns) + sum(len(cell) for cell in row.values() if isinstance(cell, tuple)))
         found.append((number, row))
     problems.check()
     return Table(name, tuple(columns), tuple(Row(n, tuple(map(row.get, columns))) for n, row in found))
+
+
+def _object(name: str, number: int, text: str, problems: Collector) -> dict[str, Cell] | None:
+    """The cells of one object; None, and a problem, for anything else."""
+    try:
+        value = as_written(text)
+    except NotJson as error:
+        if error.key is not None:
+            problems.add(name, number, error.key, str(error), "each key once", "Remove one of them")
+        elif error.unstorable:
+            problems.add(name, number, error.place, str(error), "whole characters", _WHOLE)
+        else:
+            todo = "Write each object on one line; numbers, lists and texts as JSON has them"
+            problems.add(name, number, "", f"{shown(text)} ({error})", _ONE_OBJECT, todo)
+        return None
+    if not isinstance(value, dict):
+        kind = "a list" if isinstance(value, list) else shown(text)
+        problems.add(name, number, "", kind, _ONE_OBJECT, "Write one object a line, not one list for all")
+        return None
+    return {key: _cell(v) for key, v in value.items()}

@@ -21,7 +21,7 @@ from core.formats.files import Upload
 from core.formats.formula import unescaped
 from core.formats.label_file import Gatherer, LabelFile, Severities
 from core.formats.mtme_rating import needed
-from core.formats.numbers import is_absent, number
+from core.formats.numbers import expected_number, is_absent, looks_like_a_number, number
 from core.formats.problems import Collector, shown
 from core.formats.reader import CellReader
 from core.formats.table import is_json, read_table
@@ -96,7 +96,7 @@ def parse(upload: Upload) -> Parsed:
             value = number(said)
             if value is None:
                 todo = "Leave the cell empty where there is no number"
-                problems.add(upload.name, row.line, column, shown(said), "a number", todo)
+                problems.add(upload.name, row.line, column, shown(said), expected_number(said), todo)
             elif is_rank(column) and (key, who) in ranked:
                 found = f"{shown(who)} ranks {shown(key.system)} again in segment {shown(key.segment_id)}"
                 problems.add(upload.name, row.line, column, found, "one rank", "Keep one of the two")
@@ -124,7 +124,7 @@ def _numbers(table: Table) -> list[str]:
         if column in taken or plain(column) in NO_SCORE:
             continue
         cells = [cell for row in table.rows if isinstance(cell := row.cells[i], str) and not is_absent(cell)]
-        if cells and 2 * sum(number(cell) is not None for cell in cells) >= len(cells):
+        if cells and 2 * sum(map(looks_like_a_number, cells)) >= len(cells):
             found.append(column)
     return found
 

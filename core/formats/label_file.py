@@ -25,6 +25,7 @@ from core.data import (
     Span,
 )
 from core.errors import Problem, UserError
+from core.formats.limits import Meter
 from core.formats.problems import Collector, counted, shown
 
 UNSPECIFIED = "Unspecified"
@@ -74,7 +75,7 @@ class Gatherer:
 
     def __init__(self, file: str, severities: Severities, texts: Dataset | None = None) -> None:
         self.file, self.severities, self.given = file, severities, texts
-        self.problems = Collector()
+        self.problems, self._meter = Collector(), Meter(file)
         self.warnings: list[Problem] = []
         self._segments: dict[SegmentKey, tuple[str | None, int]] = {}
         self._references: dict[SegmentKey, tuple[str, ...]] = {}
@@ -120,6 +121,7 @@ class Gatherer:
         note: str = "",
     ) -> Span | None:  # fmt: skip
         """A mark at [start, end) in code points, or None and a problem that says what does not fit."""
+        self._meter.row(line)
         text = (self.output(key) if side == "output" else self.source(key.segment)) or ""
         known = self.severities.find(severity)
         if known is None:
@@ -137,6 +139,7 @@ class Gatherer:
 
     def rating(self, line: int, key: OutputKey, rater: str | None, errors: Iterable[Span | None]) -> None:
         """What one rater found in one output; no errors at all is a rating too."""
+        self._meter.row(line)
         if not rater or not rater.strip():
             self.problem(line, "rater", "no rater", "the name of who rated", "Name the rater")
             return
@@ -152,6 +155,7 @@ class Gatherer:
 
     def judge(self, line: int, given: Judgement) -> None:
         """The number one rater gave. The same again is one; another is a problem."""
+        self._meter.row(line)
         before = self._judged.setdefault(given[:3], given.value)
         if before != given.value:
             found = (

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from core.data import Dataset, Output, Segment
 from core.errors import ImportProblems
-from core.formats.files import Upload, base_name, cr_only, raw_lines, refuse_cr_only, stem, text_bytes, without_end
+from core.formats.files import Upload, base_name, numbered_lines, stem
+from core.formats.limits import Meter
 from core.formats.problems import Collector, counted
 
 _SOURCE = re.compile(r"(src|source|sources|input|inputs)")
@@ -43,10 +44,7 @@ def read_lines(upload: Upload) -> tuple[str, ...]:
 
     Lines end in `\\n` or `\\r\\n` and nowhere else. Raises `ImportProblems` as `text_bytes` does, and for CR line ends.
     """
-    data = text_bytes(upload)
-    if cr_only(data):
-        raise refuse_cr_only(upload.name)
-    return tuple(map(without_end, raw_lines(data)))
+    return tuple(line for _, line in numbered_lines(upload))
 
 
 def aligned(source: Upload | None, references: Sequence[Upload], systems: Mapping[str, Upload]) -> Dataset:
@@ -76,6 +74,7 @@ def aligned(source: Upload | None, references: Sequence[Upload], systems: Mappin
             todo = _todo(i < len(references), upload is source, bool(references))
             problems.add(upload.name, 0, "", counted(len(lines), "line"), f"{usual}, as {witness} has", todo)
     problems.check()
+    Meter(", ".join(u.name for u in systems.values())).outputs(usual * len(systems))
     n_refs = len(references)
     sources: Sequence[str | None] = read[n_refs] if source else [None] * usual
     ids = [str(i) for i in range(1, usual + 1)]

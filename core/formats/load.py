@@ -18,7 +18,8 @@ from core.formats.table import TABLE_EXTENSIONS, read_table
 def read_upload(path: Path) -> Upload:
     """A file as an upload. Raises `UserError` when it cannot be read."""
     try:
-        return Upload(path.name, path.read_bytes())
+        name = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a name need not be UTF-8
+        return Upload(name, path.read_bytes())
     except OSError as error:
         raise UserError(
             "the file cannot be read", where=str(path), got=error.strerror or "an error", hint="Check the path"

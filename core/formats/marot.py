@@ -18,10 +18,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from core.data import Dataset, RatedOutput, Segment, SegmentKey, Span
-from core.formats.files import Upload, raw_lines, text_bytes, without_end
+from core.formats.files import Upload, numbered_lines
 from core.formats.google_mqm import of_rows
-from core.formats.google_mqm_rows import Row, is_clean, row_of
+from core.formats.google_mqm_rows import WHOLE, Row, is_clean, metadata_of, row_of
 from core.formats.google_mqm_text import BREAKING, has_tag, marked, readable
+from core.formats.json_text import NotJson
 from core.formats.label_file import UNSPECIFIED, LabelFile, Severities, Written, checked, left_behind
 from core.formats.problems import Collector, counted, shown
 
@@ -41,7 +42,8 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
     problems = Collector()
     rows, stale = [], []
     references: dict[SegmentKey, tuple[str, ...]] = {}
-    for number, line in enumerate(map(without_end, raw_lines(text_bytes(upload))), start=1):
+    memo: dict[str, str] = {}
+    for number, line in numbered_lines(upload):
         cells = line.split("\t")
         if not line or (cells[:2] == list(COLUMNS[:2]) and "rater" in cells):
             continue
@@ -49,10 +51,14 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
             expected = f"{len(COLUMNS)}, as Marot has them"
             problems.add(upload.name, number, "", counted(len(cells), "cell"), expected, "A cell holds no tab")
             continue
-        row, fits = _row(number, dict(zip(COLUMNS, [*cells, ""], strict=False)))
+        try:
+            row, fits = _row(number, dict(zip(COLUMNS, [*map(memo.setdefault, cells, cells), ""], strict=False)))
+        except NotJson as error:
+            problems.add(upload.name, number, "metadata", str(error), WHOLE, "Write the row again without it")
+            continue
         rows.append(row)
         stale += [] if fits else [row]
-        segment = (_object(cells[-1]) or {}).get("segment")
+        segment = (metadata_of(cells[-1]) or {}).get("segment")
         if isinstance(segment, dict) and (found := _references(segment)):
             references.setdefault(row.segment, found)
     if not rows and not problems:
@@ -66,18 +72,9 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
     return LabelFile(Dataset(segments, dataset.outputs), tuple(rated), found_there.warnings)
 
 
-def _object(metadata: str) -> dict[str, Any] | None:
-    """The object that a last cell is; None where it is something else, which is a note."""
-    try:
-        value = json.loads(metadata)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def _row(number: int, cells: dict[str, str]) -> tuple[Row, bool]:
     """A row in the terms of Google's TSV, and whether what its metadata keeps exactly fits its plain cells."""
-    said = _object(cells["metadata"])
+    said = metadata_of(cells["metadata"])
     note = cells["metadata"] if said is None else said.get("note")
     plain = {
         "system": cells["system"], "doc": cells["doc"], "seg_id": cells["docSegId"], "rater": cells["rater"],

@@ -9,7 +9,7 @@ from core.formats.cells import Place
 from core.formats.external import no_score
 from core.formats.files import base_name
 from core.formats.mapping import MetricColumn
-from core.formats.numbers import is_absent, number
+from core.formats.numbers import expected_number, is_absent, number
 from core.formats.problems import Collector, shown
 
 
@@ -69,9 +69,8 @@ def number_in(text: str, here: Place, column: str, problems: Collector) -> float
     """The number a cell holds; a problem, and None, where it holds none."""
     value = number(text)
     if value is None:
-        comma = " with a point, not a comma" if text.count(",") == 1 else ""
         todo = "Leave the cell empty where there is no score, or do not map the column as a score"
-        problems.add(here.file, here.line, column, shown(text), f"a number{comma}", todo)
+        problems.add(here.file, here.line, column, shown(text), expected_number(text), todo)
     return value
 
 

@@ -19,8 +19,9 @@ from typing import Any
 
 from core.data import Dataset, OutputKey, RatedOutput, Side, Span
 from core.errors import ImportProblems, Problem, UserError
-from core.formats.files import Upload, base_name, raw_lines, text_bytes, without_end
+from core.formats.files import Upload, base_name, numbered_lines
 from core.formats.json_records import Record
+from core.formats.json_text import NotJson, parsed
 from core.formats.label_file import Gatherer, LabelFile, Severities, Written, category_or_none, checked, left_behind
 from core.formats.problems import counted, shown
 
@@ -36,7 +37,7 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
     seen: dict[str, int] = {}
     rater_of_file = name_in(upload.name).rpartition(".")[2]
     scores = 0
-    for number, line in enumerate(map(without_end, raw_lines(text_bytes(upload))), start=1):
+    for number, line in numbered_lines(upload):
         if not line.strip():
             continue
         system, _, rest = line.strip().partition("\t")
@@ -50,12 +51,13 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
                 found.problem(number, "", f"a rating of {shown(system)}, segment {shown(key.segment_id)}",
                               "None: there is no such output", "Choose the outputs that were rated")  # fmt: skip
             continue
+        why = ""
         try:
-            value = json.loads(said)
-        except (ValueError, RecursionError):
-            value = None
+            value = parsed(said)
+        except NotJson as error:
+            value, why = None, f" ({error})" if error.unstorable else ""
         if not isinstance(value, dict):
-            found.problem(number, "", shown(said), '{"errors": […]} or None', "Export the file again")
+            found.problem(number, "", shown(said) + why, '{"errors": […]} or None', "Export the file again")
             continue
         errors = Record(upload.name, number, value, found.problems).records("errors")
         scores += sum(e.values.get("score") is not None for e in errors)

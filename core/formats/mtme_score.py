@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 
 from core.data import Dataset, ExternalScores, OutputKey, Value
 from core.formats.external import lower_is_better, no_score, source_file
-from core.formats.files import Upload, raw_lines, text_bytes
+from core.formats.files import Upload, numbered_lines
 from core.formats.label_file import Gatherer, LabelFile, Severities
 from core.formats.mtme_rating import check_blocks, name_in, needed, refuse_name
-from core.formats.numbers import is_absent, number
+from core.formats.numbers import expected_number, is_absent, number
 from core.formats.problems import shown
 
 _NO_NAME = re.compile(r"\s|^$")
@@ -52,7 +52,7 @@ def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[O
     """Line by line the output and its score, None where it is missing; then what the lines of the whole file lack."""
     keys = [s.key for s in known.segments]
     seen: dict[str, int] = {}
-    for at, line in enumerate(raw_lines(text_bytes(upload)), start=1):
+    for at, line in numbered_lines(upload):
         if not line.strip():
             continue
         system, _, said = line.strip().replace("\t", " ").rpartition(" ")
@@ -66,7 +66,9 @@ def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[O
             if found.output(key) is not None:
                 yield key, None
         elif value is None:
-            found.problem(at, "", shown(said), "a number, or None", "Write None where there is no score")
+            found.problem(
+                at, "", shown(said), f"{expected_number(said)}, or None", "Write None where there is no score"
+            )
         elif found.output(key) is None:
             found.problem(at, "", f"a score of {shown(system)}, segment {shown(key.segment_id)}",
                           "None: there is no such output", "Choose the outputs that were scored")  # fmt: skip

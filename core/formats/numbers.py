@@ -1,19 +1,60 @@
-"""Numbers as people write them in tables."""
+"""Numbers as people write them in files: one parser, with bounds within which sums and squares cannot overflow."""
 
 from __future__ import annotations
 
 import math
 import re
 
+LARGEST = 1e15
+"""The largest magnitude of a number that is taken."""
+LONGEST = 100
+"""The longest number in characters."""
+BOUNDS = "a number from −10¹⁵ to 10¹⁵"
+
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ABSENT = frozenset({"", "na", "n/a", "nan", "none", "null"})
 
 
 def number(text: str) -> float | None:
-    """The finite number a text is, with a point for the decimals and blanks around it ignored; None if it is none."""
+    """Return the number a text is, or None if it is none within the bounds.
+
+    ASCII digits with a point for the decimals, perhaps an exponent; blanks around it are ignored. Not taken: infinity, digits of
+    other scripts, `1_000`, hexadecimal numbers, a comma for the decimals or thousands.
+    """
     stripped = text.strip()
-    value = float(stripped) if _NUMBER.fullmatch(stripped) else None
-    return value if value is not None and math.isfinite(value) else None
+    if len(stripped) > LONGEST or not _NUMBER.fullmatch(stripped):
+        return None
+    value = float(stripped)
+    return value if abs(value) <= LARGEST else None
+
+
+def looks_like_a_number(text: str) -> bool:
+    """Return whether a text is written as a number, within the bounds or not."""
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
+def expected_number(text: str) -> str:
+    """Return what was expected in place of a text that `number` does not take."""
+    if looks_like_a_number(text):
+        return BOUNDS + f", in at most {LONGEST} characters"
+    return "a number with a point, not a comma" if text.count(",") == 1 else "a number"
+
+
+def json_number(value: object) -> float | None:
+    """Return the number a value of JSON is, also one written as a text; None if it is none within the bounds."""
+    if isinstance(value, str):
+        return number(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if -LARGEST <= value <= LARGEST else None
+
+
+def parse_lambda(text: str) -> float | None:
+    """Return the λ a text is: a number from 0, or ∞ for "inf" and "∞"; None for anything else."""
+    if text.strip().lower() in ("inf", "∞"):
+        return math.inf
+    found = number(text)
+    return found if found is not None and found >= 0 else None
 
 
 def is_absent(text: str) -> bool:

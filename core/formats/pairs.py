@@ -13,7 +13,6 @@ Other usual names are recognised, among them those of three released suites:
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,10 +20,12 @@ from typing import NamedTuple
 from core.errors import ImportProblems, Problem
 from core.formats.cells import Row, Table
 from core.formats.columns import plain
-from core.formats.files import Upload, extension, raw_lines, text_bytes
+from core.formats.files import Upload, extension, text_bytes
+from core.formats.json_list import is_list
+from core.formats.jsonl import read_list
 from core.formats.problems import Collector, counted, shown
 from core.formats.reader import CellReader
-from core.formats.table import read_table
+from core.formats.table import read_table, with_rows
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "type": (
@@ -44,7 +45,6 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "applies": ("pertcheck",),
 }
 _REFERENCE = re.compile(r"(ref|refs|reference|references|engsent|humantranslation)\d*")
-_BLANK = re.compile(r"[ \t\r\n]*")
 _NEEDED = ("type", "good", "perturbed")
 
 
@@ -169,43 +169,6 @@ def _pair(reader: CellReader, row: Row, columns: PairColumns) -> Pair:
 
 
 def _read(upload: Upload) -> Table:
-    if extension(upload.name) == "json":
-        text = "".join(raw_lines(text_bytes(upload)))
-        if text.lstrip().startswith("["):
-            return read_table(Upload(upload.name, _one_a_line(upload.name, text).encode()))
+    if extension(upload.name) == "json" and is_list(data := text_bytes(upload, by_line=False)):
+        return with_rows(read_list(upload.name, data))
     return read_table(upload)
-
-
-def _one_a_line(name: str, text: str) -> str:
-    """A JSON list as JSON Lines, each element on the line it begins on where no other stands there.
-
-    A line break inside JSON is only ever a blank, so that an element may be drawn together into one line.
-    """
-    decoder, out, line, seen = json.JSONDecoder(), list[str](), 0, 0
-
-    def skip(start: int) -> int:
-        found = _BLANK.match(text, start)
-        return found.end() if found else start
-
-    def broken(where: int, found: str) -> ImportProblems:
-        expected, todo = "a list of records [{…}, {…}]", "Write the file again; it may have been cut off"
-        return ImportProblems([Problem(name, text.count("\n", 0, where) + 1, "", found, expected, todo)])
-
-    at = skip(text.index("[") + 1)
-    while text[at : at + 1] != "]":
-        try:
-            _, end = decoder.raw_decode(text, at)
-        except RecursionError as error:
-            raise broken(at, "nesting too deep") from error
-        except json.JSONDecodeError as error:
-            raise broken(error.pos, f"broken JSON ({error.msg})") from error
-        line, seen = line + text.count("\n", seen, at), at
-        out += [""] * (line - len(out)) + [text[at:end].replace("\r", " ").replace("\n", " ")]
-        at = skip(end)
-        if text[at : at + 1] == ",":
-            at = skip(at + 1)
-        elif text[at : at + 1] != "]":
-            raise broken(at, "a list that does not end" if at >= len(text) else shown(text[at : at + 20]))
-    if rest := text[at + 1 :].strip():
-        raise broken(at + 1, f"{shown(rest)} after the list")
-    return "\n".join(out) + "\n"

@@ -12,12 +12,12 @@ from core.formats.documents import by_output, holds_documents
 from core.formats.files import Upload, cr_only, extension, raw_lines, refuse_cr_only, text_bytes, without_end
 from core.formats.formula import EXPORTED, unescaped
 from core.formats.jsonl import read_jsonl
-from core.formats.numbers import number
+from core.formats.limits import Meter, limits
+from core.formats.numbers import looks_like_a_number
 from core.formats.problems import Collector, counted, shown
 
 TABLE_EXTENSIONS = frozenset({"csv", "tsv", "tab", "jsonl", "ndjson", "json"})
-MAX_FIELD = 1 << 24
-"""The longest field of a CSV in characters; beyond it a quote was opened and never closed."""
+_REMEMBERED = 1 << 20  # distinct cells that later equal ones may share
 
 _LONE_CR = re.compile("\r(?!\n$)")
 _STAND_IN = "\udc0d"  # stands for a lone CR while `csv` looks at it; valid UTF-8 never decodes to it
@@ -53,10 +53,15 @@ def read_as_written(upload: Upload, limit: int | None = None) -> Table:
             table = Table(table.name, table.columns, table.rows[:limit])
     else:
         table = _read_delimited(upload.name, data, _delimiter(upload.name, data), limit)
+    return with_rows(table)
+
+
+def with_rows(table: Table) -> Table:
+    """Return the table. Raises `ImportProblems` if it has no rows."""
     if not table.rows:
         found = "a header and no rows" if table.columns else "no rows"
         raise ImportProblems(
-            [Problem(upload.name, 0, "", found, "at least one row", "Check that the export has finished")]
+            [Problem(table.name, 0, "", found, "at least one row", "Check that the export has finished")]
         )
     return table
 
@@ -72,13 +77,19 @@ def _read_delimited(name: str, data: bytes, delimiter: str, limit: int | None) -
     plain = delimiter == "\t" and not clearly_quoted(data, delimiter)
     records = _plain_records(data) if plain else _quoted_records(name, data, delimiter, problems)
     header = next(records, (1, []))
+    meter = Meter(name)
+    meter.columns(header[0], len(header[1]))
     columns = _column_names(name, header[0], header[1], problems)
     width, rows, memo = len(columns), list[Row](), dict[str, str]()
+    shared = memo.setdefault
     for line, fields in records:
         if limit is not None and len(rows) >= limit:
             break
+        meter.row(line, len(fields))
         if len(fields) == width:
-            rows.append(Row(line, tuple(map(memo.setdefault, fields, fields))))
+            rows.append(Row(line, tuple(map(shared, fields, fields))))
+            if len(memo) > _REMEMBERED:
+                shared = memo.get
         elif fields and fields != [""]:
             todo = (
                 "A text with a comma, a quote or a line break must stand in quotes"
@@ -118,24 +129,27 @@ def _plain_records(data: bytes) -> Iterator[tuple[int, list[str]]]:
 
 def _quoted_records(name: str, data: bytes, delimiter: str, problems: Collector) -> Iterator[tuple[int, list[str]]]:
     """Records of quoted text, each with the line it begins on. A broken quotation ends the reading with a problem."""
-    csv.field_size_limit(MAX_FIELD)
-    held = False
+    longest = limits().cell_chars
+    csv.field_size_limit(longest)
+    held, size = False, 0
 
     def lines() -> Iterator[str]:
-        nonlocal held
+        nonlocal held, size
         for line in raw_lines(data):
+            if (size := size + len(line)) > longest:
+                raise csv.Error("field limit")
             if "\r" in line and (kept := _LONE_CR.sub(_STAND_IN, line)) != line:
                 held, line = True, kept
             yield line
 
     reader = csv.reader(lines(), delimiter=delimiter, strict=True)
     while True:
-        start = reader.line_num + 1
+        start, size = reader.line_num + 1, 0
         try:
             fields = next(reader, None)
         except csv.Error as error:
             if "field limit" in str(error):
-                found = f"a field of more than {MAX_FIELD:,} characters, or a quote that is never closed"
+                found = f"a field of more than {longest:,} characters, or a quote that is never closed"
             elif "unexpected end" in str(error):
                 found = "a quote that is never closed"
             else:
@@ -155,11 +169,16 @@ def clearly_quoted(data: bytes, delimiter: str = "\t") -> bool:
     """
     if b'"' not in data:
         return False
-    csv.field_size_limit(MAX_FIELD)
+    longest = limits().cell_chars
+    csv.field_size_limit(longest)
     taken: list[str] = []
+    size = 0
 
     def lines() -> Iterator[str]:
+        nonlocal size
         for line in raw_lines(data):
+            if (size := size + len(line)) > longest:
+                raise csv.Error("a record that is too long")
             taken.append(_LONE_CR.sub(_STAND_IN, line))
             yield taken[-1]
 
@@ -168,6 +187,7 @@ def clearly_quoted(data: bytes, delimiter: str = "\t") -> bool:
         for fields in csv.reader(lines(), delimiter=delimiter, strict=True):
             raw = "".join(taken)
             taken.clear()
+            size = 0
             if '"' in raw:
                 seen = True
                 if without_end(raw) not in _ways_to_write(fields, delimiter):
@@ -182,7 +202,7 @@ def _ways_to_write(fields: Sequence[str], delimiter: str) -> Iterable[str]:
     special = (delimiter, '"', "\n", "\r", _STAND_IN)
     yield delimiter.join(q if any(c in f for c in special) else f for f, q in zip(fields, quoted, strict=True))
     yield delimiter.join(quoted)
-    yield delimiter.join(f if number(f) is not None else q for f, q in zip(fields, quoted, strict=True))
+    yield delimiter.join(f if looks_like_a_number(f) else q for f, q in zip(fields, quoted, strict=True))
 
 
 def sample_values(table: Table, limit: int = 80) -> tuple[str, ...]:

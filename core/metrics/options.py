@@ -5,6 +5,7 @@ Text of an option stands in a metric expression `name|option:value|…`; what wo
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from core.errors import UserError
+from core.formats.numbers import number as finite
 from core.refine import prompts
 from core.refine.options import digest, one_line
 from core.signature import number
@@ -25,6 +27,7 @@ and phrases: tuples of str, yes_no: bool."""
 RESERVED = "%|:;,"
 LIST, DIGEST = "@", "#"
 SHOWN = 40
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 _DIGEST = re.compile(r"#(\d+)-([0-9a-f]{8})")
 
 
@@ -98,10 +101,10 @@ class Option:
             return tuple(c for c in self.choices if c in words) if words <= set(self.choices) else _WRONG
         if self.none and text == self.none:
             return None
-        try:
-            value: int | float = int(text) if self.kind == "whole" else float(text)
-        except ValueError:
+        found = math.inf if text == "inf" and self.kind == "decimal" else finite(text)
+        if found is None or (self.kind == "whole" and not _WHOLE.fullmatch(text)):
             return _WRONG
+        value: int | float = int(text) if self.kind == "whole" else found
         return value if self.low <= value <= self.high else _WRONG
 
     def write(self, value: Any) -> str:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from core.errors import UserError
 from core.formats import output
+from core.formats.numbers import number as finite
 from core.metrics.base import Metric
 from core.settings import load as settings
 from core.signature import number
@@ -85,14 +86,10 @@ def of(metric: Metric, wanted: str = FITTED) -> Range:
 
 def parse(text: str) -> Range:
     """The range of a text such as “-6..-0.5”. Raises UserError."""
-    low, dots, high = text.partition(BETWEEN)
-    try:
-        found = Range(float(low), float(high), "given")
-    except ValueError:
-        dots = ""
-    if not dots or not _spans(found.low, found.high):
-        raise UserError("this is no range", got=f"“{text}”", expected=f"{FITTED}, {DECLARED}, or LOW{BETWEEN}HIGH")
-    return found
+    low, high = (finite(end) for end in text.partition(BETWEEN)[::2])
+    if low is None or high is None or not low < high:
+        raise UserError("this is no range", got=f"“{text[:60]}”", expected=f"{FITTED}, {DECLARED}, or LOW{BETWEEN}HIGH")
+    return Range(low, high, "given")
 
 
 def own() -> Path:
@@ -111,7 +108,7 @@ def stored(path: Path) -> dict[str, Range]:
     try:
         rows = json.loads(path.read_text("utf-8"))
         found = {k: Range(float(r["low"]), float(r["high"]), "", int(r["n"])) for k, r in rows.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise UserError("this file of ranges cannot be read", where=str(path), got=str(error), hint=hint) from error
     for name, r in found.items():
         if not _spans(r.low, r.high):

@@ -6,11 +6,11 @@ fact of the papers; others are read from the JSON file that ERRORSCOPE_PROMPTS n
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from pathlib import Path
 
 from core.errors import UserError, unknown
+from core.formats.json_text import parsed
 from core.refine.options import Side, digest, one_line
 from core.settings import load as settings
 
@@ -39,8 +39,8 @@ def load_lists(path: Path) -> Lists:
             "the prompt lists cannot be read", where=str(path), got=error.strerror or "", expected=_FORM
         ) from error
     try:
-        content = json.loads(raw.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        content = parsed(raw.decode("utf-8-sig"))
+    except ValueError as error:
         raise UserError("this is no JSON file in UTF-8", where=str(path), got=str(error), expected=_FORM) from error
     if not isinstance(content, dict):
         raise UserError("this is no set of prompt lists", where=str(path), got=type(content).__name__, expected=_FORM)

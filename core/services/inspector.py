@@ -97,7 +97,9 @@ def base_of(name: str, rounds: Sequence[Round], tries: Sequence[Try]) -> Round |
     """The text that is called so: "r" and the number of a round, or "t" and the number of a try."""
     if name[:1] == "t":
         return next((t.after for t in tries if f"t{t.n}" == name), None)
-    return rounds[int(name[1:])] if name[1:].isdigit() and int(name[1:]) < len(rounds) else None
+    number = name[1:]
+    known = number.isdecimal() and len(number) < 10 and int(number) < len(rounds)
+    return rounds[int(number)] if known else None
 
 
 def round_json(seen: Round, *, full: bool = True) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def _chosen(key: str, options: list[str], widget: Callable[[list[str], str], str
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:
     """M2 before M10."""
-    return [(p.isdecimal(), int(p) if p.isdecimal() else 0, p) for p in re.split(r"(\d+)", name)]
+    return [(p.isdecimal(), int(p[:18]) if p.isdecimal() else 0, p) for p in re.split(r"(\d+)", name)]
 
 
 def _matched(matcher: str) -> str:

@@ -59,7 +59,7 @@ def _settle(runs: dict[int, StressRun]) -> None:
     if (following := st.session_state.pop(_NEXT, None)) is not None:
         st.session_state[OPEN] = following
     if OPEN not in st.session_state:
-        st.session_state[OPEN] = int(asked) if asked.isdecimal() else NEW
+        st.session_state[OPEN] = int(asked) if asked.isdecimal() and len(asked) < 19 else NEW
     if st.session_state[OPEN] not in runs:
         st.session_state[OPEN] = NEW
 

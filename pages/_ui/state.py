@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from core.data import SegmentKey
+from core.formats.numbers import parse_lambda
 from core.ports import Project, Store
 
 PROJECT, DOC, SEGMENT, LAMBDA, REFINEMENT = "project", "doc", "segment", "lambda", "refinement"
@@ -100,7 +101,7 @@ def current_lambda(project_id: int, default: float = 1.0) -> float:
     chosen = _next().get(LAMBDA)
     if chosen and chosen[0] == project_id:
         return float(chosen[1])
-    asked = parse_lambda(st.query_params.get(LAMBDA))
+    asked = parse_lambda(st.query_params.get(LAMBDA, ""))
     remembered = st.session_state.get(_LAMBDAS, {}).get(project_id, default)
     return float(remembered) if asked is None else asked
 
@@ -145,12 +146,3 @@ def _write(name: str, value: str) -> None:
 
 def lambda_text(value: float) -> str:
     return "inf" if math.isinf(value) else f"{value:.6g}"
-
-
-def parse_lambda(text: object) -> float | None:
-    """A λ ≥ 0, or ∞ for "inf"; None for anything else."""
-    try:
-        value = float(str(text))
-    except ValueError:
-        return None
-    return value if value >= 0 else None

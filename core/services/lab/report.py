@@ -203,8 +203,16 @@ def _read(value: Any, kind: Any, where: str) -> Any:
         return value
     elif (kind is bool and isinstance(value, bool)) or (kind is str and isinstance(value, str) and _whole(value)):
         return value
-    got = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
-    raise _refused(f"{where}: {got[:60]}", "what `stress --json` writes there")
+    raise _refused(f"{where}: {_told(value)}", "what `stress --json` writes there")
+
+
+def _told(value: Any) -> str:
+    """The beginning of a value, for a message."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):  # a whole number of thousands of digits; nesting too deep
+        text = type(value).__name__
+    return text.encode("utf-8", "backslashreplace").decode()[:60]
 
 
 def _whole(text: str) -> bool:

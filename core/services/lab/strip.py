@@ -79,7 +79,10 @@ def _bertscore(metric: str, item: Item) -> list[Strip]:
     if reference is None:
         return []
     layer = registry.split(metric)[1].get("layer")
-    model, at = encoder(), layer_of(player("encoder"), int(layer) if layer and layer.isdecimal() else None)
+    model, at = (
+        encoder(),
+        layer_of(player("encoder"), int(layer) if layer and layer.isdecimal() and len(layer) < 10 else None),
+    )
     texts = [item.hypothesis.strip(), reference.strip()]
     ours, theirs = model.tokens(texts, [at])
     unit = [t.states[0] / (t.states[0] ** 2).sum(axis=1, keepdims=True) ** 0.5 for t in (ours, theirs)]

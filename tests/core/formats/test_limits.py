@@ -1,0 +1,253 @@
+"""Limits on uploaded files: small hostile files are refused while they are read, with one message; realistic ones fit."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.commands.calibrate import read_refined
+from core.commands.stress import own_injection
+from core.data import Dataset, Output, Segment
+from core.errors import ImportProblems, UserError
+from core.formats.files import Upload, numbered_lines
+from core.formats.json_list import elements
+from core.formats.pairs import read_pairs
+from core.formats.table import read_table
+from core.services import importing, mqm_import
+from core.settings import Limits, load
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXTS = Dataset((Segment("", "1", "s"),), (Output("A", "", "1", "x"),))
+SMALL = {"rows": 1000, "cells": 5000, "columns": 50, "cell_chars": 20_000, "text_mb": 1}
+ESA = '{"src": "s", "tgt": "t", "doc_id": "", "line_id": %d, "system": "A", "annotator": "r", "esa_spans": %s}\n'
+GOOGLE = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment\n"
+MARK = '{"start_i": 0, "end_i": 0, "severity": "minor"}'
+BOMBS: dict[str, tuple[str, str, str]] = {
+    "short rows": ("a.csv", "system,segment_id,output\n" + "A,1,x\n" * 2000, "1,000 rows"),
+    "short rows with tabs": ("a.tsv", "system\tsegment_id\toutput\n" + "A\t1\tx\n" * 2000, "1,000 rows"),
+    "one column": ("a.csv", "output\n" + "\n" * 2000, "1,000 rows"),
+    "empty objects": ("a.jsonl", "{}\n" * 2000, "1,000 rows"),
+    "faulty rows": ("a.jsonl", "[]\n" * 2000, "1,000 rows"),
+    "empty lines": ("a.txt", "\n" * 2000, "1,000 rows"),
+    "cells": ("a.csv", ",".join("abcdefghij") + "\n" + ",,,,,,,,,\n" * 900, "5,000 cells"),
+    "cells of one row": ("a.csv", "a,b\n" + "," * 6000 + "\n", "5,000 cells"),
+    "columns": ("a.csv", ",".join(f"c{i}" for i in range(60)) + "\n", "50 columns"),
+    "keys": ("a.jsonl", "".join(f'{{"k{i}": 1}}\n' for i in range(60)), "50 columns"),
+    "references": ("a.jsonl", '{"output": "x", "references": [' + ",".join(['""'] * 4000) + "]}\n" * 1, "x"),
+    "references of many": ("a.jsonl", ('{"output": "x", "references": [' + '"",' * 900 + '""]}\n') * 9, "5,000 cells"),
+    "outputs of a document": (
+        "a.jsonl", '{"outputs": {' + ",".join(f'"{i}": ""' for i in range(1200)) + "}}\n", "1,000 rows",
+    ),
+    "systems": (
+        "a.csv", "segment_id," + ",".join(f"s{i}" for i in range(40)) + "\n"
+        + "".join(f"{i}" + ",x" * 40 + "\n" for i in range(30)), "1,000 rows",
+    ),
+    "a giant line": ("a.txt", "x" * 30_000, "20,000 characters"),
+    "a giant line of a table": ("a.csv", "a,b\n" + "x" * 30_000 + ",y\n", "20,000 characters"),
+    "a giant cell over lines": ("a.csv", 'a,b\n"' + "xxxxxxx\n" * 4000 + '",y\n', "20,000 characters"),
+    "a giant record": ("a.jsonl", '{"output": "' + "x" * 30_000 + '"}\n', "20,000 characters"),
+    "size": ("a.txt", ("x" * 1000 + "\n") * 1100, "1 MB"),
+    "rows of labels": ("a.tsv", GOOGLE + "A\td\t1\t1\tr\ts\tt\tNo-error\tNo-error\t\n" * 2000, "1,000 rows"),
+    "rows of Marot": ("a.marot.tsv", "A\td\t1\t1\tr\ts\tt\tno-error\tno-error\t{}\n" * 2000, "1,000 rows"),
+    "ratings": ("a.seg.rating", "A\tNone\n" * 2000, "1,000 rows"),
+    "scores": ("a.seg.score", "A\t1\n" * 2000, "1,000 rows"),
+    "records": ("a.esa.jsonl", "".join(ESA % (i, "[]") for i in range(2000)), "1,000 rows"),
+    "marks": ("a.esa.jsonl", "".join(ESA % (i, "[" + ",".join([MARK] * 40) + "]") for i in range(50)), "1,000 rows"),
+    "tasks": (
+        "a.json", "[" + ",".join(['{"data": {"output": "x"}, "annotations": []}'] * 2000) + "]", "1,000 rows",
+    ),
+    "a giant task": ("a.json", '[{"annotations": [], "data": {"output": "' + "x" * 30_000 + '"}}]', "20,000 characters"),
+    "judgements": ("a.csv", "system,segment_id,rater,score\n" + "A,1,r,1\n" * 2000, "1,000 rows"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    for field, value in SMALL.items():
+        monkeypatch.setenv(Limits.variable(field), str(value))
+
+
+def found_in(upload: Upload) -> tuple[str, ...]:
+    """What an import says of a file, whatever kind of file it is taken for."""
+    planned = importing.plan([upload])
+    if planned.kind == "labels":
+        return tuple(p.found for p in mqm_import.read([upload], texts=TEXTS).problems)
+    return tuple(p.found for p in importing.preview([upload], planned).problems)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("kind", BOMBS)
+@pytest.mark.usefixtures("small")
+def test_a_file_over_a_limit_is_one_clear_problem(kind: str, packed: bool) -> None:
+    name, text, limit = BOMBS[kind]
+    data = text.encode()
+    half = len(data) // 2
+    upload = (
+        Upload(name + ".gz", gzip.compress(data[:half]) + gzip.compress(data[half:])) if packed else Upload(name, data)
+    )
+    found = found_in(upload)
+    if limit == "x":
+        assert not found
+    else:
+        assert len(found) == 1, found
+        assert found[0].startswith(f"more than {limit}") or f"more than {limit}" in found[0], found
+
+
+@pytest.mark.usefixtures("small")
+def test_the_message_names_file_line_limit_and_setting() -> None:
+    with pytest.raises(ImportProblems) as caught:
+        read_table(Upload("a.csv", b"a\n" + b"x\n" * 2000))
+    [problem] = caught.value.problems
+    assert (problem.file, problem.row, problem.expected) == ("a.csv", 1002, "at most 1,000")
+    assert "ERRORSCOPE_MAX_ROWS" in problem.todo
+
+
+@pytest.mark.usefixtures("small")
+def test_other_readers_keep_the_limits(tmp_path: Path) -> None:
+    row = '{"system": "A", "doc_id": "", "segment_id": "%d", "dist_exp": 1, "dist_imp": 1}\n'
+    (tmp_path / "inject.txt").write_text("x\n" * 2000)
+    pairs = "[" + ",".join(['{"type": "t", "source": "s", "good": "g", "perturbed": "p"}'] * 2000) + "]"
+    for read in (
+        lambda: read_refined(Upload("r.jsonl", "".join(row % i for i in range(2000)).encode())),
+        lambda: own_injection(tmp_path / "inject.txt"),
+        lambda: read_pairs([Upload("p.json", pairs.encode())]),
+    ):
+        with pytest.raises(ImportProblems, match="more than 1,000 rows"):
+            read()
+
+
+def test_nested_gzip_is_refused() -> None:
+    bomb = gzip.compress(gzip.compress(bytes(10**6)))
+    assert found_in(Upload("a.csv.gz", bomb)) == ("a gzip file inside a gzip file",)
+
+
+@pytest.mark.parametrize("opened", ["[", '{"a":', "[{"])
+@pytest.mark.parametrize("depth", [70, 400, 990, 100_000])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.esa.jsonl", "a.marot.tsv", "a.seg.rating", "p.json"])
+def test_deep_nesting_is_a_problem(opened: str, depth: int, name: str) -> None:
+    closed = "".join({"[": "]", "{": "}"}[c] for c in reversed(opened) if c in "[{")
+    deep = opened * depth + "1" + closed * depth if opened != "[{" else '[{"x":' * depth + "1" + "}]" * depth
+    text = {
+        "a.marot.tsv": f'A\td\t1\t1\tr\ts\tt\tno-error\tno-error\t{{"errorscope": {deep}}}\n',
+        "a.seg.rating": f'A\t{{"errors": {deep}}}\tr\n',
+    }.get(name, f'{{"output": "x", "more": {deep}}}\n' if name != "p.json" else f'[{{"type": {deep}}}]')
+    upload = Upload(name, text.encode())
+    if name == "p.json":
+        with pytest.raises(ImportProblems, match="nesting too deep"):
+            read_pairs([upload])
+    else:
+        mqm_import.read([upload], texts=TEXTS)
+        found_in(upload)
+
+
+def test_elements_of_a_list_are_found_across_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.formats.json_list._PIECE", 7)
+    values = [{"a": "x" * i, "b": [i, -1.5e3, None, "]}", "😀\n"]} for i in range(40)] + [12345, "text", []]
+    for indent in (None, 1):
+        data = b"\xef\xbb\xbf \n" + json.dumps(values, indent=indent, ensure_ascii=False).encode() + b"\n\n"
+        found = list(elements("a.json", data))
+        assert [json.loads(text) for _, text in found] == values
+        lines = data.decode("utf-8-sig").split("\n")
+        assert all(text.split("\n")[0] in lines[line - 1] for line, text in found)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", "9" * 13, "１"])
+def test_a_limit_that_is_no_number_is_refused(value: str) -> None:
+    with pytest.raises(UserError, match="ERRORSCOPE_MAX_ROWS"):
+        load({"ERRORSCOPE_MAX_ROWS": value})
+    assert load({}).limits == Limits()
+
+
+def test_lines_as_long_as_the_limit_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_MAX_CELL_CHARS", "100")
+    for text in ("😀" * 100, "x\n" + "é" * 100 + "\ny", "x" * 100 + "\n" + "y" * 100):
+        assert [line for _, line in numbered_lines(Upload("a.txt", text.encode()))] == text.split("\n")
+    for text, line in (("x" * 101, 1), ("a\n" * 60 + "y" * 101, 61), ("😀" * 101 + "\n", 1)):
+        with pytest.raises(ImportProblems, match=f"line {line}: found more than 100 characters"):
+            list(numbered_lines(Upload("a.txt", text.encode())))
+
+
+IN_ITS_OWN_PROCESS = """
+import gzip, resource, sys
+from core.formats.files import Upload
+from core.services import importing, mqm_import
+from tests.core.formats.test_limits import found_in
+name, kind, memory = sys.argv[1:4]
+rows = {"csv": b"system,segment_id,output\\n" + b"A,1,x\\n" * 8_000_000, "txt": b"\\n" * 48_000_000,
+        "line": b"x" * 48_000_000}
+data = gzip.compress(rows.pop(kind), 9)
+rows.clear()
+assert len(data) < 200_000, len(data)
+resource.setrlimit(resource.RLIMIT_AS, (int(memory) << 20,) * 2)
+print(*found_in(Upload(name + ".gz", data)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "found"),
+    [
+        ("a.csv", "csv", "more than 2,000,000 rows"),
+        ("a.txt", "txt", "more than 2,000,000 rows"),
+        ("a.txt", "line", "more than 16,777,216 characters"),
+    ],
+)
+def test_a_bomb_of_some_kilobytes_stays_below_two_gigabytes(name: str, kind: str, found: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IN_ITS_OWN_PROCESS, name, kind, "2000"],
+        cwd=ROOT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert found in done.stdout
+
+
+REALISTIC = """
+import json, random, resource, sys
+from core.formats.files import Upload
+from tests.core.formats.test_limits import found_in
+rng, kind = random.Random(0), sys.argv[1]
+words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(5000)]
+def text(): return " ".join(rng.choices(words, k=20))
+rows, size, n = [], 0, 0
+while size < 5_000_000:
+    n += 1
+    source, reference = text(), text()
+    for system in "ABCD":
+        out = text()
+        row = {
+            "csv": f"{system},d{n // 10},{n},{source},{reference},{out},{rng.random():.3f}",
+            "jsonl": json.dumps({"system": system, "doc_id": f"d{n // 10}", "segment_id": n, "source": source,
+                                 "reference": reference, "output": out, "score": rng.random()}),
+            "google": f"{system}\\td{n // 10}\\t{n}\\t{n}\\tr\\t{source}\\t<v>{out[:9]}</v>{out[9:]}\\tOther\\tMajor\\t",
+            "esa": json.dumps({"src": source, "tgt": out, "doc_id": f"d{n // 10}", "line_id": n, "system": system,
+                               "annotator": "r", "esa_score": 50,
+                               "esa_spans": [{"start_i": 0, "end_i": 4, "severity": "minor"}]}),
+            "txt": out,
+        }[kind]
+        rows.append(row)
+        size += len(row) + 1
+head = {"csv": ["system,doc_id,segment_id,source,reference,output,score"],
+        "google": ["system\\tdoc\\tdoc_id\\tseg_id\\trater\\tsource\\ttarget\\tcategory\\tseverity\\tcomment"]}
+data = "\\n".join(head.get(kind, []) + rows).encode()
+del rows
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+soft = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (100 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (soft, soft))
+name = {"google": "a.tsv", "esa": "a.esa.jsonl"}.get(kind, f"a.{kind}")
+assert found_in(Upload(name, data)) == ()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the size of the process is read from /proc")
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "google", "esa", "txt"])
+def test_five_megabytes_of_realistic_rows_take_at_most_100_more(kind: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", REALISTIC, kind],
+        cwd=ROOT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]

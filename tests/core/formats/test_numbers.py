@@ -1,0 +1,201 @@
+"""Numbers in files and on the command line: what is one, what is out of bounds, and one clear error for the rest."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from core.__main__ import app
+from core.commands import calibrate, evaluate, ranges, reproduce
+from core.commands.sensitivity import run as sensitivity
+from core.data import Dataset, Output, Segment
+from core.errors import ImportProblems, UserError
+from core.formats import judgements
+from core.formats.columns import guess, to_dataset
+from core.formats.files import Upload
+from core.formats.numbers import json_number, number, parse_lambda
+from core.formats.table import read_table
+from core.metrics import options
+from core.metrics import ranges as stored_ranges
+from core.services import mqm_import
+
+EXTREME = [
+    "1e16",
+    "-1e16",
+    "1e308",
+    "-1e308",
+    "1e400",
+    "9" * 400,
+    "9" * 5000,
+    "-" + "9" * 5000,
+    "0." + "0" * 5000 + "1",
+]
+NOT_NUMBERS = ["inf", "-inf", "Infinity", "１２", "١٢", "1_000", "0x10", "1,5", "1,000.5", "1e", "--1", "1 2", "½", "Ⅻ"]
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1.0), (" -0.50\t", -0.5), ("+.5", 0.5), ("5.", 5.0), ("1e-3", 0.001), ("1E15", 1e15), ("\u00a07", 7.0)],
+)
+def test_numbers_as_people_write_them(text: str, value: float) -> None:
+    assert number(text) == value
+
+
+@pytest.mark.parametrize("text", [*EXTREME, *NOT_NUMBERS, "nan", ""])
+def test_other_texts_are_no_numbers(text: str) -> None:
+    assert number(text) is None
+
+
+@given(st.floats(-1e15, 1e15) | st.integers(-(10**15), 10**15))
+def test_what_python_writes_is_read_back(value: float) -> None:
+    assert number(repr(value)) == value == json_number(value)
+
+
+@pytest.mark.parametrize("value", [True, None, [], {}, 10**16, 10**400, 1e308, math.inf, NAN, "1_0", "9" * 400])
+def test_values_of_json_that_are_no_numbers(value: object) -> None:
+    assert json_number(value) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0", 0.0), ("1.7", 1.7), ("inf", math.inf), ("∞", math.inf), (" INF ", math.inf)]
+)
+def test_lambdas(text: str, value: float) -> None:
+    assert parse_lambda(text) == value
+
+
+@pytest.mark.parametrize("text", ["-1", "nan", "1e400", "9" * 5000, "１", "1_0", "", "-inf", "None"])
+def test_texts_that_are_no_lambda(text: str) -> None:
+    assert parse_lambda(text) is None
+
+
+TEXTS = Dataset((Segment("", "1", "s"),), (Output("A", "", "1", "x"),))
+
+
+def human(value: str, tmp_path: Path) -> None:
+    calibrate.read_human(Upload("h.csv", f'system,doc_id,segment_id,score\nA,,1,"{value}"\n'.encode()))
+
+
+def human_json(value: str, tmp_path: Path) -> None:
+    row = f'{{"system": "A", "doc_id": "", "segment_id": "1", "score": {value}}}\n'
+    calibrate.read_human(Upload("h.jsonl", row.encode()))
+
+
+def refined(value: str, tmp_path: Path) -> None:
+    row = f'{{"system": "A", "doc_id": "", "segment_id": "1", "dist_exp": {value}, "dist_imp": 1}}\n'
+    calibrate.read_refined(Upload("r.jsonl", row.encode()))
+
+
+def scores(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(f'system,doc_id,segment_id,metric,score\nA,,1,chrf,"{value}"\n')
+    evaluate.read_scores(path)
+
+
+def own_ranges(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(f'system,metric,signature,score,status\nA,chrf,chrf|x,"{value}",ok\n')
+    ranges.run([path], tmp_path / "out.json")
+
+
+def given_range(value: str, tmp_path: Path) -> None:
+    stored_ranges.parse(f"0..{value}")
+
+
+def summeval(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    said = dict.fromkeys(["coherence", "consistency", "fluency", "relevance"], 1)
+    outputs = {s: {"text": "x", "human": said} for s in "AB"}
+    text = json.dumps({"source": "s", "references": ["r"], "outputs": outputs})
+    path.write_text(text.replace('"coherence": 1', f'"coherence": {value}', 1) + "\n")
+    reproduce.summeval(path)
+
+
+def column(value: str, tmp_path: Path) -> None:
+    table = read_table(Upload("t.csv", f'system,segment_id,output,adequacy\nA,1,x,"{value}"\n'.encode()))
+    to_dataset(table, guess(table).with_(human_scores=("adequacy",)))
+
+
+def by_rater(value: str, tmp_path: Path) -> None:
+    rows = f'system,segment_id,rater,score\nA,1,r,"{value}"\nA,1,q,1\n'
+    judgements.read(Upload("j.csv", rows.encode()), None, TEXTS)  # type: ignore[arg-type]
+
+
+def labels(text: str, name: str) -> None:
+    if problems := mqm_import.read([Upload(name, text.encode())], texts=TEXTS).problems:
+        raise ImportProblems(problems)
+
+
+def seg_score(value: str, tmp_path: Path) -> None:
+    labels(f"A\t{value.replace(' ', '_')}\n", "a.mqm.seg.score")
+
+
+def esa(value: str, tmp_path: Path) -> None:
+    row = '{"src": "s", "tgt": "t", "doc_id": "", "line_id": 1, "system": "A", "annotator": "r", "esa_spans": [], "esa_score": '
+    labels(row + value + "}\n", "a.esa.jsonl")
+
+
+def span(value: str, tmp_path: Path) -> None:
+    row = '{"src": "s", "tgt": "t", "doc_id": "", "line_id": 1, "system": "A", "annotator": "r", "esa_spans": '
+    labels(row + f'[{{"start_i": {value}, "end_i": 0, "severity": "minor"}}]}}\n', "a.esa.jsonl")
+
+
+def pairs(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(f'[{{"type": {value}, "good": "g", "perturbed": [1], "reference": "r"}}]')
+    sensitivity([path], ["chrf"], tmp_path / "out.csv", lambda line: None)
+
+
+READERS: list[Callable[[str, Path], None]] = [
+    human, human_json, refined, scores, own_ranges, given_range, summeval, column, by_rater, seg_score, esa, span, pairs,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", EXTREME + NOT_NUMBERS)
+@pytest.mark.parametrize("read", READERS, ids=lambda f: f.__name__)
+def test_every_reader_refuses_what_is_no_number(read: Callable[[str, Path], None], value: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        read(value, tmp_path)
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("value", EXTREME + NOT_NUMBERS)
+def test_options_of_metrics_refuse_what_is_no_number(value: str) -> None:
+    for kind in ("whole", "decimal"):
+        option = options.Option("x", kind, 1, "", high=1e9)  # type: ignore[arg-type]
+        with pytest.raises(UserError):
+            option.parse(value)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["sensitivity", "p.csv", "--out", "o.csv", "--lambda", *[v]] for v in ["-1", "nan", "1e400", "１", "9" * 5000]]
+    + [["calibrate", "r", "--human", "h", "--out", "o", "--seed", v] for v in ["-1", "1e3", "9" * 30, "9" * 5000]]
+    + [["evaluate", "--human", "h", "--out", "o.csv", "--seed", "-1"], ["stress", "f", "--seeds", "9" * 12]]
+    + [["attack", "f", "--out", "o.csv", "--bound", v] for v in ["nan", "0", "-1", "1e400", "inf"]]
+    + [["attack", "f", "--out", "o.csv", "--expected", "9" * 30], ["stress", "f", "--draws", "9" * 30]],
+    ids=lambda a: " ".join(a)[:60],
+)
+def test_numbers_on_the_command_line_are_checked(arguments: list[str]) -> None:
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
+    assert "Invalid value" in done.output
+
+
+def test_lambda_infinity_is_still_taken_on_the_command_line(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["sensitivity", str(tmp_path / "none.csv"), "--out", "o.csv", "--lambda", "inf"])
+    assert isinstance(done.exception, UserError)
+
+
+def test_a_column_with_a_number_out_of_bounds_stays_a_column_of_numbers() -> None:
+    table = read_table(Upload("t.csv", b"system,segment_id,output,adequacy\nA,1,x,1e308\nA,2,y,3\n"))
+    assert guess(table).human_scores == ("adequacy",)
+    with pytest.raises(ImportProblems, match="line 2, adequacy: found “1e308”; expected a number from −10¹⁵ to 10¹⁵"):
+        to_dataset(table, guess(table))
