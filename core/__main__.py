@@ -20,6 +20,13 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_
 SHOWN = 10
 
 Files = Annotated[list[Path], typer.Argument(help="CSV, TSV, JSONL (also .gz), or line-aligned text files")]
+Human = Annotated[
+    Path,
+    typer.Option(help="human scores: a CSV with system, doc_id, segment_id and score; outputs with scores; or labels"),
+]
+HumanScore = Annotated[
+    str | None, typer.Option("--human-score", help="which human score, where the file has several; of labels: mqm")
+]
 Out = Annotated[Path, typer.Option(help="file to write")]
 LARGEST_SEED = 2**32 - 1
 MANY = 1_000_000
@@ -123,6 +130,9 @@ def score(
     set_: Annotated[
         str | None, typer.Option("--set", help="instead, a metric of all outputs of a system at once: mauve")
     ] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="system whose outputs are references too, as in MQM files; repeatable")
+    ] = None,
 ) -> None:
     """Score outputs: one row an output and metric, with its signature, status and reason."""
     if set_ is not None:
@@ -131,7 +141,7 @@ def score(
         return set_score(files, set_, out, say)
     from core.commands.score import score as run
 
-    run(files, [name.strip() for name in metrics.split(",") if name.strip()], out, say)
+    run(files, [name.strip() for name in metrics.split(",") if name.strip()], out, say, references=reference or ())
 
 
 @app.command()
@@ -200,8 +210,9 @@ def convert(
 @app.command()
 def calibrate(
     refined: Annotated[Path, typer.Argument(help="what `refine` wrote")],
-    human: Annotated[Path, typer.Option(help="CSV of human scores: system, doc_id, segment_id, score")],
+    human: Human,
     out: Out,
+    human_score: HumanScore = None,
     measure: Annotated[Measure, typer.Option(help="agreement to maximise")] = Measure.kendall,
     group: Annotated[Group, typer.Option(help="pairs within what")] = Group.pooled,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="of the bootstrap and the folds")] = 0,
@@ -209,13 +220,14 @@ def calibrate(
     """Find the λ that agrees best with people: exact optimum, plateau, interval, cross-validated agreement."""
     from core.commands.calibrate import run
 
-    run(refined, human, measure.value, group.value, out, seed, progress=say)
+    run(refined, human, measure.value, group.value, out, seed, human_score=human_score, progress=say)
 
 
 @app.command()
 def evaluate(
-    human: Annotated[Path, typer.Option(help="CSV of human scores: system, doc_id, segment_id, score")],
+    human: Human,
     out: Annotated[Path, typer.Option(help="file to write: .csv, .json, .tex or .html")],
+    human_score: HumanScore = None,
     scores: Annotated[Path | None, typer.Argument(help="what `score` wrote, as CSV")] = None,
     external: Annotated[
         list[str] | None, typer.Option(help="NAME=FILE, a metric computed elsewhere: .seg.score, or CSV; repeatable")
@@ -234,7 +246,8 @@ def evaluate(
 
     run(
         scores, human, out, external=external or (), level=level.value, group=group.value, unit=unit.value,
-        exclude=exclude or (), lower=lower or (), outputs=outputs or (), seed=seed, tests=tests, progress=say,
+        exclude=exclude or (), lower=lower or (), outputs=outputs or (), seed=seed, tests=tests,
+        human_score=human_score, progress=say,
     )  # fmt: skip
 
 

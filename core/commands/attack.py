@@ -16,7 +16,7 @@ from core.formats.load import load
 from core.formats.write import csv_text
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.services.lab.gold import REFERENCE, Gold, gold_of
+from core.services.lab.gold import REFERENCE, Gold, gold_of, no_references
 from core.services.scoring import in_company
 from core.stress.attack import BOUND, EXPECTED, NEAR, Attack, Shift, attack, compare, relative, signed
 
@@ -68,7 +68,8 @@ def run(
         raise UserError("there is nothing to attack", where="--limit", got=str(limit), expected="1 or more")
     output.check(output.named("an input", *files), [("--out", out)])
     target, *rest = registry.chosen([metric, *others])
-    golds = gold_of(load(files), gold)[:limit]
+    dataset = load(files)
+    golds = gold_of(dataset, gold)[:limit]
     needs_reference = "reference" in target.spec.needs
     attacked = in_company(
         target,
@@ -87,6 +88,8 @@ def run(
     output.write({out: csv_text(Row._fields, rows)})
     for line in summary(found, judges):
         say(f"{line}\n")
+    if error := no_references(dataset, gold, golds, [m.spec for m in rest]):
+        say(f"note: {error}\n")
     return rows
 
 

@@ -47,6 +47,7 @@ def run(
     seed: int = 0,
     *,
     draws: int = 300,
+    human_score: str | None = None,
     say: Callable[[str], None] = to_stderr,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Calibration:
@@ -57,7 +58,9 @@ def run(
     """
     output.check([("the refined outputs", refined_jsonl), ("--human", human_csv)], [("--out", out)])
     refined, unusable = read_refined(read_upload(refined_jsonl))
-    human, unscored = read_human(read_upload(human_csv))
+    from core.commands import human_scores
+
+    human, unscored = human_scores.read(human_csv, human_score)
     points = [
         Point(key, r.dist_exp, r.dist_imp, human[key][0], r.score_hyp, human[key][1])
         for key, r in refined.items()

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from core.commands import external_scores
-from core.commands.calibrate import read_human
+from core.commands import external_scores, human_scores
 from core.commands.progress import counted
 from core.data import OutputKey
 from core.errors import ImportProblems, Problem, UserError
@@ -59,6 +58,7 @@ def run(
     seed: int = 0,
     draws: int = 300,
     tests: bool = False,
+    human_score: str | None = None,
     say: Callable[[str], None] = to_stderr,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Evaluation:
@@ -66,6 +66,7 @@ def run(
 
     `external` are files of metrics that were computed elsewhere (`core.commands.external_scores`), beside `scores` or alone.
     `tests` compares every pair of metrics under each statistic of the level, and says in the files which differ.
+    `human` is a table of scores, or a file with texts or labels (`core.commands.human_scores`); `human_score` says which score.
     `lower` names metrics of which lower is better, beyond those of ours that say so themselves. Sentinels read texts: those
     in `outputs`, files as `score` takes them. Raises `UserError` for files that cannot be read or joined.
     """
@@ -89,8 +90,8 @@ def run(
             raise UserError("this metric stands in both files", got=name_of(metric.name), hint="Name it: NAME=FILE")
         metrics.append(metric)
         values[metric.name] = of_metric
-    rated, unscored = read_human(read_upload(human))
-    people = People(signature("human", {"file": human.name}), rated)
+    rated, unscored = human_scores.read(human, human_score)
+    people = People(signature("human", {"file": human.name} | ({"score": human_score} if human_score else {})), rated)
     systems = {k.system for k in rated}
     if unknown := [name for name in exclude if name not in systems]:
         raise UserError(

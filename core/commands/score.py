@@ -17,21 +17,27 @@ from core.metrics.bartscore_pp import NAMES, refinement_of
 from core.metrics.base import Metric
 from core.refine import prompts
 from core.refine.result import Variant
+from core.services.references import with_references
 from core.services.scoring import Doing, Memory, in_company, score_dataset
 from core.signature import content_key
 
 Say = Callable[[str], None]
 
 
-def score(files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say) -> None:
-    """Score outputs in files with metric expressions; writes CSV, or JSON Lines when `out` ends in .jsonl. Raises UserError."""
+def score(
+    files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say, *, references: Sequence[str] = ()
+) -> None:
+    """Score outputs in files with metric expressions; writes CSV, or JSON Lines when `out` ends in .jsonl.
+
+    `references` are systems whose outputs are references as well, as in MQM files. Raises UserError.
+    """
     if not metrics:
         raise UserError(
             "no metric was named", where="--metrics", expected="one or more of " + ", ".join(registry.METRICS)
         )
     chosen = registry.chosen(metrics)
     output.check(output.named("an input", *files), [("--out", out)])
-    dataset = load(files)
+    dataset = with_references(load(files), references)
     chosen = [in_company(metric, dataset) for metric in chosen]
     memory = _run(dataset, chosen, say)
     rows: list[Score] = []

@@ -14,7 +14,7 @@ from core.formats import output
 from core.formats.files import numbered_lines
 from core.formats.load import load, read_upload
 from core.metrics import registry as metrics_registry
-from core.services.lab.gold import gold_of, left_out
+from core.services.lab.gold import gold_of, left_out, no_references
 from core.services.lab.html import as_html, summary
 from core.services.lab.noised import GROUPS, expanded
 from core.services.lab.pool import cores
@@ -72,10 +72,11 @@ def run(
     checked(asked)
     noises = registry.noises(names) + ([own_injection(inject)] if inject else [])
     watched = _watched(fail_on, noises)
-    for name in metrics:
-        metrics_registry.load(name)
+    specs = [metrics_registry.load(name).spec for name in metrics]
     dataset = cut(load(files), limit)
     golds = gold_of(dataset, gold)
+    if error := no_references(dataset, gold, golds, specs):
+        raise error
     asked = asked._replace(data=_data(files, dataset), left_out=left_out(dataset, gold))
 
     def tell(doing: Doing) -> bool:

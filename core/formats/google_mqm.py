@@ -14,8 +14,8 @@ from its plain columns. References are rated like systems and stay systems. Unra
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from core.data import SEVERITIES, Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Side, Span
@@ -35,6 +35,8 @@ class GoogleMqm:
     dataset: Dataset
     rated: tuple[RatedOutput, ...]
     warnings: tuple[Problem, ...] = ()
+    lines: Mapping[tuple[OutputKey, str, Span], int] = field(default_factory=dict)
+    """The first line of every error, by output and rater."""
 
 
 class Oddity(NamedTuple):
@@ -74,6 +76,7 @@ def of_rows(rows: Sequence[Row], stale: Iterable[Row], file: str) -> GoogleMqm:
     }
     targets = {k: plain_text([Cell(r.target, r.clean, r.exact) for r in of]) for k, of in by_output.items()}
     errors: dict[tuple[OutputKey, str], list[Span]] = {}
+    lines: dict[tuple[OutputKey, str, Span], int] = {}
     for row in rows:
         if not row.rater and not row.category:
             continue  # Marot keeps references and metrics in such rows
@@ -83,6 +86,7 @@ def of_rows(rows: Sequence[Row], stale: Iterable[Row], file: str) -> GoogleMqm:
                 odd.append(Oddity(row, "severity", repr(row.severity), NO_ERROR, "The row counts as no error"))
         else:
             found.append(_error(row, sources[row.segment], targets[row.key], odd))
+            lines.setdefault((row.key, row.rater, found[-1]), row.line)
     for row in rows:
         if row.clean and errors[row.key, row.rater]:
             odd.append(
@@ -98,7 +102,7 @@ def of_rows(rows: Sequence[Row], stale: Iterable[Row], file: str) -> GoogleMqm:
         tuple(Output(*key, targets[key]) for key in sorted(targets, key=lambda k: order[k.segment])),
     )
     rated = tuple(RatedOutput(key, rater, tuple(spans)) for (key, rater), spans in errors.items())
-    return GoogleMqm(dataset, rated, tuple(o.problem(file) for o in odd))
+    return GoogleMqm(dataset, rated, tuple(o.problem(file) for o in odd), lines)
 
 
 def _error(row: Row, source: str, target: str, odd: list[Oddity]) -> Span:

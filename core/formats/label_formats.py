@@ -7,15 +7,15 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from core.data import Dataset, RatedOutput, Span
-from core.errors import UserError
+from core.data import SEVERITIES, Dataset, RatedOutput, Span
+from core.errors import Problem, UserError
 from core.formats import esa, google_mqm, judgements, label_studio, marot, mtme_rating, mtme_score, mtme_standalone
 from core.formats.columns import is_google_mqm, plain
 from core.formats.external import file_of_a_metric
 from core.formats.files import Upload, extension
 from core.formats.json_records import Record
 from core.formats.label_file import LabelFile, Severities, Written, left_behind
-from core.formats.problems import Collector
+from core.formats.problems import Collector, counted
 
 LOOK = 1 << 20
 """How many bytes of a file are looked at to tell its format."""
@@ -43,14 +43,25 @@ class LabelFormat:
 
 
 def _read_google(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
-    """A severity nobody knows stays as it is: its rating is left out of an import, with a note."""
+    """An unknown severity stays as it is, with a warning: an import leaves its rating out."""
     found = google_mqm.read(upload.data, upload.name)
+    unknown: dict[str, list[int]] = {}
+    for (_, _, e), line in found.lines.items():
+        if severities.find(e.severity) is None:
+            unknown.setdefault(e.severity, []).append(line)
+    told = [
+        Problem(
+            upload.name, min(lines), "severity", f"{name!r}, here and in {counted(len(lines), 'error')} altogether",
+            ", ".join(SEVERITIES), "Correct the lines, or rename it: python -m core convert --severity NAME=OURS",
+        )
+        for name, lines in unknown.items()
+    ]  # fmt: skip
 
     def renamed(e: Span) -> Span:
         return replace(e, severity=severities.find(e.severity) or e.severity)
 
     rated = tuple(r._replace(errors=tuple(map(renamed, r.errors))) for r in found.rated)
-    return LabelFile(found.dataset, rated, found.warnings)
+    return LabelFile(found.dataset, rated, (*told, *found.warnings))
 
 
 def _write_google(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.data import Dataset
+from core.data import SEVERITIES, Dataset
 from core.errors import ImportProblems, UserError
 from core.formats.build import Builder
-from core.formats.columns import guess, is_google_mqm
+from core.formats.cells import Row, Table
+from core.formats.columns import guess
 from core.formats.files import Upload, extension
+from core.formats.label_file import Severities
+from core.formats.label_formats import FORMATS
+from core.formats.label_formats import guess as label_format
 from core.formats.lines import aligned, guess_roles
 from core.formats.problems import Collector
 from core.formats.table import TABLE_EXTENSIONS, read_table
+
+LABELLED = ("google", "marot")
+"""Formats of labels that are tables and hold the outputs."""
 
 
 def read_upload(path: Path) -> Upload:
@@ -29,7 +36,8 @@ def read_upload(path: Path) -> Upload:
 def load(paths: Sequence[Path]) -> Dataset:
     """One dataset from tables (CSV, TSV, JSONL, merged) or from line-aligned text, columns and roles recognised by name.
 
-    Raises `UserError` (a file that cannot be read, tables beside text, Google's MQM TSV) or `ImportProblems`.
+    Of an MQM TSV (Google's or Marot's) the texts are taken, without its labels; its references are systems.
+    Raises `UserError` (a file that cannot be read, tables beside text) or `ImportProblems`.
     """
     uploads = [read_upload(path) for path in paths]
     tables = [u for u in uploads if extension(u.name) in TABLE_EXTENSIONS]
@@ -54,15 +62,30 @@ def load(paths: Sequence[Path]) -> Dataset:
     problems = Collector()
     for upload in tables:
         try:
-            table = read_table(upload)
+            table = _labelled(upload) if label_format(upload) in LABELLED else read_table(upload)
         except ImportProblems as error:
             problems.extend(error.problems)
             continue
-        if is_google_mqm(table.columns):
-            hint = "python -m core mqm reads its labels"
-            raise UserError("a Google MQM TSV holds labels, not outputs", where=upload.name, hint=hint)
         builder.add(table, guess(table))
     if problems:
         problems.extend(builder.problems.closed())
     problems.check()
     return builder.dataset()
+
+
+class _AnySeverity(Severities):
+    """For reading texts alone: their labels do not matter."""
+
+    def find(self, name: str | None) -> str | None:
+        return super().find(name) or SEVERITIES[0]
+
+
+def _labelled(upload: Upload) -> Table:
+    """The outputs of a file of labels, one row per output. Raises `ImportProblems`."""
+    found = FORMATS[label_format(upload) or ""].read(upload, _AnySeverity(), None).dataset
+    segments = found.segment_of()
+    rows: list[Row] = []
+    for output in found.outputs:
+        segment = segments[output.key.segment]
+        rows.append(Row(0, (*output.key, segment.source, segment.references or None, output.text)))
+    return Table(upload.name, ("system", "doc_id", "segment_id", "source", "references", "output"), tuple(rows))

@@ -19,7 +19,7 @@ from typing import Any
 
 from core.data import Dataset, RatedOutput, Segment, SegmentKey, Span
 from core.formats.files import Upload, numbered_lines
-from core.formats.google_mqm import of_rows
+from core.formats.google_mqm import GoogleMqm, of_rows
 from core.formats.google_mqm_rows import WHOLE, Row, is_clean, metadata_of, row_of
 from core.formats.google_mqm_text import BREAKING, has_tag, marked, readable
 from core.formats.json_text import NotJson
@@ -65,7 +65,7 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
         problems.add(upload.name, 0, "", "no rows", "one row an error", "Check that the export has finished")
     problems.check()
     found_there = of_rows(rows, stale, upload.name)
-    rated = [_known(r, severities, upload.name, problems) for r in found_there.rated]
+    rated = [_known(r, severities, upload.name, problems, found_there) for r in found_there.rated]
     problems.check()
     dataset = found_there.dataset
     segments = tuple(Segment(*s.key, s.source, references.get(s.key, ())) for s in dataset.segments)
@@ -113,7 +113,7 @@ def _references(segment: dict[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def _known(r: RatedOutput, severities: Severities, file: str, problems: Collector) -> RatedOutput:
+def _known(r: RatedOutput, severities: Severities, file: str, problems: Collector, read: GoogleMqm) -> RatedOutput:
     """The rating with our names of severities; an unknown one is a problem, but for non-translations, which need none."""
     errors = []
     for e in r.errors:
@@ -123,7 +123,7 @@ def _known(r: RatedOutput, severities: Severities, file: str, problems: Collecto
         if severity is None:
             todo = "Give it one of these, or convert the file with --severity NAME=OURS (python -m core convert)"
             where = f"severity of {shown(r.key.system)}, segment {shown(r.key.segment_id)}"
-            problems.add(file, 0, where, shown(e.severity), "Major, Minor, Neutral", todo)
+            problems.add(file, read.lines[r.key, r.rater, e], where, shown(e.severity), "Major, Minor, Neutral", todo)
         else:
             errors.append(Span(e.side, e.start, e.end, e.quote, severity, e.category or UNSPECIFIED, e.note))
     return RatedOutput(r.key, r.rater, tuple(errors))

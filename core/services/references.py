@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from core.data import Dataset
@@ -21,6 +22,20 @@ def of_system(dataset: Dataset, system: str) -> Dataset:
     if not found:
         raise UserError("this system wrote nothing", where=f"system “{system}”", hint="Choose another")
     return Dataset(found, ())
+
+
+def with_references(dataset: Dataset, systems: Sequence[str]) -> Dataset:
+    """The dataset with the outputs of some systems as further references; the outputs stay. Raises `UserError` as `of_system`."""
+    for system in systems:
+        more = of_system(dataset, system).segment_of()
+        segments = tuple(
+            replace(
+                s, references=tuple(dict.fromkeys((*s.references, *(more[s.key].references if s.key in more else ()))))
+            )
+            for s in dataset.segments
+        )
+        dataset = replace(dataset, segments=segments)
+    return dataset
 
 
 def use(store: Store, project_id: int, system: str) -> ImportReport:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from core.data import Dataset, Item, SegmentKey
 from core.errors import UserError, unknown
+from core.metrics.base import MetricSpec
 
 REFERENCE = "reference"
 
@@ -51,6 +53,28 @@ def gold_of(dataset: Dataset, which: str) -> list[Gold]:
             "there is no gold text", got=lacking, hint=f"Gold may also be {' or '.join(others)}" if others else ""
         )
     return golds
+
+
+def no_references(
+    dataset: Dataset, which: str, golds: Sequence[Gold], metrics: Sequence[MetricSpec]
+) -> UserError | None:
+    """The error where every metric needs a reference and no gold text has one left, since it is the only one itself."""
+    if which != REFERENCE or any(g.item.references for g in golds) or not metrics:
+        return None
+    if all("reference" in spec.needs for spec in metrics):
+        systems = ", ".join(dataset.systems)
+        return UserError(
+            "every segment has one reference; it is the gold text, so that none is left to compare with",
+            where="--gold",
+            got=REFERENCE,
+            expected=f"a system whose outputs are good: {systems}"
+            if systems
+            else "data with two references per segment",
+            hint=f"For example --gold {shlex.quote(dataset.systems[0])}; or choose metrics that need no reference"
+            if systems
+            else "Add references, or choose metrics that need none",
+        )
+    return None
 
 
 def left_out(dataset: Dataset, which: str) -> int:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from core.commands.mqm import run
-from core.errors import UserError
+from core.errors import ImportProblems, UserError
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 ROWS = """system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity
@@ -65,3 +65,16 @@ def test_ted_zh_en_has_its_7935_scores(tmp_path: Path) -> None:
         "score": "-20.0",
         "n_raters": "1",
     }
+
+
+def test_every_severity_without_a_weight_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "labels.tsv"
+    rows = ["C\td\t1\t8\tann\ts\t<v>t</v>\tStyle\tCritical", "C\td\t1\t9\tann\ts\t<v>t</v>\tStyle\t"]
+    path.write_text(ROWS + "\n".join(rows) + "\n", encoding="utf-8")
+    with pytest.raises(ImportProblems) as caught:
+        run(path, "google", "system", tmp_path / "F.csv")
+    assert [(p.file, p.row, p.column, p.found) for p in caught.value.problems] == [
+        ("labels.tsv", 6, "severity", "'Critical'"),
+        ("labels.tsv", 7, "severity", "''"),
+    ]
+    assert not (tmp_path / "F.csv").exists()

@@ -137,3 +137,17 @@ def test_a_device_that_is_not_there_is_one_clear_line(
     assert done.returncode == 2
     assert "ERRORSCOPE_DEVICE" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_mqm_tsv_is_scored_against_the_outputs_of_a_system(tmp_path: Path) -> None:
+    header = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"
+    rows = [f"{s}\td\t1\t7\tr\tsource\t{t}\tno-error\tno-error" for s, t in (("A", "a text"), ("ref-A", "the text"))]
+    path, out = tmp_path / "labels.tsv", tmp_path / "scores.csv"
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    done = run("score", str(path), "--metrics", "chrf", "--reference", "ref-A", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    scores = {r["system"]: (r["status"], r["score"]) for r in csv.DictReader(out.open(encoding="utf-8"))}
+    assert scores["ref-A"] == ("ok", "100.0")
+    assert 0 < float(scores["A"][1]) < 100
+    lost = run("score", str(path), "--metrics", "chrf", "--reference", "refB", "--out", str(out))
+    assert "there is no such system" in lost.stderr

@@ -167,6 +167,21 @@ def test_the_log_beside_the_json_is_no_other_file(texts: Path, tmp_path: Path) -
         stress_here([texts], tmp_path / "r.json.scores.jsonl", json=tmp_path / "r.json")
 
 
+def test_data_with_one_reference_says_to_name_a_gold_system(tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    rows = [
+        f"{s},d,{i},source {i},reference {i} has words,output {i} of {s}" for i in range(3) for s in ("A", "my system")
+    ]
+    path.write_text("\n".join(["system,doc_id,segment_id,source,reference,output", *rows]) + "\n", encoding="utf-8")
+    message = (
+        r"every segment has one reference; it is the gold text.*a system whose outputs are good: A, my system.*--gold A"
+    )
+    with pytest.raises(UserError, match=message):
+        stress_here([path], tmp_path / "r.csv", ["chrf", "bleu"])
+    report, _ = stress_here([path], tmp_path / "r.csv", ["chrf", "bleu"], gold="my system")
+    assert all(c.undefined == 0 for c in report.cells)
+
+
 def test_injections_of_ones_own_can_be_the_only_test(texts: Path, tmp_path: Path) -> None:
     lines = tmp_path / "mine.txt"
     lines.write_text("Yes.\n", encoding="utf-8")

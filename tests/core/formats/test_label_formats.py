@@ -193,3 +193,37 @@ def test_no_file_brings_anything_but_problems(name: str, data: bytes) -> None:
     with suppress(ImportProblems):
         FORMATS[name].read(Upload("x.csv", data), SEVERITIES, dataset())
     assert guess(Upload("x", data)) in (None, *FORMATS)
+
+
+@pytest.mark.parametrize("name", ["google", "marot"])
+def test_an_unknown_severity_is_named_with_its_line(name: str) -> None:
+    google = ["system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity"]
+    marot = [
+        "system",
+        "doc",
+        "docSegId",
+        "globalSegId",
+        "rater",
+        "source",
+        "target",
+        "category",
+        "severity",
+        "metadata",
+    ]
+    rows = [
+        google if name == "google" else marot,
+        *(
+            ["A", "d", str(i), str(i), "r", "s", f"<v>text</v> {i}", "Style", severity, "{}"][
+                : len(google) + (name == "marot")
+            ]
+            for i, severity in enumerate(("Major", "Severe", "Minor", "severe"))
+        ),
+    ]
+    upload = Upload("labels.tsv", "".join("\t".join(row) + "\n" for row in rows).encode())
+    try:
+        told = FORMATS[name].read(upload, Severities(), None).warnings
+    except ImportProblems as error:
+        told = error.problems
+    assert [(p.file, p.row) for p in told] == [("labels.tsv", 3), ("labels.tsv", 5)]
+    assert all("severity" in p.column and "evere" in p.found and "Major" in p.expected for p in told)
+    assert not FORMATS[name].read(upload, Severities({"severe": "Major"}), None).warnings

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import ImportProblems, UserError
+from core.formats import google_mqm
 from core.formats.load import load
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
@@ -46,9 +47,27 @@ def test_what_cannot_be_loaded_is_one_clear_line(tmp_path: Path) -> None:
         load([tmp_path / "a.csv", tmp_path / "a.txt"])
 
 
+MQM = """system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity
+A\td\t1\t7\tann\ts\t  '=a <v>b</v> \tStyle\tSerious
+A\td\t1\t7\tben\ts\t  '=a b \tno-error\tno-error
+ref\td\t1\t7\tann\ts\tNone\tno-error\tno-error
+"""
+
+
+def test_an_mqm_tsv_gives_its_texts_whatever_its_labels(tmp_path: Path) -> None:
+    (tmp_path / "mqm.tsv").write_text(MQM, encoding="utf-8")
+    (tmp_path / "more.csv").write_text("system,doc_id,segment_id,output,reference\nB,d,7,c,r\n", encoding="utf-8")
+    got = load([tmp_path / "mqm.tsv"])
+    assert got == google_mqm.read(MQM.encode()).dataset
+    assert [o.text for o in got.outputs] == ["  '=a b ", "None"]
+    both = load([tmp_path / "mqm.tsv", tmp_path / "more.csv"])
+    assert both.systems == ("A", "ref", "B")
+    assert both.segments[0].references == ("r",)
+
+
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data stand beside the repository")
 def test_real_files_are_read_or_answered() -> None:
-    with pytest.raises(UserError, match="Google MQM TSV"):
-        load([DATA / "mqm_ted_zhen.tsv.gz"])
+    path = DATA / "mqm_ted_zhen.tsv.gz"
+    assert load([path]) == google_mqm.read(path.read_bytes()).dataset
     with pytest.raises(ImportProblems, match="again; it stands in line"):
         load([DATA / "menli_wmt20_de_adversarial.csv.gz"])  # its ids are unique within an error type only

@@ -1,0 +1,70 @@
+"""Human scores for `evaluate` and `calibrate`: a table of scores, the documents or tables that `score` reads, or labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.commands.calibrate import KEY, Human, read_human
+from core.data import HumanScore, OutputKey
+from core.errors import ImportProblems, UserError, unknown
+from core.formats.files import Upload, extension
+from core.formats.label_formats import FORMATS
+from core.formats.label_formats import guess as label_format
+from core.formats.load import load, read_upload
+from core.formats.table import TABLE_EXTENSIONS, read_table
+from core.formats.write import raw_cell
+from core.mqm.schemes import scheme
+from core.mqm.scores import segment_scores
+from core.services.mqm_import import read as read_labels
+
+SCORE, MQM = "score", "mqm"
+
+
+def read(path: Path, name: str | None = None) -> tuple[dict[OutputKey, Human], int]:
+    """Score and number of raters by output, and how many rows have no score; `name` says which score of a file with several.
+
+    Labels become the score “mqm”, by Google's weights. Raises `UserError`, which lists the scores of the file, and
+    `ImportProblems`.
+    """
+    upload = read_upload(path)
+    kind = label_format(upload)
+    if kind is not None and not FORMATS[kind].needs_texts:
+        return _of_labels(upload, name)
+    if extension(upload.name) not in TABLE_EXTENSIONS or _is_table_of(upload, name or SCORE):
+        return read_human(upload, name or SCORE)
+    scores = load([path]).human_scores
+    if not scores:
+        return read_human(upload, name or SCORE)  # which says what is missing
+    return _chosen(scores, {}, upload, name), 0
+
+
+def _is_table_of(upload: Upload, score: str) -> bool:
+    columns = set(map(raw_cell, read_table(upload, 1).columns))
+    return {*KEY, score} <= columns
+
+
+def _of_labels(upload: Upload, name: str | None) -> tuple[dict[OutputKey, Human], int]:
+    found = read_labels([upload])
+    if found.problems:
+        raise ImportProblems(found.problems)
+    of_labels: dict[OutputKey, Human] = {
+        s.key: (s.score, s.n_raters) for s in segment_scores(found.rated, scheme("google"))
+    }
+    return _chosen(found.scored.human_scores, of_labels, upload, name), 0
+
+
+def _chosen(
+    scores: tuple[HumanScore, ...], of_labels: dict[OutputKey, Human], upload: Upload, name: str | None
+) -> dict[OutputKey, Human]:
+    by_name: dict[str, dict[OutputKey, Human]] = {MQM: dict(of_labels)} if of_labels else {}
+    for system, doc_id, segment_id, called, value in scores:
+        by_name.setdefault(called, {})[OutputKey(system, doc_id, segment_id)] = (value, None)
+    if name is None and len(by_name) > 1:
+        raise UserError(
+            "the file has several human scores", where=upload.name, got=", ".join(by_name), expected="one of them",
+            hint=f"Choose one: --human-score {next(iter(by_name))}",
+        )  # fmt: skip
+    chosen = name or next(iter(by_name))
+    if chosen not in by_name:
+        raise unknown(f"human score in {upload.name}", chosen, by_name)
+    return by_name[chosen]

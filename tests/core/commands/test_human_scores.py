@@ -1,0 +1,72 @@
+"""Human scores that `evaluate` and `calibrate` read."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.commands.human_scores import read
+from core.data import OutputKey
+from core.errors import ImportProblems, UserError
+
+KEY = OutputKey("A", "d", "1")
+MQM = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n" + "\n".join(
+    f"A\td\t1\t1\t{rater}\tQuelle\tA <v>bad</v> text\tStyle\t{severity}"
+    for rater, severity in (("r1", "Major"), ("r2", "Minor"), ("r2", "Minor"))
+)
+
+
+def document(tmp_path: Path, human: dict[str, float]) -> Path:
+    path = tmp_path / "data.jsonl"
+    outputs = {"A": {"text": "one", "human": human}, "B": {"text": "two", "human": dict.fromkeys(human, 2.5)}}
+    row = {"doc_id": "d", "segment_id": "1", "source": "s", "references": ["r"], "outputs": outputs}
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_table_of_scores_is_read_as_before(tmp_path: Path) -> None:
+    path = tmp_path / "human.csv"
+    path.write_text("system,doc_id,segment_id,score,n_raters,fluency\nA,d,1,-3.5,2,4\nB,d,1,,2,\n")
+    assert read(path) == ({KEY: (-3.5, 2)}, 1)
+    assert read(path, "fluency") == ({KEY: (4.0, 2)}, 1)
+
+
+def test_documents_with_one_human_score_need_no_name(tmp_path: Path) -> None:
+    assert read(document(tmp_path, {"fluency": 3}))[0] == {KEY: (3.0, None), OutputKey("B", "d", "1"): (2.5, None)}
+
+
+def test_of_several_human_scores_one_is_chosen_and_all_are_listed(tmp_path: Path) -> None:
+    path = document(tmp_path, {"fluency": 3, "coherence": 1})
+    with pytest.raises(UserError, match=r"several human scores \(got fluency, coherence; .*--human-score fluency"):
+        read(path)
+    assert read(path, "coherence")[0][KEY] == (1.0, None)
+    with pytest.raises(UserError, match="Did you mean fluency"):
+        read(path, "fluencey")
+
+
+def test_labels_become_mqm_scores(tmp_path: Path) -> None:
+    path = tmp_path / "labels.tsv"
+    path.write_text(MQM, encoding="utf-8")
+    assert read(path) == ({KEY: (-3.5, 2)}, 0)
+    assert read(path, "mqm") == ({KEY: (-3.5, 2)}, 0)
+
+
+def test_a_file_without_scores_says_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.csv"
+    path.write_text("system,doc_id,segment_id,output\nA,d,1,text\n")
+    with pytest.raises(ImportProblems, match="no such column"):
+        read(path)
+
+
+SUMMEVAL = Path(__file__).resolve().parents[4] / "shared/data/summeval.jsonl.gz"
+
+
+@pytest.mark.skipif(not SUMMEVAL.exists(), reason="SummEval is not here")
+def test_summeval_is_read_with_the_keys_that_its_outputs_have() -> None:
+    from core.formats.load import load
+
+    with pytest.raises(UserError, match="coherence, consistency, fluency, relevance"):
+        read(SUMMEVAL)
+    found, lost = read(SUMMEVAL, "relevance")
+    assert (len(found), lost) == (1600, 0)
+    assert found.keys() == {output.key for output in load([SUMMEVAL]).outputs}
