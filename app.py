@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
+from streamlit.starlette import App
 
 from core.errors import UserError
 from core.ports import Store
 from core.settings import offline, share_cores
 from pages._ui import errors, jobs, state, theme, wiring
+from pages._ui.headers import SecurityHeaders
 
 PAGES = (
     ("projects", "Projects", ":material/folder_open:"),
@@ -58,15 +61,23 @@ def switcher(store: Store) -> None:
         )
 
 
-offline()
-share_cores()
-st.set_page_config(page_title="Errorscope", page_icon=str(HERE / "pages/_ui/icon.png"), layout="wide")
-page = st.navigation(
-    [st.Page(f"pages/{name}.py", title=title, icon=icon, url_path=name) for name, title, icon in PAGES]
-)
-theme.apply()
-with errors.boundary():
-    opened = wiring.store()
-    switcher(opened)
-    page.run()
-    jobs.foot(opened)
+def main() -> None:
+    """Draw the page that is asked for."""
+    offline()
+    share_cores()
+    st.set_page_config(page_title="Errorscope", page_icon=str(HERE / "pages/_ui/icon.png"), layout="wide")
+    page = st.navigation(
+        [st.Page(f"pages/{name}.py", title=title, icon=icon, url_path=name) for name, title, icon in PAGES]
+    )
+    theme.apply()
+    with errors.boundary():
+        opened = wiring.store()
+        switcher(opened)
+        page.run()
+        jobs.foot(opened)
+
+
+if __name__ == "__main__":  # Streamlit runs this file for every page …
+    main()
+else:  # … and `streamlit run` imports it once, for the server that serves it
+    app = App(__file__, middleware=[Middleware(SecurityHeaders)])

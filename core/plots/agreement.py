@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from core.plots.labels import chart_label, chart_labels
 from core.stats.pairs import Ints
 from core.stats.raters import RaterPair
 
@@ -21,11 +22,12 @@ def tau_matrix(raters: Sequence[str], pairs: Sequence[RaterPair], *, ink: str = 
 
     `ink` is the colour of the numbers, which no theme gives them. Show it `matrix_width` wide.
     """
-    rows = []
+    names, rows = chart_labels(raters), []
     for p in pairs:
         text = "–" if p.tau.value is None else f"{p.tau.value:.2f}".replace("-", "−")
         shared = {"tau": p.tau.value, "text": text, "n": p.tau.n, "why": p.tau.reason}
-        rows += [{"a": p.first, "b": p.second, **shared}, {"a": p.second, "b": p.first, **shared}]
+        first, second = chart_label(p.first), chart_label(p.second)
+        rows += [{"a": first, "b": second, **shared}, {"a": second, "b": first, **shared}]
     tooltip = [
         alt.Tooltip("a:N", title="rater"),
         alt.Tooltip("b:N", title="rater"),
@@ -36,8 +38,8 @@ def tau_matrix(raters: Sequence[str], pairs: Sequence[RaterPair], *, ink: str = 
     axis = alt.Axis(labelLimit=NAMES - 10, domain=False, ticks=False, labelOverlap=False)
     below = alt.Axis(labelLimit=NAMES - 10, domain=False, ticks=False, labelOverlap=False, labelAngle=-90)
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("a:N", sort=list(raters), title=None, axis=below),
-        y=alt.Y("b:N", sort=list(raters), title=None, axis=axis),
+        x=alt.X("a:N", sort=names, title=None, axis=below),
+        y=alt.Y("b:N", sort=names, title=None, axis=axis),
         tooltip=tooltip,
     )
     scale = alt.Scale(domain=[-1, 0, 1], range=[ORANGE + "99", "#8a8f9822", BLUE + "99"])
@@ -61,6 +63,7 @@ def severity_confusion(
 
     `counts` has shape (len(names), len(names)); its last cell, marked by neither, is left out. `ink` is the colour of the numbers.
     """
+    rows, columns, names = chart_label(rows), chart_label(columns), chart_labels(names)
     cells = []
     for i, given in enumerate(names):
         total = int(counts[i].sum())
@@ -78,8 +81,8 @@ def severity_confusion(
     ]
     axis = alt.Axis(labelAngle=0, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart(alt.InlineData(values=cells)).encode(
-        x=alt.X("column:N", sort=list(names), title=columns, axis=axis),
-        y=alt.Y("row:N", sort=list(names), title=rows, axis=axis),
+        x=alt.X("column:N", sort=names, title=columns, axis=axis),
+        y=alt.Y("row:N", sort=names, title=rows, axis=axis),
         tooltip=tooltip,
     )
     shade = alt.Scale(domain=[0, 1], range=[0, opacity])

@@ -10,6 +10,7 @@ import altair as alt
 from core.calibration.calibrate import Calibration
 from core.calibration.curve import CurvePoint, Plateau, omega
 from core.calibration.resampling import Band
+from core.plots.labels import chart_label
 
 BLUE, ORANGE, GREY, GREEN = "#4c8bf5", "#e07b39", "#8a8f98", "#3fa37a"
 """Mid tones: readable on a light and on a dark page, and apart for the colour-blind."""
@@ -24,7 +25,9 @@ def lambda_text(lam: float, digits: int = 3) -> str:
 
 def _rows(named: Mapping[str, float]) -> alt.InlineData:
     return alt.InlineData(
-        values=[{"omega": omega(lam), "lambda": lambda_text(lam), "name": name} for name, lam in named.items()]
+        values=[
+            {"omega": omega(lam), "lambda": lambda_text(lam), "name": chart_label(name)} for name, lam in named.items()
+        ]
     )
 
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from core.plots.labels import chart_label, chart_labels, with_labels
+
 PICK = "pick"
-"""The name of the scatter's selection; its points carry doc and segment."""
+"""The name of the scatter's selection; its points carry doc and segment as `chart_label` writes them."""
 
 
 def means(rows: pd.DataFrame, title: str) -> alt.LayerChart:
@@ -16,7 +18,7 @@ def means(rows: pd.DataFrame, title: str) -> alt.LayerChart:
 
     `rows` has the columns system, mean, low, high, n; systems without a mean are left out.
     """
-    shown = rows.dropna(subset=["mean"])
+    shown, title = with_labels(rows.dropna(subset=["mean"]), "system"), chart_label(title)
     y = alt.Y(
         "system:N",
         sort=list(shown["system"]),
@@ -43,6 +45,8 @@ def scatter(rows: pd.DataFrame, x_label: str, y_label: str, systems: Sequence[st
     `rows` has the columns x, y, system, doc, segment. With `systems` points differ by colour and shape; None keeps the
     systems unknown (blind).
     """
+    rows = with_labels(rows, "system", "doc", "segment")
+    x_label, y_label = chart_label(x_label), chart_label(y_label)
     pick = alt.selection_point(name=PICK, fields=["doc", "segment"], on="click", clear="dblclick")
     tooltip = [
         *([alt.Tooltip("system:N")] if systems is not None else []),
@@ -62,10 +66,11 @@ def scatter(rows: pd.DataFrame, x_label: str, y_label: str, systems: Sequence[st
         )
     )
     if systems is not None:
+        order = chart_labels(systems)
         legend = alt.Legend(orient="bottom", title=None, columns=4, labelLimit=160)
         chart = chart.encode(
-            color=alt.Color("system:N", sort=list(systems), legend=legend),
-            shape=alt.Shape("system:N", sort=list(systems), legend=legend),
+            color=alt.Color("system:N", sort=order, legend=legend),
+            shape=alt.Shape("system:N", sort=order, legend=legend),
         )
     finished: alt.Chart = chart.add_params(pick).properties(height=340)
     return finished

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from core.plots.labels import chart_label, chart_labels, with_labels
+
 BLUE, GREY = "#4c8bf5", "#8a8f98"
 
 
@@ -15,10 +17,11 @@ def differences(rows: pd.DataFrame, names: Sequence[str], alpha: float = 0.05) -
 
     `rows` has the columns better, worse, difference, p, shown (p as text); `names` from best to worst.
     """
+    rows, names = with_labels(rows, "better", "worse"), chart_labels(names)
     axis = alt.Axis(labelLimit=170, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart(rows).encode(
-        x=alt.X("worse:N", sort=list(names[1:]), title=None, axis=axis.copy()),
-        y=alt.Y("better:N", sort=list(names[:-1]), title=None, axis=axis),
+        x=alt.X("worse:N", sort=names[1:], title=None, axis=axis.copy()),
+        y=alt.Y("better:N", sort=names[:-1], title=None, axis=axis),
         tooltip=[
             alt.Tooltip("better:N"),
             alt.Tooltip("worse:N", title="against"),
@@ -50,6 +53,8 @@ def ties(rows: pd.DataFrame, best: float, chance: float) -> alt.LayerChart:
 
 def system_means(rows: pd.DataFrame, x_label: str, y_label: str) -> alt.LayerChart:
     """One named point a system: its mean under the metric against that of people. `rows`: system, x, y."""
+    rows = with_labels(rows, "system")
+    x_label, y_label = chart_label(x_label), chart_label(y_label)
     base = alt.Chart(rows).encode(
         x=alt.X("x:Q", title=x_label, scale=alt.Scale(zero=False, nice=True, padding=24)),
         y=alt.Y("y:Q", title=y_label, scale=alt.Scale(zero=False, nice=True, padding=24)),

@@ -11,6 +11,7 @@ from core.calibration.curve import omega
 from core.calibration.learning import Learning, Spread
 from core.calibration.top_systems import Top
 from core.plots.calibration import BLUE, GREY, MEASURE_NAMES, ORANGE, TICKS, lambda_axis, lambda_text
+from core.plots.labels import chart_label
 
 SEQUENCE = ("#4c8bf5", "#8f86c8", "#c07a7e", "#e07b39")
 """From few systems to many."""
@@ -119,7 +120,7 @@ def estimates(rows: Sequence[Estimate]) -> alt.LayerChart:
     """One line a λ: its interval and its optimum, in the order given; the first is the one to compare with."""
     values = [
         {
-            "name": r.name,
+            "name": chart_label(r.name),
             "omega": omega(r.lam),
             "lambda": lambda_text(r.lam),
             "low": omega(r.ci[0]) if r.ci else omega(r.lam),
@@ -247,9 +248,13 @@ def metrics_at_top(rows: Sequence[AtK], measure: str) -> alt.LayerChart:
     ]
     layers = []
     for sentinel in (True, False):
-        part = [{"label": r.label, "k": str(r.k), "agreement": r.agreement} for r in rows if r.sentinel == sentinel]
+        part = [
+            {"label": chart_label(r.label), "k": str(r.k), "agreement": r.agreement}
+            for r in rows
+            if r.sentinel == sentinel
+        ]
         final = sorted((r for r in rows if not r.sentinel), key=lambda r: (-r.k, -r.agreement))
-        names = list(dict.fromkeys(r.label for r in final))
+        names = list(dict.fromkeys(chart_label(r.label) for r in final))
         if not part:
             continue
         chart = _data(part)

@@ -6,6 +6,7 @@ import altair as alt
 import pandas as pd
 
 from core.plots.calibration import BLUE, ORANGE
+from core.plots.labels import chart_label, with_labels
 
 AVERAGES = ("all", "adequacy", "fluency")
 ROW, COLUMN, CELL, LABELS, HEAD = 26, 92, 58, 120, 30
@@ -18,7 +19,7 @@ def paths(points: pd.DataFrame, measure: str = "") -> alt.LayerChart:
 
     `points` has the columns metric, w, quality and robustness; rows without one of the two are left out.
     """
-    there = points.dropna(subset=["quality", "robustness"])
+    there, measure = with_labels(points.dropna(subset=["quality", "robustness"]), "metric"), chart_label(measure)
     metrics = list(dict.fromkeys(there["metric"]))
     legend = alt.Legend(orient="top", title=None, labelLimit=240, columns=3)
     base = alt.Chart(there).encode(
@@ -82,7 +83,7 @@ def courses(points: pd.DataFrame, what: str, measure: str = "") -> alt.Chart:
 
     `points` has the columns metric, w and `what`, which is quality or robustness; rows without a value are left out.
     """
-    there = points.dropna(subset=[what])
+    there, measure = with_labels(points.dropna(subset=[what]), "metric"), chart_label(measure)
     metrics, share = list(dict.fromkeys(there["metric"])), what == "robustness"
     title = ROBUSTNESS if share else f"{QUALITY} ({measure})" if measure else QUALITY
     legend = alt.Legend(orient="top", title=None, labelLimit=240, columns=3)
@@ -116,6 +117,7 @@ def effect(
 
     `steps` has the columns w and value, ascending: the value from each w to the next; rows without a value are left out.
     """
+    title = chart_label(title)
     there, numbers = steps.dropna(subset=["value"]), "%" if percent else ".2f"
     x = alt.X("w:Q", title="w (share of NLI)", scale=alt.Scale(domain=[0, 1]))
     y = alt.Y("value:Q", title=f"{title} ↑", scale=alt.Scale(zero=False), axis=alt.Axis(format=numbers))
@@ -138,6 +140,7 @@ def pooling(rows: pd.DataFrame, what: str, *, percent: bool = False) -> alt.Laye
 
     `rows` has the columns direction, formula and value, in the order in which they are to stand; a cell without a value is empty.
     """
+    rows, what = with_labels(rows, "direction", "formula"), chart_label(what)
     directions, formulas = list(dict.fromkeys(rows["direction"])), list(dict.fromkeys(rows["formula"]))
     low, high = rows["value"].min(), rows["value"].max()
     shown = rows.assign(shade=(rows["value"] - low) / ((high - low) or 1.0), best=rows["value"] == high)
@@ -171,6 +174,7 @@ def heatmap(rows: pd.DataFrame) -> alt.LayerChart:
 
     `rows` has the columns of `core.services.adversarial.Row`; the interval stands in the tooltip.
     """
+    rows = with_labels(rows, "phenomenon", "metric", "reason")
     names, metrics = list(dict.fromkeys(rows["phenomenon"])), list(dict.fromkeys(rows["metric"]))
     names.sort(key=lambda name: name in AVERAGES)
     base = alt.Chart(rows).encode(

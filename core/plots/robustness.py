@@ -5,6 +5,8 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
+from core.plots.labels import with_labels
+
 NOTICED, FOOLED = "worse", "same or better: fooled"
 _COLOURS = alt.Scale(domain=[NOTICED, FOOLED], range=["#2563eb", "#d97706"])
 ROW, COLUMN, LABELS = 26, 72, 130
@@ -16,9 +18,13 @@ def changes(rows: pd.DataFrame) -> alt.LayerChart:
 
     `rows` has the columns metric, share, good, changed, fooled and range; rows without a share are left out.
     """
-    there = rows.dropna(subset=["share"]).assign(
-        verdict=lambda r: r["fooled"].map({True: FOOLED, False: NOTICED}),
-        mark=lambda r: r["fooled"].map({True: "fooled", False: ""}),
+    there = (
+        with_labels(rows, "metric", "range")
+        .dropna(subset=["share"])
+        .assign(
+            verdict=lambda r: r["fooled"].map({True: FOOLED, False: NOTICED}),
+            mark=lambda r: r["fooled"].map({True: "fooled", False: ""}),
+        )
     )
     order = list(there["metric"])
     base = alt.Chart(there).encode(
@@ -46,6 +52,7 @@ def sweep(rows: pd.DataFrame) -> alt.LayerChart:
 
     `rows` has the columns phenomenon, metric, share, fooled, good and changed.
     """
+    rows = with_labels(rows, "phenomenon", "metric")
     names, metrics = list(dict.fromkeys(rows["phenomenon"])), list(dict.fromkeys(rows["metric"]))
     shown = rows.assign(
         fall=-rows["share"].clip(upper=0),

@@ -7,6 +7,8 @@ from typing import Literal
 import altair as alt
 import pandas as pd
 
+from core.plots.labels import with_labels
+
 Shown = Literal["z", "accuracy"]
 TITLES: dict[Shown, str] = {
     "z": "sensitivity z ↑ (0: not seen, 1: as bad as an empty output)",
@@ -20,7 +22,7 @@ def by_type(rows: pd.DataFrame, shown: Shown = "z") -> alt.LayerChart:
 
     `rows` has the columns of `core.services.sensitivity.Row`. The rule marks 0 for z, and an even chance for the accuracy.
     """
-    there = rows.dropna(subset=[shown])
+    there = with_labels(rows.dropna(subset=[shown]), "type", "metric")
     types, metrics = list(dict.fromkeys(there["type"])), list(dict.fromkeys(there["metric"]))
     low, high = f"{shown}_low", f"{shown}_high"
     n = "n" if shown == "z" else "compared"

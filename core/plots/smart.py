@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from core.plots.labels import chart_label, chart_labels, with_labels
+
 BLUE, ORANGE, GREY, INK = "#4c8bf5", "#e08a2e", "#7d838d", "#101418"
 STRONG = 0.5
 """Share of the largest difference above which a cell is filled, with dark figures; below it is only tinted, so that figures can
@@ -19,13 +21,14 @@ def lengths(rows: pd.DataFrame, metrics: Sequence[str], y_label: str) -> alt.Lay
     `rows` has the columns metric, place (0, 1, …), bucket (its name), segments, value, low, high and shown (the value as
     text); rows without a value are left out, and break the line.
     """
+    rows, metrics, y_label = with_labels(rows, "metric", "bucket"), chart_labels(metrics), chart_label(y_label)
     order = list(rows.sort_values("place")["bucket"].unique())
     drawn = rows.dropna(subset=["value"])
     legend = alt.Legend(orient="bottom", title=None, columns=5, labelLimit=220, symbolOpacity=1)
     base = alt.Chart(drawn).encode(
         x=alt.X("bucket:O", sort=order, title=None, axis=alt.Axis(labelAngle=0, labelLimit=200)),
-        xOffset=alt.XOffset("metric:N", sort=list(metrics), scale=alt.Scale(domain=list(metrics), paddingOuter=1)),
-        color=alt.Color("metric:N", sort=list(metrics), legend=legend),
+        xOffset=alt.XOffset("metric:N", sort=metrics, scale=alt.Scale(domain=metrics, paddingOuter=1)),
+        color=alt.Color("metric:N", sort=metrics, legend=legend),
     )
     y = alt.Y("value:Q", title=y_label, scale=alt.Scale(zero=False, nice=True, padding=12))
     tooltip = [
@@ -38,7 +41,7 @@ def lengths(rows: pd.DataFrame, metrics: Sequence[str], y_label: str) -> alt.Lay
     bars = base.mark_rule(strokeWidth=2, opacity=0.4).encode(y=alt.Y("low:Q", title=y_label), y2="high:Q")
     line = base.mark_line(strokeWidth=1.5, opacity=0.55).encode(y=y)
     dots = base.mark_point(filled=True, size=70, opacity=1).encode(
-        y=y, shape=alt.Shape("metric:N", sort=list(metrics), legend=legend), tooltip=tooltip
+        y=y, shape=alt.Shape("metric:N", sort=metrics, legend=legend), tooltip=tooltip
     )
     layers = [bars, line, dots] if drawn.empty else [zero, bars, line, dots]
     return alt.LayerChart(layer=layers).properties(height=340)
@@ -50,17 +53,18 @@ def rank_differences(rows: pd.DataFrame, metrics: Sequence[str], systems: Sequen
 
     `rows` has the columns metric, system, human_rank, metric_rank, difference and shown (the difference as text).
     """
+    rows, metrics, systems = with_labels(rows, "metric", "system"), chart_labels(metrics), chart_labels(systems)
     size = rows["difference"].abs()
     most = max(1.0, float(size.max()) if len(rows) else 1.0)
     strong = size > STRONG * most
     fill = (0.03 + 0.2 * size / (STRONG * most)).where(~strong, 0.72 + 0.2 * size / most)
     base = alt.Chart(rows.assign(fill=fill, strong=strong)).encode(
         x=alt.X(
-            "system:N", sort=list(systems), title="systems, from the one people like best",
+            "system:N", sort=systems, title="systems, from the one people like best",
             axis=alt.Axis(labelLimit=120, labelAngle=-40, domain=False, ticks=False, labelOverlap=False),
         ),
         y=alt.Y(
-            "metric:N", sort=list(metrics), title=None,
+            "metric:N", sort=metrics, title=None,
             axis=alt.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False),
         ),
         tooltip=[

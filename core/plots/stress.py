@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from core.plots.labels import chart_label, chart_labels, with_labels
+
 PICK = "pick"
 """The name of the catalogue's selection; its points carry test and metric by name."""
 WORDS = {"fail": "✕ fails", "pass": "✓ holds", "unclear": "? unclear", "untold": "– untold"}
@@ -25,7 +27,9 @@ def catalogue(rows: pd.DataFrame, heads: Sequence[str]) -> alt.LayerChart:
     why, drop, p and published. `heads` are those values of `row` that stand over a group and have no cells: pass them in
     `row` order among the labels (`order` of the frame's attrs).
     """
-    order, columns = list(rows.attrs["order"]), list(dict.fromkeys(rows["column"]))
+    heads, order = chart_labels(heads), chart_labels(rows.attrs["order"])
+    rows = with_labels(rows, "row", "column", "why")
+    columns = list(dict.fromkeys(rows["column"]))
     shown = rows.assign(words=[f"{WORDS[v]}\n{t}" for v, t in zip(rows["verdict"], rows["told"], strict=True)])
     pick = alt.selection_point(name=PICK, fields=["test", "metric"], on="click", clear="dblclick")
     bold = f"indexof({list(heads)!r}, datum.value) >= 0"
@@ -71,8 +75,11 @@ def curve(rows: pd.DataFrame, gold: float, title: str, *, fails: bool, graded: b
     `rows` has the columns label, ratio, mean, sd, drop and p, one row a level; levels without a mean are left out. Where the levels
     are no grades they stand side by side, and no line joins them.
     """
-    there = rows.dropna(subset=["mean"]).assign(
-        low=lambda r: r["mean"] - r["sd"].fillna(0), high=lambda r: r["mean"] + r["sd"].fillna(0)
+    title = chart_label(title)
+    there = (
+        with_labels(rows, "label")
+        .dropna(subset=["mean"])
+        .assign(low=lambda r: r["mean"] - r["sd"].fillna(0), high=lambda r: r["mean"] + r["sd"].fillna(0))
     )
     scale = alt.Scale(zero=False, padding=14)
     y = alt.Y("mean:Q", title=title, scale=scale)
@@ -109,6 +116,7 @@ def parts(rows: pd.DataFrame, *, graded: bool) -> alt.Chart:
 
     `rows` has the columns part, label, ratio and mean, gold among them at ratio 0.
     """
+    rows = with_labels(rows, "part", "label")
     x = (
         alt.X("ratio:Q", title="noise ratio")
         if graded
@@ -136,6 +144,7 @@ def multiples(rows: pd.DataFrame, *, graded: bool, columns: int = 5) -> alt.Face
 
     `rows` has the columns metric, label, ratio, share (the drop in parts of gold) and verdict; gold is among them at ratio 0.
     """
+    rows = with_labels(rows, "metric", "label")
     names = list(dict.fromkeys(rows["metric"]))
     shown = rows.assign(fall=-rows["share"])
     colour = alt.Color(
@@ -172,6 +181,7 @@ def favours(rows: pd.DataFrame) -> alt.LayerChart:
 
     `rows` has the columns metric, system, mean, rank, own, based and built.
     """
+    rows = with_labels(rows, "metric", "system", "based", "built")
     metrics, systems = list(dict.fromkeys(rows["metric"])), list(dict.fromkeys(rows["system"]))
     ranks = zip(rows["rank"], rows["mean"], rows["own"], strict=True)
     shown = rows.assign(

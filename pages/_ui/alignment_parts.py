@@ -18,6 +18,7 @@ from core.services.segment import Shown, names_of
 from core.services.view import View
 from pages._ui import errors
 from pages._ui.alignment import alignment
+from pages._ui.markdown import escape_markdown
 
 KEY = "alignment"
 
@@ -31,7 +32,7 @@ def panel(project: Project, view: View, shown: Shown) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="alignment-tools"):
         name = _chosen(
             f"alignment-of-{project.id}", list(by_name), lambda options, key: st.pills(
-                "Match the sentences of", options, key=key,
+                "Match the sentences of", options, format_func=escape_markdown, key=key,
                 help="How each sentence of an output matches the sentences of a reference or the source (SMART).",
             ),
         )  # fmt: skip

@@ -10,6 +10,7 @@ import streamlit as st
 from core.calibration.presets import PRESETS, Preset
 from core.formats.write import scores_csv
 from core.plots import compare as plots
+from core.plots.labels import chart_labels
 from core.ports import Project, Store
 from core.services.compare import Order, Query, Sort, means, ordered, points, row_mean, scores, signature_at, sort_key
 from core.services.view import Column, View
@@ -164,7 +165,12 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
 def _open_point(project_id: int, view: View, key: str) -> None:
     for point in list(st.session_state[key].get("selection", {}).get(plots.PICK) or [])[:1]:
         row = next(
-            (s for s in view.segments if (s.doc_id, s.segment_id) == (str(point["doc"]), str(point["segment"]))), None
+            (
+                s
+                for s in view.segments
+                if chart_labels((s.doc_id, s.segment_id)) == [str(point["doc"]), str(point["segment"])]
+            ),
+            None,
         )
         if row is not None:
             state.go_to_segment(project_id, row.key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,15 +12,12 @@ from typing import ParamSpec, TypeVar
 import streamlit as st
 
 from core.errors import ImportProblems, UserError
+from pages._ui.markdown import escape_markdown
 
 P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger("errorscope")
-
-
-def plain(text: str) -> str:
-    """Text that Streamlit's Markdown shows as it is: every mark escaped, line breaks kept."""
-    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@^=])", r"\\\1", text).replace("\n", "  \n")
+plain = escape_markdown
 
 
 def show(error: UserError) -> None:

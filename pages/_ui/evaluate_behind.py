@@ -12,6 +12,7 @@ import streamlit as st
 from core.data import SegmentKey
 from core.plots import compare as compare_plots
 from core.plots import evaluate as plots
+from core.plots.labels import chart_labels
 from core.ports import Project
 from core.services import evaluate as service
 from core.services import evaluate_report as report
@@ -51,7 +52,10 @@ def scatter(project: Project, view: View, found: Evaluation, statistic: Name) ->
     points = list(picked.get("selection", {}).get(compare_plots.PICK) or [])[:1]
     st.caption(f"{len(frame):,} outputs; click a point to see its segment.")
     for point in points:
-        _segment(project, view, data, name, SegmentKey(str(point["doc"]), str(point["segment"])))
+        where = [str(point["doc"]), str(point["segment"])]
+        picked_key = next((key.segment for key in data.keys if chart_labels(key.segment) == where), None)
+        if picked_key is not None:
+            _segment(project, view, data, name, picked_key)
     if statistic == "acc_eq" and found.of(name, "acc_eq").status == "ok":
         _ties(data, name, found.choice)
 

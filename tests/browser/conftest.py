@@ -38,8 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class Server:
     """One running app. `kill` is SIGKILL to the app and everything it started."""
 
-    def __init__(self, home: Path, environ: dict[str, str]) -> None:
-        self.home, self.environ, self.process = home, environ, None
+    def __init__(self, home: Path, environ: dict[str, str], script: str = "app.py") -> None:
+        self.home, self.environ, self.script, self.process = home, environ, script, None
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
@@ -55,13 +55,13 @@ class Server:
             "-m",
             "streamlit",
             "run",
-            "app.py",
+            self.script,
             "--server.port",
             str(self.port),
             "--server.headless",
             "true",
         ]
-        environ = {**os.environ, "ERRORSCOPE_HOME": str(self.home), **self.environ}
+        environ = {**os.environ, "PYTHONPATH": str(ROOT), "ERRORSCOPE_HOME": str(self.home), **self.environ}
         with (self.home / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environ, stdout=log, stderr=log, start_new_session=True
@@ -86,9 +86,9 @@ class Server:
 
 
 @contextmanager
-def serving(home: Path, **environ: str) -> Iterator[Server]:
+def serving(home: Path, script: str = "app.py", **environ: str) -> Iterator[Server]:
     """A server that is started, and killed at the end."""
-    server = Server(home, environ)
+    server = Server(home, environ, script)
     server.start()
     try:
         yield server

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment
 from core.ports import Job, Store
-from pages._ui import errors, jobs, state, theme, wiring
+from pages._ui import jobs, state, theme, wiring
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -144,7 +144,3 @@ def test_the_bundled_model_is_always_said_to_be_small() -> None:
     assert "bundled demonstration BART, small" in theme.speaker("bartscore++|lambda:1|model:bundled/bart-mini|rev:abc")
     assert theme.speaker("chrf|v:1") == ""
     assert "facebook" in theme.speaker("bartscore|model:facebook/bart-large-cnn|rev:abc")
-
-
-def test_plain_text_keeps_its_marks() -> None:
-    assert errors.plain("**a** :red[b] $x$ <i>") == "\\*\\*a\\*\\* \\:red\\[b\\] \\$x\\$ \\<i\\>"

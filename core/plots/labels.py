@@ -1,0 +1,37 @@
+"""Names in charts. Vega compiles names of metrics and systems into code and keeps them as keys of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+_PICTURES = {**{c: 0x2400 + c for c in range(0x20)}, 0x7F: 0x2421, 0x85: 0x2424, 0x2028: 0x23CE, 0x2029: 0xB6}
+"""A sign for every character that ends a line of code or controls a terminal; names that differ stay different."""
+_RESERVED = frozenset(
+    "__proto__ constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf "
+    "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__ prototype image title".split()
+)
+"""What every JavaScript object has already, and the two keys that tooltips treat as a picture and a heading."""
+_INVISIBLE = "\u2060"
+
+
+def chart_label(text: str) -> str:
+    """Return `text` as a chart can draw it: control characters as signs, a name that JavaScript reserves set apart."""
+    shown = text.translate(_PICTURES)
+    return _INVISIBLE + shown if shown in _RESERVED else shown
+
+
+def chart_labels(names: Iterable[str]) -> list[str]:
+    """Return every name as `chart_label` does, in the same order."""
+    return [chart_label(name) for name in names]
+
+
+def with_labels(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Return `rows` with the texts in `columns` as `chart_label` writes them; other values stay."""
+
+    def label(value: Any) -> Any:
+        return chart_label(value) if isinstance(value, str) else value
+
+    return rows.assign(**{c: rows[c].map(label) for c in columns if c in rows})

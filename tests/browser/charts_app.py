@@ -1,0 +1,93 @@
+"""Every chart that shows names, with the names given as JSON in the address; run by Streamlit for test_charts.py."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.calibration.curve import CurvePoint, Plateau
+from core.plots import (
+    agreement,
+    calibration,
+    compare,
+    evaluate,
+    lambda_studio,
+    menli,
+    robustness,
+    sensitivity,
+    smart,
+    stress,
+)  # fmt: skip
+from core.stats.correlation import Statistic
+from core.stats.raters import RaterPair
+
+NAMES: list[str] = json.loads(st.query_params["names"])
+A, B = NAMES[:2]
+LEVELS = (0.1, 0.2)
+
+
+def each(*numbers: str, **more: Any) -> pd.DataFrame:
+    """One row per name; `numbers` are columns of small different numbers, a list in `more` is spread over the rows."""
+    rows = [{c: 0.1 + 0.03 * i * (k + 1) for k, c in enumerate(numbers)} for i in range(len(NAMES))]
+    return pd.DataFrame(rows).assign(**more)
+
+
+def crossed(first: str, second: str, others: list[Any], **more: Any) -> pd.DataFrame:
+    """One row per name and other value."""
+    return pd.DataFrame([{first: a, second: b, **more} for a in NAMES for b in others])
+
+
+def charts() -> dict[str, Any]:
+    """Each chart under its name, which is a valid key."""
+    pairs = [RaterPair(a, b, Statistic(0.5, n=3)) for i, a in enumerate(NAMES) for b in NAMES[:i]]
+    curve = [CurvePoint(0.0, 0.1), CurvePoint(1.0, 0.3), CurvePoint(float("inf"), 0.2)]
+    presets = {name: 0.3 + 0.2 * i for i, name in enumerate(NAMES)}
+    by_level = crossed("metric", "ratio", list(LEVELS), mean=0.5, share=0.1, verdict="fail", label="x", value=0.4)
+    lengths = crossed("metric", "place", [0, 1], value=0.3, low=0.2, high=0.4, segments=3, shown="0.3", bucket="short")
+    ranks = crossed("metric", "system", NAMES, difference=1.0, shown="1", human_rank=1, metric_rank=2)
+    cells = crossed(
+        "row", "column", NAMES, test="t", metric="m", verdict="fail", told="1", why="w", drop="d", p="p", published=""
+    )
+    cells.attrs["order"] = NAMES
+    found = {
+        "means": compare.means(each("mean", "low", "high", system=NAMES, n=3), A),
+        "scatter": compare.scatter(each("x", "y", system=NAMES, doc=NAMES, segment=NAMES), A, B, NAMES),
+        "differences": evaluate.differences(crossed("better", "worse", NAMES, difference=0.1, p=0.01, shown="p"), NAMES),
+        "system-means": evaluate.system_means(each("x", "y", system=NAMES), A, B),
+        "tau": agreement.tau_matrix(NAMES, pairs),
+        "confusion": agreement.severity_confusion(np.ones((3, 3), dtype=np.int64), ["Major", "Minor", "none"], rows=A, columns=B),
+        "lambda": calibration.agreement_by_lambda(curve, Plateau(0.5, 1.5, True, False), 1.0, 0.3, presets=presets),
+        "estimates": lambda_studio.estimates([lambda_studio.Estimate(n, 1.0, (0.5, 2.0)) for n in NAMES]),
+        "at-top": lambda_studio.metrics_at_top([lambda_studio.AtK(n, k, 0.3, n == B) for n in NAMES for k in (2, 3)], "kendall"),
+        "paths": menli.paths(crossed("metric", "w", [0.0, 1.0], quality=0.3, robustness=0.5), A),
+        "courses": menli.courses(crossed("metric", "w", [0.0, 1.0], quality=0.3), "quality", A),
+        "effect": menli.effect(pd.DataFrame({"w": [0.0, 0.5, 1.0], "value": [0.1, 0.2, 0.2]}), 0.4, A),
+        "pooling": menli.pooling(crossed("direction", "formula", NAMES, value=0.4), A),
+        "heatmap": menli.heatmap(
+            crossed("phenomenon", "metric", NAMES, accuracy=0.6, low=0.5, high=0.7, compared=3, tied=0, undefined=0, reason="")
+        ),
+        "changes": robustness.changes(each("share", "good", "changed", metric=NAMES, fooled=False, range=NAMES)),
+        "sweep": robustness.sweep(crossed("phenomenon", "metric", NAMES, share=-0.2, fooled=False, good=1.0, changed=0.5)),
+        "by-type": sensitivity.by_type(
+            crossed("type", "metric", NAMES, z=0.4, z_low=0.3, z_high=0.5, n=3, compared=3, undefined=0)
+        ),
+        "lengths": smart.lengths(lengths, NAMES, A),
+        "rank-differences": smart.rank_differences(ranks, NAMES, NAMES),
+        "catalogue": stress.catalogue(cells, []),
+        "curve": stress.curve(each("mean", "sd", "drop", "p", "ratio", label=NAMES), 0.5, A, fails=True, graded=False),
+        "parts": stress.parts(by_level.rename(columns={"metric": "part"}), graded=True),
+        "multiples": stress.multiples(by_level, graded=True),
+        "favours": stress.favours(crossed("metric", "system", NAMES, mean=0.4, rank=1.0, own=False, based="b", built="")),
+    }  # fmt: skip
+    return found
+
+
+for key, chart in charts().items():
+    with st.container(key=f"chart-{key}"):
+        drawn: alt.TopLevelMixin = chart.properties(usermeta={"embedOptions": {"renderer": "svg"}})
+        st.altair_chart(drawn, width="content")

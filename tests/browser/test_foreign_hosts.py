@@ -1,0 +1,135 @@
+"""Nothing a user wrote makes the browser ask another host for anything, and the headers would forbid it if it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from db.store import open_store
+from tests import hostile
+from tests.browser.conftest import Server, serving
+
+PAGES = ("projects", "compare", "annotate", "lambda_studio", "evaluate", "robustness", "models", "people")
+TABS = "[data-testid=stTab], button[data-testid^=stBaseButton-segmented_control]"
+POLICY = ("default-src 'self'", "connect-src 'self'", "object-src 'none'", "base-uri 'self'", "frame-ancestors 'none'")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("home"), ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def project(server: Server) -> int:
+    return hostile.fill(open_store(f"sqlite:///{server.home / 'errorscope.db'}"))
+
+
+@pytest.fixture
+def seen(page: Page) -> list[str]:
+    """Requests to other hosts and violations of the policy, as they come."""
+    found: list[str] = []
+
+    def asked(url: str) -> None:
+        if urlsplit(url).scheme not in ("data", "blob") and urlsplit(url).hostname != "127.0.0.1":
+            found.append(f"request: {url}")
+
+    page.on("request", lambda request: asked(request.url))
+    page.on(
+        "console", lambda message: found.append(message.text) if "Content Security Policy" in message.text else None
+    )
+    return found
+
+
+def still(page: Page) -> None:
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_timeout(1500)  # what is drawn and fetched after the script
+
+
+def test_every_kind_of_response_carries_the_headers(server: Server, page: Page, project: int) -> None:
+    page.goto(f"{server.url}/compare?project={project}")
+    script = page.locator("script[type=module]").first.get_attribute("src")
+    addresses = [
+        "/",
+        "/compare",
+        "/_stcore/health",
+        "/_stcore/host-config",
+        f"/{str(script).lstrip('./')}",
+        "/media/none",
+        "/no/such/page",
+    ]
+    for address in addresses:
+        headers = page.request.get(f"{server.url}{address}").headers
+        assert all(rule in headers["content-security-policy"] for rule in POLICY), address
+        assert "http:" not in headers["content-security-policy"], address
+        assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer"), address
+
+
+def test_the_policy_stops_a_picture_a_frame_and_a_request_to_another_host(
+    server: Server, page: Page, project: int, seen: list[str]
+) -> None:
+    page.goto(f"{server.url}/models")
+    still(page)
+    assert not seen
+    stopped = page.evaluate(
+        """async (host) => {
+          const found = [];
+          document.addEventListener("securitypolicyviolation", (e) => found.push(e.effectiveDirective));
+          new Image().src = `http://${host}/x.png`;
+          document.body.append(Object.assign(document.createElement("iframe"), { src: `http://${host}/` }));
+          document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: `http://${host}/x.css` }));
+          await fetch(`http://${host}/x`).catch(() => null);
+          await new Promise((done) => setTimeout(done, 500));
+          return found.sort();
+        }""",
+        hostile.HOST,
+    )
+    assert stopped == ["connect-src", "frame-src", "img-src", "style-src-elem"]
+
+
+@pytest.mark.parametrize("where", PAGES)
+def test_no_page_asks_another_host_or_breaks_the_policy(
+    server: Server, page: Page, project: int, seen: list[str], where: str
+) -> None:
+    page.goto(f"{server.url}/{where}?project={project}")
+    still(page)
+    if where == "annotate":
+        page.get_by_label("Name").fill(hostile.RATERS[0])
+        page.get_by_role("button", name="Start").click()
+        expect(page.locator(".esa-read").first).to_be_visible()
+    for k in range(page.locator(TABS).count()):
+        tab = page.locator(TABS).nth(k)
+        if tab.is_visible() and tab.is_enabled():
+            tab.click()
+            still(page)
+    assert not page.locator(f"a[href*='{hostile.HOST}'], img[src*='{hostile.HOST}']").count()
+    assert not page.get_by_text("Something went wrong").count()
+    assert not seen
+
+
+def test_names_stand_on_compare_as_they_are_and_all_that_is_needed_works(
+    server: Server, page: Page, project: int, seen: list[str]
+) -> None:
+    page.goto(f"{server.url}/compare?project={project}")
+    expect(page.get_by_role("heading", name=f"{hostile.IMAGE} project")).to_be_visible()
+    cards = page.locator(".esc-card")
+    expect(cards).to_have_count(len(hostile.SYSTEMS))  # components
+    assert sorted(page.locator(".esc-name").all_inner_texts()) == sorted(hostile.SYSTEMS)
+    pills = page.locator("button[data-testid^=stBaseButton-pills]")
+    assert sorted(pills.all_inner_texts()) == sorted(hostile.SYSTEMS)
+    expect(page.locator(".vega-embed canvas").first).to_be_visible()  # charts
+    with page.expect_download() as got:
+        page.get_by_role("button", name="Scores as CSV").click()
+    text = got.value.path().read_text(encoding="utf-8")
+    assert hostile.IMAGE in text
+    page.goto(f"{server.url}/projects?project={project}")
+    page.get_by_role("button", name="Upload outputs").click()
+    page.locator("input[type=file]").first.set_input_files(
+        {"name": "![x](http:--a).csv", "mimeType": "text/csv", "buffer": b"doc_id,segment_id,system,output,![x](http://example.invalid/seen.png)\nd,1,A,text,3\n"}
+    )  # fmt: skip
+    expect(page.get_by_text("no problems")).to_be_visible()
+    still(page)
+    assert not seen
