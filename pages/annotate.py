@@ -58,7 +58,7 @@ def workspace(project: Project, rater: str) -> None:
     data = editor_data(
         dataset, project.id, rater, segment, order, events, answer, more=rest not in (None, segment), names=names
     )
-    span_editor(data, key=EDITOR, on_go=remember_go)
+    span_editor(data, key=EDITOR, on_go=go)
     if submitted:
         st.toggle("Show the systems' names and the metric scores", key=reveal)
         if names:
@@ -89,14 +89,15 @@ def open_segment(project: Project, dataset: Dataset, mine: dict[SegmentKey, Segm
     """The segment to show: where the annotator wants to go, else what the address says, else the next unlabelled one."""
     keys = [key for key, outputs in dataset.outputs_of().items() if outputs]
     here = state.place(project.id)
-    to = st.session_state.pop(GO, None)
+    steps = st.session_state.pop(GO, ())
     if here not in keys:
-        here = work.next_unlabelled(dataset, mine) or keys[0]
-    elif to == "unlabelled":
-        here = work.next_unlabelled(dataset, mine, here) or here
-    elif to in ("next", "previous"):
-        at = keys.index(here) + (1 if to == "next" else -1)
-        here = keys[max(0, min(at, len(keys) - 1))]
+        here, steps = work.next_unlabelled(dataset, mine) or keys[0], ()
+    for to in steps:
+        if to == "unlabelled":
+            here = work.next_unlabelled(dataset, mine, here) or here
+        elif to in ("next", "previous"):
+            at = keys.index(here) + (1 if to == "next" else -1)
+            here = keys[max(0, min(at, len(keys) - 1))]
     state.open_segment(project.id, here)
     return here
 
@@ -120,11 +121,7 @@ def header(
 
 
 def go(to: str) -> None:
-    st.session_state[GO] = to
-
-
-def remember_go() -> None:
-    go(st.session_state[EDITOR]["go"]["to"])
+    st.session_state[GO] = (*st.session_state.get(GO, ()), to)
 
 
 def seed_of(project_id: int, rater: str, segment: SegmentKey) -> int:

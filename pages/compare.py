@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -105,27 +108,22 @@ def segment(project: Project, query: Query, blind: bool, lam: float) -> None:
         "inspected": names_of(view, shown).get(inspector_parts.opened(project.id, key) or ""),
     }
 
-    @errors.guarded
-    def go() -> None:
-        to = int(st.session_state[CARDS]["go"]["to"]) - 1
-        state.go_to_segment(project.id, view.segments[order[min(max(to, 0), len(order) - 1)]].key)
+    def go(to: int) -> None:
+        state.go_to_segment(project.id, view.segments[order[min(max(to - 1, 0), len(order) - 1)]].key)
 
-    @errors.guarded
-    def new_lambda() -> None:
-        value = parse_lambda(str(st.session_state[CARDS]["lam"]["value"]))
+    def new_lambda(text: str) -> None:
+        value = parse_lambda(text)
         if value is not None:
             state.use_lambda(project.id, value)
 
-    @errors.guarded
-    def new_reference() -> None:
-        st.session_state[REFERENCE] = (key, int(st.session_state[CARDS]["reference"]["value"]))
+    def new_reference(index: int) -> None:
+        st.session_state[REFERENCE] = (key, index)
 
-    @errors.guarded
-    def inspect() -> None:
-        inspector_parts.choose(project.id, key, names_of(view, shown), st.session_state[CARDS]["inspect"])
+    def inspect(asked: Mapping[str, Any]) -> None:
+        inspector_parts.choose(project.id, key, names_of(view, shown), asked)
 
-    data = payload(view, shown, details) | extra
-    cards(data, key=CARDS, on_go=go, on_lam=new_lambda, on_reference=new_reference, on_inspect=inspect)
+    data, of = payload(view, shown, details) | extra, str(project.id)
+    cards(data, key=CARDS, of=of, on_go=go, on_lam=new_lambda, on_reference=new_reference, on_inspect=inspect)
     if main and (who := theme.speaker(main.signature)):
         st.caption(f"Refinements and log probabilities {who}")
     if main:

@@ -13,7 +13,7 @@ from core.ports import Store
 from core.refine.inspect import Round
 from core.refine.result import Refinement, Step, Token
 from core.signature import content_key
-from pages._ui import compare_cards, identity, inspector, inspector_parts, wiring
+from pages._ui import compare_cards, component, identity, inspector, inspector_parts, wiring
 from pages._ui.inspector_parts import Opened
 from tests.pages.test_compare import project
 from tests.pages.test_shell import run, store
@@ -74,7 +74,7 @@ def checked(at: AppTest) -> AppTest:
 
 
 def asked(at: AppTest, data: dict[str, Any], **answers: Any) -> AppTest:
-    at.session_state[inspector_parts.KEY] = {k: v | {"of": data["key"]} for k, v in answers.items()}
+    at.session_state[f"mailbox-{inspector_parts.KEY}"] = component.Mailbox(data["key"], last=answers)
     return checked(at.run())
 
 

@@ -13,19 +13,16 @@ from typing import Any
 
 import streamlit as st
 
+from pages._ui import component
+
 HERE = Path(__file__).parent
 
 
 @st.cache_resource
 def _component() -> Any:
-    return st.components.v2.component(
-        "errorscope_alignment",
-        css=(HERE / "alignment.css").read_text(encoding="utf-8"),
-        js=(HERE / "alignment.js").read_text(encoding="utf-8"),
-        isolate_styles=False,
-    )
+    return component.build("errorscope_alignment", HERE, "alignment.css", "alignment.js")
 
 
 def alignment(data: Mapping[str, Any], *, key: str) -> None:
     """Draw both texts and their matches."""
-    _component()(key=key, data=dict(data))
+    component.draw(_component(), data, key=key, handlers={})

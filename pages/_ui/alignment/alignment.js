@@ -353,21 +353,23 @@ function draw(view) {
   view.watch.observe(view.middle);
 }
 
+function create(parentElement) {
+  const root = el("section", "esa");
+  const view = { root };
+  let seen = 0;
+  view.watch = new ResizeObserver(([entry]) => {
+    const width = Math.round(entry.contentRect.width);
+    if (width && width !== seen) { seen = width; drawMap(view); }
+  });
+  root.addEventListener("keydown", (event) => onKey(view, event));
+  parentElement.append(root);
+  return view;
+}
+
 export default function ({ data, parentElement }) {
-  let view = parentElement.esaView;
-  if (!view) {
-    const root = el("section", "esa");
-    view = parentElement.esaView = { root };
-    let seen = 0;
-    view.watch = new ResizeObserver(([entry]) => {
-      const width = Math.round(entry.contentRect.width);
-      if (width && width !== seen) { seen = width; drawMap(view); }
-    });
-    root.addEventListener("keydown", (event) => onKey(view, event));
-    parentElement.append(root);
-  }
+  const [view, release] = mounted(parentElement, () => create(parentElement), (v) => { v.watch.disconnect(); v.root.remove(); });
   const print = JSON.stringify(data);
   view.data = data;
   if (print !== view.print) { view.print = print; draw(view); }
-  return () => { view.watch.disconnect(); view.root.remove(); delete parentElement.esaView; };
+  return release;
 }

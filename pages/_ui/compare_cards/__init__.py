@@ -1,8 +1,8 @@
 """The side-by-side cards of one segment, drawn in the browser so that moving λ re-ranks them at once.
 
 `data` is `core.services.segment.payload` plus position, total, lam, presets, search (the label of the search box) and
-inspected (the id of the card in the inspector, or None). The browser answers with four states: `go` {to}, `lam` {value},
-`reference` {value} and `inspect` {id}; each carries a fresh `n`, so that the same answer twice is two changes.
+inspected (the id of the card in the inspector, or None). The browser sends four messages (`pages._ui.component`): `go` {to},
+`lam` {value}, `reference` {value} and `inspect` {id}, the last two with the `doc` and `segment` they were meant for.
 """
 
 from __future__ import annotations
@@ -13,34 +13,35 @@ from typing import Any
 
 import streamlit as st
 
+from pages._ui import component
+
 HERE = Path(__file__).parent
 
 
 @st.cache_resource
 def _component() -> Any:
-    return st.components.v2.component(
-        "errorscope_compare_cards",
-        css=(HERE / "cards.css").read_text(encoding="utf-8"),
-        js=(HERE / "cards.js").read_text(encoding="utf-8"),
-        isolate_styles=False,
-    )
+    return component.build("errorscope_compare_cards", HERE, "cards.css", "cards.js")
 
 
 def cards(
     data: Mapping[str, Any],
     *,
     key: str,
-    on_go: Callable[[], None],
-    on_lam: Callable[[], None],
-    on_reference: Callable[[], None],
-    on_inspect: Callable[[], None],
+    of: str,
+    on_go: Callable[[int], None],
+    on_lam: Callable[[str], None],
+    on_reference: Callable[[int], None],
+    on_inspect: Callable[[Mapping[str, Any]], None],
 ) -> None:
-    """Draw the cards; the answers stand in `st.session_state[key]` when a callback runs."""
-    _component()(
-        key=key,
-        data=dict(data),
-        on_go_change=on_go,
-        on_lam_change=on_lam,
-        on_reference_change=on_reference,
-        on_inspect_change=on_inspect,
-    )
+    """Draw the cards. A choice that was made on the cards of another segment is dropped."""
+
+    def here(value: Mapping[str, Any]) -> bool:
+        return (value.get("doc"), value.get("segment")) == (data["doc"], data["segment"])
+
+    handlers: dict[str, component.Handler] = {
+        "go": lambda value: on_go(int(value["to"])),
+        "lam": lambda value: on_lam(str(value["value"])),
+        "reference": lambda value: on_reference(int(value["value"])) if here(value) else None,
+        "inspect": lambda value: on_inspect(value) if here(value) else None,
+    }
+    component.draw(_component(), data, key=key, of=of, handlers=handlers)

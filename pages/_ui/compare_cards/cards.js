@@ -242,7 +242,7 @@ function setLam(view, lam, report) {
   clearTimeout(view.timer);
   view.timer = setTimeout(() => {
     view.sent = fromLam(view.lam);
-    view.send("lam", { value: view.sent, n: Date.now() });
+    view.send("lam", { value: view.sent });
   }, DEBOUNCE);
 }
 
@@ -294,7 +294,7 @@ function go(view, step) {
   view.target = to;
   view.count.textContent = `${to} / ${view.data.total}`;
   view.root.setAttribute("aria-busy", "true");
-  view.send("go", { to, n: Date.now() });
+  view.send("go", { to });
 }
 
 function navBox(view) {
@@ -333,7 +333,7 @@ function context(view) {
     pick.append(auto);
     data.references.forEach((_, i) => { const o = el("option", "", `reference ${i + 1}`); o.value = String(i); pick.append(o); });
     pick.value = String(data.reference);
-    pick.addEventListener("change", () => view.send("reference", { value: Number(pick.value), n: Date.now() }));
+    pick.addEventListener("change", () => view.send("reference", { value: Number(pick.value), doc: view.data.doc, segment: view.data.segment }));
     if (data.reference >= 0) line(pick, data.references[data.reference]);
     else data.references.slice(0, 4).forEach((r, i) => line(i ? `reference ${i + 1}` : pick, r));
   }
@@ -393,30 +393,35 @@ function onKey(view, event) {
   event.preventDefault();
 }
 
-export default function ({ data, parentElement, setStateValue }) {
-  let view = parentElement.escView;
-  if (!view) {
-    const root = el("section", "esc");
-    parentElement.append(root);
-    view = parentElement.escView = { root, memory: { diff: "marks", open: new Set() }, lam: toLam(data.lam), server: data.lam };
-    view.listener = (event) => onKey(view, event);
-    document.addEventListener("keydown", view.listener);
-  }
-  view.send = (key, value) => setStateValue(key, value);
-  view.memory.inspect = (id) => view.send("inspect", { id, n: Date.now() });
+function create(parentElement, data) {
+  const root = el("section", "esc");
+  parentElement.append(root);
+  const view = { root, memory: { diff: "marks", open: new Set() }, lam: toLam(data.lam), server: data.lam };
+  view.listener = (event) => onKey(view, event);
+  document.addEventListener("keydown", view.listener);
+  return view;
+}
+
+function destroy(view) {
+  clearTimeout(view.timer);
+  view.stop();
+  document.removeEventListener("keydown", view.listener);
+  view.root.remove();
+}
+
+export default function (component) {
+  const { data, parentElement } = component;
+  const [view, release] = mounted(parentElement, () => create(parentElement, data), destroy);
+  [view.send, view.stop] = connected(component);
+  view.memory.inspect = (id) => view.send("inspect", { id, doc: view.data.doc, segment: view.data.segment, n: Date.now() });
   if (data.lam !== view.server && data.lam !== view.sent) { view.lam = toLam(data.lam); clearTimeout(view.timer); }
   view.server = data.lam;
-  const { lam, inspected, ...rest } = data;
+  const { lam, inspected, messages, ...rest } = data;
   const print = JSON.stringify(rest);
   view.data = data;
   if (print !== view.print) { view.print = print; draw(view); }
   else if (view.slider?.isConnected) setLam(view, view.lam, false);
   markInspected(view);
   view.root.removeAttribute("aria-busy");
-  return () => {
-    clearTimeout(view.timer);
-    document.removeEventListener("keydown", view.listener);
-    view.root.remove();
-    delete parentElement.escView;
-  };
+  return release;
 }

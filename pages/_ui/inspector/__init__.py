@@ -1,9 +1,8 @@
 """The inspector of one output: its refinement round by round, what else was likely at each token, edits of one's own, marks.
 
-`data` is made in `pages._ui.inspector_parts`. The browser answers with the states `attempts` {list: [{n, base,
-text}]} (all that no `answered` has reached yet, again and again until one does), `at` {round} (whose alternatives are
-wanted, where not all were sent), `replay`, `again` (empty the list of tries) and `close`; each with a fresh `n` and with
-`of`, the `key` of the data it answers to.
+`data` is made in `pages._ui.inspector_parts`. The browser sends the messages (`pages._ui.component`) `attempts` {list:
+[{n, base, text}]} (all that no `answered` has reached yet), `at` {round} (whose alternatives are wanted, where not all were
+sent), `replay`, `again` (empty the list of tries) and `close`; each with a fresh `n`.
 """
 
 from __future__ import annotations
@@ -14,27 +13,24 @@ from typing import Any
 
 import streamlit as st
 
+from pages._ui import component
+
 HERE = Path(__file__).parent
 ANSWERS = ("attempts", "at", "replay", "again", "close")
 
 
 @st.cache_resource
 def _component() -> Any:
-    return st.components.v2.component(
-        "errorscope_inspector",
-        css=(HERE / "inspector.css").read_text(encoding="utf-8"),
-        js=(HERE / "inspector.js").read_text(encoding="utf-8"),
-        isolate_styles=False,
-    )
+    return component.build("errorscope_inspector", HERE, "inspector.css", "inspector.js")
 
 
 def answer(key: str, name: str, of: str) -> Mapping[str, Any]:
-    """What the browser last said under this name of the data with key `of`; readable before the inspector is drawn."""
-    said = (st.session_state.get(key) or {}).get(name) or {}
-    return said if said.get("of") == of else {}
+    """Return what the browser last sent under this name for the data with key `of`; readable before the inspector is drawn."""
+    return component.last(key, name, of)
 
 
 def inspector(data: Mapping[str, Any], *, key: str, on_close: Callable[[], None]) -> None:
     """Draw the inspector."""
-    callbacks = {f"on_{name}_change": lambda: None for name in ANSWERS}
-    _component()(key=key, data=dict(data), **callbacks | {"on_close_change": on_close})
+    handlers: dict[str, component.Handler] = {name: lambda value: None for name in ANSWERS}
+    handlers["close"] = lambda value: on_close()
+    component.draw(_component(), data, key=key, of=str(data["key"]), handlers=handlers)

@@ -384,22 +384,27 @@ function answered(view) {
   view.aloud.textContent = `BARTScore ${signed(t.before)} to ${signed(t.after)}, ${change(t.after - t.before)}`;
 }
 
-export default function ({ data, parentElement, setStateValue }) {
-  let view = parentElement.esiView;
-  if (!view) {
-    const root = el("section", "esi");
-    root.tabIndex = -1;
-    view = parentElement.esiView = { root, at: "r0", token: null, waiting: [], prints: {} };
-    [view.head, view.stage, view.tries, view.overlap, view.aloud] = ["div", "div", "section", "section", "p"].map((t) => el(t));
-    view.tries.className = "esi-tries";
-    view.overlap.className = "esi-overlap";
-    view.aloud.className = "esi-aloud";
-    view.aloud.setAttribute("role", "status");
-    put(root, view.head, put(el("div", "esi-desk"), view.stage, view.tries), view.overlap, view.aloud);
-    root.addEventListener("keydown", (event) => onKey(view, event));
-    parentElement.append(root);
-  }
-  view.send = (name, value) => setStateValue(name, { ...value, of: data.key, n: Date.now() });
+function create(parentElement) {
+  const root = el("section", "esi");
+  root.tabIndex = -1;
+  const view = { root, at: "r0", token: null, waiting: [], prints: {} };
+  [view.head, view.stage, view.tries, view.overlap, view.aloud] = ["div", "div", "section", "section", "p"].map((t) => el(t));
+  view.tries.className = "esi-tries";
+  view.overlap.className = "esi-overlap";
+  view.aloud.className = "esi-aloud";
+  view.aloud.setAttribute("role", "status");
+  put(root, view.head, put(el("div", "esi-desk"), view.stage, view.tries), view.overlap, view.aloud);
+  root.addEventListener("keydown", (event) => onKey(view, event));
+  parentElement.append(root);
+  return view;
+}
+
+export default function (component) {
+  const { data, parentElement } = component;
+  const [view, release] = mounted(parentElement, () => create(parentElement), (v) => { v.stop(); v.root.remove(); });
+  const [send, stop] = connected(component);
+  view.stop = stop;
+  view.send = (name, value) => send(name, { ...value, n: Date.now() });
   view.data = data;
   if (data.key !== view.key) Object.assign(view, { key: data.key, at: "r0", token: null, waiting: [], typed: "", asked: null, prints: {} });
   if (view.at[0] === "t" ? !data.tries.some((t) => `t${t.n}` === view.at) : Number(view.at.slice(1)) >= data.rounds.length) Object.assign(view, { at: "r0", token: null });
@@ -413,5 +418,5 @@ export default function ({ data, parentElement, setStateValue }) {
     view.opened = data.opened;
     requestAnimationFrame(() => { view.root.focus({ preventScroll: true }); view.root.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" }); });
   }
-  return () => { view.root.remove(); delete parentElement.esiView; };
+  return release;
 }

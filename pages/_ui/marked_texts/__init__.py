@@ -12,19 +12,16 @@ from typing import Any
 
 import streamlit as st
 
+from pages._ui import component
+
 HERE = Path(__file__).parent
 
 
 @st.cache_resource
 def _component() -> Any:
-    return st.components.v2.component(
-        "errorscope_marked_texts",
-        css=(HERE / "marked.css").read_text(encoding="utf-8"),
-        js=(HERE / "marked.js").read_text(encoding="utf-8"),
-        isolate_styles=False,
-    )
+    return component.build("errorscope_marked_texts", HERE, "marked.css", "marked.js")
 
 
 def marked_texts(columns: Sequence[Mapping[str, Any]], *, key: str) -> None:
     """Draw them."""
-    _component()(key=key, data={"columns": [dict(c) for c in columns]})
+    component.draw(_component(), {"columns": [dict(c) for c in columns]}, key=key, handlers={})

@@ -2,18 +2,22 @@
 
 It receives `data` (see `exchange.editor_data`) and answers with the state `outbox`
 {n, rater, batches: [{project, doc, segment, actions: [{id, kind, output, payload, time}]}]}, every action of this annotator
-that no `data` has acknowledged yet, again and again until one does, and with the trigger `go` {to: next | previous | unlabelled}.
+that no `data` has acknowledged yet, again and again until one does, and with the message
+`go` {to: next | previous | unlabelled} (`pages._ui.component`).
 `data` answers with `received` (the last n that was worked through), `acknowledged` [id] and `refused` {id: why}; an action that
 is in neither could not be written now: it stays in the browser, is shown as not saved yet, and is sent again.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+
+from pages._ui import component
 
 HERE = Path(__file__).parent
 SCRIPTS = ("text.js", "log.js", "outbox.js", "editor.js")
@@ -21,12 +25,7 @@ SCRIPTS = ("text.js", "log.js", "outbox.js", "editor.js")
 
 @st.cache_resource
 def _component() -> Any:
-    return st.components.v2.component(
-        "errorscope_span_editor",
-        css=(HERE / "editor.css").read_text(encoding="utf-8"),
-        js="\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS),
-        isolate_styles=False,
-    )
+    return component.build("errorscope_span_editor", HERE, "editor.css", *SCRIPTS)
 
 
 def sent(key: str) -> Mapping[str, Any] | None:
@@ -35,6 +34,8 @@ def sent(key: str) -> Mapping[str, Any] | None:
     return state.get("outbox") if state else None
 
 
-def span_editor(data: Mapping[str, Any], *, key: str, on_go: Callable[[], None]) -> None:
-    """Draw the editor. When `on_go` runs, where to go stands in `st.session_state[key]["go"]["to"]`."""
-    _component()(key=key, data=dict(data), on_outbox_change=lambda: None, on_go_change=on_go)
+def span_editor(data: Mapping[str, Any], *, key: str, on_go: Callable[[str], None]) -> None:
+    """Draw the editor; `on_go` is called with each step that was asked for."""
+    of = json.dumps([data["project"], data["rater"]])
+    handlers: dict[str, component.Handler] = {"go": lambda value: on_go(str(value["to"]))}
+    component.draw(_component(), data, key=key, of=of, handlers=handlers, on_outbox_change=lambda: None)

@@ -41,6 +41,7 @@ function createEditor(parent) {
   let data = null;
   let send = () => {};
   let go = () => {};
+  let stop = () => {};
   let place = null; // {rater, project, doc, segment}
   let texts = new Map(); // "source" or an output's id -> readText(...) + {el, nodes}
   let cards = new Map(); // output id -> {card, state, buttons}
@@ -190,7 +191,7 @@ function createEditor(parent) {
   function travel(to) {
     commitNote();
     flush();
-    go({ to, n: Date.now() });
+    go("go", { to });
   }
 
   // ---- saving -------------------------------------------------------------------------------------------------------
@@ -810,7 +811,7 @@ function createEditor(parent) {
       const next = component.data;
       if (!next) return;
       send = (value) => component.setStateValue("outbox", value);
-      go = (value) => component.setTriggerValue("go", value);
+      [go, stop] = connected(component);
       const there = { rater: next.rater, project: next.project, doc: next.doc, segment: next.segment };
       const moved = !place || Object.keys(there).some((k) => there[k] !== place[k]);
       const shape = (d) => JSON.stringify([d.source, d.before, d.after, d.references, d.outputs.map((o) => [o.id, o.label, o.text, o.before, o.after])]);
@@ -835,25 +836,17 @@ function createEditor(parent) {
     destroy() {
       if (data) commitNote();
       clearTimeout(flight.timer);
+      stop();
       for (const [where, type, f, capture] of listeners) where.removeEventListener(type, f, capture ?? false);
       root.remove();
     },
   };
 }
 
-const editors = new WeakMap(); // the element Streamlit gives us -> {editor, calls}
-
-/** Called at every change of `data`; only the newest call's clean-up may take the editor away. */
+/** Called at every change of `data`. */
 export default function (component) {
   const { parentElement } = component;
-  const held = editors.get(parentElement) ?? { editor: createEditor(parentElement), calls: 0 };
-  editors.set(parentElement, held);
-  held.calls += 1;
-  const mine = held.calls;
-  held.editor.update(component);
-  return () => {
-    if (held.calls !== mine) return;
-    held.editor.destroy();
-    editors.delete(parentElement);
-  };
+  const [editor, release] = mounted(parentElement, () => createEditor(parentElement), (held) => held.destroy());
+  editor.update(component);
+  return release;
 }

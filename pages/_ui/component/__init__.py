@@ -1,0 +1,83 @@
+"""What all components share: how they are built, and how what the browser sends arrives, once.
+
+A component calls `send(name, value)` (component.js). The message has an id and is sent again, with all others that wait,
+until the data of the component acknowledge the id; the server hands each id to its handler once. A message that is lost
+because the page was redrawn while it was sent therefore arrives a little later instead of never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from pages._ui import errors
+
+Handler = Callable[[Mapping[str, Any]], None]
+SHARED = Path(__file__).parent / "component.js"
+
+
+@dataclass
+class Mailbox:
+    """What a session knows of the messages of one component: whose they are, those that arrived, the last of each name."""
+
+    of: str = ""
+    acknowledged: tuple[str, ...] = ()
+    last: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def build(name: str, folder: Path, style: str, *scripts: str) -> Any:
+    """Return the component `name` made of a style sheet and scripts in `folder`, after the shared script."""
+    files = [SHARED, *(folder / script for script in scripts)]
+    return st.components.v2.component(
+        name,
+        css=(folder / style).read_text(encoding="utf-8"),
+        js="\n".join(file.read_text(encoding="utf-8") for file in files),
+        isolate_styles=False,
+    )
+
+
+def mailbox(key: str) -> Mailbox:
+    """Return the mailbox of the component with this key in this session."""
+    box: Mailbox = st.session_state.setdefault(f"mailbox-{key}", Mailbox())
+    return box
+
+
+def last(key: str, name: str, of: str) -> Mapping[str, Any]:
+    """Return the value that was last sent under `name`, empty where none was sent for `of`; readable before `draw`."""
+    box = mailbox(key)
+    return box.last.get(name, {}) if box.of == of else {}
+
+
+def draw(
+    component: Any, data: Mapping[str, Any], *, key: str, of: str = "", handlers: Mapping[str, Handler], **states: Any
+) -> None:
+    """Draw a component. `of` names what is shown: messages that were sent for something else are dropped."""
+    box = mailbox(key)
+    if box.of != of:
+        box.of, box.last = of, {}
+
+    @errors.guarded
+    def arrived() -> None:
+        receive(key, st.session_state.get(key), handlers)
+
+    messages = {"key": key, "of": of, "acknowledged": list(box.acknowledged)}
+    component(key=key, data={**data, "messages": messages}, on_messages_change=arrived, **states)
+
+
+def receive(key: str, state: Any, handlers: Mapping[str, Handler]) -> None:
+    """Acknowledge the messages in the state of a component, and hand those that are new to their handlers."""
+    sent = state.get("messages") if isinstance(state, Mapping) else None
+    listed = sent.get("list") if isinstance(sent, Mapping) else None
+    found = [m for m in listed or () if isinstance(m, Mapping) and isinstance(m.get("id"), str)]
+    box = mailbox(key)
+    fresh = [m for m in found if m["id"] not in box.acknowledged]
+    box.acknowledged = tuple(m["id"] for m in found)
+    for message in fresh:
+        name, value = message.get("name"), message.get("value")
+        if name in handlers and isinstance(value, Mapping) and message.get("of") == box.of:
+            box.last[name] = value
+            handlers[name](value)

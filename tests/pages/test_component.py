@@ -1,0 +1,78 @@
+"""Messages of components: each arrives once, however often it is sent, and only what was meant for what is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pages._ui import component
+
+
+@pytest.fixture
+def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    monkeypatch.setattr(component.st, "session_state", kept)
+    return kept
+
+
+def sent(*messages: Any, at: int = 0) -> dict[str, Any]:
+    return {"messages": {"at": at, "list": list(messages)}}
+
+
+def message(number: int, of: str = "a", name: str = "go", **value: Any) -> dict[str, Any]:
+    return {"id": f"m{number}", "of": of, "name": name, "value": {"n": number} | value}
+
+
+def shown(of: str, drawn: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the browser is given for `of`."""
+    component.draw(lambda **kw: drawn.append(kw), {"text": "x"}, key="k", of=of, handlers={})
+    return drawn[-1]["data"]
+
+
+def test_a_message_is_handed_on_once_and_acknowledged_until_it_is_gone(state: dict[str, Any]) -> None:
+    drawn: list[dict[str, Any]] = []
+    heard: list[Any] = []
+    handlers = {"go": lambda value: heard.append(value["n"])}
+    assert shown("a", drawn)["messages"] == {"key": "k", "of": "a", "acknowledged": []}
+    component.receive("k", sent(message(1)), handlers)
+    component.receive("k", sent(message(1), at=1), handlers)  # sent again, as no answer had come yet
+    component.receive("k", sent(message(1), message(2), at=2), handlers)
+    assert heard == [1, 2]
+    assert shown("a", drawn)["messages"]["acknowledged"] == ["m1", "m2"]
+    component.receive("k", sent(message(3)), handlers)
+    assert heard == [1, 2, 3]
+    assert shown("a", drawn)["messages"]["acknowledged"] == ["m3"]
+
+
+def test_a_message_for_something_else_is_acknowledged_and_dropped(state: dict[str, Any]) -> None:
+    drawn: list[dict[str, Any]] = []
+    heard: list[Any] = []
+    shown("b", drawn)
+    component.receive("k", sent(message(1, of="a"), message(2, of="b")), {"go": lambda value: heard.append(value["n"])})
+    assert heard == [2]
+    assert shown("b", drawn)["messages"]["acknowledged"] == ["m1", "m2"]
+    assert component.last("k", "go", "b") == {"n": 2}
+    assert component.last("k", "go", "a") == {}
+    shown("a", drawn)
+    assert component.last("k", "go", "a") == {}
+
+
+@pytest.mark.parametrize(
+    "said", [None, {}, {"messages": None}, {"messages": {"list": [1, {}, {"id": 1}]}}, sent({"id": "x"}), sent({"id": "x", "name": "go", "value": 3})]
+)  # fmt: skip
+def test_what_is_no_message_is_ignored(state: dict[str, Any], said: Any) -> None:
+    component.receive("k", said, {"go": lambda value: pytest.fail("nothing was sent")})
+
+
+def test_a_handler_that_fails_is_not_called_again(state: dict[str, Any]) -> None:
+    calls: list[Any] = []
+
+    def fail(value: Any) -> None:
+        calls.append(value)
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        component.receive("k", sent(message(1, of="")), {"go": fail})
+    component.receive("k", sent(message(1, of=""), at=1), {"go": fail})
+    assert len(calls) == 1
