@@ -13,6 +13,7 @@ from core.ports import Store
 from core.settings import offline, share_cores
 from pages._ui import errors, jobs, state, theme, wiring
 from pages._ui.headers import SecurityHeaders
+from pages._ui.opening import opens_browser
 
 PAGES = (
     ("projects", "Projects", ":material/folder_open:"),
@@ -80,4 +81,4 @@ def main() -> None:
 if __name__ == "__main__":  # Streamlit runs this file for every page …
     main()
 else:  # … and `streamlit run` imports it once, for the server that serves it
-    app = App(__file__, middleware=[Middleware(SecurityHeaders)])
+    app = App(__file__, lifespan=opens_browser, middleware=[Middleware(SecurityHeaders)])
