@@ -34,8 +34,11 @@ function mounted(parentElement, create, destroy) {
 function connected({ data, setStateValue }) {
   const { key, of, acknowledged } = data.messages;
   let queue = queues.get(key);
-  if (!queue) queues.set(key, (queue = { waiting: [], wait: FIRST_REPEAT, timer: 0 }));
-  queue.deliver = () => setStateValue("messages", { at: Date.now(), list: queue.waiting });
+  if (!queue) queues.set(key, (queue = { waiting: [], wait: FIRST_REPEAT, timer: 0, sent: 0 }));
+  queue.deliver = () => {
+    queue.sent = Date.now();
+    setStateValue("messages", { at: queue.sent, list: queue.waiting });
+  };
   queue.waiting = queue.waiting.filter((m) => m.of === of && !acknowledged.includes(m.id));
   if (queue.waiting.length) repeatLater(queue);
   else clearTimeout(queue.timer);
@@ -51,10 +54,12 @@ function connected({ data, setStateValue }) {
 function repeatLater(queue) {
   clearTimeout(queue.timer);
   queue.timer = setTimeout(() => {
-    if (!queue.waiting.length) return;
-    // A repeat would interrupt a run of the page, which may hold the very answer.
-    if (document.querySelector("[data-testid=stApp]")?.dataset.testScriptState !== "running" || queue.wait > LAST_REPEAT) queue.deliver();
-    queue.wait = queue.wait > LAST_REPEAT ? FIRST_REPEAT : queue.wait * 2;
+    // A repeat would interrupt a run of the page that may hold the very answer, so it waits for the end of the run.
+    const running = document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "running";
+    if (!running || Date.now() - queue.sent > LAST_REPEAT) {
+      queue.deliver();
+      queue.wait = Math.min(queue.wait * 2, LAST_REPEAT);
+    }
     repeatLater(queue);
-  }, Math.min(queue.wait, LAST_REPEAT));
+  }, queue.wait);
 }
