@@ -12,7 +12,6 @@ from core.formats.label_formats import FORMATS
 from core.formats.label_formats import guess as label_format
 from core.formats.load import load, read_upload
 from core.formats.table import TABLE_EXTENSIONS, read_table
-from core.formats.write import raw_cell
 from core.mqm.schemes import scheme
 from core.mqm.scores import segment_scores
 from core.services.mqm_import import read as read_labels
@@ -39,7 +38,7 @@ def read(path: Path, name: str | None = None) -> tuple[dict[OutputKey, Human], i
 
 
 def _is_table_of(upload: Upload, score: str) -> bool:
-    columns = set(map(raw_cell, read_table(upload, 1).columns))
+    columns = set(read_table(upload, 1).columns)
     return {*KEY, score} <= columns
 
 

@@ -13,11 +13,13 @@ from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
 from core.metrics.base import no_progress
-from core.stats.correlation import Group, Measure, agreement
+from core.stats.correlation import Group, Measure, Statistic, agreement
 
 Array = npt.NDArray[np.float64]
 METRICS = ("rouge1", "rouge2", "rougeL", "bleu", "chrf")
 """Of the string metrics, those that one of the tables holds; TER of eleven references alone would take longer than all of them."""
+
+IN = " (in brackets: documents in which it is defined, of all)"
 
 SMART_TABLE_2: Mapping[str, tuple[float, ...]] = {
     "rouge1": (0.350, 0.550, 0.527, 0.583),
@@ -47,14 +49,14 @@ def summeval_strings(path: Path, say: Say) -> str:
     segments = [r.item.source for r in rated]
     systems = [r.system for r in rated]
 
-    def row(values: Array, measure: Measure, group: Group) -> list[float]:
+    def row(values: Array, measure: Measure, group: Group) -> list[Statistic]:
         found = []
         for dimension in DIMENSIONS.values():
             human = np.array([r.human[dimension] for r in rated])
             one = agreement(measure, values, human, group=group, segments=segments, systems=systems)
             if one.value is None:
                 raise UserError("agreement is undefined", where=f"{measure}, {dimension}", got=one.reason)
-            found.append(one.value)
+            found.append(one)
         return found
 
     return "\n".join(_written(rows, row))
@@ -75,24 +77,32 @@ def _scores(name: str, items: Sequence[Item]) -> Array:
 
 
 def _written(
-    rows: Sequence[tuple[str, str, Array]], row: Callable[[Array, Measure, Group], list[float]]
+    rows: Sequence[tuple[str, str, Array]], row: Callable[[Array, Measure, Group], list[Statistic]]
 ) -> Iterator[str]:
     yield "Kendall τ-b of the systems' means with the experts'; in brackets SMART (Amplayo et al. 2022), Table 2"
     yield " " * 16 + "".join(f"{name:<18}" for name in DIMENSIONS).rstrip()
     for name, how, values in rows:
         theirs = SMART_TABLE_2.get(name, (None,) * 4)
         cells = [
-            f"{ours:6.3f}" + (f" ({paper:.3f})" if paper is not None else "")
+            f"{ours.value:6.3f}" + (f" ({paper:.3f})" if paper is not None else "")
             for ours, paper in zip(row(values, "kendall", "system"), theirs, strict=True)
         ]
         yield f"{name:<8}{how:<8}" + "".join(f"{c:<18}" for c in cells).rstrip()
     lu = " ".join(f"{v:.3f}" for v in BARTSCORE_PP_TABLE_3)
     headings: dict[Measure, str] = {
-        "spearman": f"Spearman ρ within each document, averaged; BARTScore++ (Lu et al. 2023), Table 3, ROUGE: {lu}",
-        "kendall": "Kendall τ-b within each document, averaged",
+        "spearman": f"Spearman ρ within each document, averaged{IN}; BARTScore++ (Lu et al. 2023), Table 3, ROUGE: {lu}",
+        "kendall": f"Kendall τ-b within each document, averaged{IN}",
     }
     for measure, heading in headings.items():
         yield ""
         yield heading
         for name, how, values in rows:
-            yield f"{name:<8}{how:<8}" + "".join(f"{v:6.3f}{'':12}" for v in row(values, measure, "segment")).rstrip()
+            yield (
+                f"{name:<8}{how:<8}"
+                + "".join(f"{v.value:6.3f}{_documents(v):12}" for v in row(values, measure, "segment")).rstrip()
+            )
+
+
+def _documents(found: Statistic) -> str:
+    """In how many documents an average is defined, where not in all: " (98/100)"."""
+    return f" ({found.groups}/{found.groups + found.undefined})" if found.undefined else ""

@@ -25,7 +25,12 @@ def tau_matrix(raters: Sequence[str], pairs: Sequence[RaterPair], *, ink: str = 
     names, rows = chart_labels(raters), []
     for p in pairs:
         text = "–" if p.tau.value is None else f"{p.tau.value:.2f}".replace("-", "−")
-        shared = {"tau": p.tau.value, "text": text, "n": p.tau.n, "why": p.tau.reason}
+        shared = {
+            "tau": p.tau.value,
+            "text": text,
+            "n": p.tau.n,
+            "why": p.tau.reason or (f"defined in {p.tau.counted} segments" if p.tau.counted else ""),
+        }
         first, second = chart_label(p.first), chart_label(p.second)
         rows += [{"a": first, "b": second, **shared}, {"a": second, "b": first, **shared}]
     tooltip = [
@@ -33,7 +38,7 @@ def tau_matrix(raters: Sequence[str], pairs: Sequence[RaterPair], *, ink: str = 
         alt.Tooltip("b:N", title="rater"),
         alt.Tooltip("text:N", title="Kendall τ-b"),
         alt.Tooltip("n:Q", title="outputs both rated"),
-        alt.Tooltip("why:N", title="undefined because"),
+        alt.Tooltip("why:N", title="note"),
     ]
     axis = alt.Axis(labelLimit=NAMES - 10, domain=False, ticks=False, labelOverlap=False)
     below = alt.Axis(labelLimit=NAMES - 10, domain=False, ticks=False, labelOverlap=False, labelAngle=-90)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from core.services.compare import signature_at
 from core.services.view import View
 from core.stats.agreement_interval import agreement_interval
 from core.stats.batch import cells
-from core.stats.correlation import Group, Measure
+from core.stats.correlation import Group, Measure, too_few_groups
 from core.stats.pairs import Floats
 from core.stats.pairwise_accuracy import soft_pairwise_accuracy
+from core.stats.perm_both import agreement_with_ties
 from core.stats.table import Table, complete_table
 from core.stats.ties import MAX_PAIRS, TieCalibration, TieCurve, calibrate_ties_by, tie_curve_by
 
@@ -159,8 +160,9 @@ class Joined:
 
 
 class Row(NamedTuple):
-    """A metric under one statistic: a line of the files. `n` counts outputs (systems at system level), `groups` the segments
-    averaged over; `epsilon` and `chance` belong to acc_eq. `value` is None unless `status` is "ok"; then `reason` says why.
+    """A metric under one statistic: a line of the files. `n` counts outputs (systems at system level), `groups` the segments in
+    which the statistic is defined and over which it is averaged, of `all_groups`; where these are too few it is not `ranked`, which
+    is neither named in headlines nor tested. `epsilon` and `chance` belong to acc_eq. `value` is None unless `status` is "ok"; then `reason` says why.
     Without `low` and `high` the `reason` says why there is no interval; with them, what it rests on where not on all pairs.
     """
 
@@ -180,6 +182,8 @@ class Row(NamedTuple):
     reason: str
     name: str
     signature: str
+    all_groups: int = 1
+    ranked: bool = True
 
 
 class Evaluation(NamedTuple):
@@ -193,19 +197,23 @@ class Evaluation(NamedTuple):
         return next(r for r in self.rows if r.name == name and r.statistic == statistic)
 
     def order(self, statistic: Name) -> list[str]:
-        """Metrics from the best to the worst, undefined ones last; sentinels after all metrics."""
+        """Metrics from the best to the worst, then those not ranked, undefined ones last; sentinels after all metrics."""
 
-        def place(c: Contestant) -> tuple[bool, bool, float]:
-            value = self.of(c.name, statistic).value
-            return c.sentinel, value is None, -(value or 0.0)
+        def place(c: Contestant) -> tuple[bool, bool, bool, float]:
+            row = self.of(c.name, statistic)
+            return c.sentinel, row.value is None, not row.ranked, -(row.value or 0.0)
 
         return [c.name for c in sorted(self.joined.contestants, key=place)]
 
     def best(self, statistic: Name, *, sentinel: bool = False) -> Row | None:
-        """The metric, or the sentinel, that agrees best; None where none is defined."""
+        """The metric, or the sentinel, that agrees best; None where none is ranked."""
+        return max(self.ranked(statistic, sentinel=sentinel), key=lambda r: r.value or 0.0, default=None)
+
+    def ranked(self, statistic: Name, *, sentinel: bool = False) -> list[Row]:
+        """The rows of metrics, or of sentinels, with a value that rests on enough segments."""
         kind = "sentinel" if sentinel else "metric"
-        there = [r for r in self.rows if r.statistic == statistic and r.kind == kind and r.value is not None]
-        return max(there, key=lambda r: r.value or 0.0, default=None)
+        rows = [r for r in self.rows if r.statistic == statistic and r.kind == kind]
+        return [r for r in rows if r.value is not None and r.ranked]
 
 
 def looks_human(system: str) -> bool:
@@ -305,6 +313,9 @@ def _row(data: Joined, contestant: Contestant, statistic: Name, choice: Choice) 
         contestant.label, "sentinel" if contestant.sentinel else "metric", statistic, choice.level, choice.of_pairs,
         None, None, None, n, 0, None, None, "undefined", contestant.undefined, contestant.name, contestant.signature,
     )  # fmt: skip
+    of_segments = choice.of_pairs == "segment"
+    if of_segments:
+        empty = empty._replace(all_groups=data.n_segments)
     if contestant.undefined:
         return empty
     if choice.level == "system" and data.n_segments < 2:
@@ -320,22 +331,33 @@ def _row(data: Joined, contestant: Contestant, statistic: Name, choice: Choice) 
         return empty._replace(value=found.value, status="ok", reason="its interval has not been computed")
     of_ties: TieCalibration | None = None
     if statistic == "acc_eq":
-        if choice.of_pairs == "segment" and cells("acc_eq", n, "segment", data.of_segment) > MAX_PAIRS:
+        if of_segments and cells("acc_eq", n, "segment", data.of_segment) > MAX_PAIRS:
             return empty._replace(reason=f"there are more than {MAX_PAIRS:,} pairs of outputs within segments")
         of_ties = calibrate_ties_by(choice.of_pairs, metric, human, segments=data.of_segment, systems=data.of_system)
+    measure = measure_of(statistic)
+    where: _Where = {"group": choice.of_pairs, "segments": data.of_segment, "systems": data.of_system}
+    seen = of_ties.statistic if of_ties else agreement_with_ties(measure, metric, human, **where)
     interval = agreement_interval(
-        measure_of(statistic), metric, human, group=choice.of_pairs, segments=data.of_segment, systems=data.of_system,
-        units=data.units(choice.unit), seed=choice.seed, draws=choice.draws, known=of_ties and of_ties.statistic,
-    )  # fmt: skip
+        measure, metric, human, **where, units=data.units(choice.unit), seed=choice.seed, draws=choice.draws, known=seen
+    )
     if interval.value is None:
         return empty._replace(reason=interval.reason)
     row = empty._replace(
         value=interval.value, low=interval.low, high=interval.high, status="ok", reason=interval.reason,
-        groups=data.n_segments if choice.of_pairs == "segment" else 1,
+        groups=seen.groups,
     )  # fmt: skip
+    if of_segments and too_few_groups(row.groups, row.all_groups):
+        few = f"defined in {row.groups} of {row.all_groups} segments, too few to rank or test it"
+        row = row._replace(ranked=False, reason="; ".join(r for r in (few, row.reason) if r))
     if of_ties is not None:
         row = row._replace(epsilon=of_ties.epsilon, chance=of_ties.chance)
     return row
+
+
+class _Where(TypedDict):
+    group: Group
+    segments: list[tuple[str, str]]
+    systems: list[str]
 
 
 def measure_of(statistic: Name) -> Measure:

@@ -11,8 +11,9 @@ from typing import Any
 from core.formats.write import csv_text
 from core.services.evaluate import LABELS, PERMUTATIONS, SIGNS, STATISTICS, Evaluation, Level, Name, Row
 from core.services.evaluate_tests import ALPHA, Matrix, Systems
+from core.stats.correlation import FEWEST_GROUPS
 
-MISSING = "–"
+MISSING, DAGGER = "–", "†"
 NAMED, SHORT = 3, 25
 LEVELS: dict[Level, str] = {"segment": "single outputs", "system": "system means"}
 _LATEX = {
@@ -20,6 +21,7 @@ _LATEX = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "λ": r"$\lambda$", "τ": r"$\tau$", "ρ": r"$\rho$",
     "ε": r"$\varepsilon$", "α": r"$\alpha$", "∞": r"$\infty$", "−": r"$-$", "–": "--", "≤": r"$\leq$", "↑": r"$\uparrow$",
+    "†": r"\dag{}",
 }  # fmt: skip
 _STYLE = """body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
 table{border-collapse:collapse;margin:1rem 0;font-size:.92rem}td,th{padding:.3rem .7rem;text-align:left;border-bottom:1px solid #d9dde3}
@@ -37,17 +39,30 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def cell(row: Row) -> str:
-    """Value and interval: ".434 [.33, .53]"; a dash where undefined."""
-    if row.value is None or row.low is None or row.high is None:
-        return number(row.value)
-    return f"{number(row.value)} [{number(row.low, 2)}, {number(row.high, 2)}]"
+    """Value and interval: ".434 [.33, .53]"; a dash where undefined. A mean over fewer than all segments says over how many:
+    ".434 [.33, .53] (468/529)", with a dagger where it is not ranked."""
+    if row.value is None:
+        return MISSING
+    text = number(row.value)
+    if row.low is not None and row.high is not None:
+        text += f" [{number(row.low, 2)}, {number(row.high, 2)}]"
+    if row.groups < row.all_groups:
+        text += f" ({row.groups}/{row.all_groups})"
+    return text + ("" if row.ranked else f" {DAGGER}")
 
 
 def sentence(found: Evaluation, statistic: Name) -> str:
     """The result in one sentence."""
     best, guard = found.best(statistic), found.best(statistic, sentinel=True)
     joined = found.joined
-    n = len(joined.metrics)
+    few = [r for r in found.rows if r.statistic == statistic and r.kind == "metric" and not r.ranked]
+    n = len(joined.metrics) - len(few)
+    if best is None and few:
+        row = max(few, key=lambda r: r.groups)
+        return (
+            f"No metric is ranked by {LABELS[statistic]}: a mean over segments needs {FEWEST_GROUPS} of them and half of all, and "
+            f"{row.metric} has most, {row.groups} of {row.all_groups}."
+        )
     if best is None:
         reasons = [r.reason for r in found.rows if r.statistic == statistic and r.kind == "metric"]
         return f"{LABELS[statistic]} is undefined for every metric: {reasons[0] if reasons else 'there is none'}."
@@ -55,7 +70,7 @@ def sentence(found: Evaluation, statistic: Name) -> str:
     over = f"{len(whole.keys)} outputs"
     if found.choice.level == "system":
         over = f"the means of {len(whole.systems)} systems over {whole.n_segments} segments"
-    equal = [r.metric for r in found.rows if r.statistic == statistic and r.kind == "metric" and _same(r, best)]
+    equal = [r.metric for r in found.ranked(statistic) if _same(r, best)]
     if n == 1:
         who = f"{best.metric} agrees with"
     elif len(equal) == 1:
@@ -66,6 +81,8 @@ def sentence(found: Evaluation, statistic: Name) -> str:
     said = (
         f"{who} {joined.people} on {over}: {SIGNS[statistic]} {cell(best) if len(equal) == 1 else number(best.value)}"
     )
+    if best.groups < best.all_groups:
+        said += " segments"
     if guard is None or guard.value is None:
         return said + "."
     near = best.low is not None and guard.value >= best.low
@@ -125,10 +142,20 @@ def as_latex(found: Evaluation, statistic: Name, matrix: Matrix | None = None, m
     bold = f" Bold: not significantly worse than the best ({kinds}, Holm)." if tested else ""
     lines += [
         "\\bottomrule", "\\end{tabular}",
-        f"\\caption{{{latex_text(f'Agreement with {found.joined.people}, with 95 % bootstrap intervals. Below the rule: sentinels.{bold}')}}}",
+        f"\\caption{{{latex_text(f'Agreement with {found.joined.people}, with 95 % bootstrap intervals. Below the rule: sentinels.{bold}{counted(found)}')}}}",
         "\\end{table}",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def counted(found: Evaluation) -> str:
+    """What the numbers in brackets and the dagger of `cell` mean; "" where none is shown."""
+    said = ""
+    if any(r.value is not None and r.groups < r.all_groups for r in found.rows):
+        said += " In brackets: the segments in which the statistic is defined, of all."
+    if any(not r.ranked for r in found.rows):
+        said += f" {DAGGER}: defined in fewer than {FEWEST_GROUPS} segments or in less than half of them, so neither ranked nor tested."
+    return said
 
 
 def methods(
@@ -161,12 +188,16 @@ def methods(
             "for acc_eq a metric tie is a difference of at most ε, and ε is the one that maximises acc_eq on these data."
         )
         said.append(_epsilons(found))
+        said += _groups(found)
     soft = " (200 draws for soft pairwise accuracy)" if choice.level == "system" else ""
     said.append(
         f"Intervals are 95 % percentile bootstrap intervals over {choice.unit}s, {choice.draws} draws{soft}, seed {choice.seed}"
         + ("; ε was found anew in every draw." if choice.level == "segment" else "; the systems are held fixed.")
     )
     for tested in [*([matrix] if matrix is not None else []), *more]:
+        if not tested.pairs:
+            said.append(f"Fewer than two metrics are ranked by {LABELS[tested.statistic]}, so none was tested.")
+            continue
         test = "" if tested.draws else " (Williams 1959)"
         said.append(
             f"Differences between metrics in {LABELS[tested.statistic]} were tested two-sided by {tested.test}{test}, with Holm's "
@@ -180,6 +211,25 @@ def methods(
     if guards := [c.label for c in joined.contestants if c.sentinel]:
         said.append(f"Sentinels, scores that know nothing of quality, stand beside the metrics: {', '.join(guards)}.")
     return " ".join(s for s in said if s)
+
+
+def _groups(found: Evaluation) -> list[str]:
+    """In how many segments each statistic is defined, where not in all, and what is not ranked."""
+    said = []
+    for statistic in STATISTICS["segment"]:
+        rows = [r for r in found.rows if r.statistic == statistic and r.value is not None]
+        counts = [r.groups for r in rows if r.groups < r.all_groups]
+        if counts:
+            low, high = min(counts), max(r.groups for r in rows)
+            range_ = f"{low}" if low == high else f"{low} to {high}"
+            said.append(f"{LABELS[statistic]} is defined in {range_} of {rows[0].all_groups} segments, by metric.")
+        if few := [r for r in rows if not r.ranked]:
+            names = ", ".join(f"{r.metric} ({r.groups})" for r in few)
+            said.append(
+                f"Defined in fewer than {FEWEST_GROUPS} segments or in less than half of them, and so neither ranked nor tested by "
+                f"{LABELS[statistic]}: {names}."
+            )
+    return said
 
 
 def _epsilons(found: Evaluation) -> str:
@@ -213,7 +263,11 @@ def as_html(
         rows = [found.of(name, n) for n in names]
         body.append((rows[0].kind, [rows[0].metric, *(cell(r) if r.value is not None else r.reason for r in rows)]))
     parts = [
-        _table(f"Agreement with {found.joined.people} on {LEVELS[found.choice.level]}; 95 % intervals", head, body)
+        _table(
+            f"Agreement with {found.joined.people} on {LEVELS[found.choice.level]}; 95 % intervals.{counted(found)}",
+            head,
+            body,
+        )
     ]
     for tested in [*([matrix] if matrix is not None else []), *more]:
         label = {c.name: c.label for c in found.joined.contestants}

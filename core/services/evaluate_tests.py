@@ -117,11 +117,10 @@ def draws_for(pairs: int) -> int:
 
 
 def contenders(found: Evaluation, statistic: Name) -> list[str]:
-    """Who is tested: all metrics with a value, and the strongest sentinel."""
-    names = [n for n in found.order(statistic) if found.of(n, statistic).value is not None]
+    """Return who is tested: all ranked metrics, best first, and the strongest ranked sentinel."""
     strongest = found.best(statistic, sentinel=True)
-    sentinels = {c.name for c in found.joined.contestants if c.sentinel}
-    return [n for n in names if n not in sentinels or (strongest is not None and n == strongest.name)]
+    tested = {r.name for r in found.ranked(statistic)} | ({strongest.name} if strongest is not None else set())
+    return [n for n in found.order(statistic) if n in tested]
 
 
 def compare_metrics(found: Evaluation, statistic: Name, step: Step | None = None, *, all_pairs: bool = True) -> Matrix:

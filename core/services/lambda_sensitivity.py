@@ -16,7 +16,8 @@ from core.mqm.schemes import Scheme
 from core.mqm.scores import SystemScore, system_scores
 from core.services.calibration import Choice, fit, from_rated, points
 from core.services.evaluate import Joined
-from core.stats.correlation import Group, Measure, Statistic, agreement, kendall
+from core.stats.correlation import Group, Measure, Statistic, kendall
+from core.stats.perm_both import agreement_with_ties
 
 FEWEST_OF_RATER = 20
 """λ is fitted to a rater alone from this many outputs on."""
@@ -147,7 +148,7 @@ def metrics_at_top(
             value = (
                 Statistic(None, c.undefined)
                 if c.undefined
-                else agreement(
+                else agreement_with_ties(
                     measure,
                     part.scores[c.name],
                     part.human,

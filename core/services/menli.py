@@ -22,8 +22,9 @@ from core.errors import UserError
 from core.metrics.nli import STRATEGIES, pooled
 from core.services.adversarial import accuracy
 from core.stats.bootstrap import Interval, mean_interval
-from core.stats.correlation import Group, Measure, agreement
+from core.stats.correlation import Group, Measure
 from core.stats.pairs import Floats
+from core.stats.perm_both import agreement_with_ties
 
 WEIGHTS: tuple[float, ...] = tuple(i / 10 for i in range(11))
 """Those of the paper's figures."""
@@ -136,7 +137,7 @@ def path(
         if judged is not None:
             mixed = w * judged.nli + (1 - w) * judged.other
             segments, systems = [k.segment for k in judged.keys], [k.system for k in judged.keys]
-            found = agreement(measure, mixed, judged.human, group=group, segments=segments, systems=systems)
+            found = agreement_with_ties(measure, mixed, judged.human, group=group, segments=segments, systems=systems)
             quality = found.value
         points.append(PathPoint(w, quality, None if attacked is None else robustness(attacked, w)))
     return points
@@ -251,7 +252,9 @@ def grid(
             known = np.isfinite(scores) & np.isfinite(people)
             there = [key for key, k in zip(keys, known.tolist(), strict=True) if k] if keys else []
             segments, systems = [k.segment for k in there], [k.system for k in there]
-            found = agreement(measure, scores[known], people[known], group=group, segments=segments, systems=systems)
+            found = agreement_with_ties(
+                measure, scores[known], people[known], group=group, segments=segments, systems=systems
+            )
             quality = found.value
         if good is not None and bad is not None:
             robust = accuracy(pooled(good, direction, formula) - pooled(bad, direction, formula), phenomena)

@@ -22,6 +22,15 @@ MEASURES: tuple[Measure, ...] = ("kendall", "acc_eq", "spearman", "pearson")
 GROUPS: tuple[Group, ...] = ("pooled", "segment", "system")
 
 
+FEWEST_GROUPS = 20
+"""A mean over fewer groups, or over less than half of all groups, is shown but not ranked, tested or named in a headline."""
+
+
+def too_few_groups(defined: int, of: int) -> bool:
+    """Whether a statistic that is defined in `defined` of `of` groups (segments) rests on too few to be ranked."""
+    return defined < FEWEST_GROUPS or 2 * defined < of
+
+
 class Statistic(NamedTuple):
     """`value` over `n` outputs; for an average, over the `groups` where it is defined (`undefined`: where it is not)."""
 
@@ -30,6 +39,11 @@ class Statistic(NamedTuple):
     n: int = 0
     groups: int = 1
     undefined: int = 0
+
+    @property
+    def counted(self) -> str:
+        """ "468 of 529" for an average that is undefined in some groups, else ""."""
+        return f"{self.groups} of {self.groups + self.undefined}" if self.undefined and self.groups else ""
 
 
 def tau_b(counts: PairCounts) -> float | None:

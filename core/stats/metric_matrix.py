@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.clusters import Rule, rank_clusters, wins_of
-from core.stats.correlation import Group, Measure, Statistic
+from core.stats.correlation import Group, Measure, Statistic, too_few_groups
 from core.stats.perm_both import Swap, agreement_with_ties, perm_both
 from core.stats.significance import Comparison, holm
 
@@ -25,8 +25,8 @@ class MetricPair(NamedTuple):
 
 
 class MetricMatrix(NamedTuple):
-    """`names` from the best agreement to the worst, undefined ones last; `rank` is None for those. Each pair stands once,
-    the better metric first."""
+    """`names` from the best agreement to the worst, then those averaged over too few segments, undefined ones last; `rank` is
+    None for both. Each tested pair stands once, the better metric first."""
 
     names: tuple[str, ...]
     agreements: tuple[Statistic, ...]
@@ -64,10 +64,20 @@ def significance_matrix(
         name: agreement_with_ties(measure, scores, human, group=group, segments=segments, systems=systems)
         for name, scores in metrics.items()
     }
-    names = sorted(found, key=lambda name: -np.inf if (v := found[name].value) is None else v, reverse=True)
+
+    def place(name: str) -> tuple[bool, bool, float]:
+        of = found[name]
+        few = group == "segment" and too_few_groups(of.groups, of.groups + of.undefined)
+        return of.value is None, few, -(of.value or 0.0)
+
+    names = sorted(found, key=place)
+    values = [found[name].value or 0.0 for name in names if place(name)[:2] == (False, False)]
+    barred = {name for name in names if place(name)[:2] == (False, True)}
     pairs = list(combinations(range(len(names)), 2))
     tests = [
-        perm_both(
+        Comparison(None, None, "averaged over too few segments")
+        if barred & {names[i], names[j]}
+        else perm_both(
             measure,
             metrics[names[i]],
             metrics[names[j]],
@@ -82,7 +92,6 @@ def significance_matrix(
         for i, j in pairs
     ]
     adjusted = holm([t.p for t in tests])
-    values = [v for name in names if (v := found[name].value) is not None]
     wins = wins_of(len(names), pairs, [t.difference for t in tests], adjusted, alpha)[: len(values), : len(values)]
     ranks = [*rank_clusters(values, wins, rule), *[None] * (len(names) - len(values))]
     rows = [MetricPair(i, j, t, p) for (i, j), t, p in zip(pairs, tests, adjusted, strict=True)]

@@ -37,7 +37,7 @@ class TieCurve(NamedTuple):
     """acc_eq as a step function of ε: `accuracy[i]` from `epsilon[i]` (included) up to `epsilon[i + 1]`.
 
     Both of shape (n_steps,), `epsilon` ascending from 0; empty where undefined, with the `reason`. `ties` is the share of
-    human ties, averaged over the `groups` as the accuracy is.
+    human ties, averaged over the `groups` as the accuracy is; `undefined` counts the groups of one output, which have no pair.
     """
 
     epsilon: Floats
@@ -46,6 +46,7 @@ class TieCurve(NamedTuple):
     n: int
     groups: int
     reason: str = ""
+    undefined: int = 0
 
     @property
     def chance(self) -> float | None:
@@ -114,7 +115,7 @@ def calibration_of(curve: TieCurve) -> TieCalibration:
     if curve.reason:
         return TieCalibration(Statistic(None, curve.reason, curve.n), None, None)
     best = curve.best()
-    statistic = Statistic(float(curve.accuracy[best]), "", curve.n, curve.groups)
+    statistic = Statistic(float(curve.accuracy[best]), "", curve.n, curve.groups, curve.undefined)
     return TieCalibration(statistic, float(curve.epsilon[best]), curve.chance)
 
 
@@ -147,7 +148,9 @@ def tie_curve(metric: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[Hash
         gained, lost = np.searchsorted(c.gained, epsilon, "right"), np.searchsorted(c.lost, epsilon, "right")
         accuracy += share * (c.right + gained - lost)
         ties += share * c.ties
-    return TieCurve(epsilon, accuracy, ties, len(m), n_groups)
+    return TieCurve(
+        epsilon, accuracy, ties, len(m), n_groups, undefined=len(set(groups)) - n_groups if len(groups) else 0
+    )
 
 
 def _pooled(metric: Floats, human: Floats) -> TieCurve:

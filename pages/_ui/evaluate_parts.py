@@ -215,6 +215,8 @@ def table(found: Evaluation, statistic: Name) -> None:
         for n in names
         if (of := found.of(c.name, n)).status != "ok"
     ]
+    if said := report.counted(found).strip():
+        st.caption(errors.plain(said))
     if done:
         which = "; ".join(f"{LABELS[n]}: {m.test}" for n, m in done.items())
         st.caption(errors.plain(f"•  the best, and what is not significantly worse than it (Holm, p > .05; {which})."))

@@ -68,6 +68,7 @@ def _agreement(found: NumberAgreement) -> None:
     if len(found.raters) < MATRIX:
         tau = found.pairs[0].tau
         said = number(tau.value) if tau.value is not None else f"undefined, {tau.reason}"
+        said += f" (defined in {tau.counted} segments)" if tau.counted else ""
         st.markdown(f"**Kendall’s τ-b of the two raters**, {over}: {errors.plain(said)}")
     else:
         st.markdown(f"**Kendall’s τ-b of every two raters**, {over}")

@@ -155,7 +155,9 @@ def empties(spans: SpanAgreement) -> str:
 
 
 def _value(value: Statistic) -> str:
-    return number(value.value) if value.value is not None else f"undefined: {value.reason}"
+    if value.value is None:
+        return f"undefined: {value.reason}"
+    return number(value.value) + (f" (defined for {value.counted})" if value.counted else "")
 
 
 @st.fragment

@@ -38,6 +38,14 @@ def test_a_metric_that_ranks_as_people_do_agrees_fully_and_one_that_is_turned_ro
         assert lines(against, heading)["chrf", "mean"] == [-1.0] * 4
 
 
+def test_documents_without_an_agreement_are_counted(tmp_path: Path) -> None:
+    one = written(tmp_path / "a.jsonl", {"A": 3, "B": 2, "C": 1}).read_text(encoding="utf-8")
+    other = written(tmp_path / "b.jsonl", dict.fromkeys("ABC", 2.0)).read_text(encoding="utf-8")
+    both = tmp_path / "both.jsonl"
+    both.write_text(one + other.replace('"source": "s"', '"source": "t"'), encoding="utf-8")
+    assert "chrf    best     1.000 (1/2)" in summeval_strings(both, lambda line: None)
+
+
 def test_people_who_see_no_difference_leave_agreement_undefined(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="undefined"):
         summeval_strings(written(tmp_path / "a.jsonl", dict.fromkeys("ABC", 2.0)), lambda line: None)

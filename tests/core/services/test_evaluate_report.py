@@ -99,11 +99,11 @@ def test_the_page_is_one_file_with_all_texts_escaped_and_no_script() -> None:
 
 
 def test_the_methods_state_every_choice() -> None:
-    found = evaluate(joined(excluded=["C"]), Choice(group="segment", unit="document", draws=17, seed=5))
+    found = evaluate(joined(excluded=["C"]), Choice(unit="document", draws=17, seed=5))
     said = methods(found, compare_metrics(found, "kendall"))
     for fact in (
         "2 annotators (mqm|scheme:google|v:1|raters:2)", "8 outputs of 2 systems for 4 segments", "Left out as systems: C.",
-        "The sign of Poor was changed", "within each segment and averaged", "ε: Good", "over documents, 17 draws, seed 5",
+        "The sign of Poor was changed", "over all outputs pooled", "ε: Good", "over documents, 17 draws, seed 5",
         "PERM-BOTH, 1,000 draws", "Holm’s correction over 3 pairs".replace("’", "'"), "Shortness",
     ):  # fmt: skip
         assert fact in said, fact
