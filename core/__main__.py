@@ -32,19 +32,19 @@ LARGEST_SEED = 2**32 - 1
 MANY = 1_000_000
 
 
-def _lambda(text: str) -> float:
-    """Return λ as written on the command line: a number from 0, or `inf`."""
-    found = parse_lambda(text)
+def _lambda(given: str | float) -> float:
+    """Return λ as written on the command line, or by default: a number from 0, or `inf`."""
+    found = parse_lambda(str(given))
     if found is None:
-        raise typer.BadParameter(f"{text[:40]!r} is not a number from 0 to 10¹⁵, or inf")
+        raise typer.BadParameter(f"{str(given)[:40]!r} is not a number from 0 to 10¹⁵, or inf")
     return found
 
 
-def _bound(text: str) -> float:
-    """Return a noise ratio as written on the command line."""
-    found = number(text)
-    if found is None or not 0 < found <= 1:
-        raise typer.BadParameter(f"{text[:40]!r} is not a number above 0 and at most 1")
+def _decimal(given: str | float) -> float:
+    """Return a number as written on the command line, or by default."""
+    found = number(str(given))
+    if found is None:
+        raise typer.BadParameter(f"{str(given)[:40]!r} is not a number")
     return found
 
 
@@ -358,7 +358,7 @@ def attack(
     metric: Annotated[str, typer.Option(help="the metric that is attacked")] = "bertscore",
     others: Annotated[str, typer.Option(help="metrics that judge the result, separated by commas")] = "chrf,bleu",
     gold: Annotated[str, typer.Option(help="“reference”, the first one of each segment, or a system")] = "reference",
-    bound: Annotated[float, typer.Option(parser=_bound, help="noise ratio to reach, above 0, at most 1")] = 0.15,
+    bound: Annotated[float, typer.Option(parser=_decimal, help="noise ratio to reach, above 0, at most 1")] = 0.15,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000_000, help="texts at most, the first ones")] = 10,
     expected: Annotated[
         int, typer.Option(min=0, max=1000, help="candidates a word that a language model expects there")

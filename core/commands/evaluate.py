@@ -14,7 +14,6 @@ from core.errors import ImportProblems, Problem, UserError
 from core.formats import output
 from core.formats.load import load, read_upload
 from core.formats.numbers import expected_number, is_absent, number
-from core.formats.problems import shown
 from core.formats.write import SCORE_COLUMNS, read_export
 from core.metrics import registry
 from core.metrics.external import name_of
@@ -175,7 +174,7 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[Contestant]
             continue
         value, key = number(cells["score"]), OutputKey(*(cells[c] for c in ("system", "doc_id", "segment_id")))
         if value is None or key in of_metric:
-            wrong = shown(cells["score"]) if value is None else " / ".join(key)
+            wrong = repr(cells["score"][:80]) if value is None else " / ".join(key)
             expected = expected_number(cells["score"]) if value is None else "each output once a metric"
             raise ImportProblems(
                 [Problem(upload.name, row.line, "score", wrong, expected, "Correct the line, or write the file again")]

@@ -58,7 +58,7 @@ def test_a_file_that_changes_is_read_again(file: Path) -> None:
         ('{"a": ["b", 3]}', "phrase 2.*got 3"),
         ('{"a": ["  "]}', "phrase 1"),
         ('{"a": ["b\\nc"]}', "one line"),
-        ('{"a": ["\\ud800"]}', "no prompt"),
+        ('{"a": ["\\ud800"]}', "half a surrogate pair"),
         ('{"a|b": ["c"]}', "cannot be written"),
     ],
 )
