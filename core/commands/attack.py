@@ -86,10 +86,10 @@ def run(
         raise UserError("no text could be attacked", got=next((made.reason for _, made, _ in found), ""))
     rows = [row for one, made, shifts in found for row in _rows(one, made, shifts, attacked, name)]
     output.write({out: csv_text(Row._fields, rows)})
-    for line in summary(found, judges):
-        say(f"{line}\n")
     if error := no_references(dataset, gold, golds, [m.spec for m in rest]):
         say(f"note: {error}\n")
+    for line in summary(found, judges):
+        say(f"{line}\n")
     return rows
 
 

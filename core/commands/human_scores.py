@@ -7,6 +7,7 @@ from pathlib import Path
 from core.commands.calibrate import KEY, Human, read_human
 from core.data import HumanScore, OutputKey
 from core.errors import ImportProblems, UserError, unknown
+from core.formats.columns import guess
 from core.formats.files import Upload, extension
 from core.formats.label_formats import FORMATS
 from core.formats.label_formats import guess as label_format
@@ -17,6 +18,8 @@ from core.mqm.scores import segment_scores
 from core.services.mqm_import import read as read_labels
 
 SCORE, MQM = "score", "mqm"
+LOOK = 1000
+"""Rows that are read to tell what the columns hold."""
 
 
 def read(path: Path, name: str | None = None) -> tuple[dict[OutputKey, Human], int]:
@@ -38,8 +41,10 @@ def read(path: Path, name: str | None = None) -> tuple[dict[OutputKey, Human], i
 
 
 def _is_table_of(upload: Upload, score: str) -> bool:
-    columns = set(read_table(upload, 1).columns)
-    return {*KEY, score} <= columns
+    """Whether the file has the columns of a table of scores, or all but the score and no texts."""
+    table = read_table(upload, LOOK)
+    columns = set(table.columns)
+    return {*KEY, score} <= columns or ({*KEY} <= columns and guess(table).scores_only)
 
 
 def _of_labels(upload: Upload, name: str | None) -> tuple[dict[OutputKey, Human], int]:

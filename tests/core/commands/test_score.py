@@ -22,7 +22,7 @@ B,d,3,x,,Prices rose.
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "core", *arguments]
+    command = [sys.executable, "-m", "core", "--quiet", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
