@@ -1,4 +1,4 @@
-"""The command line: `python -m core score | refine | mqm | convert | calibrate | evaluate | metrics | sensitivity | adversarial | stress | attack | ranges | reproduce`. Bad input ends with exit status 2 and one clear line."""
+"""The command line: `python -m core score | refine | mqm | convert | calibrate | evaluate | metrics | sensitivity | adversarial | stress | attack | ranges | reproduce | db`. Bad input ends with exit status 2 and one clear line."""
 
 from __future__ import annotations
 
@@ -396,6 +396,14 @@ def reproduce(
     from core.commands.reproduce_summeval import summeval_strings
 
     print({Table.smart_table1: smart_table1, Table.summeval: summeval_strings}[table](data, say))
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
+def db(context: typer.Context) -> None:
+    """Work on the database itself: `db backup FILE` copies it, also while Errorscope runs; `db backup --help` says more."""
+    from core.commands.db import run
+
+    raise typer.Exit(run(context.args))
 
 
 def main() -> None:

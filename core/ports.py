@@ -156,6 +156,14 @@ class Jobs(Protocol):
         """Record progress. False: the job was cancelled or belongs to another worker now; stop."""
         ...
 
+    def claim(self, job_id: int, worker: str, signature: str, keys: Collection[str], seconds: float = 30.0) -> set[str]:
+        """Return those of `keys` whose values this worker may compute now.
+
+        The others are claimed by a worker whose job is running with a heartbeat not older than `seconds`: it stores
+        them, or its claim ends with its hold on the job. A claim also ends when `Scores.put` stores the value.
+        """
+        ...
+
     def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None:
         """End the worker's hold on a job; "queued" gives it back. Nothing happens when the job is no longer its own."""
         ...

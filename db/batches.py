@@ -5,12 +5,12 @@ from __future__ import annotations
 import builtins
 
 from sqlalchemy import Engine, Row, delete, insert, select
-from sqlalchemy.exc import IntegrityError
 
 from core.data import OutputKey
 from core.errors import UserError
 from core.ports import Chosen, SavedBatch
 from db.engine import inserted, reading, writing
+from db.failures import Conflict
 from db.projects import no_such_project
 from db.tables import batches, now, outputs, projects, segments
 
@@ -56,7 +56,7 @@ class SqlBatches:
                     )
                 made = inserted(connection, insert(batches).values(row))
                 return _saved(connection.execute(select(batches).where(batches.c.id == made)).one())
-        except IntegrityError as error:
+        except Conflict as error:
             raise UserError(f"there is a batch “{batch.name}” already", hint="Choose another name") from error
 
     def list(self, project_id: int) -> builtins.list[SavedBatch]:

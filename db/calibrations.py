@@ -5,11 +5,11 @@ from __future__ import annotations
 import builtins
 
 from sqlalchemy import Engine, delete, insert, select
-from sqlalchemy.exc import IntegrityError
 
 from core.errors import UserError
 from core.ports import SavedLambda
 from db.engine import inserted, reading, writing
+from db.failures import Conflict
 from db.projects import no_such_project
 from db.tables import calibrations, now, projects
 
@@ -42,7 +42,7 @@ class SqlCalibrations:
                 made = inserted(connection, insert(calibrations).values(row))
                 found = select(calibrations).where(calibrations.c.id == made)
                 return _saved(connection.execute(found).one())
-        except IntegrityError as error:
+        except Conflict as error:
             raise UserError(f"there is a saved λ “{fitted.name}” already", hint="Choose another name") from error
 
     def delete(self, project_id: int, name: str) -> None:

@@ -3,6 +3,8 @@
 SQLite runs in WAL mode with `synchronous=FULL`, foreign keys on and a busy timeout. The sqlite3 driver's own transaction
 control is switched off, because it begins none before SELECT or CREATE; each transaction here begins with BEGIN, or
 BEGIN IMMEDIATE when it will write, so that two writers queue up instead of failing half-way.
+
+Writers wait for their turn before they take a connection, so that readers never wait for them.
 """
 
 from __future__ import annotations
@@ -10,35 +12,65 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Semaphore
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, Insert, create_engine, event, text
+from sqlalchemy import Connection, Engine, Insert, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from core.errors import Unavailable, UserError
+from db.failures import explained
+from db.private import private_folder
+from db.sqlite_file import TABLES, SqliteFile, foreign
+from db.tables import metadata
 
-BUSY_SECONDS = 30.0
+BUSY = WRITE_SECONDS = 30.0  # a writer waits as long for its turn and for other programs' locks together
+READ_SECONDS = 5.0  # readers wait only while another program has the whole file to itself
+POOL_SECONDS = 10.0
+POOL, MORE = 10, 40
+WRITERS = 10  # at once on a database server; the rest of the pool is for readers
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _MIGRATING = Lock()  # Alembic keeps its context in module globals
 _ADVISORY_LOCK = 4_973_214  # any number; PostgreSQL takes turns on it
-_NOT_WRITABLE = ("locked", "busy", "full", "readonly", "read-only", "disk i/o")
 
 
-def connect(url: str) -> Engine:
-    """An engine for `url`; makes the folder of an SQLite file. Raises `UserError` for a URL that cannot be used."""
+@dataclass
+class _Side:
+    """What belongs to an engine: the turns of its writers, how long one waits, and the file where there is one."""
+
+    turns: Semaphore
+    patience: float
+    file: SqliteFile | None = None
+
+
+_SIDES: WeakKeyDictionary[Engine, _Side] = WeakKeyDictionary()
+
+
+def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
+    """An engine for `url`, whose writers wait at most `patience` seconds; makes the folder of an SQLite file.
+
+    Raises `UserError` for a URL that cannot be used.
+    """
+    pool: dict[str, Any] = {"pool_size": POOL, "max_overflow": MORE, "pool_timeout": POOL_SECONDS}
     try:
         parsed = make_url(url)
         if parsed.get_backend_name() != "sqlite":
-            return create_engine(parsed, pool_pre_ping=True)
-        _make_folder(parsed)
-        engine = create_engine(parsed, connect_args={"timeout": BUSY_SECONDS})
+            engine = create_engine(parsed, pool_pre_ping=True, **pool)
+            _SIDES[engine] = _Side(Semaphore(WRITERS), patience)
+            return engine
+        path = _path(parsed)
+        file = SqliteFile(path, patience) if path else None
+        if file is not None:
+            _make_folder(file.path)
+        engine = create_engine(parsed, **pool) if file else create_engine(parsed)
     except (ArgumentError, NoSuchModuleError, ImportError) as error:
         raise UserError(
             "this database address cannot be used",
@@ -48,79 +80,112 @@ def connect(url: str) -> Engine:
         ) from error
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
+    if file is not None:
+        event.listen(engine, "do_connect", _opening(file))
+        event.listen(engine, "engine_disposed", lambda _: file.close())
+    _SIDES[engine] = _Side(Semaphore(1), patience, file)
     return engine
 
 
-def _make_folder(url: URL) -> None:
+def sqlite_file(url: str) -> SqliteFile | None:
+    """The file behind an SQLite URL; None for any other database."""
+    parsed = make_url(url)
+    path = _path(parsed) if parsed.get_backend_name() == "sqlite" else None
+    return None if path is None else SqliteFile(path, WRITE_SECONDS)
+
+
+def _path(url: URL) -> Path | None:
     name = url.database
-    if not name or name == ":memory:" or name.startswith("file:"):
-        return
+    return None if not name or name == ":memory:" or name.startswith("file:") else Path(name)
+
+
+def _make_folder(path: Path) -> None:
     try:
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
     except OSError as error:
         raise UserError(
             "the folder of the database cannot be made",
-            where=str(Path(name).parent),
+            where=str(path.parent),
             got=error.strerror or str(error),
             hint="Set ERRORSCOPE_HOME to a folder you may write to",
         ) from error
 
 
+def _opening(file: SqliteFile) -> Any:
+    def opening(dialect: object, record: object, arguments: list[Any], options: dict[str, Any]) -> None:
+        """Connect to the file that was opened first, and never to another at its place."""
+        file.open()
+        file.check()
+        arguments[:1] = [file.uri()]
+        options["uri"] = True
+
+    return opening
+
+
 def _prepare_sqlite(connection: Any, record: object) -> None:
     connection.isolation_level = None
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
-    cursor.execute("PRAGMA foreign_keys=ON")
-    _write_ahead(cursor)
-    cursor.execute("PRAGMA synchronous=FULL")
-    cursor.close()
-
-
-def _write_ahead(cursor: Any) -> None:
-    """Switch to WAL. SQLite answers "locked" at once, timeout or not, when two connections switch a new file together."""
-    until = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            cursor.execute("PRAGMA journal_mode=WAL")
-            return
-        except Exception as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.02)
+    connection.execute("PRAGMA synchronous=FULL")
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    immediate = connection.get_execution_options().get("immediate", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+    """Begin; a writer's lock is waited for until its time is up, and holds from the first statement on."""
+    options = connection.get_execution_options()
+    writes = "until" in options
+    wait = max(0.0, options["until"] - time.monotonic()) if writes else READ_SECONDS
+    cursor = connection.connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
+    cursor.execute(f"PRAGMA foreign_keys={'ON' if options.get('foreign_keys', True) else 'OFF'}")
+    cursor.close()
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A transaction that sees one state of the database and changes nothing."""
-    with engine.connect() as connection:
-        yield connection
+    """A transaction that sees one state of the database and changes nothing.
+
+    Raises `UserError` for whatever storage may do to a reader (`db.failures`).
+    """
+    file = _SIDES[engine].file
+    with explained(engine):
+        if file is not None:
+            file.check()
+        with engine.connect() as connection:
+            yield connection
 
 
 @contextmanager
-def writing(engine: Engine) -> Iterator[Connection]:
+def writing(engine: Engine, *, foreign_keys: bool = True) -> Iterator[Connection]:
     """A transaction that writes: committed at the end, rolled back on any error.
 
-    Raises `Unavailable` when the database is locked by somebody else, full, or may not be written to.
+    Raises `Unavailable` when the database is locked by somebody else, full, gone, or may not be written to: also when it
+    turns out after the commit that the file is no longer at its place, and what was committed would be lost. Raises
+    `Conflict` where a constraint of the tables is broken.
     """
-    try:
+    side = _SIDES[engine]
+    until = time.monotonic() + side.patience
+    with explained(engine), _turn(side, until, engine):
+        if side.file is not None:
+            side.file.check()
         with engine.connect() as connection:
-            connection.execution_options(immediate=True)
+            connection.execution_options(until=until, foreign_keys=foreign_keys)
             with connection.begin():
                 yield connection
-    except OperationalError as error:
-        if any(word in str(error.orig).lower() for word in _NOT_WRITABLE):
-            raise Unavailable(
-                "the database could not be written to",
-                where=_shown(engine),
-                got=str(error.orig),
-                hint="Nothing was changed; try again, and look at free space and rights if it stays so",
-            ) from error
-        raise
+        if side.file is not None:
+            side.file.check()
+
+
+@contextmanager
+def _turn(side: _Side, until: float, engine: Engine) -> Iterator[None]:
+    if not side.turns.acquire(timeout=max(0.0, until - time.monotonic())):
+        raise Unavailable(
+            "the database is busy: others are writing to it",
+            where=_shown(engine),
+            hint="Nothing was changed. Try again; if it stays so, close the program that has the database open",
+        )
+    try:
+        yield
+    finally:
+        side.turns.release()
 
 
 def inserted(connection: Connection, row: Insert) -> int:
@@ -134,41 +199,38 @@ def inserted(connection: Connection, row: Insert) -> int:
 def migrate(engine: Engine) -> None:
     """Bring the tables up to date; safe when several processes start at once, nothing to do for a database that is current.
 
-    Raises `UserError` for a database made by a newer version, and for one that cannot be opened.
+    Raises `UserError` for a database made by a newer version or by another program, and for one that cannot be opened.
     """
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     scripts = ScriptDirectory.from_config(config)
+    file = _SIDES[engine].file
     with _MIGRATING:
         current = _revision(engine)
-        if current == scripts.get_current_head():
-            return
-        if current is not None and current not in {script.revision for script in scripts.walk_revisions()}:
-            raise UserError(
-                "this database was made by a newer version of Errorscope",
-                where=_shown(engine),
-                got=f"schema {current}",
-                expected=f"schema {scripts.get_current_head()} or older",
-                hint="Update Errorscope, or set ERRORSCOPE_DB to another database; nothing was changed",
-            )
-        with writing(engine) as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _ADVISORY_LOCK})
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+        if current != scripts.get_current_head():
+            if current is not None and current not in {script.revision for script in scripts.walk_revisions()}:
+                raise UserError(
+                    "this database was made by a newer version of Errorscope",
+                    where=_shown(engine),
+                    got=f"schema {current}",
+                    expected=f"schema {scripts.get_current_head()} or older",
+                    hint="Update Errorscope, or set ERRORSCOPE_DB to another database; nothing was changed",
+                )
+            with writing(engine, foreign_keys=False) as connection:  # SQLite rebuilds tables to which others refer
+                if connection.dialect.name == "postgresql":
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _ADVISORY_LOCK})
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+        if file is not None:
+            file.remember()
 
 
 def _revision(engine: Engine) -> str | None:
-    try:
-        with reading(engine) as connection:
-            return MigrationContext.configure(connection).get_current_revision()
-    except DBAPIError as error:
-        raise UserError(
-            "the database cannot be opened",
-            where=_shown(engine),
-            got=str(error.orig),
-            hint="Set ERRORSCOPE_DB to another address, or look at the file and its rights",
-        ) from error
+    with reading(engine) as connection:
+        names = set(inspect(connection).get_table_names())
+        if not names >= TABLES and names & {"alembic_version", *metadata.tables}:
+            raise foreign(_shown(engine), names)
+        return MigrationContext.configure(connection).get_current_revision()
 
 
 def _shown(engine: Engine) -> str:

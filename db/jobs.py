@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, delete, insert, or_, select, update
 
 from core.errors import UserError
 from core.ports import Job, JobState
 from db.engine import inserted, reading, writing
+from db.failures import Conflict
 from db.projects import no_such_project
-from db.tables import jobs, now, projects
+from db.scores import digest_of, parts
+from db.tables import claims, jobs, now, projects
 
 ATTEMPTS = 4  # leases without progress after which a job is given up
 UNFINISHED = ("queued", "running")
@@ -93,9 +95,36 @@ class SqlJobs:
             )
             return recorded.rowcount == 1
 
+    def claim(self, job_id: int, worker: str, signature: str, keys: Collection[str], seconds: float = 30.0) -> set[str]:
+        """Claim the values of texts, so that no other worker computes them while this one holds the job."""
+        try:
+            return self._claim(job_id, worker, signature, sorted(keys), seconds)
+        except Conflict:  # on a database server another worker claimed some of them at the same moment
+            return self._claim(job_id, worker, signature, sorted(keys), seconds)
+
+    def _claim(self, job_id: int, worker: str, signature: str, keys: Sequence[str], seconds: float) -> set[str]:
+        digest, granted = digest_of(signature), set[str]()
+        late = now() - timedelta(seconds=seconds)
+        holds = and_(jobs.c.state == "running", jobs.c.worker == claims.c.worker, jobs.c.heartbeat >= late)
+        others = select(claims.c.content_key).join(jobs).where(claims.c.digest == digest, holds, jobs.c.id != job_id)
+        with writing(self._engine) as connection:
+            if connection.execute(select(jobs.c.id).where(_held(job_id, worker))).first() is None:
+                return set()
+            for part in parts(keys):
+                taken = set(connection.execute(others.where(claims.c.content_key.in_(part))).scalars())
+                free = [key for key in part if key not in taken]
+                stale = and_(claims.c.digest == digest, claims.c.content_key.in_(free))
+                connection.execute(delete(claims).where(stale))
+                if free:
+                    rows = [{"digest": digest, "content_key": k, "job": job_id, "worker": worker} for k in free]
+                    connection.execute(insert(claims), rows)
+                granted.update(free)
+        return granted
+
     def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None:
         given_back = state == "queued"
         with writing(self._engine) as connection:
+            connection.execute(delete(claims).where(claims.c.job == job_id, claims.c.worker == worker))
             connection.execute(
                 update(jobs)
                 .where(_held(job_id, worker))

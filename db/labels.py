@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, insert, select
-from sqlalchemy.exc import IntegrityError
 
 from core.data import Segment, SegmentKey, storable
 from core.errors import UserError
 from core.mqm.log import check, fold_segment
 from core.ports import Action, Event, LabelBatch, Told
 from db.engine import inserted, reading, writing
+from db.failures import Conflict
 from db.tables import events, now, outputs, raters, segments
 
 AT_ONCE = 500
@@ -32,7 +32,7 @@ class SqlLabels:
         if actions:
             try:
                 self._append(project_id, batch)
-            except IntegrityError:  # another process recorded the rater, or one of the actions, at the same moment
+            except Conflict:  # another process recorded the rater, or one of the actions, at the same moment
                 self._append(project_id, batch)
         return list(dict.fromkeys(action.id for action in actions))
 

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, delete, func, insert, select, true, update
-from sqlalchemy.exc import IntegrityError
 
 from core.data import Dataset, ExternalScores, HumanScore, Judgement, Output, Segment
 from core.errors import UserError
@@ -17,6 +16,7 @@ from db import imports
 from db import judgements as numbers
 from db import labels as log
 from db.engine import inserted, reading, writing
+from db.failures import Conflict
 from db.tables import human_scores, judgements, now, outputs, projects, segment_references, segments
 
 
@@ -39,7 +39,7 @@ class SqlProjects:
             with writing(self._engine) as connection:
                 made = inserted(connection, insert(projects).values(name=name, created=now(), sample=sample))
                 return _projects(connection, made)[0]
-        except IntegrityError as error:
+        except Conflict as error:
             raise _taken(name) from error
 
     def rename(self, project_id: int, name: str) -> None:
@@ -50,7 +50,7 @@ class SqlProjects:
                     update(projects).where(projects.c.id == project_id).values(name=name)
                 ).rowcount:
                     raise no_such_project(project_id)
-        except IntegrityError as error:
+        except Conflict as error:
             raise _taken(name) from error
 
     def delete(self, project_id: int) -> None:
@@ -67,7 +67,7 @@ class SqlProjects:
         """Texts, labels, judgements and scores from elsewhere in one transaction."""
         try:
             return self._add(project_id, dataset, labels, tell, judgements, external, replace, corrected)
-        except IntegrityError:  # another process recorded a rater, or one of the actions, at the same moment
+        except Conflict:  # another process recorded a rater, or one of the actions, at the same moment
             return self._add(project_id, dataset, labels, tell, judgements, external, replace, corrected)
 
     def _add(

@@ -15,14 +15,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
-from sqlalchemy.exc import IntegrityError
 
 from core.data import OutputKey, SegmentKey, Value
 from core.ports import ExternalMetric, ScoredBy
 from core.signature import EXTERNAL
 from db import external
 from db.engine import inserted, reading, writing
-from db.tables import now, outputs, runs, scores, segments, signatures, to_json
+from db.failures import Conflict
+from db.tables import claims, now, outputs, runs, scores, segments, signatures, to_json
 
 AT_ONCE = 500  # keys in one IN list; SQLite and others bound the number of parameters
 PACKAGES = ("torch", "transformers", "tokenizers", "sacrebleu", "rouge-score", "numpy", "scipy")
@@ -42,7 +42,7 @@ class SqlScores:
             final = select(scores.c.content_key).where(scores.c.signature == signature_id, scores.c.status != "error")
             return {
                 key
-                for part in _parts(list(keys))
+                for part in parts(list(keys))
                 for key in connection.execute(final.where(scores.c.content_key.in_(part))).scalars()
             }
 
@@ -53,7 +53,7 @@ class SqlScores:
         with reading(self._engine) as connection:
             return {
                 row.content_key: Value(row.value, row.status, row.reason, row.parts)
-                for part in _parts(list(keys))
+                for part in parts(list(keys))
                 for row in connection.execute(mine.where(scores.c.content_key.in_(part)))
             }
 
@@ -68,7 +68,7 @@ class SqlScores:
             return
         try:
             self._put(metric, signature, values, seconds)
-        except IntegrityError:  # another worker stored some of the same keys between our look and our insert
+        except Conflict:  # another worker stored some of the same keys between our look and our insert
             self._put(metric, signature, values, seconds)
 
     def _put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
@@ -76,10 +76,12 @@ class SqlScores:
             signature_id = _signature(connection, metric, signature)
             mine = scores.c.signature == signature_id
             there: set[str] = set()
-            for part in _parts(list(values)):
+            for part in parts(list(values)):
                 some = scores.c.content_key.in_(part)
                 connection.execute(delete(scores).where(mine, some, scores.c.status == "error"))
                 there.update(connection.execute(select(scores.c.content_key).where(mine, some)).scalars())
+                done = (claims.c.digest == digest_of(signature), claims.c.content_key.in_(part))
+                connection.execute(delete(claims).where(*done))
             new = {key: value for key, value in values.items() if key not in there}
             if not new:
                 return
@@ -198,25 +200,25 @@ def _check(value: Value) -> None:
         raise ValueError("a value or a part of it is not finite; its status must say so instead")
 
 
-def _digest(signature: str) -> str:
+def digest_of(signature: str) -> str:
     return hashlib.sha256(signature.encode("utf-8")).hexdigest()
 
 
 def _id_of(signature: str) -> Any:
-    return select(signatures.c.id).where(signatures.c.digest == _digest(signature))
+    return select(signatures.c.id).where(signatures.c.digest == digest_of(signature))
 
 
 def _signature(connection: Connection, metric: str, signature: str) -> int:
-    row = connection.execute(select(signatures).where(signatures.c.digest == _digest(signature))).first()
+    row = connection.execute(select(signatures).where(signatures.c.digest == digest_of(signature))).first()
     if row is None:
-        made = insert(signatures).values(metric=metric, signature=signature, digest=_digest(signature))
+        made = insert(signatures).values(metric=metric, signature=signature, digest=digest_of(signature))
         return inserted(connection, made)
     if row.metric != metric:
         raise ValueError(f"the signature {signature!r} belongs to {row.metric!r}, not to {metric!r}")
     return int(row.id)
 
 
-def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+def parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(keys), AT_ONCE):
         yield keys[start : start + AT_ONCE]
 

@@ -245,6 +245,15 @@ jobs = Table(
     sqlite_autoincrement=True,
 )
 
+claims = Table(
+    "claims",
+    metadata,
+    Column("digest", String(64), primary_key=True),  # of the signature
+    Column("content_key", String(64), primary_key=True),
+    Column("job", ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("worker", NAME, nullable=False),  # holds while the job is this worker's
+)
+
 raters = Table(
     "raters",
     metadata,

@@ -11,9 +11,10 @@ from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
-from core.errors import ImportProblems, UserError
+from core.errors import ImportProblems, Unavailable, UserError
 from pages._ui.markdown import escape_markdown
 
+KEPT = "Marks that are not saved yet stay in the annotator's browser; reload the page when this is over, and they are sent."
 P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger("errorscope")
@@ -28,7 +29,7 @@ def show(error: UserError) -> None:
     lines = [
         f"**{plain(error.what[:1].upper() + error.what[1:])}**" + (f" ({plain(error.where)})" if error.where else "")
     ]
-    lines += [plain(part) for part in (detail, error.hint) if part]
+    lines += [plain(part) for part in (detail, error.hint, KEPT if isinstance(error, Unavailable) else "") if part]
     st.error("  \n".join(lines), icon=":material/info:")
     if isinstance(error, ImportProblems):
         st.dataframe([p._asdict() for p in error.problems], hide_index=True, width="stretch")
@@ -39,7 +40,7 @@ def apologise(error: Exception) -> None:
     number = secrets.token_hex(4)
     log.error("error %s", number, exc_info=error)
     st.error(
-        f"**Something went wrong here, and it is not your doing.** Reload the page to go on; what was saved is safe. "
+        f"**Something went wrong here, and it is not your doing.** Reload the page to go on. "
         f"If it happens again, report it with the number **{number}**; the log has the details under it.",
         icon=":material/error:",
     )

@@ -27,6 +27,7 @@ from core.services import inspector, sample
 from core.services import judgements as numbers
 from core.services.view import View, build
 from core.settings import load as settings
+from db.private import private_file, private_folder
 from db.store import open_store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,8 +78,9 @@ def keep_worker() -> bool:
     with mine.lock:
         alive = mine.process is not None and mine.process.poll() is None
         if not alive and time.monotonic() - mine.started > RESTART_SECONDS:
-            chosen.home.mkdir(parents=True, exist_ok=True)
+            private_folder(chosen.home)
             with open(chosen.home / "worker.log", "ab") as log:
+                private_file(chosen.home / "worker.log")
                 mine.process = subprocess.Popen(
                     [sys.executable, "-m", "db.worker", "--parent", str(os.getpid())],
                     cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,

@@ -12,6 +12,7 @@ TABLES = (
     "external_metrics",
     "external_scores",
     "jobs",
+    "claims",
     "raters",
     "events",
     "calibrations",

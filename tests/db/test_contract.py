@@ -302,3 +302,22 @@ def test_values_are_read_by_key_whatever_project_their_texts_are_in(store: Store
     }
     assert store.scores.values("m|v:2", ["a"]) == {}
     assert store.scores.values("m|v:1", []) == {}
+
+
+def test_a_value_is_claimed_by_one_worker_until_it_is_stored_or_its_job_is_lost(store: Store, project: int) -> None:
+    other = store.projects.create("other").id
+    store.projects.add(other, small_dataset())
+    for where in (project, other):
+        store.jobs.enqueue(where, ["chrf"])
+    one, two = store.jobs.lease("w1"), store.jobs.lease("w2")
+    assert one is not None
+    assert two is not None
+    assert store.jobs.claim(one.id, "w1", "s", ["a", "b"]) == {"a", "b"}
+    assert store.jobs.claim(two.id, "w2", "s", ["b", "c"]) == {"c"}
+    assert store.jobs.claim(two.id, "w2", "another signature", ["b"]) == {"b"}
+    assert store.jobs.claim(one.id, "w1", "s", ["a", "c"]) == {"a"}
+    store.scores.put("m", "s", {"a": Value(1.0)}, 0.1)
+    assert store.jobs.claim(two.id, "w2", "s", ["a"]) == {"a"}
+    assert store.jobs.claim(one.id, "w2", "s", ["d"]) == set()  # not its job
+    store.jobs.finish(one.id, "w1", "queued")
+    assert store.jobs.claim(two.id, "w2", "s", ["b"]) == {"b"}

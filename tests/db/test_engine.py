@@ -9,11 +9,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Engine, text
 from sqlalchemy.dialects import registry
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.schema import CreateTable
 
 from core.errors import Unavailable, UserError
 from db.engine import connect, migrate, reading, writing
+from db.failures import Conflict
 from db.store import open_store
 from db.tables import metadata, to_json
 from tests.db.raw import scalar
@@ -27,7 +28,10 @@ def test_sqlite_runs_write_ahead_fully_synchronous_with_foreign_keys(engine: Eng
             p: connection.exec_driver_sql(f"PRAGMA {p}").scalar()
             for p in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
         }
-    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}  # 2 is FULL
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 5_000}  # 2 is FULL
+    with writing(engine) as connection:
+        assert 29_000 < (connection.exec_driver_sql("PRAGMA busy_timeout").scalar() or 0) <= 30_000
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
 
 
 def test_the_folder_of_the_database_is_made(engine: Engine, tmp_path: Path) -> None:
@@ -75,7 +79,7 @@ def test_a_database_of_a_newer_version_is_left_alone(engine: Engine, url: str) -
 
 def test_a_file_that_is_no_database_is_a_user_error(tmp_path: Path) -> None:
     (tmp_path / "hyp.txt").write_text("The cat sat on the mat.\n" * 50)
-    with pytest.raises(UserError, match="cannot be opened"):
+    with pytest.raises(UserError, match="not an SQLite database"):
         open_store(f"sqlite:///{tmp_path / 'hyp.txt'}")
 
 
@@ -125,18 +129,14 @@ def test_an_error_rolls_back_everything_even_a_new_table(engine: Engine) -> None
 
 
 def test_a_database_that_stays_locked_is_unavailable(engine: Engine, url: str) -> None:
-    impatient = connect(url)
-    with writing(engine), impatient.connect() as connection:
-        connection.exec_driver_sql("PRAGMA busy_timeout=50")
-        connection.rollback()
-        connection.close()
-        with pytest.raises(Unavailable, match="could not be written"), writing(impatient):
-            pass
+    impatient = connect(url, patience=0.05)
+    with writing(engine), pytest.raises(Unavailable, match="locked by another program"), writing(impatient):
+        pass
     impatient.dispose()
 
 
 def test_foreign_keys_are_enforced(engine: Engine) -> None:
-    with pytest.raises(IntegrityError), writing(engine) as connection:
+    with pytest.raises(Conflict), writing(engine) as connection:
         connection.execute(text("INSERT INTO segment_references (segment, position, text) VALUES (7, 0, 'x')"))
 
 

@@ -1,5 +1,9 @@
 """Databases of every past version come up to date with all that is in them."""
 
+import hashlib
+import sqlite3
+from pathlib import Path
+
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -13,7 +17,8 @@ from core.ports import Chosen, SavedBatch
 from db.engine import MIGRATIONS, connect, reading, writing
 from db.store import open_store
 from db.tables import metadata
-from tests.db.raw import rows
+from tests.db.first_release import TABLES
+from tests.db.raw import counts, rows, scalar
 
 SEED = (
     "INSERT INTO projects VALUES (1, 'old', '2026-01-01 00:00:00', 0)",
@@ -69,7 +74,8 @@ def test_versions_follow_each_other_in_one_line() -> None:
     assert len(scripts.get_heads()) == 1
     line = [(s.revision, s.down_revision) for s in scripts.walk_revisions()]
     assert line == [
-        ("0008", "0006"),
+        ("0008", "0007"),
+        ("0007", "0006"),
         ("0006", "0005"),
         ("0005", "0004"),
         ("0004", "0003"),
@@ -77,3 +83,77 @@ def test_versions_follow_each_other_in_one_line() -> None:
         ("0002", "0001"),
         ("0001", None),
     ]
+
+
+@pytest.fixture
+def first(url: str) -> str:
+    """A database of the first release: two projects, the second one deleted, with labels and a finished job."""
+    Path(url.removeprefix("sqlite:///")).parent.mkdir()
+    connection = sqlite3.connect(url.removeprefix("sqlite:///"))
+    for statement in (*TABLES, *SEED):
+        connection.execute(statement)
+    connection.execute("INSERT INTO alembic_version VALUES ('0001')")
+    connection.execute("INSERT INTO projects VALUES (2, 'gone', '2026-01-02 00:00:00', 0)")
+    for job in (1, 2):
+        row = (job, 1, '["chrf"]', "done", 2, 2, "", "2026-01-01 00:00:00", None, None, "w", None, 0)
+        connection.execute(f"INSERT INTO jobs VALUES ({', '.join('?' * 13)})", row)
+    connection.commit()
+    connection.close()
+    return url
+
+
+def test_ids_are_not_given_again_in_a_database_of_the_first_release(first: str) -> None:
+    store = open_store(first)
+    store.projects.delete(2)
+    assert store.projects.create("new").id == 3
+    engine = connect(first)
+    with writing(engine) as connection:
+        connection.execute(text("DELETE FROM jobs WHERE id = 2"))
+    assert store.jobs.enqueue(1, ["bleu"]).id == 3
+    engine.dispose()
+
+
+def test_a_database_of_the_first_release_keeps_rows_triggers_indices_and_foreign_keys(first: str) -> None:
+    store = open_store(first)
+    engine = connect(first)
+    with reading(engine) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    assert rows(engine, "PRAGMA foreign_key_check") == []
+    assert rows(engine, "PRAGMA integrity_check") == [("ok",)]
+    assert [(job.id, job.metrics, job.done) for job in store.jobs.recent()] == [(2, ("chrf",), 2), (1, ("chrf",), 2)]
+    assert [(p.id, p.name) for p in store.projects.list()] == [(2, "gone"), (1, "old")]
+    assert [e.action.id for e in store.labels.events(1)] == ["a1"]
+    objects = "SELECT type, name FROM sqlite_master WHERE sql IS NOT NULL AND type != 'table' ORDER BY name"
+    made = connect(first.replace("errorscope.db", "fresh.db"))
+    open_store(first.replace("errorscope.db", "fresh.db"))
+    assert rows(engine, objects) == rows(made, objects)
+    for forbidden in ("UPDATE events SET kind = 'x'", "DELETE FROM events"):
+        with pytest.raises(Exception, match="append-only"), engine.begin() as connection:
+            connection.execute(text(forbidden))
+    store.projects.delete(1)
+    left = counts(engine)
+    assert (left["projects"], left["segments"], left["outputs"], left["events"], left["jobs"]) == (1, 0, 0, 0, 0)
+    assert scalar(engine, "PRAGMA foreign_keys") == 1
+    engine.dispose()
+    made.dispose()
+
+
+SHIPPED = {
+    "0001_initial": "6670c0964d8dd59b4f6e6046e87697f1073f4de05c27b1236874b5118764ea98",
+    "0002_batches": "1fe6fcaba3b500f6646f98bc477f1dfaaf049d0454a94b7b8dc9ddd18448c1bc",
+    "0003_external_scores": "cfbf4afdb55867fefd3ad7a46c6b73445731e35321a966cf3674dc036a5f13b1",
+    "0004_judgements": "7929b8ead14421a78ef46c34775a5a244a58422e10ccf01b0072d297ec498f62",
+    "0005_cases": "03fde8b1e6a49a62967cbe228010698341528eb69d9290a92b74616e402bf303",
+    "0006_stress_runs": "0029a93976336c5d9f8ef4a47001977265443d76777de9e21de70bf39f77d9c4",
+    "0007_ids_and_claims": "5ca17a19bbf682156eadec9920f98f29b5047ef3c45c5dca9d40d0002dd1dee3",
+    "0008_metric_names": "d7bafd44d309fea153fc584d93e25240840f7b4d8f61b6e05fce2e412e883f5c",
+}
+
+
+def test_shipped_migrations_never_change() -> None:
+    """A change of tables is a new migration: what is edited here does not reach the databases that exist."""
+    files = {
+        path.stem: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((MIGRATIONS / "versions").glob("*.py"))
+    }
+    assert files == SHIPPED

@@ -37,6 +37,7 @@ class Memory:
     values: dict[str, dict[str, Value]] = field(default_factory=dict)
     metrics: dict[str, tuple[str, datetime]] = field(default_factory=dict)
     jobs: dict[int, Job] = field(default_factory=dict)
+    claims: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     events: list[tuple[int, Event]] = field(default_factory=list)
     lambdas: dict[tuple[int, str], SavedLambda] = field(default_factory=dict)
     batches: dict[tuple[int, str], SavedBatch] = field(default_factory=dict)

@@ -127,6 +127,21 @@ class FakeJobs:
         self.m.jobs[job_id] = job._replace(done=done, total=total, message=message, heartbeat=now())
         return True
 
+    def claim(self, job_id: int, worker: str, signature: str, keys: Collection[str], seconds: float = 30.0) -> set[str]:
+        if self._held(job_id, worker) is None:
+            return set()
+        late = now() - timedelta(seconds=seconds)
+        stored = self.m.values.get(signature, {})
+        granted = set()
+        for key in keys:
+            job_of, by = self.m.claims.get((signature, key), (job_id, worker))
+            holder = self._held(job_of, by)
+            alive = holder is not None and holder.heartbeat is not None and holder.heartbeat >= late
+            if job_of == job_id or not alive or key in stored:
+                self.m.claims[signature, key] = (job_id, worker)
+                granted.add(key)
+        return granted
+
     def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None:
         if (job := self._held(job_id, worker)) is not None:
             back = state == "queued"

@@ -1,5 +1,6 @@
 """What every page shares: the project switcher, the address, the line of running jobs, and where errors end."""
 
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -95,6 +96,42 @@ def test_remaining_time_is_the_pace_so_far_times_what_is_left() -> None:
     assert jobs.in_words(180.0) == "about 3 min left"
 
 
+@pytest.mark.parametrize("page", ["projects", "annotate", "compare"])
+def test_a_database_that_is_gone_is_said_on_every_page_and_work_goes_on_when_it_is_back(
+    store: Store, tmp_path: Path, page: str
+) -> None:
+    store.projects.add(store.projects.create("first").id, DATA)
+    at = run(page)
+    assert not at.error
+    database, aside = tmp_path / "errorscope.db", tmp_path / "aside"
+    database.rename(aside)
+    at.run()
+    assert not at.exception
+    said = at.error[0].value.replace("\\", "")
+    assert "The database file is gone" in said
+    assert "Move errorscope.db back here" in said
+    assert "docs/backup.md" in said
+    assert "Marks that are not saved yet stay in the annotator's browser" in said
+    assert not database.exists()
+    aside.rename(database)
+    assert not at.run().error
+
+
+def test_a_database_of_another_program_gets_no_promise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = sqlite3.connect(tmp_path / "errorscope.db")
+    other.execute("CREATE TABLE notes (x)")
+    other.commit()
+    other.close()
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
+    monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
+    monkeypatch.delenv("ERRORSCOPE_DB", raising=False)
+    st.cache_resource.clear()
+    at = AppTest.from_file(APP, default_timeout=30).run()
+    assert not at.exception
+    assert "belongs to another program" in at.error[0].value
+    assert "safe" not in at.error[0].value
+
+
 def test_a_job_says_what_it_waits_for() -> None:
     later = NOW + timedelta(seconds=90)
     assert "python -m db.worker" in jobs.progress_text(job(state="queued"), NOW, own_worker=False)
@@ -114,6 +151,7 @@ def test_a_fault_of_ours_is_an_apology_with_a_number_and_no_traceback() -> None:
     assert not at.exception
     assert "not your doing" in at.error[0].value
     assert "secret" not in at.error[0].value
+    assert "safe" not in at.error[0].value  # nobody knows that here
 
 
 def test_a_user_error_is_shown_with_its_next_step_and_its_text_unformatted() -> None:

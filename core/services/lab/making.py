@@ -11,7 +11,7 @@ from functools import cache
 from multiprocessing import get_context
 
 from core.services.lab.gold import Gold
-from core.services.lab.pool import follow_parent
+from core.services.lab.pool import DIED, follow_parent, start_all
 from core.stress import registry
 from core.stress.base import Outcome
 from core.stress.noise.base import Beside, Noise, Texts
@@ -75,11 +75,7 @@ def makers(golds: Sequence[Gold], workers: int) -> Iterator[Make]:
             asked = [(noise.name, at, tuple(seeds)) for at in range(len(golds))]
             try:
                 given = pool(count).map(_made, asked, chunksize=size)
-            except (
-                BrokenExecutor,
-                OSError,
-                ValueError,
-            ) as error:  # as in `pool`: it died before, and starts no process
+            except DIED as error:
                 log.warning("no process makes %s (%s): going on in this one", noise.name, error)
                 yield from alone(noise, seeds)
                 return

@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing import connection, get_context, parent_process
 from threading import Thread
@@ -21,6 +21,8 @@ from core.services.robustness import by_strings
 log = logging.getLogger(__name__)
 
 BATCH = 32
+DIED = (BrokenExecutor, OSError, ValueError)
+"""What `submit` raises when the processes of a pool are gone."""
 
 
 def cores() -> int:
@@ -38,6 +40,7 @@ def pooled(metrics: Sequence[Metric], workers: int) -> Iterator[list[Metric]]:
         yield list(metrics)
         return
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=follow_parent)
+    start_all(pool, workers)
     try:
         yield [replace(m, score=_Away(m.spec.name, pool)) if _fit(m) else m for m in metrics]
     finally:
@@ -96,11 +99,26 @@ class _Away:
         try:
             for part in parts:
                 sent.append(self.pool.submit(_score, self.name, part))
-        except (BrokenExecutor, OSError, ValueError) as error:
+        except DIED as error:
             for future in sent:
                 future.cancel()
             raise _PoolDiedError(error) from error
         return sent
+
+
+def start_all(pool: ProcessPoolExecutor, workers: int) -> None:
+    """Start every process of a new pool now.
+
+    Otherwise `submit` starts them on demand, also beside the thread that ends a pool in which one died; that thread then
+    waits for the new process for ever.
+    """
+    with suppress(*DIED):
+        for _ in range(workers):
+            pool.submit(_start)
+
+
+def _start() -> None:
+    """Do nothing, in a process of the pool."""
 
 
 def _score(name: str, items: Sequence[Item]) -> list[Value]:

@@ -73,6 +73,16 @@ def test_a_pool_that_takes_no_more_work_is_done_without(
         assert away.score(ITEMS, no_progress) == plain.score(ITEMS, no_progress)
 
 
+def test_no_process_is_started_after_the_pool_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    # one started while the pool ends for another's death is waited for without end
+    started, start = list[Any](), ProcessPoolExecutor._spawn_process
+    monkeypatch.setattr(ProcessPoolExecutor, "_spawn_process", lambda self: (started.append(self), start(self)))
+    with pooled([registry.load("chrf")], 3) as (away,):
+        assert len(started) == 3
+        away.score(ITEMS, no_progress)
+    assert len(started) == 3
+
+
 def test_an_error_of_the_metric_itself_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     with pooled([registry.load("chrf")], 2) as (away,):
         failed: Future[Any] = Future()

@@ -1,0 +1,264 @@
+"""The file of an SQLite database, watched while it is open.
+
+A database in WAL mode is three files: FILE, FILE-wal and FILE-shm. When one of them is moved, deleted or replaced while
+programs have it open, SQLite goes on writing to what it has open, and every commit is lost at the end of the program.
+So one connection, the anchor, stays open as long as the engine: SQLite removes -wal and -shm only when the last
+connection closes, and while the anchor lives, any change of the three is somebody else's doing.
+
+Nothing here opens one of the files by itself: closing any descriptor of a file drops the locks SQLite has on it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import RLock
+
+from core.errors import Unavailable, UserError
+from db.private import private_file
+
+log = logging.getLogger("errorscope")
+
+PARTS = ("", "-wal", "-shm")
+MARKER = ".made"
+WAL_HEADER, FRAME_HEADER = 32, 24
+TABLES = frozenset({"alembic_version", "projects", "segments", "outputs", "raters", "events"})
+"""Tables of every version of Errorscope."""
+
+Identity = tuple[int, int]
+HOW = "docs/backup.md has the steps"
+
+
+class SqliteFile:
+    """A database file: opened once, checked against its path from then on. Safe to share between threads."""
+
+    def __init__(self, path: Path, busy_seconds: float) -> None:
+        self.path, self._busy = path, busy_seconds
+        self._beside = path.resolve()  # SQLite keeps -wal and -shm beside the file that a link leads to
+        self.anchor: sqlite3.Connection | None = None
+        self._seen: dict[str, Identity] = {}
+        self._size: dict[str, int] = {}
+        self._broken: UserError | None = None
+        self._lock = RLock()
+
+    def part(self, suffix: str) -> Path:
+        """The file, -wal, -shm, or the marker."""
+        return Path(f"{self._beside}{suffix}") if suffix else self.path
+
+    def uri(self, mode: str = "rw") -> str:
+        """The address to connect to: by default one that never makes a file."""
+        return f"{self._beside.as_uri()}?mode={mode}"
+
+    def open(self) -> None:
+        """Open the anchor, making the file where there never was one.
+
+        Raises `UserError` when a database was here and is gone, or the file is not one of ours; nothing is changed then.
+        """
+        with self._lock:
+            if self.anchor is not None:
+                return
+            before = _identity(self.path)
+            if before is None:
+                self._refuse_to_make()
+            elif self.part(MARKER).exists() and not self.path.stat().st_size:
+                raise self._emptied("it is empty")
+            anchor = sqlite3.connect(
+                self.uri("rw" if before else "rwc"),
+                uri=True,
+                timeout=self._busy,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            try:
+                self._begin(anchor)
+                if before not in (None, _identity(self.path)):
+                    raise Unavailable(
+                        "the database file was replaced while it was opened", where=str(self.path), hint="Try again"
+                    )
+                seen = {suffix: _identity(self.part(suffix)) for suffix in PARTS}
+                self._seen = {suffix: identity for suffix, identity in seen.items() if identity}
+                self._size = {suffix: self.part(suffix).stat().st_size for suffix in self._seen}
+            except BaseException:
+                anchor.close()
+                raise
+            self.anchor, self._broken = anchor, None
+
+    def _refuse_to_make(self) -> None:
+        if self.part("-wal").exists() and self.part("-wal").stat().st_size:
+            raise UserError(
+                "the database file is missing, but its log is there",
+                where=str(self.path),
+                hint=f"Put the file back beside {self.part('-wal').name}, which holds what was saved last. To start with an "
+                f"empty database, move that file away; {HOW}",
+            )
+        if self.part(MARKER).exists():
+            raise UserError(
+                "the database file is missing",
+                where=str(self.path),
+                expected="the file that Errorscope made here",
+                hint=f"Put it back, or restore a backup. To start with an empty database, delete {self.part(MARKER).name}; {HOW}",
+            )
+
+    def _begin(self, anchor: sqlite3.Connection) -> None:
+        self._check_owner(anchor)
+        for suffix in PARTS:  # a new -wal and -shm get the mode of the main file
+            private_file(self.part(suffix))
+        self._write_ahead(anchor)
+        anchor.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
+
+    def _write_ahead(self, anchor: sqlite3.Connection) -> None:
+        """Switch to WAL. SQLite answers "locked" at once, timeout or not, when two connections switch a new file together."""
+        until = time.monotonic() + self._busy
+        while True:
+            try:
+                anchor.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
+
+    def _check_owner(self, anchor: sqlite3.Connection) -> None:
+        """Raise `UserError` for a database that is another program's, before anything in it is changed."""
+        found = anchor.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+        )
+        names = {str(name) for (name,) in found}
+        signed = any(anchor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+        if (names and not names >= TABLES) or (not names and signed):
+            raise foreign(str(self.path), names)
+        if not names and self.part(MARKER).exists():
+            raise self._emptied("it holds no tables")
+
+    def _emptied(self, got: str) -> UserError:
+        return UserError(
+            "the database file is empty, and one with data was here",
+            where=str(self.path),
+            got=got,
+            hint=f"Restore a backup. To start with an empty database, delete {self.path.name} and {self.part(MARKER).name}; {HOW}",
+        )
+
+    def remember(self) -> None:
+        """Leave a marker beside the file, so that a later start notices when the file is gone."""
+        with suppress(OSError):
+            with open(self.part(MARKER), "x", encoding="utf-8") as marker:
+                marker.write(
+                    f"Errorscope has kept a database in {self.path.name}, in this folder, since {datetime.now(UTC):%Y-%m-%d} or before.\n"
+                    "By this file a start notices that the database is missing. To start with an empty database, delete this file too.\n"
+                )
+            private_file(self.part(MARKER))
+
+    def check(self) -> None:
+        """Raise `Unavailable` unless the open files are those at the path: what is committed to others would be lost."""
+        if self.anchor is None:
+            return
+        with self._lock:
+            if self._broken is not None:
+                raise self._broken
+            if self.anchor is None:
+                return
+            for suffix in PARTS:
+                try:
+                    found = os.stat(self.part(suffix))
+                except OSError:
+                    if suffix in self._seen:
+                        raise self._gone(suffix) from None
+                    continue
+                if self._seen.setdefault(suffix, (found.st_dev, found.st_ino)) != (found.st_dev, found.st_ino):
+                    raise self._replaced(suffix)
+                if found.st_size < self._size.get(suffix, 0) and not self._may_shrink(suffix, found.st_size):
+                    self._broken = self._cut(suffix, found.st_size)
+                    raise self._broken
+                self._size[suffix] = found.st_size
+
+    def _may_shrink(self, suffix: str, size: int) -> bool:
+        """Whether the contents still fit: VACUUM shortens the file, and some checkpoints shorten the log."""
+        assert self.anchor is not None
+        if suffix == "-shm" or not size and not suffix:
+            return False
+        try:
+            (page,) = self.anchor.execute("PRAGMA page_size").fetchone()
+            if not suffix:
+                return bool(self.anchor.execute("PRAGMA page_count").fetchone()[0] * page <= size)
+            _, frames, _ = self.anchor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            return bool(frames <= 0 or WAL_HEADER + frames * (FRAME_HEADER + page) <= size)
+        except sqlite3.Error:
+            return False
+
+    def _gone(self, suffix: str) -> Unavailable:
+        if not suffix:
+            return Unavailable(
+                "the database file is gone",
+                where=str(self.path),
+                got="it was moved or deleted while Errorscope was running",
+                hint=f"Nothing is saved until it is back. Move {self.path.name} back here together with the files beside it "
+                f"(-wal, -shm). If it was deleted, stop Errorscope and restore a backup; {HOW}",
+            )
+        return Unavailable(
+            f"the file {self.part(suffix).name}, a part of the database, is gone",
+            where=str(self.path),
+            got="it was moved or deleted while Errorscope was running",
+            hint=f"Nothing more is saved. Move it back here, or stop Errorscope and start it again{self._rescued()}; {HOW}",
+        )
+
+    def _rescued(self) -> str:
+        """Write what only the open log holds into the main file, unless another program has begun a new log already."""
+        other = _identity(self.part("-shm")) not in (None, self._seen.get("-shm"))
+        if other or self.part("-wal").exists() or _identity(self.path) != self._seen[""] or self.anchor is None:
+            return ""
+        try:
+            busy, frames, done = self.anchor.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+        except sqlite3.Error:
+            log.exception("the log of the database is gone, and its contents could not be written to the database")
+            return ""
+        return "" if busy or frames != done else " (everything that was saved before has been written to the main file)"
+
+    def _replaced(self, suffix: str) -> Unavailable:
+        return Unavailable(
+            f"another file is at the place of {self.part(suffix).name}",
+            where=str(self.path),
+            got="the file was replaced while Errorscope was running",
+            hint="Nothing is saved until the old file is back. To go on with the new one, stop Errorscope, make sure that no "
+            f"-wal and -shm of the old one are left here, and start it again; {HOW}",
+        )
+
+    def _cut(self, suffix: str, size: int) -> Unavailable:
+        return Unavailable(
+            f"the file {self.part(suffix).name} was cut short while Errorscope was running",
+            where=str(self.path),
+            got=f"{size:,} bytes",
+            expected=f"{self._size[suffix]:,} bytes",
+            hint=f"Nothing more is saved. Stop Errorscope and restore a backup; {HOW}",
+        )
+
+    def close(self) -> None:
+        """Close the anchor and forget what was seen; the next connection opens the file afresh."""
+        with self._lock:
+            if self.anchor is not None:
+                self.anchor.close()
+            self.anchor, self._broken, self._seen, self._size = None, None, {}, {}
+
+
+def foreign(where: str, names: set[str]) -> UserError:
+    """The error for a database that another program made."""
+    few = ", ".join(sorted(names)[:5])
+    return UserError(
+        "this database belongs to another program",
+        where=where,
+        got=f"the tables {few}{', …' if len(names) > 5 else ''}" if names else "the mark of another program",
+        expected="an empty database, or one that Errorscope made",
+        hint="Set ERRORSCOPE_DB to another file; nothing was changed",
+    )
+
+
+def _identity(path: Path) -> Identity | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,37 @@
+"""A process that records labels without end: `python -m tests.db.label_server URL`. It prints a line for each.
+
+"saved ID" once the label is acknowledged, else "refused REASON"; a refused label is sent again, as the browser does.
+"""
+
+import sys
+import time
+from itertools import count
+
+from core.data import SegmentKey
+from core.errors import Unavailable
+from core.ports import Action
+from db.store import open_store
+from tests.fakes import small_dataset
+
+
+def main() -> None:
+    store = open_store(sys.argv[1])
+    found = store.projects.list()
+    project = found[0].id if found else store.projects.create("p").id
+    if not found:
+        store.projects.add(project, small_dataset())
+    start = len(store.labels.events(project))
+    for number in count(start):
+        action = Action(f"a{number}", "verdict", "A", {"value": "no_error" if number % 2 else None})
+        while True:
+            try:
+                store.labels.append(project, "ann", SegmentKey("doc", "0"), [action])
+                print("saved", action.id, flush=True)
+                break
+            except Unavailable as error:
+                print("refused", error, flush=True)
+                time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    main()

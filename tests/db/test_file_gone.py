@@ -1,0 +1,241 @@
+"""A running server whose database file is moved, deleted, replaced or cut short acknowledges nothing that would be lost."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import UserError
+from db.store import open_store
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("", "-wal", "-shm")
+
+
+def part(db: Path, suffix: str) -> Path:
+    return Path(f"{db}{suffix}")
+
+
+def moved(db: Path, *suffixes: str) -> None:
+    (db.parent / "aside").mkdir()
+    for suffix in suffixes:
+        part(db, suffix).rename(db.parent / "aside" / part(db, suffix).name)
+
+
+def put_back(db: Path) -> None:
+    for file in (db.parent / "aside").iterdir():
+        file.rename(db.parent / file.name)
+
+
+def replaced(db: Path) -> None:
+    shutil.copy(db, db.parent / "copy")
+    moved(db, "")
+    (db.parent / "copy").rename(db)
+
+
+def cut(db: Path, to: float) -> None:
+    os.truncate(db, int(db.stat().st_size * to))
+
+
+class Server:
+    """A process that records labels, and what it said."""
+
+    def __init__(self, db: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.db.label_server", f"sqlite:///{db}"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.saved: list[str] = []
+        self.refused: list[str] = []
+
+    def until(self, enough: Callable[[], bool]) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            word, _, rest = line.strip().partition(" ")
+            (self.saved if word == "saved" else self.refused).append(rest)
+            if enough():
+                return
+        raise AssertionError("the server ended")
+
+    def end(self) -> None:
+        """Kill the server, and read what it said to the end."""
+        self.process.kill()
+        assert self.process.stdout is not None
+        for line in self.process.stdout.read().splitlines():
+            if line.startswith("saved a"):
+                self.saved.append(line.removeprefix("saved "))
+        self.process.wait()
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "errorscope.db"
+
+
+@pytest.fixture
+def server(db: Path) -> Iterator[Server]:
+    running = Server(db)
+    yield running
+    running.process.kill()
+    running.process.wait()
+
+
+def stored(db: Path) -> set[str]:
+    connection = sqlite3.connect(db)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    found = {str(name) for (name,) in connection.execute("SELECT action_id FROM events")}
+    connection.close()
+    return found
+
+
+FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "main moved": (lambda db: moved(db, ""), "the database file is gone"),
+    "log moved": (lambda db: moved(db, "-wal"), "errorscope.db-wal, a part of the database, is gone"),
+    "index moved": (lambda db: moved(db, "-shm"), "errorscope.db-shm, a part of the database, is gone"),
+    "all moved": (lambda db: moved(db, *PARTS), "the database file is gone"),
+    "main replaced": (replaced, "another file is at the place of errorscope.db"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_nothing_acknowledged_is_lost_and_work_goes_on_once_the_file_is_back(
+    fault: str, db: Path, server: Server
+) -> None:
+    act, message = FAULTS[fault]
+    server.until(lambda: len(server.saved) >= 20)
+    act(db)
+    server.until(lambda: len(server.refused) >= 5)
+    before = len(server.saved)
+    assert message in server.refused[0]
+    assert "docs/backup.md" in server.refused[0]
+    server.until(lambda: len(server.refused) >= 10)
+    assert len(server.saved) == before
+    put_back(db)
+    server.until(lambda: len(server.saved) >= before + 20)
+    server.end()
+    assert set(server.saved) <= stored(db)
+
+
+def test_labels_in_a_log_that_is_deleted_are_written_to_the_main_file(db: Path, server: Server) -> None:
+    server.until(lambda: len(server.saved) >= 60)
+    part(db, "-wal").unlink()
+    server.until(lambda: len(server.refused) >= 3)
+    assert "everything that was saved before has been written to the main file" in server.refused[0]
+    server.end()
+    part(db, "-shm").unlink()
+    assert set(server.saved) <= stored(db)
+
+
+@pytest.mark.parametrize("to", [0.0, 0.5])
+def test_a_file_that_was_cut_short_takes_nothing_more(db: Path, server: Server, to: float) -> None:
+    server.until(lambda: len(server.saved) >= 20)
+    before = len(server.saved)
+    cut(db, to)
+    server.until(lambda: len(server.refused) >= 3)
+    assert "cut short" in server.refused[-1] or "damaged" in server.refused[-1]
+    assert len(server.saved) <= before + 40  # what was said already, and read only now
+    count = len(server.saved)
+    server.until(lambda: len(server.refused) >= 10)
+    assert len(server.saved) == count
+
+
+def test_a_deleted_database_is_neither_written_to_nor_made_anew(db: Path, server: Server) -> None:
+    server.until(lambda: len(server.saved) >= 20)
+    db.unlink()
+    server.until(lambda: len(server.refused) >= 3)
+    count = len(server.saved)
+    server.until(lambda: len(server.refused) >= 10)
+    assert len(server.saved) == count
+    assert not db.exists()
+
+
+def test_another_program_may_shorten_the_file_and_the_log(db: Path, server: Server) -> None:
+    server.until(lambda: len(server.saved) >= 20)
+    other = sqlite3.connect(db, timeout=30)
+    for statement in (
+        "CREATE TABLE big (x BLOB)",
+        "INSERT INTO big VALUES (zeroblob(3000000))",
+        "DROP TABLE big",
+        "VACUUM",
+    ):
+        other.execute(statement)
+        other.commit()
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other.close()
+    count = len(server.saved)
+    server.until(lambda: len(server.saved) >= count + 20)
+    server.end()
+    assert server.refused == []
+    assert set(server.saved) <= stored(db)
+
+
+def made(db: Path) -> None:
+    open_store(f"sqlite:///{db}").projects.create("p")
+
+
+def start(db: Path) -> "subprocess.CompletedProcess[str]":
+    code = f"from db.store import open_store; print(len(open_store('sqlite:///{db}').projects.list()))"
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def run(code: str) -> None:
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+@pytest.fixture
+def closed(db: Path) -> Path:
+    """A database that was used and closed."""
+    run(f"from tests.db.test_file_gone import made; from pathlib import Path; made(Path({str(db)!r}))")
+    assert [part(db, s).exists() for s in PARTS] == [True, False, False]
+    return db
+
+
+def test_a_start_without_the_file_that_was_there_makes_none(closed: Path) -> None:
+    aside = closed.rename(closed.parent / "aside.db")
+    with pytest.raises(UserError, match="the database file is missing") as refused:
+        open_store(f"sqlite:///{closed}")
+    assert f"To start with an empty database, delete {closed.name}.made" in refused.value.hint
+    assert not closed.exists()
+    aside.rename(closed)
+    assert start(closed).stdout == "1\n"
+
+
+@pytest.mark.parametrize("content", ["", "tables"])
+def test_a_start_with_an_empty_file_where_data_was_is_refused(closed: Path, content: str) -> None:
+    closed.write_bytes(b"")
+    if content:
+        with sqlite3.connect(closed) as connection:
+            connection.execute("CREATE TABLE x (y)")
+            connection.execute("DROP TABLE x")
+        connection.close()
+    before = closed.read_bytes()
+    with pytest.raises(UserError, match="is empty, and one with data was here"):
+        open_store(f"sqlite:///{closed}")
+    assert closed.read_bytes() == before
+
+
+def test_a_log_without_its_file_is_left_alone(db: Path, server: Server) -> None:
+    server.until(lambda: len(server.saved) >= 20)
+    server.end()
+    moved(db, "")
+    part(db, ".made").unlink()
+    log = part(db, "-wal").read_bytes()
+    with pytest.raises(UserError, match="its log is there"):
+        open_store(f"sqlite:///{db}")
+    assert part(db, "-wal").read_bytes() == log
+    put_back(db)
+    assert set(server.saved) <= stored(db)
+
+
+def test_after_the_marker_is_deleted_an_empty_database_is_made(closed: Path) -> None:
+    closed.unlink()
+    part(closed, ".made").unlink()
+    assert start(closed).stdout == "0\n"
+    assert part(closed, ".made").exists()
