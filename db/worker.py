@@ -17,8 +17,9 @@ import socket
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from threading import Event, Thread
@@ -31,6 +32,7 @@ from core.services.scoring import Doing, Scored, score_dataset
 from core.settings import load as settings
 from core.settings import offline, share_cores
 from db.jobs import ATTEMPTS
+from db.private import private_file, private_folder
 from db.store import open_store
 
 log = logging.getLogger("errorscope.worker")
@@ -81,15 +83,26 @@ def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> 
 
 def log_to(home: Path) -> None:
     """Send the log to `home`/worker.log, a few old ones kept; on a terminal also there."""
-    home.mkdir(parents=True, exist_ok=True)
+    private_folder(home)
     handlers: list[logging.Handler] = [
-        RotatingFileHandler(home / "worker.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+        _PrivateLog(home / "worker.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
     ]
+    for old in home.glob("worker.log.*"):
+        private_file(old)
     if sys.stderr.isatty():
         handlers.append(logging.StreamHandler())
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s", handlers=handlers
     )
+
+
+class _PrivateLog(RotatingFileHandler):
+    """A log that only its owner may read, also after it was begun anew."""
+
+    def _open(self) -> TextIOWrapper:
+        opened = super()._open()
+        private_file(Path(self.baseFilename))
+        return opened
 
 
 def _watch_parent(pid: int, stop: Event) -> None:
@@ -124,6 +137,10 @@ def work(store: Store, load: Load, stop: Event, *, once: bool = False, pace: Pac
     while not stop.is_set():
         try:
             job = store.jobs.lease(worker, pace.lease)
+        except Unavailable as error:
+            log.warning("the queue could not be read: %s", error)
+            stop.wait(10 * pace.poll)
+            continue
         except Exception:
             log.exception("the queue could not be read")
             stop.wait(10 * pace.poll)
@@ -187,7 +204,7 @@ def run(store: Store, job: Job, worker: str, load: Load, stop: Event, pace: Pace
     message = "the job stopped on an unexpected error; see worker.log"
     with Lease(store, job, worker, pace.beat) as lease:
         try:
-            state, message = _score(store, job, load, stop, lease)
+            state, message = _score(store, job, worker, load, stop, lease, pace.lease)
         except Cancelled:
             state, message = "queued", "waiting to go on"
         except Unavailable as error:
@@ -210,16 +227,21 @@ def run(store: Store, job: Job, worker: str, load: Load, stop: Event, pace: Pace
     return writable
 
 
-def _score(store: Store, job: Job, load: Load, stop: Event, lease: Lease) -> tuple[JobState, str]:
+def _score(
+    store: Store, job: Job, worker: str, load: Load, stop: Event, lease: Lease, seconds: float
+) -> tuple[JobState, str]:
     metrics, unusable = _loaded(job.metrics, load)
 
     def go_on(doing: Doing) -> bool:
         lease.tell(doing)
         return not (stop.is_set() or lease.lost.is_set())
 
+    def claim(signature: str, keys: Collection[str]) -> set[str]:
+        return store.jobs.claim(job.id, worker, signature, keys, seconds)
+
     while True:
         dataset = store.projects.dataset(job.project_id)
-        results = score_dataset(dataset, metrics, store.scores, go_on)
+        results = score_dataset(dataset, metrics, store.scores, go_on, claim=claim)
         if store.projects.dataset(job.project_id) == dataset:  # else something was imported meanwhile: score that too
             break
     complaints = [*unusable, *(_complaint(result) for result in results if result.failed)]

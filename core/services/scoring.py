@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.data import Dataset, Item, Value
-from core.errors import UserError
+from core.errors import Unavailable, UserError
 from core.metrics.base import Cancelled, Metric, MetricSpec, Progress
 from core.signature import content_key
 
@@ -18,7 +20,8 @@ log = logging.getLogger(__name__)
 FIRST_CHUNK = 8
 LARGEST_CHUNK = 1024
 QUICK_SECONDS, SLOW_SECONDS = 1.0, 10.0  # a chunk done sooner is doubled, one done later is halved
-GIVE_UP_AFTER = 5  # chunks that fail one after the other
+GIVE_UP_AFTER = 5  # chunks of which every text fails, one after the other
+WAIT_SECONDS = 0.3  # between two looks at values that another worker computes
 
 
 class Cache(Protocol):
@@ -78,6 +81,30 @@ OnProgress = Callable[[Doing], bool]
 """Told how far the work is; False asks to stop."""
 
 
+Claim = Callable[[str, Collection[str]], Collection[str]]
+"""Given a signature and content keys, returns the keys whose values are to be computed here (`core.ports.Jobs.claim`)."""
+
+
+def everything(signature: str, keys: Collection[str]) -> Collection[str]:
+    """Claim all keys: for callers that share the work with nobody."""
+    return keys
+
+
+class _StorageBusy(Exception):  # noqa: N818  (a state, not a fault)
+    """Carries `Unavailable` past the handling of errors of metrics."""
+
+    def __init__(self, cause: Unavailable) -> None:
+        self.cause = cause
+
+
+class _Exchanged(UserError):  # noqa: N818  (a state, not a fault)
+    """The metric is no longer the one it was when the run began."""
+
+
+class _WrongCountError(RuntimeError):
+    """A metric gave more or fewer values than it was given texts: which value belongs to which text is unknown."""
+
+
 def keep_going(doing: Doing) -> bool:
     """For callers that neither watch nor cancel."""
     return True
@@ -90,12 +117,15 @@ def score_dataset(
     on_progress: OnProgress = keep_going,
     *,
     chunk: int = FIRST_CHUNK,
+    claim: Claim = everything,
 ) -> list[Scored]:
     """Score every output with every metric, through `scores`; equal texts are scored once.
 
     Each chunk is stored as it is done, so that work which was broken off goes on where it stopped. Chunks start at `chunk`
     items and grow while they are quick. An item without the source or reference a metric needs gets status "needs". When a
-    metric raises, the items of that chunk get status "error" and the others go on; a `UserError` ends the metric.
+    metric raises, the chunk is halved until the texts at fault are found; they get status "error" with the reason. A
+    metric that fails on `GIVE_UP_AFTER` chunks in a row, or on two texts in a row with the same `UserError`, is given up.
+    `claim` says which values to compute here; the others are waited for, and computed here if nobody stores them.
     Raises `Cancelled` as soon as `on_progress` returns False between two items, and `Unavailable` when `scores` cannot
     take a chunk now; what was stored stays.
     """
@@ -103,7 +133,11 @@ def score_dataset(
     total = len(items) * len(metrics)
     results = []
     for i, metric in enumerate(in_company(m, dataset) for m in metrics):
-        results.append(_score_metric(items, metric, scores, on_progress, i * len(items), total, chunk))
+        run = _Run(items, metric, scores, claim, on_progress, i * len(items), total, chunk)
+        try:
+            results.append(run.score())
+        except _StorageBusy as busy:
+            raise busy.cause from busy
     return results
 
 
@@ -112,62 +146,101 @@ def in_company(metric: Metric, dataset: Dataset) -> Metric:
     return metric.on([(key.segment, item) for key, item in dataset.items()]) if metric.on else metric
 
 
-def _score_metric(
-    items: Mapping[str, Item],
-    metric: Metric,
-    scores: Cache,
-    on_progress: OnProgress,
-    before: int,
-    total: int,
-    chunk: int,
-) -> Scored:
-    signature = metric.signature()
-    known = scores.known(signature, items.keys())
-    todo = [key for key in items if key not in known]
-    started = time.monotonic()
+class _Run:
+    """The scoring of one metric: what is left, what another worker has in hand, and what became of the rest."""
 
-    def tell(new: int) -> bool:
-        left = (time.monotonic() - started) / new * (len(todo) - new) if new else None
-        done = len(known) + new
-        return on_progress(Doing(before + done, total, metric.spec.label, done, len(items), left))
+    def __init__(
+        self, items: Mapping[str, Item], metric: Metric, scores: Cache, claim: Claim, tell: Callable[[Doing], bool],
+        before: int, total: int, chunk: int,
+    ) -> None:  # fmt: skip
+        self.items, self.metric, self.scores, self.claim, self.chunk = items, metric, scores, claim, chunk
+        self.signature = metric.signature()
+        self.on_progress, self.before, self.total = tell, before, total
+        known = scores.known(self.signature, items.keys())
+        self.left = deque(key for key in items if key not in known)
+        self.halves: list[list[str]] = []  # of parts that failed, the next one last
+        self.elsewhere: deque[str] = deque()
+        self.known, self.new, self.failed, self.reason = len(known), 0, 0, ""
+        self.size, self.in_a_row, self.last_why = chunk, 0, ""
+        self.started = time.monotonic()
 
-    def progress_from(start: int) -> Progress:
-        return lambda done: tell(start + done)
+    def score(self) -> Scored:
+        while True:
+            if not self._tell(0):
+                raise Cancelled
+            if part := self.halves.pop() if self.halves else self._claimed():
+                self._score(part)
+            elif self.elsewhere and not self.left:
+                time.sleep(WAIT_SECONDS)
+                self.left.extend(self.elsewhere.popleft() for _ in range(min(self.size, len(self.elsewhere))))
+            elif not self.left:
+                return Scored(self.metric.spec.name, self.signature, self.new, self.known, self.failed, self.reason)
 
-    at, size, failures, failed, reason = 0, chunk, 0, 0, ""
-    while True:
-        if not tell(at):
-            raise Cancelled
-        if at >= len(todo):
-            return Scored(metric.spec.name, signature, len(todo) - failed, len(known), failed, reason)
-        part, began = todo[at : at + size], time.monotonic()
+    def _tell(self, within: int) -> bool:
+        new = self.new + self.failed + within
+        done = self.known + new
+        left = (time.monotonic() - self.started) / new * (len(self.items) - done) if new else None
+        return self.on_progress(
+            Doing(self.before + done, self.total, self.metric.spec.label, done, len(self.items), left)
+        )
+
+    def _claimed(self) -> list[str]:
+        """The next part that nobody else has in hand or has stored meanwhile."""
+        asked = [self.left.popleft() for _ in range(min(self.size, len(self.left)))]
+        granted = self.claim(self.signature, asked) if asked else set()
+        stored = self.scores.known(self.signature, asked) if granted is not asked else set()
+        self.known += len(stored)
+        self.elsewhere.extend(key for key in asked if key not in granted and key not in stored)
+        return [key for key in asked if key in granted and key not in stored]
+
+    def _score(self, part: list[str]) -> None:
+        began = time.monotonic()
         try:
-            values = values_of(metric, [items[key] for key in part], progress_from(at))
-            if metric.signature() != signature:
-                raise UserError("the model was exchanged while it was scoring", hint="Score again")
-            failures = 0
-        except Cancelled:
+            values = values_of(self.metric, [self.items[key] for key in part], self._tell)
+            if self.metric.signature() != self.signature:
+                raise _Exchanged("the model was exchanged while it was scoring", hint="Score again")
+            self._store(dict(zip(part, values, strict=True)), time.monotonic() - began)
+        except (Cancelled, _StorageBusy):
             raise
         except Exception as error:
-            if not isinstance(error, UserError):
-                log.exception("%s failed on %d items", metric.spec.name, len(part))
-                if len(part) > chunk:  # smaller chunks, so that few items suffer for the one at fault
-                    size = chunk
-                    continue
-            failures += 1
-            if isinstance(error, UserError) or failures == GIVE_UP_AFTER:
-                part = todo[at:]
-            why = _reason(error)
-            reason = reason or why
-            failed += len(part)
-            values = [Value(None, "error", why)] * len(part)
+            self._isolate(part, error)
+            return
+        self.in_a_row, self.last_why = 0, ""
         took = time.monotonic() - began
-        scores.put(metric.spec.name, signature, dict(zip(part, values, strict=True)), took)
-        at += len(part)
         if took < QUICK_SECONDS:
-            size = min(2 * size, max(chunk, LARGEST_CHUNK))
+            self.size = min(2 * self.size, max(self.chunk, LARGEST_CHUNK))
         elif took > SLOW_SECONDS:
-            size = max(1, size // 2)
+            self.size = max(1, self.size // 2)
+
+    def _isolate(self, part: list[str], error: Exception) -> None:
+        """Try the halves of a part that failed, so that only the text at fault has no value."""
+        if len(part) > 1 and not isinstance(error, _Exchanged | _WrongCountError):
+            middle = len(part) // 2
+            self.halves += [part[middle:], part[:middle]]
+            self.size = self.chunk
+            return
+        why = _reason(error)
+        if not isinstance(error, UserError):
+            log.error("%s failed on %d texts", self.metric.spec.name, len(part), exc_info=error)
+        self.in_a_row += len(part)
+        same = isinstance(error, UserError) and why == self.last_why  # two texts, one message: it is not the texts
+        of_all = same or isinstance(error, _Exchanged)
+        self.last_why = why
+        if of_all or self.in_a_row >= GIVE_UP_AFTER * self.chunk:
+            rest = [key for half in reversed(self.halves) for key in half]
+            self.halves, self.size = [], len(self.items)
+            part = part + rest + self._claimed()
+        self._store(dict.fromkeys(part, Value(None, "error", why)), 0.0)
+
+    def _store(self, values: Mapping[str, Value], seconds: float) -> None:
+        try:
+            self.scores.put(self.metric.spec.name, self.signature, values, seconds)
+        except Unavailable as error:
+            raise _StorageBusy(error) from error
+        failed = [value.reason for value in values.values() if value.status == "error"]
+        self.reason = self.reason or next(iter(failed), "")
+        self.failed += len(failed)
+        self.new += len(values) - len(failed)
 
 
 def values_of(metric: Metric, items: Sequence[Item], progress: Progress) -> list[Value]:
@@ -176,7 +249,7 @@ def values_of(metric: Metric, items: Sequence[Item], progress: Progress) -> list
     able = [item for item, lack in zip(items, lacking, strict=True) if not lack]
     scored = metric.score(able, progress) if able else []
     if len(scored) != len(able):
-        raise RuntimeError(f"{metric.spec.name} gave {len(scored)} values for {len(able)} items")
+        raise _WrongCountError(f"{metric.spec.name} gave {len(scored)} values for {len(able)} items")
     given = iter(scored)
     return [Value(None, "needs", lack) if lack else _finite(next(given)) for lack in lacking]
 
@@ -192,13 +265,27 @@ def missing(spec: MetricSpec, item: Item) -> str:
 
 def _finite(value: Value) -> Value:
     parts = {name: number for name, number in value.parts.items() if math.isfinite(number)}
+    if why := _unstorable(value.detail):
+        return Value(None, "error", f"the metric gave a detail that cannot be stored ({why})")
     if value.status == "ok" and (value.value is None or not math.isfinite(value.value)):
         return Value(None, "undefined", f"the metric gave no number ({value.value})", parts, value.detail)
     return Value(value.value if value.status == "ok" else None, value.status, value.reason, parts, value.detail)
+
+
+def _unstorable(detail: Mapping[str, Any] | None) -> str:
+    """Why the detail of a value is no JSON that can be stored, or ""."""
+    if detail is None:
+        return ""
+    constants: list[str] = []
+    try:
+        json.loads(json.dumps(dict(detail)), parse_constant=constants.append)
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"{type(error).__name__}: {error}"
+    return "NaN" if "NaN" in constants else ""
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, UserError):
         return str(error)
     first = str(error).partition("\n")[0][:200]
-    return f"the metric stopped on an unexpected error ({type(error).__name__}{': ' + first if first else ''}); see worker.log"
+    return f"the metric stopped on an unexpected error ({type(error).__name__.lstrip('_')}{': ' + first if first else ''}); see worker.log"

@@ -248,3 +248,38 @@ def test_a_database_that_cannot_be_opened_is_one_clear_line(tmp_path: Path) -> N
     assert ended.returncode == 2
     assert ended.stderr.startswith("this database address cannot be used")
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_four_workers_compute_no_value_of_equal_texts_twice(
+    start: Start, store: Store, engine: Engine, begun: Callable[[], list[str]]
+) -> None:
+    queued = []
+    for i in range(4):
+        project = store.projects.create(f"p{i}").id
+        store.projects.add(project, small_dataset(60))
+        queued.append(store.jobs.enqueue(project, ["slow"]))
+    workers = [start("--once", seconds=0.03) for _ in queued]
+    assert [worker.wait(timeout=120) for worker in workers] == [0] * 4
+    assert [store.jobs.get(job.id).state for job in queued] == ["done"] * 4
+    assert len({store.jobs.get(job.id).worker for job in queued}) > 1
+    assert Counter(begun()) == Counter(item.hypothesis for _, item in small_dataset(60).items())
+    assert scalar(engine, "SELECT count(*) FROM claims") == 0
+    assert [len(store.scores.table(job.project_id, "slow|v:1")) for job in queued] == [120] * 4
+
+
+def test_what_a_killed_worker_had_in_hand_is_computed_by_another(
+    start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
+) -> None:
+    first = start(seconds=0.5)
+    until(lambda: len(begun()) > 1)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    assert scalar(engine, "SELECT count(*) FROM claims") == 8
+    other = store.projects.create("other").id
+    store.projects.add(other, small_dataset(N // 2))
+    expire(engine)
+    second = store.jobs.enqueue(other, ["slow"])
+    store.jobs.cancel(job.id)
+    assert start("--once").wait(timeout=60) == 0
+    assert store.jobs.get(second.id).state == "done"
+    assert len(store.scores.table(other, "slow|v:1")) == N

@@ -1,6 +1,8 @@
 import logging
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -8,8 +10,10 @@ from core.data import Dataset, Item, Output, Segment, Value
 from core.errors import Unavailable, UserError
 from core.metrics.base import Cancelled, Metric, Progress
 from core.ports import Store
+from core.services import scoring
 from core.services.scoring import GIVE_UP_AFTER, Doing, score_dataset
 from core.signature import content_key
+from db.store import open_store
 from tests.fakes import counting_metric, memory_store, small_dataset
 
 
@@ -155,24 +159,52 @@ def failing(on: str, error: Exception, seen: list[Item]) -> Metric:
     return counting_metric(of=of, seen=seen)
 
 
-def test_an_unexpected_error_costs_its_chunk_only_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_costs_one_text_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     cache = Puts()
     seen: list[Item] = []
     with caplog.at_level(logging.ERROR):
         [result] = score_dataset(texts(*"abcdefgh"), [failing("g", RuntimeError("boom\nmore"), seen)], cache, chunk=2)
-    # chunks: ab, then cdef, then gh
-    assert (result.new, result.failed) == (6, 2)
-    assert stored(cache, "g").status == stored(cache, "h").status == "error"
+    assert (result.new, result.failed) == (7, 1)
+    assert (stored(cache, "g").status, stored(cache, "h")) == ("error", Value(1.0))
     assert result.reason == "the metric stopped on an unexpected error (RuntimeError: boom); see worker.log"
     assert "Traceback" in caplog.text
 
 
-def test_a_large_chunk_that_fails_is_tried_again_in_small_ones() -> None:
+@pytest.mark.parametrize("wrong", [0, 1, 7, 8, 9, 57, 99])
+@pytest.mark.parametrize("error", [RuntimeError("boom"), UserError("this text is too long")])
+def test_one_text_at_fault_costs_no_other(wrong: int, error: Exception) -> None:
     cache = Puts()
-    # chunks: ab, then cdef fails because of d and is tried again as cd (fails, 2 lost) and ef
-    [result] = score_dataset(texts(*"abcdef"), [failing("d", RuntimeError("boom"), [])], cache, chunk=2)
-    assert (result.new, result.failed) == (4, 2)
-    assert stored(cache, "e") == stored(cache, "f") == Value(1.0)
+    names = [f"text {i}" for i in range(100)]
+    [result] = score_dataset(texts(*names), [failing(names[wrong], error, [])], cache)
+    assert (result.new, result.failed) == (99, 1)
+    assert {name for name in names if stored(cache, name).status == "error"} == {names[wrong]}
+    assert str(error).rstrip(".") in stored(cache, names[wrong]).reason
+
+
+def test_many_texts_at_fault_cost_no_other() -> None:
+    cache = Puts()
+    names = [f"text {i}" for i in range(200)]
+
+    def of(item: Item) -> Value:
+        if int(item.hypothesis.split()[1]) % 3 == 0:
+            raise RuntimeError("boom")
+        return Value(1.0)
+
+    [result] = score_dataset(texts(*names), [counting_metric(of=of)], cache)
+    assert (result.new, result.failed) == (133, 67)
+
+
+@pytest.mark.parametrize("detail", [{"a": [{"b": math.nan}]}, {"a": object()}, {"a": {1, 2}}])
+def test_a_detail_that_cannot_be_stored_costs_one_text(detail: Mapping[str, object], tmp_path: Path) -> None:
+    data = texts(*(f"text {i}" for i in range(20)))
+    store = open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+    project = store.projects.create("p").id
+    store.projects.add(project, data)
+    of = counting_metric(of=lambda item: Value(1.0, detail=detail if item.hypothesis == "text 5" else {"ok": math.inf}))
+    [result] = score_dataset(data, [of], store.scores)
+    assert (result.new, result.failed) == (19, 1)
+    assert "detail that cannot be stored" in result.reason
+    assert [v.status for v in store.scores.table(project, "length|v:1").values()].count("error") == 1
 
 
 def test_errors_are_tried_again_by_the_next_job(store: Store) -> None:
@@ -193,16 +225,22 @@ def test_a_metric_that_fails_again_and_again_is_given_up_and_the_others_go_on() 
     metric = Metric(counting_metric("broken").spec, lambda: "broken", broken)
     results = score_dataset(small_dataset(50), [metric, counting_metric()], cache, chunk=2)
     assert [(r.new, r.failed) for r in results] == [(0, 100), (100, 0)]
-    assert len([n for n in calls if n == 2]) == GIVE_UP_AFTER
+    assert len([n for n in calls if n == 1]) == GIVE_UP_AFTER * 2
 
 
-def test_something_the_user_can_mend_ends_the_metric_at_once_with_its_message() -> None:
+def test_something_the_user_can_mend_ends_the_metric_with_its_message() -> None:
     cache = Puts()
-    seen: list[Item] = []
+    calls: list[int] = []
     error = UserError("the model is not here", where="/models/x", hint="Set ERRORSCOPE_SEQ2SEQ")
-    [result] = score_dataset(texts(*"abcd"), [failing("a", error, seen)], cache, chunk=1)
-    assert (result.failed, len(seen)) == (4, 1)
-    assert stored(cache, "d") == Value(None, "error", str(error))
+
+    def broken(items: Sequence[Item], progress: Progress) -> list[Value]:
+        calls.append(len(items))
+        raise error
+
+    metric = Metric(counting_metric().spec, lambda: "length|v:1", broken)
+    [result] = score_dataset(texts(*(str(i) for i in range(100))), [metric], cache)
+    assert (result.failed, len(calls)) == (100, 5)  # 8, 4, 2, and two single texts
+    assert stored(cache, "99") == Value(None, "error", str(error))
 
 
 def test_a_metric_that_gives_too_few_values_is_at_fault() -> None:
@@ -238,3 +276,23 @@ def test_values_of_a_model_exchanged_meanwhile_are_not_stored_under_the_old_name
     assert (result.new, result.failed) == (0, 2)
     assert "exchanged" in result.reason
     assert all(value.status == "error" for value in cache.values.values())
+
+
+def test_what_another_worker_has_in_hand_is_waited_for_and_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "WAIT_SECONDS", 0.0)
+    cache, seen, asked = Puts(), list[Item](), Counter[str]()
+    names = [f"text {i}" for i in range(20)]
+    theirs = {content_key("s", name, ("r",)) for name in names[3:6]}
+    dead = {content_key("s", name, ("r",)) for name in names[10:12]}
+
+    def claim(signature: str, keys: Collection[str]) -> set[str]:
+        asked.update(keys)
+        for key in theirs & set(keys):
+            if asked[key] == 3:
+                cache.values[f"length|v:1 {key}"] = Value(7.0)  # the other worker stores its value
+        return {key for key in keys if key not in theirs and (key not in dead or asked[key] > 3)}
+
+    [result] = score_dataset(texts(*names), [counting_metric(seen=seen)], cache, claim=claim)
+    assert (result.new, result.known, result.failed) == (17, 3, 0)
+    assert Counter(item.hypothesis for item in seen) == Counter(n for n in names if n not in names[3:6])
+    assert stored(cache, names[4]) == Value(7.0)
