@@ -17,6 +17,7 @@ from typing import Any
 from core.signature import package
 from core.stress.base import Change, Edit, Outcome, Refused, changed
 from core.stress.brill import brill
+from core.stress.dictionary import dictionary
 from core.stress.language import is_english
 from core.stress.tokens import Token, tokens
 
@@ -194,28 +195,22 @@ def _spacy(model: str) -> Callable[[Sequence[str]], list[str]]:
 @lru_cache(maxsize=65536)
 def may(word: str) -> frozenset[str]:
     """What a word in lower case may be, of NOUN, VERB, ADJ, ADV, AUX; empty for words the dictionary does not hold."""
-    import lemminflect
-
-    return frozenset(lemminflect.getAllLemmas(word))
+    return frozenset(dictionary().getAllLemmas(word))
 
 
 @lru_cache(maxsize=65536)
 def lemmas(word: str, part: str) -> tuple[str, ...]:
     """The dictionary forms of a word as this part of speech; empty where it is none."""
-    import lemminflect
-
-    found: dict[str, tuple[str, ...]] = lemminflect.getAllLemmas(word, part)
+    found: dict[str, tuple[str, ...]] = dictionary().getAllLemmas(word, part)
     return found.get(part, ())
 
 
 @lru_cache(maxsize=65536)
 def inflect(lemma: str, tag: str) -> str:
     """The first form of a lemma under a tag, "" where the dictionary has none."""
-    import lemminflect
-
     if lemma == "be":
         return {"VBZ": "is", "VBP": "are", "VB": "be", "VBG": "being", "VBN": "been"}.get(tag, "")
-    found: tuple[str, ...] = lemminflect.getInflection(lemma, tag, inflect_oov=False)
+    found: tuple[str, ...] = dictionary().getInflection(lemma, tag, inflect_oov=False)
     return found[0] if found else ""
 
 
@@ -226,6 +221,4 @@ def forms(word: str, part: str, tags: Sequence[str]) -> set[tuple[str, str]]:
 
 @lru_cache(maxsize=65536)
 def _all(lemma: str, tag: str) -> tuple[str, ...]:
-    import lemminflect
-
-    return tuple(lemminflect.getInflection(lemma, tag, inflect_oov=False))
+    return tuple(dictionary().getInflection(lemma, tag, inflect_oov=False))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from core.stress.dictionary import dictionary
+
 SHORTEST = 4
 """Shorter texts hold too few small words to tell by them: the letters alone decide."""
 
@@ -51,6 +53,4 @@ def is_english(low: Sequence[str]) -> bool:
 @lru_cache(maxsize=65536)
 def is_english_word(low: str) -> bool:
     """True for a word, in lower case, of lemminflect's dictionary, or one of the commonest small words."""
-    import lemminflect
-
-    return low in _ENGLISH or bool(lemminflect.getAllLemmas(low))
+    return low in _ENGLISH or bool(dictionary().getAllLemmas(low))

@@ -57,17 +57,6 @@ def _negate(p: Parsed, random: Random) -> Outcome | list[Edit]:
     return random.choice(by_rank[min(by_rank)])
 
 
-def negations(p: Parsed, start: int, end: int) -> list[list[Edit]]:
-    """The ways to negate one verb of the sentence in tokens start..end-1: in what looks like its main clause where there are any.
-
-    None where the sentence denies anything already."""
-    by_rank: dict[int, list[list[Edit]]] = {}
-    for i, rank in enumerate(_ranks(p, start, end), start):
-        if edits := _with(p, i):
-            by_rank.setdefault(rank, []).append(edits)
-    return by_rank[min(by_rank)] if by_rank else []
-
-
 def _ranks(p: Parsed, start: int, end: int) -> list[int]:
     """Of tokens start..end-1: 0 in what looks like the main clause (no subordinator since the last comma), 1 elsewhere."""
     ranks, rank = [], 0

@@ -5,32 +5,33 @@ from __future__ import annotations
 from random import Random
 
 from core.stress.base import Edit, Outcome, Refused
-from core.stress.english import Parsed, lemmas, parse, tagger
 from core.stress.noise.base import SHARES, Beside, Noise, edited, some
+from core.stress.noise.grammar import Reading, read, reader
+from core.stress.noise.words import base_form, is_verb
 from core.stress.phrases import NOT
 
-_INFLECTED = ("VBD", "VBZ", "VBN", "VBG")
+_INFLECTED = ("VBD", "VBZ", "VBN", "VBG", "VBP")
 
 
 def _lemmatize(text: str, strength: float, random: Random, beside: Beside) -> Outcome:
-    parsed = parse(text)
-    if isinstance(parsed, Refused):
-        return parsed
-    edits = [edit for i in range(parsed.n) if (edit := _lemma(parsed, i))]
+    reading = read(text)
+    if isinstance(reading, Refused):
+        return reading
+    edits = [edit for i in range(len(reading.words)) if (edit := _lemma(reading, i))]
     return edited(text, some(edits, strength, random), "no verb in another form than its dictionary's")
 
 
-def _lemma(p: Parsed, i: int) -> Edit | None:
+def _lemma(r: Reading, i: int) -> Edit | None:
     """Auxiliaries count as verbs, modals do not. A form of `be` stays before n't, where "be" could not stand."""
-    low, word = p.low(i), p.word(i)
-    if not (p.tag(i) in _INFLECTED or low in ("are", "am")) or not low.isalpha():
+    word = r.words[i]
+    if word.tag not in _INFLECTED or not is_verb(r, i):
         return None
-    if word != low and not word.isupper() and not p.opens(i):
+    if word.text != word.low and not word.text.isupper() and not r.opens(i):
         return None
-    new = next((lemma for lemma in lemmas(low, "VERB") if lemma != low), "")
-    if not new or (new == "be" and p.low(i + 1) in NOT and p.tokens[i + 1].start == p.tokens[i].end):
+    new = base_form(word.low, word.tag)
+    if new in ("", word.low) or (new == "be" and r.low(i + 1) in NOT and r.words[i + 1].start == word.end):
         return None
-    return p.replace(i, new)
+    return r.replace(i, new)
 
 
 VERBS = Noise(
@@ -42,5 +43,6 @@ VERBS = Noise(
     help="A share of the inflected verbs, auxiliaries among them, falls back to its dictionary form. English",
     make=_lemmatize,
     levels=SHARES,
-    models=tagger,
+    version=2,
+    models=reader,
 )

@@ -1,6 +1,7 @@
-"""Named entities of English text, with their kind as far as lists, titles and neighbours tell: rules, no model.
+"""Named entities of English text with their kind, where a model, lists, titles and neighbours agree on it.
 
-An entity is a run of capitalised words the tagger takes for names. Days, months, feasts, nationalities and numbers are none.
+An entity is a run of capitalised words that the tagger takes for a name. Days, months, feasts, nationalities, numbers, headlines and
+words in capitals for emphasis (*click HERE*) are none.
 """
 
 from __future__ import annotations
@@ -9,40 +10,50 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from core.stress import known_names as known
-from core.stress.english import Parsed, lemmas, may
-from core.stress.names import glued
+from core.stress.english import may
 from core.stress.noise import name_words as given
+from core.stress.noise.grammar import CLITICS, Reading
+from core.stress.noise.kinds import kind_of
 from core.stress.noise.name_words import Kind as Kind
+from core.stress.noise.removal import STOP_WORDS
 
 
 class Entity(NamedTuple):
-    """Tokens `start`..`end`-1. `words` are what it is known by, without titles, in lower case; `modifier` where a noun follows
-    that it belongs to (the Boston office)."""
+    """Words `start`..`end`-1. `words` are what it is known by, without titles, in lower case; `kind` is "" where it is not certain;
+    `label` is the model's; `modifier` where a noun follows that it belongs to (the Boston office)."""
 
     start: int
     end: int
     words: tuple[str, ...]
     kind: Kind
+    label: str
     modifier: bool
 
 
-@lru_cache(maxsize=512)
-def entities(p: Parsed) -> tuple[Entity, ...]:
+@lru_cache(maxsize=2048)
+def entities(r: Reading) -> tuple[Entity, ...]:
     """All of them in order; one that is a part of a longer name of the text (Merkel, Angela Merkel) is of its kind."""
-    names = frozenset(p.word(i) for i in range(p.n) if not opens(p, i))
+    names = frozenset(word.text for i, word in enumerate(r.words) if not r.opens(i))
+    titled = {i for span in r.sentences if _headline(r, span) for i in range(*span)}
     found: list[Entity] = []
     i = 0
-    while i < p.n:
-        end = _run(p, i, names)
+    while i < len(r.words):
+        end = i if i in titled else _run(r, i, names)
         if end == i:
             i += 1
             continue
-        if entity := _entity(p, i, end):
+        if entity := _entity(r, i, end):
             found.append(entity)
         i = end
     longest = longer(found)
-    return tuple(e if e.kind else e._replace(kind=longest[e.words].kind) for e in found)
+    return tuple(_like_longest(e, longest[e.words]) for e in found)
+
+
+def _like_longest(entity: Entity, longest: Entity) -> Entity:
+    """The kind of the longest mention; none where a shorter one contradicts it."""
+    if longest.words == entity.words or not longest.kind:
+        return entity
+    return entity._replace(kind=longest.kind if entity.kind in ("", longest.kind) else "")
 
 
 def longer(found: Sequence[Entity]) -> dict[tuple[str, ...], Entity]:
@@ -54,7 +65,11 @@ def longer(found: Sequence[Entity]) -> dict[tuple[str, ...], Entity]:
     by_length = sorted(first.values(), key=lambda e: len(e.words), reverse=True)
     sets = [(frozenset(e.words), e) for e in by_length]
     return {
-        entity.words: next(other for words, other in sets if words.issuperset(entity.words) or _short(entity, other))
+        entity.words: next(
+            other
+            for words, other in sets
+            if words.issuperset(entity.words) or _short(entity, other) or _misspelt(entity, other)
+        )
         for entity in by_length
     }
 
@@ -63,150 +78,198 @@ def _short(entity: Entity, other: Entity) -> bool:
     return len(entity.words) == 1 and len(other.words) > 1 and entity.words[0] == "".join(w[0] for w in other.words)
 
 
-def head(p: Parsed, i: int) -> Kind:
-    """The kind of entity that a common noun in front of its name tells of (striker, city, club); "" for any other word."""
-    low = p.low(i)
-    if tag(p, i) != "NN" or p.word(i) != low or low in given.NO_ROLES:
-        return ""
-    return given.HEADS.get(low) or ("person" if low.endswith(given.ROLE_ENDINGS) else "")
+def _misspelt(entity: Entity, other: Entity) -> bool:
+    """True for two spellings of one name: Nathan Hughes, Nathen Hughes."""
+    from rapidfuzz.distance import Levenshtein
+
+    one, two = " ".join(entity.words), " ".join(other.words)
+    return min(len(one), len(two)) > 5 and Levenshtein.distance(one, two, score_cutoff=1) <= 1
 
 
-def tag(p: Parsed, i: int) -> str:
-    """The tag, but for words in small letters between names: to the tagger they are names, too."""
-    if p.tag(i).startswith("NNP") and p.word(i).islower():
-        return "NN" if p.low(i) in lemmas(p.low(i), "NOUN") else "NNS"
-    return p.tag(i)
+def _headline(r: Reading, span: tuple[int, int]) -> bool:
+    """True for a sentence in title case or in capitals, whose capitals tell nothing."""
+    letters = [r.words[i].text for i in range(*span) if r.words[i].text[0].isalpha() and r.low(i) not in CLITICS]
+    capital = [word for word in letters if word[0].isupper()]
+    content = [word for word in letters if word.lower() not in STOP_WORDS]
+    if len(letters) >= 3 and sum(word.isupper() and len(word) > 1 for word in letters) > len(letters) / 2:
+        return True
+    return len(letters) >= 5 and len(capital) > 0.7 * len(letters) and all(word[0].isupper() for word in content)
 
 
-def direction(p: Parsed, i: int) -> bool:
-    return p.word(i) in given.DIRECTIONS
-
-
-def opens(p: Parsed, i: int) -> bool:
-    """True for the first word of a sentence, a closing quotation mark before it or not."""
-    return p.opens(i) or (p.low(i - 1) in given.CLOSING and p.low(i - 2) in (".", "!", "?"))
-
-
-def beside(p: Parsed, left: int, right: int) -> bool:
-    """True where nothing but a space stands between two neighbouring tokens of the text."""
-    return 0 <= left and right < p.n and p.text[p.tokens[left].end : p.tokens[right].start] in ("", " ", "\u00a0")
-
-
-def _run(p: Parsed, i: int, names: frozenset[str]) -> int:
-    """One past the last token of the name that begins at i; i where none does."""
-    if not _part(p, i, names):
+def _run(r: Reading, i: int, names: frozenset[str]) -> int:
+    """One past the last word of the name that begins at i; i where none does."""
+    for end in range(min(i + 4, r.places[i][1]), i + 1, -1):
+        if " ".join(word.text for word in r.words[i:end]) in given.LONG_PLACES | given.LONG_TEAMS:
+            return end
+    if not _part(r, i, names):
         return i
-    end = i + 1
-    while beside(p, end - 1, end):
-        if _part(p, end, names):
+    end, last = i + 1, r.places[i][1]
+    while end < last and r.adjoins(end):
+        if _part(r, end, names):
             end += 1
-        elif _joins(p, end) and beside(p, end, end + 1) and _part(p, end + 1, names):
+        elif end + 1 < last and _joins(r, end) and r.adjoins(end + 1) and _part(r, end + 1, names):
             end += 2
         else:
             break
     return end
 
 
-def _joins(p: Parsed, i: int) -> bool:
+def _joins(r: Reading, i: int) -> bool:
     """True for a small word inside names: `of` only after a common noun (University of Texas, not Smith of Texas)."""
-    return p.word(i) in given.JOINERS and (p.low(i) != "of" or "NOUN" in may(p.low(i - 1)))
+    word = r.words[i]
+    return word.text in given.JOINERS and (word.low != "of" or "NOUN" in may(r.low(i - 1)))
 
 
-def _part(p: Parsed, i: int, names: frozenset[str]) -> bool:
-    word, low, part = p.word(i), p.low(i), p.tag(i)
-    if not word[:1].isupper() or low in given.TIMES or glued(p, i) or (len(word) == 1 and not part.startswith("NNP")):
+def _part(r: Reading, i: int, names: frozenset[str]) -> bool:
+    """True for a word of a name."""
+    word = r.words[i]
+    low = word.low
+    if not word.text[:1].isupper() or low in given.TIMES or low in given.NO_NAMES or r.glued(i):
         return False
-    if any(piece[:1].islower() for piece in word.split("-")[1:]):
+    if len(word.text) == 1 or low in CLITICS or word.entity in ("DATE", "TIME", "LANGUAGE", "ORDINAL", "CARDINAL"):
         return False
-    strange = not may(low) and part not in given.NEVER
-    if opens(p, i):
-        if _capital_follows(p, i):
-            return part.startswith("NNP") or strange or word in names | given.ALSO_FIRST
-        return (part.startswith("NNP") and (not may(low) or word in given.KNOWN)) or (
-            part.startswith("NN") and word in names
-        )
-    return part.startswith("NN") or strange or (part in ("JJ", "VBG", "VBN", "VB") and _capital_follows(p, i))
+    if word.entity == "NORP" and low not in _persons(r):
+        return False
+    if word.text in given.KNOWN and not may(low):
+        return True
+    if word.text.isupper():
+        return _initials(r, i)
+    if not r.opens(i):
+        return word.tag.startswith("NNP") or bool(word.entity and word.second.startswith("NNP"))
+    if low in STOP_WORDS:
+        return False
+    following = i + 1 < len(r.words) and r.words[i + 1].text[:1].isupper() and r.adjoins(i + 1)
+    if following and word.text in given.FIRST_NAMES | given.ALSO_FIRST:
+        return True
+    unknown = not may(low)
+    if word.entity and (unknown or (following and r.words[i + 1].entity == word.entity and not r.words[i + 1].opens)):
+        return True
+    return low in given.TITLES and following if not unknown else (word.tag.startswith("NNP") or word.text in names)
 
 
-def _capital_follows(p: Parsed, i: int) -> bool:
-    return p.tag(i + 1).startswith("NNP") and p.word(i + 1)[:1].isupper() and beside(p, i, i + 1)
+@lru_cache(maxsize=2048)
+def _persons(r: Reading) -> frozenset[str]:
+    """The words of persons' names in the text."""
+    return frozenset(word.low for word in r.words if word.entity == "PERSON" and not may(word.low))
 
 
-def _entity(p: Parsed, start: int, end: int) -> Entity | None:
-    words = tuple(p.low(i) for i in range(start, end) if p.low(i) not in given.TITLES)
+def _initials(r: Reading, i: int) -> bool:
+    """True for an abbreviation that is a name: known, or none of the dictionary's words, and not shouted with its neighbours."""
+    word = r.words[i]
+    if word.text in given.KNOWN:
+        return True
+    shouted = any(
+        0 <= j < len(r.words)
+        and r.words[j].text.isupper()
+        and len(r.words[j].text) > 1
+        and r.words[j].text not in given.KNOWN
+        for j in (i - 1, i + 1)
+    )
+    plain = may(word.low) or word.low in STOP_WORDS
+    return not shouted and not plain and len(word.text) >= 2 and word.tag.startswith("NNP") and bool(word.entity)
+
+
+def _entity(r: Reading, start: int, end: int) -> Entity | None:
+    words = tuple(r.low(i) for i in range(start, end) if r.low(i) not in given.TITLES)
     if not words:
         return None
-    if len(words) == 1 and p.word(end - 1) not in given.KNOWN and _no_name(words[0]):
+    single = r.words[end - 1]
+    if len(words) == 1 and single.text not in given.KNOWN and _no_name(single.low):
         return None
-    if p.word(start - 1)[:1].isupper() and glued(p, start - 1):
+    if (
+        r.low(end) in ("no", "no.")
+        or (r.tag(end) == "CD" and r.adjoins(end))
+        or r.low(end) == "&"
+        or r.low(start - 1) == "&"
+    ):
         return None
-    joined = beside(p, end - 1, end)
-    if joined and (p.tag(end) == "CD" or p.low(end) in ("no", "no.")):
+    if start and r.words[start - 1].text[:1].isupper() and r.words[start - 1].text.isupper() and r.adjoins(start):
         return None
-    return Entity(start, end, words, _kind(p, start, end), joined and _noun_follows(p, end))
+    label = _label(r, start, end)
+    if _cut_off(r, start, end) or (not label and not _known(r, start, end)):
+        return None
+    return Entity(start, end, words, kind_of(r, start, end, label), label, _noun_follows(r, end))
 
 
-def _no_name(low: str) -> bool:
-    """True for what is capitalised and no name by itself: Internet, Japanese, Olympic."""
+def _cut_off(r: Reading, start: int, end: int) -> bool:
+    """True where the run is likely a part of a longer name: Scarlett O-Hara, Fresh Prince of Bel-Air, Gone with the Wind."""
+    if r.adjoins(start) and r.low(start - 1) in _BEGINNING and r.words[start - 1].text[:1].isupper():
+        return True
+    capital = end < len(r.words) and r.words[end].text[:1].isupper() and r.adjoins(end)
+    if capital or (start and r.adjoins(start) and r.glued(start - 1) and r.words[start - 1].text[:1].isupper()):
+        return True
+    within = r.words[start].entity and not r.words[start].opens and r.words[start - 1].text[:1].isupper()
+    if within and r.words[start - 1].entity and r.low(start - 1) not in ("the", *given.TITLES):
+        return True
+    joins_left = (
+        start >= 2 and r.words[start].entity and r.words[start - 1].entity and r.low(start - 1) in ("and", "of", "for")
+    )
+    if joins_left and not r.words[start].opens:
+        return True
+    at = end + 1 + (r.low(end + 1) == "the")
+    joining = end < len(r.words) and r.adjoins(end) and r.low(end) in ("of", "with", "and", "for", "on")
+    follows = at < len(r.words) and r.words[at].text[:1].isupper()
+    if not joining or not follows:
+        return False
+    one = bool(r.words[end].entity) and not r.words[at].opens
     return (
-        low in given.NO_NAMES | given.PEOPLES
-        or "ADJ" in may(low)
-        or (len(low) > 4 and low.endswith(given.PEOPLE_ENDINGS))
+        one
+        or (r.low(end) in ("with", "and") and r.low(end + 1) == "the")
+        or (r.low(end) == "of" and r.words[at].low not in _CALENDAR)
     )
 
 
-def _noun_follows(p: Parsed, end: int) -> bool:
-    low = p.low(end)
-    if tag(p, end) in ("NN", "NNS") or ("-" in low and low[0].isalpha()):
-        return True
-    return p.tag(end) == "JJ" and tag(p, end + 1) in ("NN", "NNS")
+_BEGINNING = frozenset("new old north south east west los las san santa st st. mount great upper lower".split())
+_CALENDAR = given.TIMES | {"the"}
 
 
-def _kind(p: Parsed, start: int, end: int) -> Kind:
-    written = [p.word(i) for i in range(start, end)]
-    lows = p.lows(start, end)
-    first, last = lows[0], lows[-1]
-    if first in given.TITLES or (p.low(start - 1) in given.TITLES and beside(p, start - 1, start)):
-        return "person"
-    if beside(p, start - 1, start) and (told := head(p, start - 1)):
-        return told
-    if beside(p, start - 1, start) and direction(p, start - 1):
-        return "place"
-    if last in given.EVENTS:
+def _known(r: Reading, start: int, end: int) -> bool:
+    """True where some word of the run is a known name, a title, or in no dictionary."""
+    return any(
+        r.words[i].text in given.KNOWN | given.FIRST_NAMES or r.low(i) in given.TITLES or not may(r.low(i))
+        for i in range(start, end)
+    ) or any(r.words[i].entity for i in range(start, end))
+
+
+def _label(r: Reading, start: int, end: int) -> str:
+    """The model's label of exactly these words, a title, an article or a possessive mark apart; "" where it cuts otherwise."""
+    first = start
+    while first < end - 1 and r.low(first) in given.TITLES and not r.words[first].entity:
+        first += 1
+    labels = {r.words[i].entity for i in range(first, end)}
+    if len(labels) != 1 or any(r.words[i].opens for i in range(first + 1, end)):
         return ""
-    if last in given.ORGANISATION_WORDS or (first in given.ORGANISATION_WORDS and "of" in lows) or "&" in lows:
-        return "organisation"
-    if len(written) > 1 and written[-1] in known.SURNAMES and last not in given.PLACE_LAST:
-        return "person"
-    if last in given.PLACE_LAST or (first in given.PLACE_LAST | {"isle", "gulf"} and "of" in lows):
-        return "place"
-    if len(lows) > 2 and any(word in known.MEN or word in known.WOMEN for word in written[1:-1]):
-        return "person"
-    if len(lows) > 1 and first in given.PLACE_FIRST:
-        return "place"
-    if len(written) > 1 and written[0] in given.ALSO_FIRST:
-        return "person"
-    if (written[0] in known.MEN or written[0] in known.WOMEN) and (
-        len(written) > 1 or written[0] not in given.PLACES | given.MORE_PLACES
+    before_in = (
+        first and r.words[first].entity and not r.words[first].opens and r.low(first - 1) not in ("the", *given.TITLES)
+    )
+    after_in = end < len(r.words) and r.words[end].entity and not r.words[end].opens and r.low(end) not in CLITICS
+    return "" if before_in or after_in else next(iter(labels))
+
+
+def _no_name(low: str) -> bool:
+    """True for what is capitalised and no name by itself: Japanese, Olympic."""
+    return low in given.PEOPLES or "ADJ" in may(low) or (len(low) > 4 and low.endswith(given.PEOPLE_ENDINGS))
+
+
+def _noun_follows(r: Reading, end: int) -> bool:
+    """True where the name belongs to a noun after it: the Boston office, a Harvard-educated man."""
+    if not (end < len(r.words)) or r.words[end].text in ("-", "–"):
+        return end < len(r.words)
+    if not r.adjoins(end):
+        return False
+    word = r.words[end]
+    if word.tag in ("NN", "NNS", "NNP", "NNPS", "CD") or word.text[0].isdigit():
+        return True
+    if (
+        r.words[end - 1].role in ("compound", "nmod", "amod")
+        and r.words[end - 1].head >= end
+        and r.low(end) not in CLITICS
     ):
-        return "person"
-    if written[-1] in given.PLACES | given.MORE_PLACES:
-        return "" if given.JOINERS & set(lows) else "place"
-    if any(word in known.ORGANISATIONS for word in written):
-        return "organisation"
-    if len(written) == 1 and written[0].isupper() and 2 <= len(written[0]) <= 6:
-        return "organisation"
-    article = p.low(start - 1) == "the"
-    if _person_beside(p, start, end) and not article:
-        return "person"
-    if p.low(start - 1) in ("in", "near", "at") and len(written) == 1:
-        return "place"
-    strange = len(first) > 1 and not may(first) and first not in ("la", "el", "le") and written[0] not in given.PLACES
-    return "person" if len(written) in (2, 3) and strange and not article else ""
-
-
-def _person_beside(p: Parsed, start: int, end: int) -> bool:
-    aged = p.low(end) == "," and p.tag(end + 1) == "CD" and p.low(end + 2) in (",", ".") and len(p.low(end + 1)) <= 2
+        return True
+    if word.low in ("last", "next", "this", "that", "every", "each"):
+        return False
     return (
-        aged or p.low(end) in given.SAY | {"who", "whose"} or (p.low(end) == "," and p.low(end + 1) in ("who", "whose"))
+        word.tag in ("JJ", "VBN", "VBG", "RB")
+        and r.tag(end + 1) in ("NN", "NNS", "JJ", "HYPH")
+        and word.role in ("amod", "compound", "npadvmod")
     )

