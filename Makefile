@@ -4,6 +4,8 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 # What is installed: exactly what the lock files name, by hash. They are made from the requirements by `make lock`.
 LOCKED := -m pip install --quiet --no-deps --require-hashes --requirement
+# Processes that run tests side by side. A file of tests stays in one of them, with the server it may have started.
+WORKERS ?= 2
 
 .PHONY: run test check format bench lock
 .DEFAULT_GOAL := run
@@ -28,7 +30,7 @@ check: $(VENV)/ready-to-test
 	$(PY) -m mypy
 
 test: check
-	$(PY) -m pytest
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile
 
 format: $(VENV)/ready-to-test
 	$(PY) -m ruff check --fix .

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.services.lab.report import Cell, MetricFacts, Offender, Point, Report, TestFacts
+from core.services.lab.report import Cell, MetricFacts, Offender, Point, Report, StressTestInfo
 
 WORST = Offender(
     "s1", "20 %", 1, "Quelle <i>x</i>", "A <b>reference</b> 😀", "A good <b>text</b> 😀 here.", "A good <b>text</b>.", -2.0, -1.5, 0.5
@@ -24,10 +24,10 @@ def cell(test: str, metric: str, gold: float, drops: tuple[float, float], verdic
 
 def report(name: str = "By hand") -> Report:
     """BLEU fails one of two tests, BARTScore both; chrF is untold of everything."""
-    truncation = TestFacts(
+    truncation = StressTestInfo(
         "truncation", "Truncation", "fluency", True, ("10 %", "20 %"), 2, 13, 2, (("too short", 2),), "truncation|v:1"
     )
-    repetition = TestFacts(
+    repetition = StressTestInfo(
         "repetition", "Repetition", "special", False, ("10 %", "20 %"), 1, 15, 0, (), "repetition|v:1"
     )
     metrics = (

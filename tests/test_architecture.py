@@ -3,6 +3,8 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,8 @@ BASE = {"data", "errors", "signature", "settings", "ports"}
 PAGE_LINES = 160
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -35,7 +38,7 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             assert node.level == 0, f"{path}: relative import"
             found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+    return frozenset(found)
 
 
 def files(folder: str) -> list[Path]:
@@ -46,38 +49,48 @@ def tops(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in imports(path)}
 
 
-@pytest.mark.parametrize("path", files("core"), ids=lambda p: str(p.relative_to(ROOT)))
-def test_core_knows_neither_screen_nor_database(path: Path) -> None:
-    assert not tops(path) & {"streamlit", "sqlalchemy", "alembic", "db", "pages", "app"}
+def violations(rule: Callable[[Path], object], *folders: str) -> list[str]:
+    """What `rule` has against each file of the folders, one line per file."""
+    found = {str(path.relative_to(ROOT)): rule(path) for folder in folders for path in files(folder)}
+    assert len(found) > 20, "too few files: the rule has looked at the wrong folder"
+    return [f"{path}: {what}" for path, what in found.items() if what]
 
 
-@pytest.mark.parametrize("path", files("db"), ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_database_knows_no_screen(path: Path) -> None:
-    assert not tops(path) & {"streamlit", "pages", "app"}
+def test_core_imports_neither_screen_nor_database() -> None:
+    forbidden = {"streamlit", "sqlalchemy", "alembic", "db", "pages", "app"}
+    assert not violations(lambda path: tops(path) & forbidden, "core")
 
 
-@pytest.mark.parametrize("path", [*files("pages"), ROOT / "app.py"], ids=lambda p: str(p.relative_to(ROOT)))
-def test_only_the_wiring_reaches_the_database(path: Path) -> None:
-    if path.name != "wiring.py":
-        assert not tops(path) & {"db", "sqlalchemy", "alembic"}
+def test_the_database_imports_no_screen() -> None:
+    assert not violations(lambda path: tops(path) & {"streamlit", "pages", "app"}, "db")
 
 
-@pytest.mark.parametrize("path", files("core"), ids=lambda p: str(p.relative_to(ROOT)))
-def test_arrows_inside_core_run_one_way(path: Path) -> None:
-    parts = path.relative_to(ROOT / "core").parts
-    room = parts[0] if len(parts) > 1 else path.stem
-    if room in ("__main__", "__init__", "sample"):
-        return
-    allowed = BASE | (set(ROOMS[: ROOMS.index(room) + 1]) if room in ROOMS else set())
-    if room == "services":
-        allowed |= {"sample"}
-    used = {name.split(".")[1] for name in imports(path) if name.startswith("core.")}
-    assert used <= allowed, f"{room} may not import {sorted(used - allowed)}"
+def test_only_the_wiring_imports_the_database() -> None:
+    def rule(path: Path) -> set[str]:
+        return set() if path.name == "wiring.py" else tops(path) & {"db", "sqlalchemy", "alembic"}
+
+    assert not violations(rule, "pages")
+    assert not rule(ROOT / "app.py")
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "pages").glob("*.py")), ids=lambda p: p.name)
-def test_a_page_can_be_read_in_one_go(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= PAGE_LINES
+def test_imports_inside_core_run_one_way() -> None:
+    def rule(path: Path) -> list[str]:
+        parts = path.relative_to(ROOT / "core").parts
+        room = parts[0] if len(parts) > 1 else path.stem
+        if room in ("__main__", "__init__", "sample"):
+            return []
+        allowed = BASE | (set(ROOMS[: ROOMS.index(room) + 1]) if room in ROOMS else set())
+        if room == "services":
+            allowed |= {"sample"}
+        return sorted({name.split(".")[1] for name in imports(path) if name.startswith("core.")} - allowed)
+
+    assert not violations(rule, "core")
+
+
+def test_a_page_can_be_read_in_one_go() -> None:
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "pages").glob("*.py")}
+    assert lengths
+    assert not {name: lines for name, lines in lengths.items() if lines > PAGE_LINES}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -23,7 +24,11 @@ QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage"
 ).split()
-PATIENCE = 60_000
+PATIENCE = 120_000  # generous, as other tests may keep the machine busy; what passes does not wait for it
+START_SECONDS = 300
+PORTS = range(
+    20_000, 30_000
+)  # below those that the system gives to outgoing connections, so that a server can have its port again
 expect.set_options(timeout=PATIENCE)
 
 
@@ -35,14 +40,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="no Chromium on this machine"))
 
 
+def free_port() -> int:
+    """A port that nothing listens on, drawn anew each time, so that processes side by side do not choose the same one."""
+    for _ in range(100):
+        port = random.SystemRandom().choice(PORTS)
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+    raise RuntimeError(f"no free port in {PORTS}")
+
+
 class Server:
     """One running app. `kill` is SIGKILL to the app and everything it started."""
 
     def __init__(self, home: Path, environ: dict[str, str], script: str = "app.py") -> None:
         self.home, self.environ, self.script, self.process = home, environ, script, None
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
+        self.port = free_port()
 
     @property
     def url(self) -> str:
@@ -66,8 +79,8 @@ class Server:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environ, stdout=log, stderr=log, start_new_session=True
             )
-        deadline = time.monotonic() + 90
-        while time.monotonic() < deadline:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
             try:
                 with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
                     if answer.status == 200:

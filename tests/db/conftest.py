@@ -5,8 +5,9 @@ import pytest
 from sqlalchemy import Engine
 
 from core.ports import Store
-from db.engine import connect, migrate
+from db.engine import connect
 from db.store import store_over
+from tests.templates import empty_database
 
 
 @pytest.fixture
@@ -15,9 +16,10 @@ def url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def engine(url: str) -> Iterator[Engine]:
-    engine = connect(url)
-    migrate(engine)
+def engine(tmp_path: Path, url: str) -> Iterator[Engine]:
+    """A database with its tables: a copy of one that `migrate` made."""
+    engine = connect(empty_database(tmp_path / "home" / "errorscope.db"))
+    assert engine.url.render_as_string() == url
     yield engine
     engine.dispose()
 

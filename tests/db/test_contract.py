@@ -17,13 +17,14 @@ from core.ports import (
 from core.signature import content_key
 from db.store import open_store
 from tests.fakes import memory_store, small_dataset
+from tests.templates import empty_database
 
 FIRST = SegmentKey("doc", "0")
 
 
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return memory_store() if request.param == "memory" else open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+    return memory_store() if request.param == "memory" else open_store(empty_database(tmp_path / "errorscope.db"))
 
 
 @pytest.fixture
@@ -195,8 +196,8 @@ def test_a_cancelled_job_is_lost_at_the_next_beat(store: Store, project: int) ->
 
 def test_a_job_whose_worker_went_silent_goes_to_another(store: Store, project: int) -> None:
     job = store.jobs.enqueue(project, ["chrf"])
-    store.jobs.lease("w1", 0.05)
-    assert store.jobs.lease("w2", 0.05) is None
+    store.jobs.lease("w1")
+    assert store.jobs.lease("w2") is None
     time.sleep(0.1)
     taken = store.jobs.lease("w2", 0.05)
     assert taken is not None

@@ -34,7 +34,8 @@ def test_sqlite_runs_write_ahead_fully_synchronous_with_foreign_keys(engine: Eng
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
 
 
-def test_the_folder_of_the_database_is_made(engine: Engine, tmp_path: Path) -> None:
+def test_the_folder_of_the_database_is_made(url: str, tmp_path: Path) -> None:
+    open_store(url)
     assert (tmp_path / "home" / "errorscope.db").exists()
 
 

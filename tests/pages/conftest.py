@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest
 
 from core.ports import Store
 from db.store import open_store
+from tests.templates import empty_database
+
+PATIENCE = 300.0
+"""Seconds a run of a page may take: AppTest gives up after 3 by default, which a busy machine exceeds."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _app_tests() -> Iterator[None]:
+    """Let every AppTest be patient, and look through the installed packages once instead of at each first run."""
+    made = AppTest.__init__
+
+    def patient(self: AppTest, *given: Any, default_timeout: float, **more: Any) -> None:
+        made(self, *given, default_timeout=max(default_timeout, PATIENCE), **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AppTest, "__init__", patient)
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture
@@ -23,6 +45,6 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     )  # else the first run starts over, and clicks with it
     st.cache_resource.clear()
     st.cache_data.clear()
-    yield open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+    yield open_store(empty_database(tmp_path / "errorscope.db"))
     st.cache_resource.clear()
     st.cache_data.clear()

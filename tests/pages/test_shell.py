@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core.data import Dataset, Output, Segment
 from core.ports import Job, Store
 from pages._ui import jobs, state, theme, wiring
+from tests.templates import empty_database
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -25,7 +26,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.delenv("ERRORSCOPE_DB", raising=False)
     monkeypatch.setattr(wiring.sample, "ensure", lambda opened: None)
     st.cache_resource.clear()
-    return wiring.open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+    return wiring.open_store(empty_database(tmp_path / "errorscope.db"))
 
 
 def run(page: str = "compare", **query: str) -> AppTest:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from core.services.lab.advice import advice
 from core.services.lab.gold import REFERENCE
 from core.services.lab.html_chart import chart, figure
-from core.services.lab.report import Cell, MetricFacts, Offender, Report, TestFacts, Verdict
+from core.services.lab.report import Cell, MetricFacts, Offender, Report, StressTestInfo, Verdict
 from core.services.lab.verdict import FEWEST
 from core.text.diff import diff
 
@@ -119,7 +119,9 @@ def _legend() -> str:
     return f"<p class=small>{told}.</p>"
 
 
-def _test(report: Report, test: TestFacts, metrics: dict[str, MetricFacts], places: dict[tuple[str, str], str]) -> str:
+def _test(
+    report: Report, test: StressTestInfo, metrics: dict[str, MetricFacts], places: dict[tuple[str, str], str]
+) -> str:
     reasons = "; ".join(f"{n} {_e(reason)}" for reason, n in test.reasons)
     left = f"; {test.untouched} could not be noised: {reasons}" if test.untouched else ""
     how = "grades" if test.graded else "levels that are no grades"
@@ -130,7 +132,7 @@ def _test(report: Report, test: TestFacts, metrics: dict[str, MetricFacts], plac
     return f"<section><h3>{_e(test.label)}</h3><p class=small>{facts}</p>{cells}</section>"
 
 
-def _cell(cell: Cell, test: TestFacts, metric: MetricFacts, place: str) -> str:
+def _cell(cell: Cell, test: StressTestInfo, metric: MetricFacts, place: str) -> str:
     told = advice(test.name, metric.name) if cell.verdict == "fail" else ""
     bare = {True: "passes", False: "fails", None: "says nothing"}[cell.published]
     undefined = (
@@ -194,5 +196,5 @@ def _metrics(report: Report) -> str:
     return f"<h2>Signatures</h2><div class=wide><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
 
 
-def _signatures(tests: dict[str, TestFacts]) -> str:
+def _signatures(tests: dict[str, StressTestInfo]) -> str:
     return "".join(f"<p class=small>{_e(t.label)}: {_e(t.signature)}</p>" for t in tests.values())

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core.services.lab.report import Cell, MetricFacts, TestFacts
+from core.services.lab.report import Cell, MetricFacts, StressTestInfo
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 460, 220, 54, 78, 12, 40
 
@@ -19,7 +19,7 @@ class Line(NamedTuple):
     values: tuple[float | None, ...]
 
 
-def chart(cell: Cell, test: TestFacts, metric: MetricFacts) -> str:
+def chart(cell: Cell, test: StressTestInfo, metric: MetricFacts) -> str:
     """The metric over the noise ratio, gold at 0, with one standard deviation over seeds; precision, recall and F together where
     there are all three. Tests whose levels are no grades have a place a level. "" where nothing is defined."""
     if cell.gold is None or all(p.mean is None for p in cell.points):
@@ -71,7 +71,7 @@ def _lines(cell: Cell) -> list[Line]:
     return lines
 
 
-def _places(cell: Cell, test: TestFacts) -> list[float]:
+def _places(cell: Cell, test: StressTestInfo) -> list[float]:
     wide = WIDTH - LEFT - RIGHT
     if not test.graded:
         n = len(cell.points) + 1
@@ -80,7 +80,7 @@ def _places(cell: Cell, test: TestFacts) -> list[float]:
     return [LEFT + 6.0, *(LEFT + 6 + (wide - 12) * p.ratio / most for p in cell.points)]
 
 
-def _axes(cell: Cell, test: TestFacts, x: Sequence[float], low: float, high: float, gold: float) -> str:
+def _axes(cell: Cell, test: StressTestInfo, x: Sequence[float], low: float, high: float, gold: float) -> str:
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     parts = [
         f'<path class="axis" d="M{LEFT},{TOP}V{bottom}H{right}"/>',

@@ -11,7 +11,7 @@ from functools import cache
 from multiprocessing import get_context
 
 from core.services.lab.gold import Gold
-from core.services.lab.pool import DIED, follow_parent, start_all
+from core.services.lab.pool import DIED, follow_parent
 from core.stress import registry
 from core.stress.base import Outcome
 from core.stress.noise.base import Beside, Noise, Texts

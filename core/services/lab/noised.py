@@ -13,7 +13,7 @@ from core.data import Item
 from core.errors import unknown
 from core.services.lab.gold import Gold
 from core.services.lab.making import Make, here
-from core.services.lab.report import TestFacts
+from core.services.lab.report import StressTestInfo
 from core.signature import signature
 from core.stress import registry
 from core.stress.base import Change, Refused
@@ -32,7 +32,7 @@ class Noised(NamedTuple):
     compared: tuple[int, ...]
     texts: tuple[tuple[tuple[str, ...], ...], ...]
     ratios: tuple[float, ...]
-    facts: TestFacts
+    facts: StressTestInfo
 
     def items(self, golds: Sequence[Gold]) -> Iterable[Item]:
         """Everything to be scored, one gold text after the other, each followed by what became of it."""
@@ -87,7 +87,7 @@ def noised(noise: Noise, golds: Sequence[Gold], seed: int, seeds: int, tell: Tel
     )  # fmt: skip
     whole = [golds[at].item.hypothesis for at in compared]
     ratios = tuple(_ratio(whole, level, switching=noise.switching) for level in texts)
-    facts = TestFacts(
+    facts = StressTestInfo(
         noise.name, noise.label, noise.aspect, noise.graded, tuple(level.label for level in noise.levels), len(used),
         len(compared), len(golds) - len(compared), tuple(reasons.most_common()), _signature(noise, golds, used),
     )  # fmt: skip

@@ -75,7 +75,7 @@ class Cell(NamedTuple):
     worst: tuple[Offender, ...] = ()
 
 
-class TestFacts(NamedTuple):
+class StressTestInfo(NamedTuple):
     """A test as it was run. `touched` of the gold texts could be noised at its strongest level; `reasons` say why the others could not,
     the commonest first. `signature` names all that its texts depend on."""
 
@@ -113,7 +113,7 @@ class Report(NamedTuple):
     seed: int
     seeds: int
     draws: int
-    tests: tuple[TestFacts, ...]
+    tests: tuple[StressTestInfo, ...]
     metrics: tuple[MetricFacts, ...]
     cells: tuple[Cell, ...]
     notes: tuple[str, ...] = ()

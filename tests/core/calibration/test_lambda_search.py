@@ -165,9 +165,9 @@ def test_decimals_tie_as_written_and_not_as_doubles() -> None:
 def test_many_pairs_are_swept_in_about_a_second() -> None:
     rng = np.random.default_rng(0)
     exp, imp, human = rng.exponential(size=1000), rng.normal(size=1000), np.round(rng.normal(size=1000), 1)
-    start = time.perf_counter()
+    start = time.process_time()
     curve, best = search(exp, imp, human)
-    assert time.perf_counter() - start < 10  # 0.1 s on two idle cores
+    assert time.process_time() - start < 10  # 0.1 s on two idle cores
     points = curve.drawn(200)
     assert len(points) < 700
     assert max(p.agreement for p in points if p.agreement is not None) == best.agreement

@@ -1,12 +1,11 @@
 """`adversarial` and `ranges` through the command line, as a user calls them."""
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.core.commands.test_score import run
+from tests.core.commands.program import read_table, run
 from tests.core.services.test_adversarial import CSV
 
 
@@ -25,7 +24,7 @@ def test_it_prints_a_table_and_writes_rows_with_intervals(suite: Path, tmp_path:
     assert [line.split("  ")[0] for line in done.stdout.splitlines()[1:]] == [
         "number error", "spelling error", "all", "adequacy", "fluency",
     ]  # fmt: skip
-    rows = list(csv.DictReader(out.open(encoding="utf-8")))
+    rows = list(read_table(out))
     assert (rows[0]["cases"], rows[0]["compared"], rows[0]["accuracy"]) == ("1", "1", "0.0")
     assert rows[0]["signature"].endswith("|adversarial|v:2|wilson:95")
     assert "the reference itself" in done.stderr

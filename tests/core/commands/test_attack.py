@@ -1,6 +1,5 @@
 """`attack` through the command line and as a function."""
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from core.commands import attack as command
 from core.errors import UserError
 from tests import tiny_checkpoints as tiny
-from tests.core.commands.test_score import run
+from tests.core.commands.program import read_table, run
 
 INPUT = """doc_id,segment_id,source,reference,reference2,system,output
 d,1,Quelle eins,=The cat sat on the mat,The cat was sitting on the mat,A,The cats sat on the mat
@@ -31,7 +30,7 @@ def test_a_row_a_step_and_a_row_a_judge_are_written(table: Path, tmp_path: Path)
         "attack", str(table), "--metric", "chrf", "--others", "bleu,ter", "--limit", "2", "--bound", "0.3", "--out", str(out)
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader(out.open(encoding="utf-8")))
+    rows = list(read_table(out))
     assert {r["id"] for r in rows} == {"1", "2"}
     steps = [r for r in rows if r["id"] == "1" and r["against"] == "the gold text"]
     assert [r["step"] for r in steps] == [str(i) for i in range(len(steps))]

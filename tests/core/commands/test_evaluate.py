@@ -1,6 +1,5 @@
 """`evaluate` over files as `score` and `mqm` write them."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from core.errors import UserError
 from core.formats.write import csv_text, scores_csv
 from core.mqm.scores import SegmentScore
 from core.services.evaluate import Level
+from tests.core.commands.program import read_table
 from tests.core.services.test_evaluate import GOOD, HUMAN_SCORES, PEOPLE, POOR, flat, table
 
 
@@ -31,7 +31,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 def test_metrics_are_compared_and_one_of_which_lower_is_better_is_turned(tmp_path: Path) -> None:
     told: list[str] = []
     run(*files(tmp_path), tmp_path / "t.csv", draws=20, say=told.append)
-    rows = {(r["metric"], r["statistic"]): r for r in csv.DictReader((tmp_path / "t.csv").open(encoding="utf-8"))}
+    rows = {(r["metric"], r["statistic"]): r for r in read_table(tmp_path / "t.csv")}
     for label, scores in (("chrF", GOOD), ("TER", POOR)):
         expected = stats.kendalltau(flat(scores), flat(HUMAN_SCORES)).statistic
         assert float(rows[label, "kendall"]["value"]) == pytest.approx(expected)

@@ -1,6 +1,5 @@
 """`evaluate --external`: metrics that were computed elsewhere, beside ours and alone."""
 
-import csv
 import re
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from core.errors import ImportProblems, UserError
 from core.formats.load import load
 from core.formats.write import scores_csv
 from core.signature import external_signature
+from tests.core.commands.program import read_table
 from tests.core.commands.test_evaluate import files
 from tests.core.services.test_evaluate import GOOD, HUMAN_SCORES, POOR, flat, table
 
@@ -55,11 +55,7 @@ def test_metrics_from_elsewhere_stand_beside_ours_and_say_so(tmp_path: Path) -> 
         scores, human, tmp_path / "t.csv", external=[f"COMET={seg_score(tmp_path)}", f"judge={judge(tmp_path)}"],
         lower=["judge"], outputs=[texts(tmp_path)], draws=5, say=told.append,
     )  # fmt: skip
-    rows = {
-        r["metric"]: r
-        for r in csv.DictReader((tmp_path / "t.csv").open(encoding="utf-8"))
-        if r["statistic"] == "kendall"
-    }
+    rows = {r["metric"]: r for r in read_table(tmp_path / "t.csv") if r["statistic"] == "kendall"}
     assert {"chrF", "TER", "COMET (external)", "judge (external)"} <= set(rows)
     # the output whose score is None is left out for all: the last of the twelve
     good, poor, human_scores = (flat(x)[:-1] for x in (GOOD, POOR, HUMAN_SCORES))

@@ -1,29 +1,21 @@
 """`score` and `refine` through the command line, as a user calls them."""
 
-import csv
 import hashlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from core.metrics.registry import METRICS, specs
 from core.refine.result import weighted
+from tests.core.commands.program import read_table, run, run_program
 
-ROOT = Path(__file__).resolve().parents[3]
 INPUT = """system,doc_id,segment_id,source,reference,output
 A,d,1,x,The cat sat on the mat.,The dog sat on the mat 😀.
 B,d,1,x,The cat sat on the mat.,The cat sat on the mat.
 A,d,2,x,Prices rose by ten percent in May.,"=HYPERLINK(""x"")"
 B,d,3,x,,Prices rose.
 """
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "core", "--quiet", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -35,9 +27,9 @@ def table(tmp_path: Path) -> Path:
 
 def test_score_writes_a_row_an_output_and_metric_with_status_and_reason(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.csv"
-    done = run("score", str(table), "--metrics", "chrf,ter", "--out", str(out))
+    done = run_program("score", str(table), "--metrics", "chrf,ter", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader(out.open(encoding="utf-8")))
+    rows = list(read_table(out))
     assert list(rows[0]) == ["system", "doc_id", "segment_id", "metric", "signature", "score", "status", "reason"]
     assert len(rows) == 8
     by = {(r["system"], r["segment_id"], r["metric"]): r for r in rows}
@@ -52,7 +44,7 @@ def test_metrics_with_options_stand_beside_their_plain_form(table: Path, tmp_pat
     out = tmp_path / "scores.csv"
     done = run("score", str(table), "--metrics", "chrf,chrf|word_order:2|beta:3, chrf|beta:2", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader(out.open(encoding="utf-8")))
+    rows = list(read_table(out))
     assert {r["metric"]: r["signature"].split("|")[6] for r in rows} == {
         "chrf": "nw:0",
         "chrf|beta:3|word_order:2": "nw:2",
@@ -61,7 +53,7 @@ def test_metrics_with_options_stand_beside_their_plain_form(table: Path, tmp_pat
 
 
 def test_every_metric_is_listed_with_its_options() -> None:
-    done = run("metrics")
+    done = run_program("metrics")
     assert done.returncode == 0, done.stderr
     for name in METRICS:
         assert f"\n{name} " in done.stdout
@@ -129,6 +121,13 @@ def test_bad_input_ends_with_2_and_a_clear_line(table: Path, arguments: list[str
     assert "Traceback" not in done.stderr
 
 
+def test_bad_input_ends_the_program_with_2_and_one_line(table: Path) -> None:
+    done = run_program("score", str(table), "--metrics", "crhf", "--out", "x.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "Did you mean chrf" in done.stderr
+
+
 def test_a_device_that_is_not_there_is_one_clear_line(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +145,7 @@ def test_an_mqm_tsv_is_scored_against_the_outputs_of_a_system(tmp_path: Path) ->
     path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
     done = run("score", str(path), "--metrics", "chrf", "--reference", "ref-A", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    scores = {r["system"]: (r["status"], r["score"]) for r in csv.DictReader(out.open(encoding="utf-8"))}
+    scores = {r["system"]: (r["status"], r["score"]) for r in read_table(out)}
     assert scores["ref-A"] == ("ok", "100.0")
     assert 0 < float(scores["A"][1]) < 100
     lost = run("score", str(path), "--metrics", "chrf", "--reference", "refB", "--out", str(out))

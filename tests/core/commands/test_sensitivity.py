@@ -1,12 +1,11 @@
 """`sensitivity` through the command line, as a user calls it."""
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.core.commands.test_score import run
+from tests.core.commands.program import read_table, run
 
 INPUT = """type,reference,good,perturbed
 number,It cost 50 euros in all.,It cost 50 euros altogether.,It cost 70 euros altogether.
@@ -27,7 +26,7 @@ def test_it_writes_a_row_a_metric_and_type_with_counts_and_reasons(pairs: Path, 
     out = tmp_path / "s.csv"
     done = run("sensitivity", str(pairs), "--metrics", "chrf,ter", "--seed", "7", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader(out.open(encoding="utf-8")))
+    rows = list(read_table(out))
     assert [(r["metric"], r["type"]) for r in rows] == [
         ("chrf", "number"), ("chrf", "'=cmd"), ("ter", "number"), ("ter", "'=cmd")
     ]  # fmt: skip

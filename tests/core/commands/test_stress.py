@@ -1,6 +1,5 @@
 """`stress` through the command line, as a user calls it."""
 
-import csv
 import json
 import re
 import shutil
@@ -19,7 +18,7 @@ from core.data import Value
 from core.errors import UserError
 from core.metrics import registry
 from core.services.lab.report import Report, from_json
-from tests.core.commands.test_score import ROOT, run
+from tests.core.commands.program import ROOT, read_table, run
 
 NAMES = ("Ada", "Bert", "Carla", "Dino", "Emil", "Frida", "Greta", "Hugo")
 
@@ -57,7 +56,7 @@ def test_it_writes_a_page_json_and_csv_and_prints_the_catalogue(texts: Path, tmp
     assert lines[1][1:] == [report.cell("truncation", m).verdict for m in ("chrf", "ter")]
     assert report.cell("truncation", "chrf").verdict == "pass"
     assert "<title>Stress test: in.jsonl</title>" in out.read_text(encoding="utf-8")
-    rows = list(csv.DictReader(table.open(encoding="utf-8")))
+    rows = list(read_table(table))
     assert len(rows) == sum(len(t.levels) for t in report.tests) * 2
     assert not list(tmp_path.glob("*.scores.jsonl"))
 

@@ -15,7 +15,7 @@ from core.metrics.bertscore_layers import layer_of
 from core.models.checkpoint import Checkpoint
 from core.services.scoring import in_company
 from tests.core.metrics.company import company
-from tests.core.metrics.similarity_cases import CASES
+from tests.core.metrics.similarity_cases import CASES, apart
 from tests.minilm import need_minilm
 
 ITEMS = [Item(str(i), case.output, (case.reference,)) for i, case in enumerate(CASES)]
@@ -29,7 +29,7 @@ def _minilm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def scored(expression: str, items: list[Item]) -> np.ndarray:
     metric = registry.load(expression)
-    values = (metric.on(company(items)) if metric.on else metric).score(items, no_progress)
+    values = apart(metric.on(company(items)) if metric.on else metric, items)
     return np.array([[v.parts["precision"], v.parts["recall"], v.parts["f"], v.value] for v in values])
 
 
@@ -117,7 +117,7 @@ def test_where_nothing_weighs_or_nothing_is_said_a_reason_stands() -> None:
 
 
 def test_a_text_that_is_cut_says_so() -> None:
-    values = registry.load("bertscore").score(ITEMS, no_progress)
+    values = apart(registry.load("bertscore"), ITEMS)
     assert [bool(v.reason) for v in values] == [len(case.output) > 2000 for case in CASES]
 
 

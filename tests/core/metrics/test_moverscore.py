@@ -12,7 +12,7 @@ from core.metrics import registry
 from core.metrics.base import no_progress
 from core.metrics.transport import earth_movers_distance
 from tests.core.metrics.company import company
-from tests.core.metrics.similarity_cases import CASES
+from tests.core.metrics.similarity_cases import CASES, apart
 from tests.minilm import need_minilm
 
 USED = [case for case in CASES if case.moverscore is not None]
@@ -58,7 +58,7 @@ def test_it_equals_the_released_program(monkeypatch: pytest.MonkeyPatch) -> None
     need_minilm(monkeypatch)
     metric = registry.load("moverscore")
     assert metric.on is not None
-    values = metric.on(company(ITEMS)).score(ITEMS, no_progress)
+    values = apart(metric.on(company(ITEMS)), ITEMS)
     assert [v.value for v in values] == pytest.approx([case.moverscore for case in USED], abs=1e-4)
 
 

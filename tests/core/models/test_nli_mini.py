@@ -146,7 +146,8 @@ def test_an_adapter_without_its_last_layer_is_turned_down(tmp_path: Path) -> Non
 @pytest.mark.skipif(not DATA.exists(), reason="../shared/data/training/nli.tsv.gz is not here")
 def test_it_is_right_more_often_than_the_commonest_label_on_pairs_it_was_not_trained_on(model: NliModel) -> None:
     """Every sixth pair of `dev`; the figures of all of them are in the model card."""
-    rows = [line.rstrip("\n").split("\t") for line in gzip.open(DATA, "rt", encoding="utf-8")]
+    with gzip.open(DATA, "rt", encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines]
     dev = [row for row in rows if row[4] == "dev"][::6]
     given = model.probabilities([(premise, hypothesis) for premise, hypothesis, *_ in dev]).argmax(axis=1)
     right = [LIKELIEST[answer] == row[2] for answer, row in zip(given, dev, strict=True)]

@@ -1,4 +1,4 @@
-"""METHODS section 1 written plainly: one sentence at a time, a whole forward pass for every four texts, nothing shared.
+"""METHODS section 1 written plainly: one sentence at a time, a whole forward pass for every few texts, nothing shared.
 
 What the engine must equal, and what it is measured against. Works on token ids; sides carry their language tokens.
 """
@@ -7,8 +7,6 @@ import math
 from typing import NamedTuple
 
 import torch
-
-BATCH = 4
 
 
 class Found(NamedTuple):
@@ -19,10 +17,10 @@ class Found(NamedTuple):
 
 
 class Plain:
-    """`spent` counts the tokens that went through the encoder or the decoder, padding included."""
+    """`spent` counts the tokens that went through the encoder or the decoder, padding included; `batch` texts at a time."""
 
-    def __init__(self, scorer) -> None:
-        self.scorer, self.spent = scorer, 0
+    def __init__(self, scorer, batch: int = 4) -> None:
+        self.scorer, self.batch, self.spent = scorer, batch, 0
         self.pad = scorer.model.config.pad_token_id
 
     def forward(self, conditions: list[list[int]], targets: list[list[int]]) -> torch.Tensor:
@@ -47,11 +45,11 @@ class Plain:
         return [float(table[t, token]) for t, token in enumerate(target)]
 
     def means(self, conditions: list[list[int]], targets: list[list[int]]) -> list[float]:
-        """Mean log probability of each target given its condition, four at a time."""
+        """Mean log probability of each target given its condition, a batch at a time."""
         out = []
-        for first in range(0, len(targets), BATCH):
-            some = targets[first : first + BATCH]
-            tables = self.forward(conditions[first : first + BATCH], some)
+        for first in range(0, len(targets), self.batch):
+            some = targets[first : first + self.batch]
+            tables = self.forward(conditions[first : first + self.batch], some)
             for table, target in zip(tables, some, strict=True):
                 picked = table[: len(target)].gather(1, torch.tensor(target, device=table.device)[:, None])
                 out.append(float(picked.double().mean()))

@@ -31,7 +31,7 @@ def equal_the_plain_one(
 ) -> list[bool]:
     """Whether every step of (output, condition) pairs is that of the plain implementation; scores must agree where they are."""
     found = refine_all(scorer, [Task(y, (r,)) for y, r in pairs], variant, options)
-    plain, same = Plain(scorer), []
+    plain, same = Plain(scorer, batch=32), []
     for (y, r), got in zip(pairs, found, strict=True):
         read = scorer.encode(r, "source" if variant == "faithfulness" else "target")
         want = plain.refine(
@@ -53,7 +53,8 @@ def equal_the_plain_one(
 def test_edits_and_scores_equal_the_plain_implementation(variant: Variant, family: str) -> None:
     rng = random.Random(f"{variant}{family}")
     scorer = FAMILIES[family](1)
-    assert all(equal_the_plain_one(scorer, [(sentence(rng), sentence(rng)) for _ in range(12)], variant))
+    pairs = 4 if "t5" in family else 12  # their plain implementation takes three times as long
+    assert all(equal_the_plain_one(scorer, [(sentence(rng), sentence(rng)) for _ in range(pairs)], variant))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -106,7 +107,7 @@ def test_work_is_done_in_pieces_that_fit_the_budget(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(scorer, "once", lambda rows: sizes.append(sum(len(r.ids) for r in rows)) or once(rows))
     monkeypatch.setattr(scorer.budget, "tokens", 90)
     rng = random.Random(3)
-    tasks = [Task(sentence(rng, 20), (sentence(rng, 20),)) for _ in range(6)]
+    tasks = [Task(sentence(rng, 20), (sentence(rng, 20),)) for _ in range(4)]
     small = refine_all(scorer, tasks, "f", ALL)
     assert max(sizes) <= 90
     monkeypatch.setattr("core.refine.rounds.bytes_for", lambda device: 0)  # no keys and values are kept
@@ -133,13 +134,13 @@ def test_memory_that_runs_out_in_a_round_does_not_change_the_result(monkeypatch:
 
 
 @pytest.mark.models
-@pytest.mark.parametrize(("variant", "count"), [("precision", 12), ("f", 4)])
+@pytest.mark.parametrize(("variant", "count"), [("precision", 5), ("f", 2)])
 def test_real_outputs_under_the_bundled_model_equal_the_plain_implementation(variant: Variant, count: int) -> None:
     if not PAIRS.exists():
         pytest.skip("the translation pairs are not on this machine")
     with gzip.open(PAIRS, "rt", encoding="utf-8") as handle:
         rows = [line.rstrip("\n").split("\t")[:2] for line, _ in zip(handle, range(20_000), strict=False)]
-    fit = [(h, r) for r, h in rows if 4 <= len(h.split()) <= 14]
+    fit = [(h, r) for r, h in rows if 4 <= len(h.split()) <= 10]
     pairs = [fit[i] for i in np.random.default_rng(0).permutation(len(fit))[:count]]
     assert all(equal_the_plain_one(load("bundled"), pairs, variant))
 
@@ -156,7 +157,7 @@ def test_the_oracle_problems_do_contain_edits() -> None:
 
 def test_mates_and_order_do_not_change_an_analysis() -> None:
     scorer, rng = tiny_scorer(3), random.Random(8)
-    tasks = [Task(sentence(rng, 25), tuple(sentence(rng, 25) for _ in range(rng.randint(1, 3)))) for _ in range(20)]
+    tasks = [Task(sentence(rng, 25), tuple(sentence(rng, 25) for _ in range(rng.randint(1, 3)))) for _ in range(10)]
     together = refine_all(scorer, tasks, "f")
     alone = [refine(scorer, t.hypothesis, t.conditions, "f") for t in tasks]
     backwards = refine_all(scorer, tasks[::-1], "f")[::-1]

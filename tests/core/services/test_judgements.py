@@ -18,6 +18,7 @@ from core.services.export import judgements_as_csv, judgements_as_jsonl
 from core.services.mqm_import import import_labels, read
 from db.store import open_store
 from tests.fakes import memory_store
+from tests.templates import empty_database
 
 TEXTS = Dataset(
     (Segment("", "1", "s"), Segment("", "2", "t")),
@@ -37,7 +38,7 @@ def key(system: str, segment: str = "1") -> OutputKey:
 
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return memory_store() if request.param == "memory" else open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+    return memory_store() if request.param == "memory" else open_store(empty_database(tmp_path / "errorscope.db"))
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ import pytest
 
 from core.services.lab.html import as_html, methods
 from core.services.lab.html_chart import chart
-from core.services.lab.report import Cell, MetricFacts, Point, Report, TestFacts, as_json, from_json
+from core.services.lab.report import Cell, MetricFacts, Point, Report, StressTestInfo, as_json, from_json
 from tests.core.services.lab.test_report import REPORT
 from tests.reports import report
 
-GRADED = TestFacts("t", "T", "fluency", True, ("a", "b"), 5, 6, 0, (), "t|v:1")
+GRADED = StressTestInfo("t", "T", "fluency", True, ("a", "b"), 5, 6, 0, (), "t|v:1")
 METRIC = MetricFacts("m", "M", "m|v:1", True, False, 0.0)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import UserError
 from core.formats.formula import raw_cell
-from core.services.lab.report import Cell, MetricFacts, Offender, Point, Report, TestFacts, as_json, from_json
+from core.services.lab.report import Cell, MetricFacts, Offender, Point, Report, StressTestInfo, as_json, from_json
 from core.services.lab.table import COLUMNS, as_csv
 
 POINTS = (
@@ -17,7 +17,7 @@ POINTS = (
 )
 REPORT = Report(
     "Naïve “name” 😀", "2026-01-01T00:00:00+00:00", "reference", "a.jsonl", 6, 0, 5, 1000,
-    (TestFacts("truncation", "Truncation", "fluency", True, ("10 %", "25 %"), 1, 5, 1, (("too short\u2028", 1),), "truncation|v:1"),),
+    (StressTestInfo("truncation", "Truncation", "fluency", True, ("10 %", "25 %"), 1, 5, 1, (("too short\u2028", 1),), "truncation|v:1"),),
     (MetricFacts("rouge2", "ROUGE-2", "rouge2|v:1", True, False, 1.25),),
     (
         Cell(

@@ -1,0 +1,45 @@
+"""Shared by all tests: one thread per process, a home of its own per run, and one seed for everything that is random."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+# Before anything loads torch: two workers with a pool of threads each are slower than two workers with one thread each.
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+# The settings of the person who runs the tests are not those of the tests.
+for _name in [name for name in os.environ if name.startswith("ERRORSCOPE_")]:
+    del os.environ[_name]
+
+import hypothesis  # noqa: E402
+import hypothesis.core  # noqa: E402
+import pytest  # noqa: E402
+
+# A deadline per example measures the load of the machine, not the code.
+hypothesis.settings.register_profile(
+    "errorscope", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
+)
+hypothesis.settings.load_profile("errorscope")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let Hypothesis draw its examples from the seed of pytest-randomly, so that one number repeats a run."""
+    if hypothesis.core.global_force_seed is None:  # else it was given with --hypothesis-seed
+        hypothesis.core.global_force_seed = session.config.getoption("randomly_seed", None)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the seed also under -q, which hides the header."""
+    terminalreporter.write_line(
+        f"The order of the tests is random. Repeat it with: --randomly-seed={config.getoption('randomly_seed', None)}"
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the tests out of ~/.errorscope."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ERRORSCOPE_HOME", str(tmp_path_factory.mktemp("errorscope")))
+        yield
