@@ -51,11 +51,12 @@ class MetricSpec:
 
 
 class Work(NamedTuple):
-    """A metric under certain options: what signs its values, and what computes them; `on` as `Metric.bind`."""
+    """A metric under certain options: what signs its values, and what computes them; `on` and `signed` as `Metric.bind` and `Metric.signed`."""
 
     signature: Callable[[], str]
     score: Score
     on: Callable[[Company], Work] | None = None
+    signed: Callable[[Sequence[Item]], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class Metric:
     `score(items, progress)` gives one `Value` an item, in order; an item it cannot score gets a status and a reason,
     and never disturbs the others. `signature()` names everything the values depend on. `under(values)` is the same
     metric with other values of its options, all of them given. `bind` computes the work for a company of items, where a
-    value depends on the other items it is scored with (idf weights, for one); callers use `on`.
+    value depends on the other items it is scored with (idf weights, for one); callers use `on`. `signed(items)` is the
+    signature for these items, where their scripts decide how words are found; callers use `among`.
     """
 
     spec: MetricSpec
@@ -73,6 +75,7 @@ class Metric:
     score: Score
     under: Callable[[Values], Metric] | None = None
     bind: Callable[[Company], Work] | None = None
+    signed: Callable[[Sequence[Item]], str] | None = None
 
     @property
     def on(self) -> Callable[[Company], Metric] | None:
@@ -83,6 +86,15 @@ class Metric:
         """
         return None if self.bind is None else partial(_bound, self, self.bind)
 
+    def among(self, company: Company) -> Metric:
+        """Return the metric for these outputs: bound to them where values depend on them, and signed for their scripts."""
+        if self.on:
+            return self.on(company)
+        if self.signed is None:
+            return self
+        sign, items = self.signed, [item for _, item in company]
+        return replace(self, signature=lambda: sign(items), signed=None)
+
 
 def family(
     spec: MetricSpec, make: Callable[[Values], Work], needs: Callable[[Values], frozenset[Need]] | None = None
@@ -92,14 +104,14 @@ def family(
     def under(values: Values) -> Metric:
         work = make(values)
         own = replace(spec, needs=needs(values)) if needs else spec
-        return Metric(own, work.signature, work.score, under, work.on)
+        return Metric(own, work.signature, work.score, under, work.on, work.signed)
 
     return under({option.name: option.default for option in spec.options})
 
 
 def _bound(metric: Metric, bind: Callable[[Company], Work], company: Company) -> Metric:
     work = bind(company)
-    return replace(metric, signature=work.signature, score=work.score, bind=None)
+    return replace(metric, signature=work.signature, score=work.score, bind=None, signed=None)
 
 
 def no_progress(done: int) -> bool:

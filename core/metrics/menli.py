@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import inf, isfinite
 from typing import NamedTuple
 
-from core.data import Item, Value
+from core.data import Item, SegmentKey, Value
 from core.errors import UserError
 from core.metrics import ranges, registry
 from core.metrics.base import Company, Metric, MetricSpec, Need, Option, Progress, Values, Work, family
@@ -90,8 +90,8 @@ class _Side(NamedTuple):
     def range(self) -> Range:
         return ranges.of(self.metric, self.wanted)
 
-    def on(self, company: Company) -> _Side:
-        return self._replace(metric=self.metric.on(company)) if self.metric.on else self
+    def among(self, company: Company) -> _Side:
+        return self._replace(metric=self.metric.among(company))
 
 
 def combined(n: float, m: float, w: float) -> float:
@@ -125,7 +125,13 @@ def _work(n: _Side, m: _Side, w: float) -> Work:
         second = m.metric.score(items, lambda done: progress((len(items) + done) // 2))
         return [_value(two, (n, m), scales, w) for two in zip(first, second, strict=True)]
 
-    return Work(sign, score, (lambda company: _work(n.on(company), m.on(company), w)) if m.metric.on else None)
+    def on(company: Company) -> Work:
+        return _work(n.among(company), m.among(company), w)
+
+    def signed(items: Sequence[Item]) -> str:
+        return on([(SegmentKey("", str(i)), item) for i, item in enumerate(items)]).signature()
+
+    return Work(sign, score, on if m.metric.on else None, signed if m.metric.signed else None)
 
 
 def _value(two: Sequence[Value], sides: Sequence[_Side], scales: Sequence[Range], w: float) -> Value:

@@ -16,6 +16,8 @@ from core.metrics.encoding import Tick, encoder, in_blocks, model_facts, referen
 from core.metrics.idf import Idf
 from core.metrics.transport import earth_movers_distance
 from core.signature import signature
+from core.text.scripts import has_unspaced
+from core.text.words import is_unspaced
 
 if TYPE_CHECKING:
     from core.models.encoder import Encoder, Tokens, Vectors
@@ -82,10 +84,10 @@ def _make(values: Values) -> Work:
     return _work(values, None)
 
 
-def _work(values: Values, weights: Weights | None) -> Work:
+def _work(values: Values, weights: Weights | None, unspaced: bool = False) -> Work:
     weighs = values["idf"] != "no"
 
-    def sign() -> str:
+    def sign(unspaced: bool = unspaced) -> str:
         return signature(
             SPEC.name,
             {
@@ -96,6 +98,7 @@ def _work(values: Values, weights: Weights | None) -> Work:
                 "pool": values["pool"],
                 "distance": values["distance"],
                 "nrefs": "best",
+                **({"words": "characters"} if unspaced else {}),
                 **model_facts(),
             },
         )
@@ -108,9 +111,14 @@ def _work(values: Values, weights: Weights | None) -> Work:
     def on(company: Company) -> Work:
         own = Idf(references(company))
         outputs = Idf([item.hypothesis for _, item in company]) if values["idf"] == "own" else own
-        return _work(values, Weights(outputs, own))
+        return _work(values, Weights(outputs, own), _unspaced([item for _, item in company]))
 
-    return Work(sign, score, on if weighs else None)
+    return Work(sign, score, on if weighs else None, lambda items: sign(_unspaced(items)))
+
+
+def _unspaced(items: Sequence[Item]) -> bool:
+    """Whether a text has characters that are words by themselves, which a subword tokenizer may have joined."""
+    return any(has_unspaced(text) for item in items for text in (item.hypothesis, *item.references))
 
 
 class _Scoring:
@@ -168,9 +176,15 @@ class _Scoring:
 
 
 def _dropped(text: str, tokens: Tokens, i: int) -> bool:
-    """True for a sign of ASCII punctuation, and for a piece of a word that is not its first."""
+    """True for a sign of ASCII punctuation, and for a piece of a word that is not its first. A piece that begins with another
+    character of a script without spaces is no such piece: a tokenizer may give it one "word" for a whole sentence."""
     start, end = tokens.read.offsets[i]
-    return text[start:end] in PUNCTUATION or (i > 0 and tokens.read.words[i] == tokens.read.words[i - 1])
+    if text[start:end] in PUNCTUATION:
+        return True
+    if i == 0 or tokens.read.words[i] != tokens.read.words[i - 1]:
+        return False
+    piece = text[start:end].lstrip()
+    return not (piece and is_unspaced(piece[0]) and tokens.read.offsets[i - 1][0] < start)
 
 
 MOVERSCORE = family(SPEC, _make)

@@ -7,8 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 from core.data import Item, Value
+from core.errors import UserError
 from core.metrics.base import Cancelled, Metric, MetricSpec, Option, Progress, Values, Work, family
+from core.metrics.ranges import GIVEN
 from core.signature import package, signature
+from core.text.scripts import Writing, tokens_by, writing
 
 HELD = 16
 """References that are held ready: outputs of one segment often come one after the other."""
@@ -16,16 +19,34 @@ HELD = 16
 References = list[list[str]]
 
 
+SCRIPT, MECAB = "script", "ja-mecab"
+BLEU_WORDS: dict[Writing, str] = {"spaced": "13a", "han": "zh", "unspaced": "char"}
+TER_WORDS: dict[Writing, str] = {"spaced": "tercom", "han": "zh-tercom", "unspaced": "char-tercom"}
+"""What sacreBLEU's tokenizers are signed with, by how the references are written."""
+
+
 def _metric(
-    spec: MetricSpec, build: Callable[[Values, References], Any], facts: Callable[[Values], dict[str, object]]
+    spec: MetricSpec,
+    build: Callable[[Values, References, Writing], Any],
+    facts: Callable[[Values], dict[str, object]],
+    words: Callable[[Values], dict[Writing, str] | None] = lambda values: None,
 ) -> Metric:
+    """`words(values)`: the names of the tokenizers by script, None where the script does not decide."""
+
     def make(values: Values) -> Work:
-        signed = {"v": spec.version, **facts(values), "level": "segment"}
+        chosen = words(values)
+
+        def signed(items: Sequence[Item]) -> str:
+            given = facts(values)
+            if chosen:
+                given |= {"tok": tokens_by(chosen, [item.references for item in items if item.references])}
+            whole = {"v": spec.version, **given, "level": "segment", "sacrebleu": package("sacrebleu")}
+            return signature(spec.name, whole)
 
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
             @lru_cache(HELD)
             def against(references: tuple[str, ...]) -> Any:
-                return build(values, [[reference] for reference in references])
+                return build(values, [[reference] for reference in references], writing(references))
 
             out = []
             for done, item in enumerate(items):
@@ -34,7 +55,7 @@ def _metric(
                 out.append(Value(float(against(item.references).corpus_score([item.hypothesis], None).score)))
             return out
 
-        return Work(lambda: signature(spec.name, signed | {"sacrebleu": package("sacrebleu")}), score)
+        return Work(lambda: signed(()), score, signed=signed if chosen else None)
 
     return family(spec, make)
 
@@ -42,7 +63,7 @@ def _metric(
 BETA = 2  # sacreBLEU leaves β out of its signature; here any other stands in it
 
 
-def _chrf(values: Values, references: References) -> Any:
+def _chrf(values: Values, references: References, _: Writing) -> Any:
     from sacrebleu.metrics.chrf import CHRF
 
     return CHRF(beta=values["beta"], word_order=values["word_order"], references=references)
@@ -53,20 +74,44 @@ def _chrf_facts(values: Values) -> dict[str, object]:
     return {"nrefs": "var", "case": "mixed", "eff": True, "nc": 6, "nw": values["word_order"], "space": False, **beta}
 
 
-def _bleu(values: Values, references: References) -> Any:
+def bleu(tokenize: str, how: Writing, references: References | None = None) -> Any:
+    """sacreBLEU's sentence BLEU with a tokenizer, by script where none is asked for. Raises UserError without its package."""
     from sacrebleu.metrics.bleu import BLEU
 
-    return BLEU(effective_order=True, tokenize=values["tokenize"], references=references)
+    if tokenize == SCRIPT:
+        tokenize = BLEU_WORDS[how]
+    try:
+        return BLEU(effective_order=True, tokenize=tokenize, references=references)
+    except RuntimeError as error:
+        if tokenize != MECAB:
+            raise
+        hint = "pip install 'sacrebleu[ja]', or leave the option out: characters are the words of Japanese then"
+        raise UserError("MeCab is not installed", where=f"option tokenize:{MECAB} of bleu", hint=hint) from error
 
 
 def _bleu_facts(values: Values) -> dict[str, object]:
-    return {"nrefs": "var", "case": "mixed", "eff": True, "tok": values["tokenize"], "smooth": "exp"}
+    tok = values["tokenize"]
+    return {
+        "nrefs": "var",
+        "case": "mixed",
+        "eff": True,
+        "tok": f"13a{GIVEN}" if tok == "13a" else tok,
+        "smooth": "exp",
+    }
 
 
-def _ter(values: Values, references: References) -> Any:
-    from sacrebleu.metrics.ter import TER
+class _Ter:
+    """sacreBLEU's TER; in scripts written without spaces, of texts that its BLEU tokenizer has cut into words before."""
 
-    return TER(references=references)
+    def __init__(self, how: Writing, references: References) -> None:
+        from sacrebleu.metrics.ter import TER
+
+        cut = None if how == "spaced" else bleu(SCRIPT, how).tokenizer
+        self._cut: Callable[[str], str] = cut or str
+        self._own = TER(references=[[self._cut(text) for text in stream] for stream in references])
+
+    def corpus_score(self, outputs: Sequence[str], _: None) -> Any:
+        return self._own.corpus_score([self._cut(text) for text in outputs], None)
 
 
 def _ter_facts(values: Values) -> dict[str, object]:
@@ -107,13 +152,15 @@ BLEU = _metric(
         needs=frozenset({"reference"}),
         options=(
             Option(
-                "tokenize", "choice", "13a", "how sacreBLEU finds words; zh for Chinese, char for other scripts without blanks",
-                "Words by", "words by {}", choices=("13a", "intl", "zh", "char", "none"),
+                "tokenize", "choice", SCRIPT, "how sacreBLEU finds words: by the script of the references (zh for Chinese, char for "
+                "other scripts without spaces, else 13a), or one tokenizer for all texts; ja-mecab needs sacrebleu[ja]",
+                "Words by", "words by {}", choices=(SCRIPT, "13a", "intl", "zh", MECAB, "char", "none"),
             ),
         ),
     ),
-    _bleu,
+    lambda values, references, how: bleu(values["tokenize"], how, references),
     _bleu_facts,
+    lambda values: BLEU_WORDS if values["tokenize"] == SCRIPT else None,
 )  # fmt: skip
 
 TER = _metric(
@@ -127,6 +174,7 @@ TER = _metric(
         higher_is_better=False,
         needs=frozenset({"reference"}),
     ),
-    _ter,
+    lambda values, references, how: _Ter(how, references),
     _ter_facts,
+    lambda values: TER_WORDS,
 )

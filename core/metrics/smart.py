@@ -80,12 +80,12 @@ def _metric(variant: Variant) -> Metric:
     def make(values: Values) -> Work:
         chosen: Matching = matching(values["matcher"])
 
-        def sign() -> str:
+        def sign(matcher: str) -> str:
             return signature(
                 spec.name,
                 {
                     "v": 1,
-                    "matcher": chosen.signature(),
+                    "matcher": matcher,
                     "against": values["against"],
                     **facts(values["sentences"]),
                     "measure": values["measure"],
@@ -96,7 +96,13 @@ def _metric(variant: Variant) -> Metric:
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
             return _Scoring(variant, values, chosen, items, progress).values()
 
-        return Work(sign, score)
+        signed = chosen.signed
+
+        def among(items: Sequence[Item]) -> str:
+            texts = dict.fromkeys(text for item in items for _, text in _targets(item, values["against"]))
+            return sign(signed(list(texts)) if signed else chosen.signature())
+
+        return Work(lambda: sign(chosen.signature()), score, signed=among if signed else None)
 
     return family(spec, make, _needs)
 
@@ -104,6 +110,14 @@ def _metric(variant: Variant) -> Metric:
 def _needs(values: Values) -> frozenset[Need]:
     texts: dict[str, frozenset[Need]] = {"reference": frozenset({"reference"}), "source": frozenset({"source"})}
     return texts.get(values["against"], frozenset({"source", "reference"})) | matching(values["matcher"]).needs
+
+
+def _targets(item: Item, against: str) -> Iterator[tuple[int, str]]:
+    """What the output is held against, with its number (`Target`)."""
+    if item.source is not None and against != "reference":
+        yield 0, item.source
+    if against != "source":
+        yield from enumerate(item.references, 1)
 
 
 class _Scoring:
@@ -140,7 +154,7 @@ class _Scoring:
                 known[text] = tuple(sentences(text, self.split))
             return known[text]
 
-        targets = [[Target(n, s) for n, text in self._texts(item) if (s := split(text))] for item in items]
+        targets = [[Target(n, s) for n, text in _targets(item, self.against) if (s := split(text))] for item in items]
         outputs = [split(item.hypothesis) for item in items]
         pairs = [(t.sentences, o) for ts, o in zip(targets, outputs, strict=True) if o for t in ts]
         matrices = self.matcher.matrices(pairs)
@@ -150,12 +164,6 @@ class _Scoring:
             n = len(ts) if output else 0
             yield self._value(ts, scores[:, at : at + n] if n else np.zeros((len(self.variants), len(ts), 3)))
             at += n
-
-    def _texts(self, item: Item) -> Iterator[tuple[int, str]]:
-        if item.source is not None and self.against != "reference":
-            yield 0, item.source
-        if self.against != "source":
-            yield from enumerate(item.references, 1)
 
     def _value(self, targets: Sequence[Target], scores: Array) -> Value:
         """From scores of shape (variants, targets, 3)."""

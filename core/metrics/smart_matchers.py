@@ -6,6 +6,7 @@ chrF, BLEU and ROUGE give whole matrices at once (`core.smart.strings`); other m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,8 @@ from core.data import Item
 from core.errors import UserError
 from core.metrics.base import Cancelled, Metric, Need, Progress
 from core.metrics.encoding import encoder, model_facts
-from core.metrics.rouge import UnicodeWords
+from core.metrics.rouge import tokenizer
+from core.metrics.sacre import bleu
 from core.signature import signature
 from core.smart.alignment import Array
 from core.smart.matching import Matcher, Texts, matrices
@@ -30,11 +32,13 @@ UNBOUNDED = ("bleurt",)
 
 
 class Matching(NamedTuple):
-    """A matcher before it is asked: its signature, what it needs beside the texts, and how it is made."""
+    """A matcher before it is asked: its signature, what it needs beside the texts, how it is made, and its signature for
+    target texts, where their scripts decide how words are found."""
 
     signature: Callable[[], str]
     needs: frozenset[Need]
     make: Callable[[Progress], Matcher]
+    signed: Callable[[Sequence[str]], str] | None = None
 
 
 def settled(text: str) -> str:
@@ -53,7 +57,13 @@ def matching(name: str) -> Matching:
             Cosine,
         )
     metric = _metric(name)
-    return Matching(metric.signature, metric.spec.needs - {"source", "reference"}, lambda go_on: _made(metric, go_on))
+    signed = metric.signed
+    return Matching(
+        metric.signature,
+        metric.spec.needs - {"source", "reference"},
+        lambda go_on: _made(metric, go_on),
+        None if signed is None else lambda targets: signed([Item(None, "", (target,)) for target in targets]),
+    )
 
 
 def _metric(text: str) -> Metric:
@@ -90,10 +100,10 @@ def _made(metric: Metric, go_on: Progress) -> Matcher:
 
 _STRINGS: Mapping[str, Callable[[Mapping[str, Any]], Matcher]] = {
     "chrf": lambda v: Chrf(v["beta"], v["word_order"]),
-    "bleu": lambda v: Bleu(v["tokenize"]),
-    "rouge1": lambda v: Rouge("rouge1", UnicodeWords(stem=v["stem"]).tokenize),
-    "rouge2": lambda v: Rouge("rouge2", UnicodeWords(stem=v["stem"]).tokenize),
-    "rougeL": lambda v: Rouge("rougeL", UnicodeWords(stem=v["stem"]).tokenize),
+    "bleu": lambda v: Bleu(partial(bleu, v["tokenize"])),
+    "rouge1": lambda v: Rouge("rouge1", partial(tokenizer, v), v["measure"]),
+    "rouge2": lambda v: Rouge("rouge2", partial(tokenizer, v), v["measure"]),
+    "rougeL": lambda v: Rouge("rougeL", partial(tokenizer, v), v["measure"]),
 }
 
 

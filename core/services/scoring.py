@@ -143,7 +143,7 @@ def score_dataset(
 
 def in_company(metric: Metric, dataset: Dataset) -> Metric:
     """The metric for the outputs of a dataset: itself, or what it is among them where its values depend on the others."""
-    return metric.on([(key.segment, item) for key, item in dataset.items()]) if metric.on else metric
+    return metric.among([(key.segment, item) for key, item in dataset.items()])
 
 
 class _Run:

@@ -1,20 +1,32 @@
 """String matchers: whole sentence matrices equal to sacreBLEU's and rouge-score's scores of every pair, to 1e-9.
 
-Words and their n-grams are taken by the packages' own functions, once a distinct sentence. All scores lie in [0, 1].
+How a target text as a whole is written decides how words are found in it and in the candidates. Words and their n-grams are taken by the packages' own functions, once a distinct sentence. All scores lie in [0, 1].
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from core.smart.alignment import Array
-from core.smart.matching import Texts, matrices
+from core.smart.matching import Block, Texts, matrices
 from core.smart.overlap import Counts, characters, counted, longest_common, shared, word_grams
+from core.text.scripts import Writing, writing
 
 Tokenize = Callable[[str], Sequence[str]]
+
+
+def by_writing(block: Callable[[Writing], Block], pairs: Sequence[Texts]) -> list[Array]:
+    """Return the matrices of pairs, each by the block for how its target text is written."""
+    writings = [writing(target) for target, _ in pairs]
+    found: dict[int, Array] = {}
+    for how in dict.fromkeys(writings):
+        mine = [i for i, one in enumerate(writings) if one == how]
+        found |= zip(mine, matrices(block(how), [pairs[i] for i in mine]), strict=True)
+    return [found[i] for i in range(len(pairs))]
 
 
 class Chrf:
@@ -59,17 +71,15 @@ class Bleu:
     The candidate sentence is the hypothesis, and the shorter one is penalised.
     """
 
-    def __init__(self, tokenize: str = "13a") -> None:
-        self.tokenize = tokenize
+    def __init__(self, make: Callable[[Writing], Any]) -> None:
+        self.make = make
 
     def matrices(self, pairs: Sequence[Texts]) -> list[Array]:
-        return matrices(self._block, pairs)
+        return by_writing(lambda how: partial(self._block, self.make(how)), pairs)
 
-    def _block(self, targets: Sequence[str], candidates: Sequence[str]) -> Array:
-        from sacrebleu.metrics.bleu import BLEU
+    def _block(self, own: Any, targets: Sequence[str], candidates: Sequence[str]) -> Array:
         from sacrebleu.metrics.helpers import extract_all_word_ngrams
 
-        own = BLEU(effective_order=True, tokenize=self.tokenize)
         order: int = own.max_ngram_order
 
         def grams(sentences: Sequence[str]) -> tuple[list[list[Any]], Array]:
@@ -100,16 +110,17 @@ class Bleu:
 
 
 class Rouge:
-    """rouge-score's F of words (`rouge1`, `rouge2`) or of a longest common subsequence (`rougeL`; Lin 2004)."""
+    """rouge-score's F, precision or recall of words (`rouge1`, `rouge2`) or of a longest common subsequence (`rougeL`; Lin
+    2004); `make` gives the tokenizer."""
 
-    def __init__(self, kind: str, tokenize: Tokenize) -> None:
-        self.kind, self.tokenize = kind, tokenize
+    def __init__(self, kind: str, make: Callable[[Writing], Tokenize], measure: str = "f") -> None:
+        self.kind, self.make, self.measure = kind, make, measure
 
     def matrices(self, pairs: Sequence[Texts]) -> list[Array]:
-        return matrices(self._block, pairs)
+        return by_writing(lambda how: partial(self._block, self.make(how)), pairs)
 
-    def _block(self, targets: Sequence[str], candidates: Sequence[str]) -> Array:
-        rows, columns = [self.tokenize(s) for s in targets], [self.tokenize(s) for s in candidates]
+    def _block(self, tokenize: Tokenize, targets: Sequence[str], candidates: Sequence[str]) -> Array:
+        rows, columns = [tokenize(s) for s in targets], [tokenize(s) for s in candidates]
         if self.kind == "rougeL":
             n_ref, n_hyp = np.array([len(w) for w in rows], float), np.array([len(w) for w in columns], float)
             common = longest_common(rows, columns)
@@ -118,6 +129,9 @@ class Rouge:
             left, right = counted([word_grams(w, n) for w in rows], [word_grams(w, n) for w in columns])
             n_ref, n_hyp, common = left.totals(), right.totals(), shared(left, right)
         precision, recall = common / np.maximum(n_hyp, 1)[None, :], common / np.maximum(n_ref, 1)[:, None]
+        if self.measure != "f":
+            one: Array = precision if self.measure == "p" else recall
+            return one
         both = precision + recall
         f: Array = np.divide(2 * precision * recall, both, out=np.zeros_like(both), where=both > 0)
         return f

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["space", "word", "single", "mark", "joiner", "flag", "other"]
 
-_SINGLES = (
+UNSPACED = (
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x1000, 0x109F),  # Myanmar
     (0x1780, 0x17FF),  # Khmer
@@ -51,7 +51,7 @@ def _kind(char: str) -> Kind:
         return "mark"
     if 0x1F1E6 <= code <= 0x1F1FF:
         return "flag"
-    if category[0] in "LN" and any(low <= code <= high for low, high in _SINGLES):
+    if category[0] in "LN" and any(low <= code <= high for low, high in UNSPACED):
         return "single"
     return "word" if category[0] in "LN" or char == "_" else "other"
 

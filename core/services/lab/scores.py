@@ -59,9 +59,7 @@ class Run(NamedTuple):
 
 def among(metric: Metric, golds: Sequence[Gold]) -> Metric:
     """The metric for the company of the gold texts, whatever is scored: its weights do not move with the noise."""
-    if metric.on is None:
-        return metric
-    return metric.on([(SegmentKey("", str(i)), gold.item) for i, gold in enumerate(golds)])
+    return metric.among([(SegmentKey("", str(i)), gold.item) for i, gold in enumerate(golds)])
 
 
 def keyed(items: Iterable[Item], into: dict[str, Item]) -> list[str]:

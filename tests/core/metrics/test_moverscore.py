@@ -1,6 +1,7 @@
 """MoverScore equals the released program on the same encoder; the transport is exact."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from core.data import Item
 from core.metrics import registry
 from core.metrics.base import no_progress
+from core.metrics.moverscore import _dropped
 from core.metrics.transport import earth_movers_distance
 from tests.core.metrics.company import company
 from tests.core.metrics.similarity_cases import CASES, apart
@@ -99,3 +101,20 @@ def test_texts_without_a_word_have_no_score_but_a_reason(monkeypatch: pytest.Mon
     lone = Item(None, "the dog", ("!", "the dog"))
     value = metric.score([lone], no_progress)[0]
     assert (value.value, value.parts["condition"]) == (pytest.approx(1), 1)
+
+
+def test_a_character_of_a_script_without_spaces_is_a_word_of_its_own() -> None:
+    # a tokenizer may call a whole run one word, and cut a character into bytes: token 2 is the rest of the second character
+    text = "北京 running"
+    offsets = [(0, 1), (1, 2), (1, 2), (3, 6), (6, 10)]
+    read = SimpleNamespace(offsets=offsets, words=[0, 0, 0, 1, 1])
+    tokens = SimpleNamespace(read=read)
+    assert [_dropped(text, tokens, i) for i in range(5)] == [False, False, True, False, True]  # type: ignore[arg-type]
+
+
+def test_the_signature_says_where_characters_are_words() -> None:
+    spaced, unspaced = Item(None, "a cat", ("the cat",)), Item(None, "北京", ("北京市",))
+    for name in ("moverscore", "moverscore|idf:no"):
+        metric = registry.load(name)
+        assert "|words:" not in metric.among(company([spaced])).signature()
+        assert "|words:characters|" in metric.among(company([spaced, unspaced])).signature()

@@ -1,6 +1,7 @@
 """The name a metric is asked for by is the name of its scores, and no other metric has the same signature."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,11 @@ def _untrained_models(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 
 
 def usable(name: str) -> list[str]:
-    """The expressions of a metric that can be scored here; the others need a layer or a range that is not there."""
+    """The expressions of a metric that can be scored here; the others need a layer, a range or a package."""
     asked = list(expressions(registry.load(name).spec))
     if name == "bertscore":
         return [one for one in asked if "layer:" not in one or int(one.partition("layer:")[2].partition("|")[0]) <= 6]
-    return [one for one in asked if not lacks_range(one)]
+    return [one for one in asked if not lacks_range(one) and ("ja-mecab" not in one or find_spec("MeCab"))]
 
 
 def lacks_range(asked: str) -> bool:
