@@ -14,7 +14,8 @@ import pytest
 
 from core.__main__ import app
 from core.errors import UserError
-from tests.core.commands.test_score import INPUT, ROOT
+from tests.core.commands.program import ROOT
+from tests.core.commands.test_score import INPUT
 
 INPUTS: dict[str, list[str]] = {
     "score": ["score {files} --out {out}", "score {files} --set mauve --out {out}"],

@@ -11,7 +11,7 @@ import pytest
 
 from core.commands import progress
 from core.commands.progress import Progress, counted
-from tests.core.commands.test_score import ROOT
+from tests.core.commands.program import ROOT
 
 
 class Terminal(io.StringIO):
