@@ -48,6 +48,8 @@ def _phrase(r: Reading, entity: Entity) -> int | None:
         start -= 1
     if r.adjoins(start) and r.tag(start - 1) in ("DT", "PRP$"):
         start -= 1
+    if start != entity.start and r.glued(start):
+        return None
     before = r.tag(start - 1)
     if before in ("POS", "HYPH") or (r.low(start - 1) == "'s" and before != "VBZ"):
         return None

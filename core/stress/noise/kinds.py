@@ -10,6 +10,7 @@ from core.stress.noise.name_words import Kind
 
 _PLACE_LABELS = ("GPE", "LOC", "FAC")
 _WHERE = frozenset("in near across around outside inside throughout within through".split())
+_SETTLEMENTS = frozenset("town city village suburb province state county district region island".split())
 _TO = frozenset("from to into at over towards toward".split())
 
 
@@ -28,6 +29,8 @@ def kind_of(r: Reading, start: int, end: int, label: str) -> Kind:
         return "place"
     if whole in given.LONG_TEAMS or whole in given.FAMOUS | frozenset(known.ORGANISATIONS):
         return "organisation"
+    if r.low(start - 1) == "of" and r.low(start - 2) in _SETTLEMENTS:
+        return "place"
     return (
         _person(r, start, end, written, lows, label)
         or _organisation(r, start, written, lows, label)
@@ -37,7 +40,7 @@ def kind_of(r: Reading, start: int, end: int, label: str) -> Kind:
 
 def _person(r: Reading, start: int, end: int, written: list[str], lows: list[str], label: str) -> Kind:
     bare = [word for word, low in zip(written, lows, strict=True) if low not in given.TITLES]
-    if _thing(bare, lows):
+    if _thing(bare, lows) or r.low(start - 1) == "the":
         return ""
     if len(bare) < len(written) and lows[0] in given.TITLES and label in ("PERSON", "", "ORG"):
         return "person"
@@ -50,7 +53,14 @@ def _person(r: Reading, start: int, end: int, written: list[str], lows: list[str
     if label != "PERSON":
         return ""
     strange = [not may(word.lower()) for word in bare]
-    if several and len(bare) <= 4 and strange[0] and r.tag(end - 1) == "NNP" and r.low(start - 1) not in _WHERE:
+    if (
+        several
+        and len(bare) <= 4
+        and strange[0]
+        and (strange[-1] or bare[-1] in known.SURNAMES)
+        and r.tag(end - 1) == "NNP"
+        and r.low(start - 1) not in _WHERE
+    ):
         return "person"
     if not several and strange[0] and written[0] not in given.TEAMS:
         aged = r.low(end) == "," and r.tag(end + 1) == "CD" and len(r.low(end + 1)) <= 2
@@ -117,7 +127,9 @@ def _place(r: Reading, start: int, end: int, written: list[str], lows: list[str]
         return "place" if lows[-1] not in given.CLUB_LAST or not _sport(r) or located else ""
     if len(lows) == 1 and may(lows[0]):
         return ""
-    if label in _PLACE_LABELS and ((located and (before in _WHERE or not _sport(r))) or _after_place(r, start)):
+    if label in _PLACE_LABELS and (
+        (before in _WHERE and not owns) or r.low(start - 1) in given.DIRECTIONS or _after_place(r, start)
+    ):
         return "place"
     return ""
 

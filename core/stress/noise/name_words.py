@@ -98,7 +98,7 @@ PLACE_LAST = frozenset(
     """street road avenue lane river lake island islands county city park airport mountain mountains bridge square beach bay
     stadium valley sea ocean republic states kingdom emirates house hall palace township town village province hills heights
     castle cathedral zoo museum theatre theater hotel tower centre center station oval arena midlands coast district velodrome
-    northwest northeast southwest southeast prison jail""".split()
+    northwest northeast southwest southeast prison jail land peninsula""".split()
 )
 CLUB_LAST = frozenset(
     """united city town county villa palace albion athletic rovers wanderers hotspur wednesday rangers fc afc utd

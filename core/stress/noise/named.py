@@ -124,7 +124,7 @@ def _part(r: Reading, i: int, names: frozenset[str]) -> bool:
     """True for a word of a name."""
     word = r.words[i]
     low = word.low
-    if not word.text[:1].isupper() or low in given.TIMES or low in given.NO_NAMES or r.glued(i):
+    if not word.text[:1].isupper() or low in given.TIMES or low in given.NO_NAMES or r.glued(i) or '"' in word.text:
         return False
     if len(word.text) == 1 or low in CLITICS or word.entity in ("DATE", "TIME", "LANGUAGE", "ORDINAL", "CARDINAL"):
         return False

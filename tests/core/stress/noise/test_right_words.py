@@ -103,6 +103,8 @@ def test_a_football_club_is_an_organisation(club: str, frame: str) -> None:
     "text",
     [
         "They liked the Blues.",
+        "They read the General Theory at school.",
+        "It was built at the port for the MS Ryndam.",
         "England beat Italy in the final match.",
         "The driver bought a Ferrari.",
         "Liverpool won the cup.",
@@ -112,6 +114,10 @@ def test_a_kind_that_is_not_certain_is_never_a_person_or_place(text: str) -> Non
     new = noised("generic-entity", text).lower()
     assert "a person" not in new
     assert "a place" not in new
+
+
+def test_a_title_after_a_hyphen_keeps_its_name() -> None:
+    assert "-a person" not in noised("generic-entity", "The Liverpool vice-captain Jordan Henderson met Angela Merkel.")
 
 
 @pytest.mark.parametrize(
