@@ -23,6 +23,11 @@ def chart_label(text: str) -> str:
     return _INVISIBLE + shown if shown in _RESERVED else shown
 
 
+def tooltip_title(text: str) -> str:
+    """Return `text` as the title of a line in a tooltip, which Vega-Lite writes into code with quotes escaped alone."""
+    return chart_label(text).replace("\\", "\\\\")
+
+
 def chart_labels(names: Iterable[str]) -> list[str]:
     """Return every name as `chart_label` does, in the same order."""
     return [chart_label(name) for name in names]

@@ -11,15 +11,14 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Server, serving
 
-MARKS = ", ".join(
-    f"svg.marks .mark-{kind}" for kind in ("symbol path", "rect path", "line path", "rule line", "area path")
-)
+MARKS = "svg.marks .role-mark path, svg.marks .role-mark line"
 PLAIN = ["alpha", "beta", "gamma", "delta"]
 HARD = [
     ["a\nb", "a b", "a\r\nb", "\n"],
     ["a\u2028b", "a\u2028b\u2028c", "a\u2029b", "a\u0085b"],
     ["__proto__", "constructor", "toString", "hasOwnProperty"],
-    ["a.b[0]", "a\"b'c\\", "</script>", "${x}"],
+    ["a.b[0]", "a\"b'c", "</script>", "${x}"],
+    ["a\\", '\\"', "\\n", "a\\\\'b"],
     ["image", "title", "datum", "a\tb\x00c\x1b"],
 ]
 
