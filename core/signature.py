@@ -22,6 +22,9 @@ def signature(metric: str, options: Mapping[str, object]) -> str:
     return "|".join([plain(metric), *(f"{plain(k)}:{plain(v)}" for k, v in options.items())])
 
 
+GIVEN = " (given)"
+"""Ends a field of a signature whose value an expression gives although it is or was the default's; the scores are the same."""
+
 EXTERNAL = "external"
 """What the signature of a metric that was computed elsewhere begins with, and, with a colon, its stored name."""
 

@@ -15,9 +15,8 @@ from core.metrics.base import Metric, MetricSpec, Option, Progress, Values, Work
 from core.metrics.bertscore_layers import Baseline, baseline_of, layer_of
 from core.metrics.encoding import Tick, encoder, in_blocks, model_facts, references
 from core.metrics.idf import Idf
-from core.metrics.ranges import GIVEN
 from core.models.roles import player
-from core.signature import signature
+from core.signature import GIVEN, signature
 
 if TYPE_CHECKING:
     from core.models.encoder import Encoder, Tokens

@@ -16,8 +16,8 @@ from core.data import Item, SegmentKey, Value
 from core.errors import UserError
 from core.metrics import ranges, registry
 from core.metrics.base import Company, Metric, MetricSpec, Need, Option, Progress, Values, Work, family
-from core.metrics.ranges import DECLARED, FITTED, GIVEN, Range
-from core.signature import signature
+from core.metrics.ranges import DECLARED, FITTED, Range
+from core.signature import GIVEN, signature
 
 NLI_METRICS = ("nli", "nli-ref-sum", "nli-src")
 NAME = "menli"

@@ -24,7 +24,7 @@ from core.metrics.asked import NO_REFERENCE, TRUNCATED, Tick, source_of, ticking
 from core.metrics.base import Metric, MetricSpec, Need, Option, Progress, Values, Work, family
 from core.models import configs
 from core.signature import signature
-from core.text.sentences import RULE, SPLITTERS, facts, sentences, splitter
+from core.text.sentences import DEFAULT, SPLITTERS, facts, sentences, splitter
 
 if TYPE_CHECKING:
     from core.models.classifier import NliModel
@@ -68,7 +68,7 @@ def bounds(formula: str) -> tuple[float, float]:
     return min(FORMULAS[formula]), max(FORMULAS[formula])
 
 
-def judge(pairs: Sequence[Pair], long: str = WINDOWS, split: str = RULE, tick: Tick | None = None) -> list[Judged]:
+def judge(pairs: Sequence[Pair], long: str = WINDOWS, split: str = DEFAULT, tick: Tick | None = None) -> list[Judged]:
     """What the model in the role `nli` says of each premise and hypothesis; equal ones are asked once, all in one pass.
 
     Raises UserError where nobody plays the role, or the model does not tell all three classes.
@@ -188,7 +188,7 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, t
             "sentence (SummaC), or cut", "Long texts", "long texts: {}", choices=(WINDOWS, SENTENCES, CUT),
         ),
         Option(
-            "sentences", "choice", RULE, "how sentences are found: by the signs of all scripts (rule), after . ? ! before a "
+            "sentences", "choice", DEFAULT, "how sentences are found: by the signs of all scripts but not after abbreviations (prose), or at every such sign (rule), after . ? ! before a "
             "space (point), or by pySBD for a language", "Sentences by", "sentences by {}", choices=SPLITTERS,
             when=lambda values: bool(values["long"] == SENTENCES),
         ),

@@ -18,13 +18,11 @@ from core.formats import output
 from core.formats.numbers import number as finite
 from core.metrics.base import Metric
 from core.settings import load as settings
-from core.signature import number
+from core.signature import GIVEN, number
 
 SHIPPED = Path(__file__).parent / "ranges.json"
 MACHINE = ("torch", "transformers")
 """Fields of a signature that move a value in its last digits only."""
-GIVEN = " (given)"
-"""Ends a field of a signature whose value an expression gives although it may be the default's; the scores are the same."""
 FITTED, DECLARED = "fitted", "declared"
 BETWEEN = ".."
 

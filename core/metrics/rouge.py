@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from core.data import Item, Value
 from core.metrics.base import Cancelled, Metric, MetricSpec, Option, Progress, Values, Work, family
-from core.metrics.ranges import GIVEN
-from core.signature import package, signature
+from core.signature import GIVEN, package, signature
 from core.text.scripts import Writing, tokens_by, writing
 from core.text.words import is_unspaced
 from core.text.words import words as words_of

@@ -9,8 +9,7 @@ from typing import Any
 from core.data import Item, Value
 from core.errors import UserError
 from core.metrics.base import Cancelled, Metric, MetricSpec, Option, Progress, Values, Work, family
-from core.metrics.ranges import GIVEN
-from core.signature import package, signature
+from core.signature import GIVEN, package, signature
 from core.text.scripts import Writing, tokens_by, writing
 
 HELD = 16

@@ -13,7 +13,7 @@ from core.metrics.smart_matchers import LIKELY, Matching, matching, settled
 from core.signature import signature
 from core.smart.alignment import Array, Variant, smart
 from core.smart.matching import Matcher, Sentences
-from core.text.sentences import RULE, SPLITTERS, Splitter, facts, sentences, splitter
+from core.text.sentences import DEFAULT, SPLITTERS, Splitter, facts, sentences, splitter
 
 BLOCK = 64  # outputs matched together; those of one segment stand side by side
 MEASURES = {"p": 0, "r": 1, "f": 2}
@@ -33,7 +33,7 @@ OPTIONS = (
         choices=("both", "average", "minimum", "reference", "source"),
     ),
     Option(
-        "sentences", "choice", RULE, "how sentences are found: by the signs of all scripts (rule), after . ? ! before a "
+        "sentences", "choice", DEFAULT, "how sentences are found: by the signs of all scripts but not after abbreviations (prose), or at every such sign (rule), after . ? ! before a "
         "space (point), or by pySBD for a language", "Sentences by", "sentences by {}", choices=SPLITTERS,
     ),
     Option(

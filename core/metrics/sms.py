@@ -14,7 +14,7 @@ from core.metrics.base import MetricSpec, Option, Progress, Values, Work, family
 from core.metrics.encoding import NO_OUTPUT, Tick, encoder, in_blocks, model_facts, squared_distances
 from core.metrics.transport import earth_movers_distance
 from core.signature import signature
-from core.text.sentences import RULE, SPLITTERS, Splitter, facts, sentences, splitter
+from core.text.sentences import DEFAULT, SPLITTERS, Splitter, facts, sentences, splitter
 from core.text.words import words
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ OPTIONS = (
         "units: {}", choices=("sentences", "words", "both"),
     ),
     Option(
-        "sentences", "choice", RULE, "how sentences are found: by the signs of all scripts (rule), after . ? ! before a space "
+        "sentences", "choice", DEFAULT, "how sentences are found: by the signs of all scripts but not after abbreviations (prose), or at every such sign (rule), after . ? ! before a space "
         "(point), or by pySBD for a language", "Sentences by", "sentences by {}", choices=SPLITTERS,
     ),
 )  # fmt: skip

@@ -18,7 +18,7 @@ from core.metrics.asked import NO_REFERENCE, TRUNCATED, Answer, Tick, answers, b
 from core.metrics.base import MetricSpec, Need, Option, Progress, Values, Work, family
 from core.models import configs
 from core.signature import signature
-from core.text.sentences import RULE, SPLITTERS, Splitter, facts, sentences, splitter
+from core.text.sentences import DEFAULT, SPLITTERS, Splitter, facts, sentences, splitter
 
 Parts = tuple[str, ...]
 """A question in the parts that the model's end sign separates."""
@@ -71,7 +71,7 @@ OPTIONS = (
         "texts from data", "Aspect", "{}", choices=(OVERALL, *ASPECTS),
     ),
     Option(
-        "sentences", "choice", RULE, "how the sentences of consistency and fluency are found: by the signs of all scripts (rule), "
+        "sentences", "choice", DEFAULT, "how the sentences of consistency and fluency are found: by the signs of all scripts but not after abbreviations (prose), or at every such sign (rule), "
         "after . ? ! before a space (point), or by pySBD for a language", "Sentences by", "sentences by {}",
         choices=SPLITTERS, when=_in_sentences,
     ),

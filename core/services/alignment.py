@@ -15,7 +15,7 @@ from core.metrics.smart_matchers import EMBEDDING, matching
 from core.signature import signature
 from core.smart.alignment import Array, Variant, best_matches, smart, soft_lcs_path
 from core.smart.matching import Sentences
-from core.text.sentences import RULE, facts, sentences, splitter
+from core.text.sentences import DEFAULT, facts, sentences, splitter
 
 MATCHERS: dict[str, str] = {
     "chrf": "chrF", "bleu": "BLEU", "rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "rougeL": "ROUGE-L", EMBEDDING: "embedding",
@@ -66,7 +66,7 @@ def targets(segment: Segment) -> dict[str, str]:
     return found
 
 
-def align(output: str, target: str, matcher: str, go_on: Progress, split: str = RULE) -> Alignment:
+def align(output: str, target: str, matcher: str, go_on: Progress, split: str = DEFAULT) -> Alignment:
     """Match the sentences of two texts. An empty side, too many sentences, or a pair the matcher cannot score: the `reason`,
     and no matches. Raises UserError where the matcher or the splitter is not there."""
     cut = splitter(split)

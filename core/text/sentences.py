@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
 from core.errors import UserError
-from core.signature import package
+from core.signature import GIVEN, package
+from core.text.abbreviations import ends_no_sentence
 from core.text.words import is_unspaced
 
 Span = tuple[int, int]
 Splitter = Callable[[str], list[Span]]
 
-RULE, POINT, PYSBD = "rule", "point", "pysbd:"
+RULE, PROSE, POINT, PYSBD = "rule", "prose", "point", "pysbd:"
 LANGUAGES = (
     "en", "hi", "mr", "zh", "es", "am", "ar", "hy", "bg", "ur", "ru", "pl", "fa", "nl", "da", "fr", "my", "el", "it",
     "ja", "de", "kk", "sk",
 )  # fmt: skip
-SPLITTERS = (RULE, POINT, *(PYSBD + language for language in LANGUAGES))
+DEFAULT = PROSE
+SPLITTERS = (PROSE, RULE, POINT, *(PYSBD + language for language in LANGUAGES))
 
 POINTS = ".\u2024\ufe52\uff0e"
 OPEN_ENDED = POINTS + "?!\u2026\u2025\u203c\u203d\u2047-\u2049\u2e2e\u2e3c\u2e53\u2e54"
@@ -53,9 +55,11 @@ _POINT = re.compile(r"(?<=[.?!]) ")
 
 
 def splitter(name: str) -> Splitter:
-    """The splitter of a name: `rule`, `point` or `pysbd:LANGUAGE`. Raises UserError for another, or without its package."""
+    """The splitter of a name: `prose`, `rule`, `point` or `pysbd:LANGUAGE`. Raises UserError for another, or without its package."""
     if name == RULE:
         return rule
+    if name == PROSE:
+        return prose
     if name == POINT:
         return point
     language = name.removeprefix(PYSBD)
@@ -65,9 +69,12 @@ def splitter(name: str) -> Splitter:
 
 
 def facts(name: str) -> dict[str, object]:
-    """What a signature says of a splitter: its name, and the version of its package. Raises UserError as `splitter` does."""
+    """What a signature says of a splitter: its name, and the version of its package. Raises UserError as `splitter` does.
+
+    `rule` was the default before, signed without a mark: values of then and of one that asks for it are told apart.
+    """
     splitter(name)
-    found: dict[str, object] = {"sentences": name}
+    found: dict[str, object] = {"sentences": f"{name}{GIVEN}" if name == RULE else name}
     return found | {"pysbd": package("pysbd")} if name.startswith(PYSBD) else found
 
 
@@ -82,14 +89,37 @@ def rule(text: str) -> list[Span]:
     `.` `?` `!` `…` end a sentence before white space, or before a script written without it; terminators of other scripts
     always do. A piece of punctuation alone joins the sentence before it (the first one, the sentence after).
     """
-    cuts = [match.end() for match in _BREAK.finditer(text)]
+    return _joined(text, _pieces(text, sorted([*_breaks(text), *(end for _, end in _terminators(text))])))
+
+
+def prose(text: str) -> list[Span]:
+    """As `rule`, but not after the point of an abbreviation, an initial or an ordinal (`core.text.abbreviations`)."""
+    breaks, at, sentence = _breaks(text), 0, 0
+    cuts: list[int] = []
+    for start, end in _terminators(text):
+        while at < len(breaks) and breaks[at] <= start:
+            sentence = max(sentence, breaks[at])
+            at += 1
+        line_ends = at < len(breaks) and not text[end : breaks[at]].strip()
+        if text[start:end] in POINTS and not line_ends and ends_no_sentence(text, start, end, sentence):
+            continue
+        cuts.append(end)
+        sentence = end
+    return _joined(text, _pieces(text, sorted([*breaks, *cuts])))
+
+
+def _breaks(text: str) -> list[int]:
+    return [match.end() for match in _BREAK.finditer(text)]
+
+
+def _terminators(text: str) -> Iterator[Span]:
+    """The signs that end a sentence by themselves, with what closes behind them."""
     for run in _RUN.finditer(text):
         end = run.end()
         if end < len(text) and not text[end].isspace() and (opening := _EITHER.search(text, run.start(), end)):
             end = opening.start()
         if _ends(text, run.start(), end):
-            cuts.append(end)
-    return _joined(text, _pieces(text, sorted(cuts)))
+            yield run.start(), end
 
 
 def _ends(text: str, start: int, end: int) -> bool:

@@ -62,7 +62,7 @@ def test_one_sentence_against_one_is_their_match() -> None:
         ("", REFERENCE, "the output is empty"),
         (" \n", REFERENCE, "the output is empty"),
         (OUTPUT, "", "the text it is held against is empty"),
-        ("A. " * 300, "B. " * 300, "300 × 300 sentences are more than can be matched while you wait"),
+        ("Yes. " * 300, "No. " * 300, "300 × 300 sentences are more than can be matched while you wait"),
     ],
 )
 def test_what_cannot_be_matched_has_a_reason_and_keeps_its_sentences(output: str, target: str, reason: str) -> None:
@@ -79,7 +79,7 @@ def test_the_payload_is_plain_and_its_scores_are_whole_hundredths() -> None:
     assert all(type(v) is int and 0 <= v <= 100 for row in data["matrix"] for v in row)
     assert data["figures"][0][0] == "1"
     assert (
-        data["signature"] == f"smart|v:1|matcher:{registry.load('chrf').signature().replace('|', '/')}|sentences:rule"
+        data["signature"] == f"smart|v:1|matcher:{registry.load('chrf').signature().replace('|', '/')}|sentences:prose"
     )
 
 

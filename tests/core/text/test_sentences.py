@@ -25,7 +25,7 @@ def check(text: str, spans: list[tuple[int, int]]) -> None:
     assert bare("".join(text[s:e] for s, e in spans)) == bare(text)
 
 
-@pytest.mark.parametrize("name", ["rule", "point"])
+@pytest.mark.parametrize("name", ["prose", "rule", "point"])
 @given(text=ANY)
 @settings(max_examples=400, deadline=None)
 def test_spans_stand_in_order_apart_and_hold_every_character_but_white_space(name: str, text: str) -> None:
@@ -70,8 +70,13 @@ def test_the_rule_knows_the_signs_of_many_scripts(text: str, expected: list[str]
 
 
 def test_the_rule_cannot_tell_an_abbreviation_from_an_end() -> None:
-    # documented in decision 007: no list of abbreviations would do for every language
+    # documented in decision 007: it knows signs and no words
     assert sentences("Dr. Smith came.", rule) == ["Dr.", "Smith came."]
+
+
+def test_a_rule_that_was_the_default_is_signed_apart_from_one_that_is_asked_for() -> None:
+    assert facts("prose") == {"sentences": "prose"}
+    assert facts("rule") == {"sentences": "rule (given)"}
 
 
 def test_point_cuts_before_a_space_and_nowhere_else() -> None:
@@ -94,7 +99,7 @@ def test_a_long_text_of_signs_is_split_in_linear_time() -> None:
 
 
 def test_an_unknown_splitter_is_answered_with_those_there_are() -> None:
-    with pytest.raises(UserError, match="rule, point, pysbd:en"):
+    with pytest.raises(UserError, match="prose, rule, point, pysbd:en"):
         splitter("nltk")
     with pytest.raises(UserError, match="pysbd:xx"):
         splitter("pysbd:xx")
@@ -105,7 +110,7 @@ def test_pysbd_is_signed_with_its_version_and_knows_abbreviations() -> None:
     from pysbd.languages import LANGUAGE_CODES
 
     assert set(LANGUAGES) == set(LANGUAGE_CODES)
-    assert len(SPLITTERS) == 2 + len(LANGUAGES)
+    assert len(SPLITTERS) == 3 + len(LANGUAGES)
     assert facts("pysbd:en") == {"sentences": "pysbd:en", "pysbd": "0.3.4"}
     assert sentences("Dr. Smith came. He sat.", splitter("pysbd:en")) == ["Dr. Smith came.", "He sat."]
 

@@ -1,0 +1,73 @@
+"""Points of abbreviations, initials and ordinals end no sentence, in several languages."""
+
+import pytest
+
+from core.text.sentences import prose, rule, sentences
+
+WHOLE = [
+    "Dr. Smith and Mrs. Jones met Gen. Lee at St. Paul.",
+    "The U.S. economy grew.",
+    "J. K. Rowling wrote it with George R. R. Martin.",
+    "1. First item",
+    "IV. Methods of the study",
+    "a) See Fig. 3 and pp. 5 of Vol. 2.",
+    "It happened on Jan. 5 at 3 p.m. in the U.S. Army base.",
+    "Apple Inc. said so, e.g. in a memo by Jobs et al. about it.",
+    "Smith vs. Jones, No. 5 on the list.",
+    "the u.s. economy and mr. smith",
+    "Am 3. Oktober traf Prof. Dr. Müller z. B. Frau Dr. Weiß.",
+    "Im 19. Jahrhundert lebte hier J. W. von Goethe.",
+    "M. Dupont et Mme. Curie, p. ex. en 1903.",
+    "El Sr. García y la Sra. López viven en la Avda. Diagonal.",
+    "De heer dhr. Jansen en prof. Bakker.",
+    "Il dott. Rossi e il sig. Bianchi.",
+    "В 1990 г. проф. Иванов и А. С. Пушкин, т. е. они.",
+    "यह डॉ. सिंह का घर है।",
+    "وصل د. أحمد إلى القاهرة.",
+    "Praha 5. října byla krásná, napsal J. Novák.",
+    "Den 5. oktober kom H. C. Andersen.",
+]
+TWO = [
+    ("He works for the U.S. The economy grew.", 2),
+    ("They left at 5 p.m. She stayed.", 2),
+    ("We sell tea, coffee, etc. The shop is old.", 2),
+    ("He turned 13. Then he left.", 2),
+    ("It was in 1990. Nobody knew.", 2),
+    ("She ate figs. He sat. They talked on and on. We left.", 4),
+    ("It was I. Nobody else.", 2),
+    ("He said no. I agreed.", 2),
+    ("He moved to San Jose, CA. Later he left.", 2),
+    ("Dr. Smith? Dr. No! Mr. Yes.", 3),
+    ("The first is Mr.\nThe second is Ms.", 2),
+    ("1. First. 2. Second.", 3),
+    ("1. First\n2. Second", 2),
+    ("他说Dr. Smith来了。她走了。", 2),
+    ("a draw . it 's mr . smith .", 3),
+    ("Das war 1990. Er kam. Wir gingen usw. Die Zeit verging.", 4),
+]
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_these_points_end_no_sentence(text: str) -> None:
+    assert sentences(text, prose) == [text]
+
+
+@pytest.mark.parametrize(("text", "n"), TWO)
+def test_these_points_end_one(text: str, n: int) -> None:
+    assert len(sentences(text, prose)) == n
+
+
+def test_without_points_it_is_the_rule() -> None:
+    for text in (
+        "What?! No... Yes… Well",
+        "他走了。“我来了！”她说。",
+        "كيف حالك؟ أنا بخير. شكرا",
+        "یہ گھر ہے۔ وہ باغ ہے۔",
+        "",
+    ):
+        assert prose(text) == rule(text)
+
+
+def test_many_abbreviations_are_read_in_linear_time() -> None:
+    text = "Dr. " * 60_000 + "1. " * 60_000
+    assert sentences(text, prose)[0].startswith("Dr. Dr.")
