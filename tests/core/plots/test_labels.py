@@ -1,0 +1,48 @@
+"""Names in charts: nothing that ends a line of code, nothing that every object has, and different names stay different."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from core.plots.labels import chart_labels, tooltip_title, with_labels
+
+ODD = [
+    "a\nb",
+    "a\rb",
+    "a b",
+    "a\u2028b",
+    "a\u2029b",
+    "a\u0085b",
+    "a\x00b",
+    "a\x1bb",
+    "__proto__",
+    "constructor",
+    "image",
+    "title",
+]
+
+
+def test_ordinary_names_stay_and_odd_ones_can_be_told_apart() -> None:
+    assert chart_labels(["chrF ↑", "BLEU|k:5", "日本", "a.b[0]", ""]) == ["chrF ↑", "BLEU|k:5", "日本", "a.b[0]", ""]
+    shown = chart_labels(ODD)
+    assert len(set(shown)) == len(ODD)
+    assert chart_labels(shown) == shown
+    assert not any(
+        len(label.splitlines()) > 1 or label in ("__proto__", "constructor", "image", "title") for label in shown
+    )
+
+
+@pytest.mark.parametrize("name", ["a\\", '\\"', "c:\\new"])
+def test_the_title_of_a_tooltip_survives_being_written_into_code(name: str) -> None:
+    assert tooltip_title(name).replace("\\\\", "\\") == name
+
+
+def test_only_texts_of_the_named_columns_change() -> None:
+    rows = pd.DataFrame({"metric": ["a\nb", None], "words": ["x\ny", "z"], "n": [1, 2]})
+    rows.attrs["order"] = ["a"]
+    shown = with_labels(rows, "metric", "missing")
+    assert shown["metric"].tolist()[0] == "a␊b"
+    assert pd.isna(shown["metric"][1])
+    assert shown["words"].tolist() == ["x\ny", "z"]
+    assert shown.attrs["order"] == ["a"]
