@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
@@ -93,6 +94,12 @@ class Server:
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+
+    def processor_seconds(self) -> float:
+        """Processor time that the app has taken so far, in all its threads."""
+        assert self.process is not None
+        times = psutil.Process(self.process.pid).cpu_times()
+        return float(times.user + times.system)
 
     def log(self) -> str:
         return (self.home / "server.log").read_text(encoding="utf-8", errors="replace")[-6000:]

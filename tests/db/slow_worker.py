@@ -1,6 +1,7 @@
 """The worker with a metric that takes its time: `python -m tests.db.slow_worker`, arguments as for `db.worker`.
 
-SLOW_SECONDS is the time an item takes; SLOW_LOG a file that gets one line, the hypothesis, for every item begun.
+SLOW_SECONDS is the time an item takes; SLOW_LOG a file that gets one line, the hypothesis, for every item begun. At item number SLOW_HOLDS_AT (0: at none) the
+worker waits until there is a file SLOW_GO.
 """
 
 import os
@@ -20,9 +21,13 @@ def load(name: str) -> Metric:
         raise UserError("its model is not here", hint="Fetch it")
 
     def of(item: Item) -> Value:
-        with Path(os.environ["SLOW_LOG"]).open("a", encoding="utf-8") as file:
+        log = Path(os.environ["SLOW_LOG"])
+        with log.open("a", encoding="utf-8") as file:
             file.write(f"{item.hypothesis}\n")
         time.sleep(float(os.environ["SLOW_SECONDS"]))
+        if len(log.read_text(encoding="utf-8").splitlines()) == int(os.environ["SLOW_HOLDS_AT"]):
+            while not Path(os.environ["SLOW_GO"]).exists():
+                time.sleep(0.01)
         if name == "deadly":
             os._exit(1)
         return Value(float(len(item.hypothesis)))

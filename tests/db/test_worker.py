@@ -26,7 +26,7 @@ N = 40  # items of the project
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
-def until(true: Callable[[], bool], seconds: float = 30.0) -> None:
+def until(true: Callable[[], bool], seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
@@ -41,14 +41,22 @@ def begun(tmp_path: Path) -> Callable[[], list[str]]:
 
 
 @pytest.fixture
+def go(tmp_path: Path) -> Path:
+    """The file that lets a worker go on which holds at an item."""
+    return tmp_path / "go"
+
+
+@pytest.fixture
 def start(tmp_path: Path, url: str) -> Iterator[Start]:
     started: list[subprocess.Popen[bytes]] = []
 
-    def run(*arguments: str, seconds: float = 0.0) -> "subprocess.Popen[bytes]":
+    def run(*arguments: str, seconds: float = 0.0, holds_at: int = 0) -> "subprocess.Popen[bytes]":
         extra = {
             "ERRORSCOPE_HOME": str(tmp_path / "home"),
             "SLOW_LOG": str(tmp_path / "begun.txt"),
             "SLOW_SECONDS": str(seconds),
+            "SLOW_GO": str(tmp_path / "go"),
+            "SLOW_HOLDS_AT": str(holds_at),
         }
         command = [sys.executable, "-m", "tests.db.slow_worker", "--database", url, *arguments]
         started.append(subprocess.Popen(command, cwd=ROOT, env=os.environ | extra, stderr=subprocess.DEVNULL))
@@ -86,7 +94,7 @@ def test_a_job_is_scored_and_reported(start: Start, store: Store, engine: Engine
 def test_after_a_kill_another_worker_goes_on_and_repeats_nothing_that_is_stored(
     start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
 ) -> None:
-    first = start(seconds=0.05)
+    first = start(holds_at=13)
     until(lambda: scalar(engine, "SELECT count(*) FROM scores") >= 8 and len(begun()) > 12)
     first.send_signal(signal.SIGKILL)
     first.wait()
@@ -106,11 +114,12 @@ def test_after_a_kill_another_worker_goes_on_and_repeats_nothing_that_is_stored(
 
 
 def test_a_worker_told_to_end_gives_its_job_back(
-    start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
+    start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]], go: Path
 ) -> None:
-    first = start(seconds=0.05)
+    first = start(holds_at=11)
     until(lambda: len(begun()) > 10)
     first.terminate()
+    go.touch()
     assert first.wait(timeout=60) == 0
     waiting = store.jobs.get(job.id)
     assert (waiting.state, waiting.worker) == ("queued", None)
@@ -163,22 +172,23 @@ def test_a_job_that_kills_every_worker_is_given_up_and_the_queue_goes_on(
     assert "worker died" in store.jobs.get(deadly.id).message
 
 
-def test_the_lease_is_kept_while_a_model_loads_longer_than_it_holds(store: Store, job: Job) -> None:
+def test_the_lease_is_kept_while_a_model_loads_longer_than_it_holds(store: Store, engine: Engine, job: Job) -> None:
     loading, go = Event(), Event()
 
     def load(name: str) -> object:
         loading.set()
-        go.wait(20)
+        go.wait(60)
         return counting_metric(name)
 
-    pace = Pace(lease=0.6, beat=0.05, poll=0.05)
+    pace = Pace(lease=60, beat=0.05, poll=0.05)
     worker = Thread(target=work, args=(store, load, Event()), kwargs={"once": True, "pace": pace})
     worker.start()
-    loading.wait(20)
-    time.sleep(1.0)  # longer than the lease
-    assert store.jobs.lease("other", 0.6) is None
+    assert loading.wait(60)
+    expire(engine)
+    until(lambda: scalar(engine, "SELECT heartbeat > '2021-01-01' FROM jobs") == 1)
+    assert store.jobs.lease("other", 60) is None
     go.set()
-    worker.join(20)
+    worker.join(60)
     assert store.jobs.get(job.id).state == "done"
 
 

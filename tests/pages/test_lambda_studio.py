@@ -1,5 +1,6 @@
 """λ Studio: what it says before there is anything to fit, what it finds, and that a saved λ is kept and used."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,13 @@ from core.refine.result import weighted
 from core.services import calibration as service
 from core.services.calibration import Choice
 from core.signature import content_key
-from pages._ui import lambda_work
+from pages._ui import lambda_parts, lambda_sections, lambda_work
 from pages._ui.lambda_parts import number
 from tests.pages.said import words
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 N = 30
+DRAWS = 40
 DISTANCES = [(0.1 * (i % 7), 0.03 * ((11 * i) % 17)) for i in range(N)]
 
 
@@ -37,6 +39,13 @@ def filled(store, *, human: bool = True, scored: bool = True) -> int:
         }
         store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
     return int(project.id)
+
+
+@pytest.fixture(autouse=True)
+def _few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the sections draw of their intervals is tested here; how many resamples these take, in tests/core/calibration."""
+    monkeypatch.setattr(lambda_sections, "DRAWS", 20)
+    monkeypatch.setattr(lambda_parts, "Choice", partial(Choice, draws=DRAWS))
 
 
 def opened(project_id: int) -> AppTest:
@@ -65,7 +74,7 @@ def test_the_fit_stands_in_one_sentence_with_what_is_missing(store) -> None:
         service.Point(o.key, *DISTANCES[i], weighted(*DISTANCES[i], 2.0))
         for i, o in enumerate(store.projects.dataset(store.projects.list()[-1].id).outputs)
     ]
-    expected = calibrate(data, draws=Choice().draws)
+    expected = calibrate(data, draws=DRAWS)
     assert f"λ = {expected.lam:.3g}" in words(at)
     assert "on 30 outputs" in words(at)
     assert "70 are missing" in words(at)

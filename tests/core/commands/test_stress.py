@@ -1,12 +1,12 @@
 """`stress` through the command line, as a user calls it."""
 
 import json
+import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -117,26 +117,38 @@ def test_what_cannot_be_done_is_one_clear_line(
     assert not (tmp_path / "r.html").exists()
 
 
+DIES = """
+import os, signal, sys
+from core import __main__ as program
+from core.services.lab.scored_log import ScoredLog
+
+if __name__ == "__main__":  # a pool of processes begins by reading this file
+    write, chunks = ScoredLog._write, []
+
+    def write_and_die(self, line):
+        write(self, line)
+        chunks.append(line)
+        if len(chunks) == 4:  # the first is the format
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    ScoredLog._write = write_and_die
+    program.main()
+"""
+"""The command line, killed as soon as three chunks of scores are on disk."""
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_run_that_was_killed_goes_on_and_scores_nothing_twice(tmp_path: Path, workers: str) -> None:
-    texts = written(tmp_path / "in.jsonl", n=15, words=120)
-    arguments = [
-        "stress",
-        str(texts),
-        "--metrics",
-        "chrf,bleu",
-        "--tests",
-        "truncation,token-drop",
-        "--workers",
-        workers,
-    ]
-    out, log = tmp_path / "r.json", tmp_path / "r.json.scores.jsonl"
-    with subprocess.Popen([sys.executable, "-m", "core", *arguments, "--json", str(out)], cwd=ROOT) as killed:
-        deadline = time.monotonic() + 120
-        while not (log.exists() and log.read_bytes().count(b"\n") > 5) and time.monotonic() < deadline:
-            assert killed.poll() is None
-            time.sleep(0.02)
-        killed.send_signal(signal.SIGKILL)
+    texts = written(tmp_path / "in.jsonl", n=15)
+    tests = ["--tests", "truncation,token-drop", "--draws", "200"]
+    arguments = ["stress", str(texts), "--metrics", "chrf,bleu", *tests, "--workers", workers]
+    out, log, dies = tmp_path / "r.json", tmp_path / "r.json.scores.jsonl", tmp_path / "dies.py"
+    dies.write_text(DIES, encoding="utf-8")
+    command, environ = (
+        [sys.executable, str(dies), *arguments, "--json", str(out)],
+        os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode == -signal.SIGKILL
     assert not out.exists()
     shutil.copy(log, tmp_path / "before")
     lines = (tmp_path / "before").read_bytes().split(b"\n")[1:-1]
