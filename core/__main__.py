@@ -97,6 +97,10 @@ class Unit(StrEnum):
 class Table(StrEnum):
     smart_table1 = "smart-table1"
     summeval = "summeval"
+    realsumm = "realsumm"
+    qags = "qags"
+    rank19 = "rank19"
+    newsroom = "newsroom"
 
 
 say = Progress()
@@ -389,13 +393,17 @@ def ranges(
 @app.command()
 def reproduce(
     table: Annotated[Table, typer.Argument(help="which published table")],
-    data: Annotated[Path, typer.Option(help="SummEval, one JSON object a document (docs/smart.md)")],
+    data: Annotated[Path, typer.Option(help="the data set: SummEval (docs/smart.md), or another (docs/reproduce.md)")],
 ) -> None:
     """Compute a published table anew: the paper's figures, ours, and the difference."""
     from core.commands.reproduce import smart_table1
     from core.commands.reproduce_summeval import summeval_strings
+    from core.commands.reproduce_sums import TABLES, summaries
 
-    print({Table.smart_table1: smart_table1, Table.summeval: summeval_strings}[table](data, say))
+    if table in TABLES:
+        print(summaries(table.value, data, say))
+    else:
+        print({Table.smart_table1: smart_table1, Table.summeval: summeval_strings}[table](data, say))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})

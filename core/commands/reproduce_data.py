@@ -1,0 +1,183 @@
+"""Summaries with human scores for `reproduce`, in the forms in which REALSumm, QAGS, Rank19 and Newsroom are distributed.
+
+Pickles are refused: reading one can run any code.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from statistics import mean
+from typing import Any, NamedTuple, TypeVar
+
+from core.data import Item
+from core.errors import UserError
+
+T = TypeVar("T")
+LARGEST = 1 << 29
+"""Bytes of text that are read at most."""
+CORRECT, INCORRECT = "correct", "incorrect"
+RATINGS = {
+    "CoherenceRating": "coherence", "FluencyRating": "fluency", "InformativenessRating": "informativeness",
+    "RelevanceRating": "relevance",
+}  # fmt: skip
+TO_JSON = "Have it turned into JSON by the program that wrote it; the form is described in docs/reproduce.md"
+FORMS = (
+    "one JSON object per line with source, references and outputs: {system: {text, human: {name: number}}}; BARTScore's "
+    "data.pkl as JSON; QAGS's mturk_*.jsonl; Rank19's val_sentence_pairs.json; or Newsroom's human evaluation as CSV"
+)
+
+
+class Summary(NamedTuple):
+    """One output with its human scores; `document` numbers the segment."""
+
+    document: int
+    system: str
+    item: Item
+    human: Mapping[str, float]
+
+
+def read(path: Path) -> list[Summary]:
+    """Return the summaries of a file in any of `FORMS`, also as .gz. Raises `UserError`."""
+    text = _text(path)
+    if path.name.removesuffix(".gz").endswith(".csv"):
+        found = _checked(path, "the table", lambda: list(_newsroom(text)))
+    else:
+        found = list(_documents(path, text))
+    if not found:
+        raise UserError("this file has no summaries", where=path.name, expected=FORMS)
+    return found
+
+
+def _text(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        if data[:2] == b"\x1f\x8b":
+            with gzip.open(io.BytesIO(data)) as handle:
+                data = handle.read(LARGEST + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError("this gzip file cannot be read", where=path.name, got=str(error)) from error
+    if data[:1] == b"\x80" or path.name.removesuffix(".gz").endswith((".pkl", ".pickle")):
+        raise UserError("pickles are not read: opening one can run any program", where=path.name, hint=TO_JSON)
+    if len(data) > LARGEST:
+        raise UserError("this file is too large", where=path.name, expected=f"at most {LARGEST:,} bytes of text")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError("this file is not UTF-8", where=path.name, got=str(error), expected=FORMS) from error
+
+
+def _documents(path: Path, text: str) -> Iterator[Summary]:
+    """One JSON value for the whole file, or one per line."""
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        whole = None
+    lines: Iterable[tuple[str, Any]]
+    if isinstance(whole, list):
+        lines = [(f"entry {n}", entry) for n, entry in enumerate(whole, 1)]
+    elif isinstance(whole, dict) and not whole.keys() & {"outputs", "summary_sentences", "correct_sent"}:
+        lines = [(f"document {name}", entry) for name, entry in whole.items()]
+    else:
+        lines = _lines(path, text)
+    for number, (where, entry) in enumerate(lines):
+        yield from _checked(path, where, partial(_summaries, number, entry))
+
+
+def _lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            where = f"line {number}"
+            yield where, _checked(path, where, partial(json.loads, line))
+
+
+def _checked(path: Path, where: str, make: Callable[[], T]) -> T:
+    try:
+        return make()
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, csv.Error) as error:
+        got = f"{type(error).__name__} {error}"
+        raise UserError(
+            "no summaries with human scores can be read", where=f"{path.name}, {where}", got=got, expected=FORMS
+        ) from error
+
+
+def _summaries(number: int, entry: Any) -> list[Summary]:
+    return list(_form(entry)(number, entry))
+
+
+def _form(entry: Any) -> Callable[[int, Any], Iterator[Summary]]:
+    if "outputs" in entry:
+        return _plain
+    if "sys_summs" in entry:
+        return _unified
+    return _qags if "summary_sentences" in entry else _rank19
+
+
+def _plain(number: int, entry: Any) -> Iterator[Summary]:
+    references = tuple(_string(text) for text in entry.get("references") or ())
+    for system, output in entry["outputs"].items():
+        item = Item(_string(entry["source"]), _string(output["text"]), references)
+        yield Summary(number, system, item, {name: _number(v) for name, v in output["human"].items()})
+
+
+def _unified(number: int, entry: Any) -> Iterator[Summary]:
+    """BARTScore's form; in sets on factuality the source stands as the reference. A score that is no number is left out."""
+    references = tuple(map(_string, entry.get("ref_summs") or [entry["ref_summ"]]))
+    for system, output in entry["sys_summs"].items():
+        scores = output["scores"]
+        human = {name: _number(v) for name, v in scores.items() if type(v) in (int, float, bool)}
+        yield Summary(number, str(system), Item(_string(entry["src"]), _string(output["sys_summ"]), references), human)
+
+
+def _qags(number: int, entry: Any) -> Iterator[Summary]:
+    """Each sentence counts as correct where most annotators say yes; the summary's score is the share of such sentences."""
+    sentences = entry["summary_sentences"]
+    yes = [mean(_vote(r["response"]) for r in s["responses"]) > 0.5 for s in sentences]
+    article, summary = _string(entry["article"]), " ".join(_string(s["sentence"]) for s in sentences)
+    yield Summary(number, "system", Item(article, summary, (article,)), {"fact": mean(map(float, yes))})
+
+
+def _rank19(number: int, entry: Any) -> Iterator[Summary]:
+    article = _string(entry["article_sent"])
+    for system, score in ((CORRECT, 1.0), (INCORRECT, 0.0)):
+        yield Summary(number, system, Item(article, _string(entry[f"{system}_sent"]), (article,)), {"fact": score})
+
+
+def _newsroom(text: str) -> Iterator[Summary]:
+    """Newsroom's table has one row per rater and no reference; the human score is the mean over raters."""
+    csv.field_size_limit(LARGEST)
+    ratings: dict[tuple[str, str], tuple[Item, dict[str, list[float]]]] = {}
+    for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
+        reference = row.get("ReferenceSummary")
+        item = Item(_string(row["ArticleText"]), _string(row["SystemSummary"]), (reference,) if reference else ())
+        _, given = ratings.setdefault(
+            (row["ArticleID"], row["System"]), (item, {name: [] for name in RATINGS.values()})
+        )
+        for column, name in RATINGS.items():
+            given[name].append(float(row[column]))
+    numbers = {article: n for n, article in enumerate(dict.fromkeys(article for article, _ in ratings))}
+    for (article, system), (item, given) in ratings.items():
+        yield Summary(numbers[article], system, item, {name: mean(values) for name, values in given.items()})
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"a text is {type(value).__name__}")
+    return value
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if not abs(number) < float("inf"):
+        raise ValueError(f"a human score is {value}")
+    return number
+
+
+def _vote(value: Any) -> float:
+    return {"yes": 1.0, "no": 0.0}[_string(value).strip().lower()]

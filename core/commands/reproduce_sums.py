@@ -1,0 +1,171 @@
+"""`reproduce realsumm | qags | rank19 | newsroom`: our metrics on the summaries of BARTScore++'s Tables 3 and 4, beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.commands.reproduce_data import CORRECT, INCORRECT, Summary, read
+from core.data import SegmentKey
+from core.errors import UserError
+from core.metrics import registry
+from core.metrics.base import no_progress
+from core.services.scoring import values_of
+from core.stats.correlation import Statistic, agreement
+
+Array = npt.NDArray[np.float64]
+Say = Callable[[str], None]
+Kind = Literal["spearman", "pearson", "accuracy"]
+
+
+class Published(NamedTuple):
+    """A table of Lu et al. (2023): its columns by human score, and its rows by the metric of ours that is nearest, in percent.
+
+    The paper says "ROUGE" and "BARTScore" and not which variant: `rows` may name one row several times.
+    """
+
+    table: str
+    kind: Kind
+    what: str
+    columns: Mapping[str, str]
+    rows: tuple[tuple[str, str, tuple[float, ...]], ...]
+
+
+def _rows(
+    rouge: Sequence[str], others: Mapping[str, tuple[str, tuple[float, ...]]], figures: tuple[float, ...]
+) -> tuple[tuple[str, str, tuple[float, ...]], ...]:
+    return (*((name, "ROUGE", figures) for name in rouge), *((n, *row) for n, row in others.items()))
+
+
+F_ROUGES = ("rouge1|stem:yes", "rouge2|stem:yes", "rougeL|stem:yes")
+RECALL_ROUGES = tuple(f"{name}|measure:r" for name in F_ROUGES)
+VANILLA = "Vanilla BARTScore"
+TABLES: dict[str, Published] = {
+    "realsumm": Published(
+        "Table 3", "spearman", "Spearman ρ within each document, averaged", {"litepyramid_recall": "COV"},
+        _rows(
+            (*RECALL_ROUGES, *F_ROUGES),
+            {"bertscore|measure:r": ("BERTScore", (44.04,)), "moverscore": ("MoverScore", (37.24,)), "bartscore-r": (VANILLA, (47.42,))},
+            (49.75,),
+        ),
+    ),
+    "newsroom": Published(
+        "Table 3", "spearman", "Spearman ρ within each document, averaged",
+        {"coherence": "COH", "fluency": "FLU", "informativeness": "INFO", "relevance": "REL"},
+        _rows(
+            F_ROUGES,
+            {
+                "bertscore": ("BERTScore", (14.75, 17.03, 13.09, 16.34)),
+                "moverscore": ("MoverScore", (16.15, 11.97, 18.80, 19.54)),
+                "bartscore-faithfulness": (VANILLA, (67.89, 67.00, 64.67, 60.51)),
+            },
+            (9.46, 10.36, 13.04, 14.73),
+        ),
+    ),
+    "rank19": Published(
+        "Table 4", "accuracy", "share of pairs in which the correct sentence scores strictly higher", {"fact": "Rank19"},
+        _rows(
+            F_ROUGES,
+            {"bertscore": ("BERTScore", (71.31,)), "moverscore": ("MoverScore", (71.31,)), "bartscore-faithfulness": (VANILLA, (83.65,))},
+            (63.00,),
+        ),
+    ),
+    "qags": Published(
+        "Table 4", "pearson", "Pearson r over all summaries", {"fact": "Q-CNN / Q-XSUM"},
+        _rows(
+            F_ROUGES,
+            {
+                "bertscore": ("BERTScore", (57.60, 2.38)),
+                "moverscore": ("MoverScore", (41.41, 5.41)),
+                "bartscore-faithfulness": (VANILLA, (73.47, 18.38)),
+            },
+            (45.91, 9.70),
+        ),
+    ),
+}  # fmt: skip
+"""QAGS has two figures per row: its CNN/DailyMail summaries (235), and its XSUM ones (239)."""
+
+DIFFERS = (
+    "What differs: the paper names no variant of ROUGE; it computes ROUGE with pyrouge (-m), here it is rouge-score with Porter stems. "
+    "It uses BERTScore with roberta-large, MoverScore with BERT fine-tuned on MNLI, and BARTScore with bart-large-cnn (faithfulness) or "
+    "its ParaBank2 model; here the models are those configured, named with each row. idf weights come from this file."
+)
+
+
+def summaries(name: str, path: Path, say: Say) -> str:
+    """Return the table of a data set: each metric's agreement here, and the paper's. Raises `UserError`.
+
+    A metric whose model is not configured, or whose texts the file lacks, has a row with the reason.
+    """
+    table, rated = TABLES[name], read(path)
+    for human in table.columns:
+        if lacking := sum(human not in r.human for r in rated):
+            raise UserError(
+                f"{lacking} of {len(rated)} summaries have no human score of this name",
+                where=path.name, got=", ".join(sorted({n for r in rated for n in r.human})) or "no human scores", expected=human,
+            )  # fmt: skip
+    lines = []
+    for metric, row, paper in table.rows:
+        say(metric)
+        lines.append(_line(table, metric, row, paper, rated))
+    say("")
+    return "\n".join(_written(name, table, rated, lines))
+
+
+def _line(table: Published, metric: str, row: str, paper: tuple[float, ...], rated: Sequence[Summary]) -> str:
+    figures = " / ".join(f"{v:.2f}" for v in paper)
+    try:
+        scores, note = _scores(metric, rated)
+    except UserError as error:
+        return f"{metric:<26}–{'':<29} {row}: {figures}   ({error})"
+    found = [_agreement(table.kind, scores, human, rated) for human in table.columns]
+    ours = " / ".join("undefined" if s.value is None else f"{100 * s.value:.2f}" for s in found)
+    reasons = dict.fromkeys(s.reason for s in found if s.value is None)
+    return f"{metric:<26}{ours:<30} {row}: {figures}   {'; '.join([*filter(None, [note]), *reasons])}".rstrip()
+
+
+def _scores(name: str, rated: Sequence[Summary]) -> tuple[Array, str]:
+    """The metric's values, NaN where there is none, and what one must know of them: model, and how many are missing."""
+    company = [(SegmentKey("", str(r.document)), r.item) for r in rated]
+    metric = registry.load(name).among(company)
+    fields = dict(part.partition(":")[::2] for part in metric.signature().split("|")[1:])
+    found = values_of(metric, [r.item for r in rated], no_progress)
+    values = np.array([np.nan if v.value is None else v.value for v in found], dtype=np.float64)
+    missing = [v.reason for v in found if v.value is None]
+    if len(missing) == len(found):
+        raise UserError(f"no summary has a score: {missing[0]}")
+    note = [fields["model"]] if "model" in fields else []
+    return values, ", ".join(note + ([f"{len(missing)} without a score: {missing[0]}"] if missing else []))
+
+
+def _agreement(kind: Kind, scores: Array, human: str, rated: Sequence[Summary]) -> Statistic:
+    there = np.isfinite(scores)
+    kept = [r for r, known in zip(rated, there.tolist(), strict=True) if known]
+    if kind == "accuracy":
+        return _accuracy(scores[there], kept)
+    people = np.array([r.human[human] for r in kept])
+    group: Literal["segment", "pooled"] = "segment" if kind == "spearman" else "pooled"
+    return agreement(kind, scores[there], people, group=group, segments=[r.document for r in kept])
+
+
+def _accuracy(scores: Array, kept: Sequence[Summary]) -> Statistic:
+    by = {(r.document, r.system): score for r, score in zip(kept, scores.tolist(), strict=True)}
+    pairs = [(by[n, CORRECT], by[n, INCORRECT]) for n, system in by if system == CORRECT and (n, INCORRECT) in by]
+    if not pairs:
+        return Statistic(None, f"no document has the outputs “{CORRECT}” and “{INCORRECT}”", 0)
+    return Statistic(float(np.mean([good > bad for good, bad in pairs])), "", len(pairs))
+
+
+def _written(name: str, table: Published, rated: Sequence[Summary], lines: Sequence[str]) -> Iterator[str]:
+    documents, systems = len({r.document for r in rated}), len({r.system for r in rated})
+    yield f"{name}, BARTScore++ (Lu et al. 2023), {table.table}, in percent: {table.what}"
+    yield f"{len(rated):,} summaries of {documents:,} documents, {systems} systems; columns: {' / '.join(table.columns.values())}"
+    yield ""
+    yield f"{'metric':<26}{'here':<30} the paper's row: figures   model"
+    yield from lines
+    yield ""
+    yield DIFFERS
