@@ -221,7 +221,7 @@ def calibrate(
     group: Annotated[Group, typer.Option(help="pairs within what")] = Group.pooled,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="of the bootstrap and the folds")] = 0,
 ) -> None:
-    """Find the λ that agrees best with people: exact optimum, plateau, interval, cross-validated agreement."""
+    """Find the λ that agrees best with people: optimum, plateau, interval, cross-validated agreement, and whether it beats λ = 1."""
     from core.commands.calibrate import run
 
     run(refined, human, measure.value, group.value, out, seed, human_score=human_score, progress=say)

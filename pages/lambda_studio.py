@@ -58,6 +58,7 @@ def fitted(column: Column, people: People, choice: Choice, data: tuple[Point, ..
     if found is None:
         return None
     st.markdown(parts.sentence(found, people, choice))
+    parts.recommended(found)
     parts.missing(found, people)
     st.altair_chart(calibration_chart(found, choice.measure), width="stretch")
     parts.legend(found)
@@ -92,12 +93,13 @@ def keep(store: Store, project: Project, column: Column, people: People, found: 
     """Save this λ under a name, or use it at once."""
     with st.form("lambda-save", border=False):
         left, middle, right = st.columns([5, 2, 4], vertical_alignment="bottom")
+        lam = parts.to_save(found)
         name = left.text_input("Name for this λ", placeholder="e.g. de-en pilot", max_chars=80)
         wanted = middle.form_submit_button("Save", icon=":material/save:", width="stretch")
         use = right.form_submit_button("Save and use on Compare", type="primary", width="stretch")
     if wanted or use:
         with errors.boundary():
-            stored = service.save(store, project, name, found, column.refinement_signature, people, batch)
+            stored = service.save(store, project, name, found, column.refinement_signature, people, batch, lam=lam)
             st.toast(f"Saved λ = {state.lambda_text(stored.value)} as “{errors.plain(stored.name)}”")
             if use:
                 state.use_lambda(project.id, stored.value)

@@ -21,8 +21,8 @@ from core.stats.correlation import FUNCTIONS, Measure
 from core.stats.pairs import Floats, Ints, weighted_ranks
 
 BINS = 1 << 14
-UNIT = {"kendall": 2.0, "acc_eq": 1.0, "spearman": 1.0}
-"""What the numerator moves by when a pair comes into people's order: C − D by 2, C by 1, the sum of rank products by the
+UNIT: dict[str, float] = {"kendall": 2.0, "spearman": 1.0}
+"""What the numerator moves by when a pair comes into people's order: C − D by 2, the sum of rank products by the
 distance of the ranks."""
 
 

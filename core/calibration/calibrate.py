@@ -9,19 +9,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.calibration.curve import CurvePoint, Plateau
+from core.calibration.advice import Advice, advice
+from core.calibration.curve import CurvePoint, Plateau, omega
 from core.calibration.drawn import STEPS, Tell, quiet
-from core.calibration.lambda_search import SWEPT_PAIRS, ManyOutputs, curve_of, why_undefined
+from core.calibration.lambda_search import SWEPT_PAIRS, ManyOutputs, all_pairs_value, curve_of, why_undefined
 from core.calibration.presets import Preset
 from core.calibration.resampling import Band, CrossValidated, cross_validated, resampled
+from core.calibration.tie_scan import SCANNED, TieScan
 from core.data import OutputKey
 from core.errors import UserError
 from core.signature import signature
-from core.stats.correlation import Group, Measure, agreement, group_ids, known
+from core.stats.correlation import Group, Measure, Statistic, group_ids, known
 from core.stats.pairs import Floats
+from core.stats.perm_both import agreement_with_ties
 
 VERSION = 1
-NAMED = {"acc_eq": "acc_eq(eps=0)"}
 ENOUGH_OUTPUTS = 100
 ENOUGH_RATERS = 2
 PAIRS_IN_ALL = 150_000_000_000
@@ -29,6 +31,16 @@ _COARSE = (
     "λ is exact; with so many pairs each resample is fitted on 201 λ only, 0.005 apart in λ/(1+λ), and no single λ is looked "
     "for that is higher by a tie."
 )
+
+
+_SCAN = "λ is the best of a scan: 201 values, 0.005 apart in λ/(1+λ), and 40 more beside the best, with ε found anew at each."
+
+
+def measure_name(measure: Measure, group: Group) -> str:
+    """The measure as a signature has it: acc_eq is calibrated, but for systems' means, where it is pairwise accuracy."""
+    if measure != "acc_eq":
+        return measure
+    return "acc_eq(eps=0)" if group == "system" else "acc_eq(eps=best at each lambda)"
 
 
 class Point(NamedTuple):
@@ -50,7 +62,8 @@ class Calibration:
 
     `at` holds the agreement at "0", "1", "inf" and "vanilla" (plain BARTScore); `peak` a single λ that is higher still
     by a tie and not usable (not looked for among more than 100,000 pairs); `agreement_ci` the interval of the agreement at
-    this λ.
+    this λ. `advice` has the λ to use: `lam` where its gain over λ = 1 is shown, else 1. `groups` counts the segments in which the
+    agreement is defined at `lam`, of all; None unless it is an average over segments.
     """
 
     lam: float
@@ -70,6 +83,8 @@ class Calibration:
     raters: float | None
     notes: tuple[str, ...]
     signature: str
+    advice: Advice
+    groups: tuple[int, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values; ∞ is the string "inf", what is undefined is null."""
@@ -82,6 +97,11 @@ class Calibration:
             "agreement_at": dict(self.at),
             "ci": None if self.ci is None else [plain(x) for x in self.ci],
             "agreement_ci": None if self.agreement_ci is None else list(self.agreement_ci),
+            "recommended_lambda": None if self.advice.lam is None else plain(self.advice.lam),
+            "recommendation": self.advice.why,
+            "gain_over_1": self.advice.gain,
+            "gain_over_1_ci": None if self.advice.gain_ci is None else list(self.advice.gain_ci),
+            "segments_defined": None if self.groups is None else list(self.groups),
             "cross_validated": cv.value,
             "cross_validation": {
                 "over": cv.over,
@@ -117,7 +137,7 @@ def calibrate(
     presets: Sequence[Preset] = (),
     tell: Tell = quiet,
 ) -> Calibration:
-    """Find the λ that agrees best with people, by the exact sweep of `lambda_search`.
+    """Find the λ that agrees best with people, by the exact sweep of `lambda_search`; for acc_eq, by the scan of `tie_scan`.
 
     The interval refits λ on `draws` resamples of the segments; cross-validation fits it on other documents. The same
     points and seed give the same result. Points with weights count by them, a pair by the product of both, which estimates the
@@ -153,22 +173,28 @@ def calibrate(
             vanilla = plain_score(weights).value(1.0)
         else:
             rounded = np.round(human, 12)
-            vanilla = agreement(measure, hyp, rounded, group=group, segments=segments, systems=systems).value
+            vanilla = agreement_with_ties(measure, hyp, rounded, group=group, segments=segments, systems=systems).value
     tell(0.1)
-    many = isinstance(sweep, ManyOutputs)
+    many, scan = isinstance(sweep, ManyOutputs), isinstance(sweep, TieScan)
     affordable = _affordable(draws, len(data)) if many else draws
     fits = resampled(sweep, group_ids(segments), best.lam, seed, affordable, lambda x: tell(0.1 + 0.5 * x), weights)
     held_out = cross_validated(sweep, [p.key for p in data], seed, lambda x: tell(0.6 + 0.4 * x), weights)
-    facts = {"measure": NAMED.get(measure, measure), "group": group, "seed": seed, "draws": affordable}
-    facts |= {"fits": f"omega/{STEPS}"} if many else {}
+    at = {name: all_pairs_value(curve, x) for name, x in (("0", 0.0), ("1", 1.0), ("inf", math.inf))}
+    value = all_pairs_value(curve, best.lam) if scan else best.agreement
+    if value is None:
+        raise ValueError(f"agreement is undefined at the chosen λ = {best.lam}")
+    seen = _at(best.lam, exp, imp, human, measure, group, segments, systems) if group == "segment" else None
+    groups = None if seen is None else (seen.groups, len(set(segments)))
+    facts = {"measure": measure_name(measure, group), "group": group, "seed": seed, "draws": affordable}
+    facts |= {"fits": f"omega/{STEPS}"} if many or scan else {}
     facts |= {"weights": "1/probability"} if uneven and not unused else {}
     raters = [p.n_raters for p in data if p.n_raters is not None]
     return Calibration(
         lam=best.lam,
-        agreement=best.agreement,
+        agreement=value,
         plateau=best.plateau,
         peak=best.peak,
-        at={"0": curve.value(0), "1": curve.value(1), "inf": curve.value(math.inf), "vanilla": vanilla},
+        at={**at, "vanilla": vanilla},
         presets={p.label: (p.lam, curve.value(p.lam)) for p in presets},
         ci=fits.ci,
         agreement_ci=fits.agreement_ci,
@@ -184,10 +210,32 @@ def calibrate(
             *_guidance(data, raters),
             *_shortened(draws, affordable),
             *((_COARSE,) * many),
+            *(_scanned(sweep) if isinstance(sweep, TieScan) else ()),
             *fits.notes,
         ),
         signature=signature("lambda", {**facts, "v": VERSION}),
+        advice=advice(best.lam, value, at["1"], fits.gain_ci, groups),
+        groups=groups,
     )
+
+
+def _at(
+    lam: float, exp: Floats, imp: Floats, human: Floats, measure: Measure, group: Group, segments: Sequence[Hashable],
+    systems: Sequence[Hashable],
+) -> Statistic:  # fmt: skip
+    scores = -(omega(lam) * exp + (1 - omega(lam)) * imp)
+    return agreement_with_ties(measure, scores, human, group=group, segments=segments, systems=systems)
+
+
+def _scanned(sweep: TieScan) -> list[str]:
+    """What a scan is, and what it looked at."""
+    if not sweep.sampled:
+        return [_SCAN]
+    return [
+        _SCAN,
+        f"The scan, its resamples and the curve look at {SCANNED:,} of {sweep.total:,} pairs, drawn at random (standard error at "
+        "most .0012); the agreements at the λ found, 0, 1 and ∞ are those of all pairs.",
+    ]
 
 
 def unweighable(measure: Measure, group: Group, segments: Sequence[Hashable], weights: Floats) -> str:

@@ -1,4 +1,4 @@
-"""Kendall τ-b and acc_eq of many draws at 201 λ, from counts by pairs of units (segments, say).
+"""Kendall τ-b of many draws at 201 λ, from counts by pairs of units (segments, say).
 
 A draw takes unit s w_s times, so a pair of outputs of s and t counts w_s·w_t times, whatever else is drawn. What the pairs
 of one stretch of ω change is summed by (s, t) once; every draw is then a matrix product. All counts stay exact.
@@ -15,7 +15,6 @@ from scipy.sparse import csr_matrix
 from core.calibration.drawn import STEPS, Agreements, Drawn, Members, Tell
 from core.calibration.scan import Field, collect, field, histogram, in_threads
 from core.calibration.terms import start_order
-from core.stats.correlation import Measure
 from core.stats.pairs import Floats, Ints, dense_ranks, weighted_ranks
 
 PAIRS_AT_ONCE = 15_000_000
@@ -25,7 +24,7 @@ UNITS_AT_ONCE = 256
 Singles = npt.NDArray[np.float32]
 
 
-def by_pairs(measure: Measure, d: Drawn, places: list[Ints], tell: Tell) -> Agreements:
+def by_pairs(d: Drawn, places: list[Ints], tell: Tell) -> Agreements:
     """The agreement of each draw along λ, and at the three `places`, scores as ranks (n,)."""
     size = np.bincount(d.unit) @ d.weights
     total = size * (size - 1) / 2
@@ -33,12 +32,8 @@ def by_pairs(measure: Measure, d: Drawn, places: list[Ints], tell: Tell) -> Agre
 
     def value(ranks: Ints, apart: Floats) -> Floats:
         """From C − D (…, n_draws)."""
-        metric, both = _tied(d, ranks), _tied(d, dense_ranks(ranks) * len(d.human) + d.human)
-        if measure == "acc_eq":
-            above, below = (apart + total - metric - human + both) / 2 + both, total
-        else:
-            above, below = apart, np.sqrt((total - metric) * (total - human))
-        return np.where(below > 0, above / np.where(below > 0, below, 1), np.nan)
+        below = np.sqrt((total - _tied(d, ranks)) * (total - human))
+        return np.where(below > 0, apart / np.where(below > 0, below, 1), np.nan)
 
     start = start_order(d.exp, d.imp)
     zero, inf, here = (value(ranks, _apart(d, ranks)) for ranks in places)

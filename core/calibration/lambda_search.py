@@ -22,6 +22,7 @@ from core.calibration.drawn import Agreements, Drawn, Tell
 from core.calibration.flips import DECIMALS, find_flips, on_grid
 from core.calibration.pearson import GRID, SmoothCurve, correlations, moments
 from core.calibration.terms import Prepared, start_order, step_curve, terms, ties_of
+from core.calibration.tie_scan import ScanCurve, TieScan
 from core.errors import UserError
 from core.stats.correlation import Group, Measure, group_ids, known, rows_by
 from core.stats.means import equalized
@@ -56,7 +57,7 @@ class ManyOutputs:
         """The agreement of many draws of the outputs' units; `weights` are how often each takes a unit (n_units, n_draws)."""
         d = Drawn(self.exp, self.imp, dense_ranks(self.human), unit, weights)
         places = [ranks_at(self.exp, self.imp, at) for at in (0.0, math.inf, lam)]
-        return by_ranks(d, places, tell) if self.measure == "spearman" else by_pairs(self.measure, d, places, tell)
+        return by_ranks(d, places, tell) if self.measure == "spearman" else by_pairs(d, places, tell)
 
 
 def curve_of(
@@ -72,7 +73,8 @@ def curve_of(
     """Do the sorting once, and give back the function that draws the curve for any weights of the outputs.
 
     Averaged by segment, a segment has the weight of its first output. By system, scores and human scores are averaged
-    per system first. acc_eq counts exact ties only (ε = 0). Human scores are compared to twelve decimals.
+    per system first. Human scores are compared to twelve decimals. acc_eq takes the best ε at every λ (`tie_scan`), of systems'
+    means ε = 0.
     """
     known(measure, group)
     e, i, h = (np.asarray(x, dtype=np.float64) for x in (exp, imp, human))
@@ -81,6 +83,12 @@ def curve_of(
     if group == "system":
         return _by_system(e, i, h, measure, group_ids(systems))
     groups = rows_by(group_ids(segments)) if group == "segment" else [np.arange(len(e))]
+    if measure == "acc_eq":
+        return TieScan(e, i, np.round(h, DECIMALS), groups, group_ids(segments).tolist() if group == "segment" else ())
+    return _steps(e, i, h, measure, group, groups)
+
+
+def _steps(e: Floats, i: Floats, h: Floats, measure: Measure, group: Group, groups: Sequence[Ints]) -> CurveOf:
     heads = np.array([rows[0] for rows in groups if len(rows)], dtype=np.int64)
     if group == "pooled":
         if measure == "pearson":
@@ -119,7 +127,7 @@ def _by_system(e: Floats, i: Floats, h: Floats, measure: Measure, ids: Ints) -> 
 
 def _of_means(exp: Floats, imp: Floats, human: Floats, measure: Measure) -> Curve:
     """The curve of systems' means. acc_eq is pairwise accuracy there, undefined where one side has all systems equal."""
-    found = curve_of(exp, imp, human, measure=measure)(np.ones(len(human)))
+    found = _steps(exp, imp, human, measure, "pooled", [np.arange(len(human))])(np.ones(len(human)))
     if measure != "acc_eq" or not isinstance(found, StepCurve) or not len(human):
         return found
     flat = human.min() == human.max()
@@ -130,6 +138,11 @@ def _of_means(exp: Floats, imp: Floats, human: Floats, measure: Measure) -> Curv
             found, zero=zero, inf=inf, between=np.full_like(found.between, none), at=np.full_like(found.at, none)
         )
     return replace(found, zero=zero, inf=inf)
+
+
+def all_pairs_value(curve: Curve, lam: float) -> float | None:
+    """Return the agreement at λ over all pairs, also where the curve looks at a sample of them; for weights 0 and 1."""
+    return curve.exact(lam) if isinstance(curve, ScanCurve) else curve.value(lam)
 
 
 def search(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.calibration.calibrate import NAMED, Calibration, Point, calibrate
+from core.calibration.calibrate import Calibration, Point, calibrate, measure_name
 from core.calibration.curve import from_omega, omega
 from core.calibration.drawn import Tell, part, quiet
 from core.errors import UserError
@@ -137,7 +137,7 @@ def learn(
         at = fits[0].lam if fits else at
     law, reason = fitted([(s.n, s.width.mean) for s in steps if s.width is not None])
     forecasts = _forecasts(law, steps[-1].n, at) if law is not None and at is not None else ()
-    sign = {"measure": NAMED.get(measure, measure), "group": group, "seed": seed, "repeats": repeats, "draws": draws}
+    sign = {"measure": measure_name(measure, group), "group": group, "seed": seed, "repeats": repeats, "draws": draws}
     return Learning(tuple(steps), law, forecasts, reason, signature("learning", {**sign, "v": VERSION}))
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from core.calibration.curve import from_omega, omega
 from core.calibration.drawn import STEPS, Tell, quiet
-from core.calibration.lambda_search import CurveOf, ManyOutputs
+from core.calibration.lambda_search import CurveOf, ManyOutputs, all_pairs_value
+from core.calibration.tie_scan import TieScan
 from core.data import OutputKey
 from core.stats.bootstrap import draws_of, percentiles
 from core.stats.correlation import group_ids
@@ -44,10 +45,12 @@ class CrossValidated(NamedTuple):
 
 
 class Fits(NamedTuple):
-    """Intervals of λ and of the agreement at the chosen λ, and of the agreement along the curve."""
+    """Intervals of λ, of the agreement at the chosen λ, of what that is above the agreement at λ = 1, and of the agreement
+    along the curve."""
 
     ci: tuple[float, float] | None
     agreement_ci: tuple[float, float] | None
+    gain_ci: tuple[float, float] | None
     ribbon: tuple[Band, ...]
     notes: tuple[str, ...]
 
@@ -59,9 +62,9 @@ def resampled(
     out and counted. Very many outputs come without weights."""
     n = int(of_segment.max()) + 1
     if n < 2 or draws < 1:
-        return Fits(None, None, (), ("There is no interval: that needs at least two segments.",) if draws else ())
+        return Fits(None, None, None, (), ("There is no interval: that needs at least two segments.",) if draws else ())
     weights = np.array(list(draws_of(n, seed, draws)))
-    if isinstance(sweep, ManyOutputs):
+    if isinstance(sweep, ManyOutputs | TieScan):
         fitted, here, bands = _at_once(sweep, of_segment, weights, lam, tell)
     else:
         fitted, here, bands = _one_by_one(sweep, of_segment, weights, lam, tell, 1.0 if base is None else base)
@@ -69,18 +72,23 @@ def resampled(
     missing = draws - int(there.sum())
     if missing > draws / 2:
         return Fits(
-            None, None, (), (f"There is no interval: agreement was undefined on {missing} of {draws} resamples.",)
+            None, None, None, (), (f"There is no interval: agreement was undefined on {missing} of {draws} resamples.",)
         )
     low, high = percentiles(fitted[there])
-    known = [column[~np.isnan(column)] for column in (here, *bands.T)]
+    known = [_known(column) for column in (here, *bands.T)]
     ribbon = tuple(Band(at, *percentiles(x)) for at, x in zip(RIBBON, known[1:], strict=True) if len(x) >= draws / 2)
     note = f"Agreement was undefined on {missing} of {draws} resamples; the interval leaves them out."
     return Fits(
         (from_omega(low), from_omega(high)),
         percentiles(known[0]) if len(known[0]) else None,
+        percentiles(gains) if len(gains := _known(here - bands[:, RIBBON.index(1.0)])) >= draws / 2 else None,
         ribbon,
         (note,) if missing else (),
     )
+
+
+def _known(values: Floats) -> Floats:
+    return values[~np.isnan(values)]
 
 
 def _one_by_one(sweep: CurveOf, unit: Ints, weights: Floats, lam: float, tell: Tell, base: Floats | float) -> Table:
@@ -95,7 +103,7 @@ def _one_by_one(sweep: CurveOf, unit: Ints, weights: Floats, lam: float, tell: T
     return fitted, bands[:, 0], bands[:, 1:]
 
 
-def _at_once(sweep: ManyOutputs, unit: Ints, weights: Floats, lam: float, tell: Tell) -> Table:
+def _at_once(sweep: ManyOutputs | TieScan, unit: Ints, weights: Floats, lam: float, tell: Tell) -> Table:
     """The best of 201 λ for every draw, of equals the lowest; λ = 0 and ∞ where they are better than all between."""
     a = sweep.drawn(unit, np.ascontiguousarray(weights.T), lam, tell)
     values = np.column_stack((a.steps, a.zero, a.inf))
@@ -127,7 +135,7 @@ def cross_validated(
         if best is None:
             continue
         lambdas.append(best.lam)
-        value = sweep(held * each).value(best.lam)
+        value = all_pairs_value(sweep(held * each), best.lam)
         if value is not None:
             values.append(value)
             sizes.append(int(held.sum()))

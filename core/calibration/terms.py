@@ -72,7 +72,7 @@ def start_order(exp: Ints, imp: Ints) -> Ints:
 
 
 def terms(measure: Measure, p: Prepared, weights: Floats) -> Terms:
-    """The terms of Kendall τ-b, acc_eq (ε = 0) or Spearman."""
+    """The terms of Kendall τ-b, Spearman, or acc_eq with ε = 0 (of systems' means)."""
     f = p.flips
     pair = weights[f.left] * weights[f.right]
     entry_sum = (lambda x: np.add.reduceat(x, f.start)) if len(f.start) else (lambda x: np.zeros(0))

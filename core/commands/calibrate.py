@@ -91,6 +91,7 @@ def run(
     output.write({out: json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"})
     for note in report["notes"]:
         say(note)
+    say(fitted.advice.why)
     return fitted
 
 

@@ -15,7 +15,7 @@ from core.plots.labels import chart_label
 BLUE, ORANGE, GREY, GREEN = "#4c8bf5", "#e07b39", "#8a8f98", "#3fa37a"
 """Mid tones: readable on a light and on a dark page, and apart for the colour-blind."""
 TICKS = (0.0, 0.25, 0.5, 1.0, 2.0, 5.0, 20.0, float("inf"))
-MEASURE_NAMES = {"kendall": "Kendall τ-b", "acc_eq": "acc_eq (ε = 0)", "spearman": "Spearman ρ", "pearson": "Pearson r"}
+MEASURE_NAMES = {"kendall": "Kendall τ-b", "acc_eq": "acc_eq", "spearman": "Spearman ρ", "pearson": "Pearson r"}
 
 
 def lambda_text(lam: float, digits: int = 3) -> str:

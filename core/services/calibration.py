@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.calibration.calibrate import Calibration, Point, calibrate
+from core.calibration.calibrate import Calibration, Point, calibrate, plain
 from core.calibration.drawn import Tell, quiet
 from core.calibration.presets import Preset
 from core.data import Dataset, Judgement, OutputKey, RatedOutput, Value
@@ -135,16 +135,33 @@ def fit(data: Sequence[Point], choice: Choice, presets: Sequence[Preset] = (), t
 
 
 def save(
-    store: Store, project: Project, name: str, found: Calibration, refinement: str, people: People, batch: str = ""
+    store: Store,
+    project: Project,
+    name: str,
+    found: Calibration,
+    refinement: str,
+    people: People,
+    batch: str = "",
+    *,
+    lam: float | None = None,
 ) -> SavedLambda:
-    """Store a fitted λ under a name, with all it was fitted on. Raises `UserError` when the name is taken or empty."""
-    result: dict[str, Any] = {**found.to_json(), "people": people.signature, "raters": list(people.raters)}
+    """Store the best λ, or `lam`, the one recommended in its place, under a name with all it was fitted on.
+
+    Raises `UserError` when the name is taken or empty.
+    """
+    value = found.lam if lam is None else lam
+    result: dict[str, Any] = {
+        **found.to_json(),
+        "saved_lambda": plain(value),
+        "people": people.signature,
+        "raters": list(people.raters),
+    }
     if batch:
         result["batch"] = batch
     if people.scheme is not None:
         result["scheme"] = own_schemes.to_json(people.scheme)
     full = f"{found.signature}|people:{people.signature.replace('|', ';')}"
-    return store.calibrations.save(project.id, SavedLambda(name.strip(), found.lam, full, refinement, result))
+    return store.calibrations.save(project.id, SavedLambda(name.strip(), value, full, refinement, result))
 
 
 def saved_schemes(store: Store, project: Project) -> list[Scheme]:
@@ -170,6 +187,14 @@ class Origin(NamedTuple):
     interval: tuple[float, float] | None
 
 
+def saved_agreement(item: SavedLambda) -> float | None:
+    """The agreement that a saved λ reached on what it was fitted on."""
+    if item.result.get("saved_lambda") in (None, item.result.get("lambda")):
+        return item.result.get("agreement")
+    known = item.result.get("agreement_at") or {}
+    return known.get("1") if item.value == 1 else None
+
+
 def origin(item: SavedLambda) -> Origin:
     """Read from the report and the signatures of a saved λ; a report made elsewhere may say less."""
     report, facts, of = item.result, _facts(item.signature), _facts(item.refinement)
@@ -189,7 +214,7 @@ def origin(item: SavedLambda) -> Origin:
         who += f" ({mean:.3g} an output)"
     if report.get("batch"):
         who += f", batch “{report['batch']}”" + (", weighted" if "weights" in facts else "")
-    ends = report.get("ci")
+    ends = report.get("ci") if report.get("saved_lambda") in (None, report.get("lambda")) else None
     return Origin(
         ", ".join(f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts if n is not None),
         who,

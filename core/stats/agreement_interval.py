@@ -18,7 +18,7 @@ from core.stats.checks import tables, vectors
 from core.stats.correlation import FUNCTIONS, Group, Measure, Statistic, group_ids, rows_by, system_agreement
 from core.stats.flips import CELLS_AT_ONCE, sign_flips
 from core.stats.means import equalized
-from core.stats.pairs import Floats, Ints
+from core.stats.pairs import Floats, Ints, pairs_within, random_pairs_within
 from core.stats.pairwise_accuracy import at_least
 from core.stats.perm_both import agreement_with_ties
 from core.stats.table import complete_table
@@ -151,6 +151,10 @@ def _by_system(
     return np.array(out)
 
 
+def _groups(m: Floats, segments: Ints | None) -> list[Ints]:
+    return [np.arange(len(m))] if segments is None else [r for r in rows_by(segments) if len(r) > 1]
+
+
 class _Pairs(NamedTuple):
     """Pairs of outputs i, j in order of |Δ metric| (`gap`): whether ε = 0 has them right, what tying them adds, and the
     share each has of its segment's pairs (1 when pooled)."""
@@ -165,24 +169,14 @@ class _Pairs(NamedTuple):
 
     @classmethod
     def of(cls, m: Floats, h: Floats, segments: Ints | None) -> _Pairs:
-        groups = [np.arange(len(m))] if segments is None else [r for r in rows_by(segments) if len(r) > 1]
-        places = [(r[a], r[b], len(a)) for r in groups for a, b in [np.triu_indices(len(r), 1)]]
-        i, j = (np.concatenate([p[k] for p in places]) for k in (0, 1))
-        share = np.concatenate([np.full(p[2], 1.0 if segments is None else 1.0 / p[2]) for p in places])
-        return cls._of(m, h, i, j, share, segments is None)
+        i, j, share = pairs_within(_groups(m, segments))
+        return cls._of(m, h, i, j, np.ones(len(i)) if segments is None else share, segments is None)
 
     @classmethod
     def sampled(cls, m: Floats, h: Floats, segments: Ints | None, size: int, seed: int) -> _Pairs:
         """`size` of the pairs, drawn with replacement, each as likely as any other."""
-        groups = [np.arange(len(m))] if segments is None else [r for r in rows_by(segments) if len(r) > 1]
-        sizes = np.array([len(r) for r in groups])
-        pairs, rng = sizes * (sizes - 1) // 2, np.random.default_rng([seed, size])
-        of = rng.choice(len(groups), size, p=pairs / pairs.sum()) if len(groups) > 1 else np.zeros(size, dtype=np.int64)
-        first, other = rng.integers(0, sizes[of]), rng.integers(0, sizes[of] - 1)
-        other += other >= first
-        rows, start = np.concatenate(groups), (np.cumsum(sizes) - sizes)[of]
-        share = np.ones(size) if segments is None else 1.0 / pairs[of]
-        return cls._of(m, h, rows[start + first], rows[start + other], share, segments is None)
+        i, j, share = random_pairs_within(_groups(m, segments), size, seed)
+        return cls._of(m, h, i, j, np.ones(size) if segments is None else share, segments is None)
 
     @classmethod
     def _of(cls, m: Floats, h: Floats, i: Ints, j: Ints, share: Floats, pooled: bool) -> _Pairs:

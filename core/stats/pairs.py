@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -76,11 +77,23 @@ def _inversions(ranks: Ints, weights: Floats) -> float:
     return found
 
 
-def random_pairs(n: int, size: int, seed: int) -> tuple[Ints, Ints]:
-    """Return `size` pairs i ≠ j of n ≥ 2 rows, drawn with replacement, each as likely as any other."""
-    rng = np.random.default_rng([seed, n, size])
-    i, j = rng.integers(0, n, size), rng.integers(0, n - 1, size)
-    return i, j + (j >= i)
+def pairs_within(groups: Sequence[Ints]) -> tuple[Ints, Ints, Floats]:
+    """Return all pairs of rows i, j of each group, and 1/(pairs of the group)."""
+    places = [(r[a], r[b], np.full(len(a), 1.0 / len(a))) for r in groups for a, b in [np.triu_indices(len(r), 1)]]
+    if not places:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+    i, j, share = (np.concatenate(column) for column in zip(*places, strict=True))
+    return i, j, share
+
+
+def random_pairs_within(groups: Sequence[Ints], size: int, seed: int) -> tuple[Ints, Ints, Floats]:
+    """The same of `size` pairs, drawn with replacement, each of all groups' pairs as likely as any other."""
+    sizes = np.array([len(r) for r in groups])
+    pairs, rng = sizes * (sizes - 1) // 2, np.random.default_rng([seed, size])
+    of = rng.choice(len(groups), size, p=pairs / pairs.sum()) if len(groups) > 1 else np.zeros(size, dtype=np.int64)
+    first, other = rng.integers(0, sizes[of]), rng.integers(0, sizes[of] - 1)
+    rows, start = np.concatenate(groups), (np.cumsum(sizes) - sizes)[of]
+    return rows[start + first], rows[start + other + (other >= first)], 1.0 / pairs[of]
 
 
 def weighted_ranks(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:

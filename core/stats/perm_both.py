@@ -19,7 +19,7 @@ from core.stats.batch import acc_eq_of_pairs, cells, evaluator
 from core.stats.checks import vectors
 from core.stats.correlation import Group, Measure, Statistic, agreement
 from core.stats.flips import sign_flips
-from core.stats.pairs import Floats, random_pairs
+from core.stats.pairs import Floats, random_pairs_within
 from core.stats.significance import ROUNDING, Alternative, Comparison
 from core.stats.ties import blocks_by_size, calibrate_ties, calibrate_ties_by
 
@@ -94,7 +94,7 @@ def perm_both(
         value = evaluator(measure, h, group=group, segments=segments, systems=systems)
         if many:
             told = f"p rests on a random sample of {SAMPLED:,} of {height:,} pairs"
-            height, value = SAMPLED, acc_eq_of_pairs(h, *random_pairs(len(h), SAMPLED, seed))
+            height, value = SAMPLED, acc_eq_of_pairs(h, *random_pairs_within([np.arange(len(h))], SAMPLED, seed)[:2])
             at = float(value(x[None])[0] - value(y[None])[0])
         middle, half = (_z(x) + _z(y)) / 2, (_z(x) - _z(y)) / 2
         drawn = np.concatenate(

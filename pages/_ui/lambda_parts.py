@@ -165,6 +165,32 @@ def sentence(found: Calibration, people: People, choice: Choice) -> str:
     )
 
 
+def recommended(found: Calibration) -> None:
+    """The λ to use, and why."""
+    advice = found.advice
+    head = "No λ is recommended" if advice.lam is None else f"Recommended: λ = {lambda_text(advice.lam)}"
+    text = f"**{head}.** {errors.plain(advice.why)}"
+    if advice.lam is not None and advice.lam != found.lam:
+        st.info(text, icon=":material/info:")
+    else:
+        st.markdown(text)
+
+
+def to_save(found: Calibration) -> float:
+    """The best λ or the one recommended in its place, which stands first."""
+    advised = found.advice.lam
+    if advised is None or advised == found.lam:
+        return found.lam
+    words = {
+        advised: f"λ = {lambda_text(advised)}, recommended",
+        found.lam: f"λ = {lambda_text(found.lam)}, the best here",
+    }
+    picked: float = st.radio(
+        "λ to save", list(words), format_func=words.__getitem__, horizontal=True, key="lambda-to-save"
+    )
+    return picked
+
+
 def missing(found: Calibration, people: People) -> None:
     """Plain warnings, and the way to what is missing."""
     raters = len(people.raters) or None
@@ -191,11 +217,16 @@ def _more_labels(how: str) -> None:
         st.page_link("pages/people.py", label="Build a calibration set on People", icon=":material/groups:")
 
 
+def scanned(found: Calibration) -> bool:
+    """Whether λ is the best of a scan, not of all λ: acc_eq, but for systems' means."""
+    return "acc_eq(eps=best" in found.signature
+
+
 def legend(found: Calibration) -> None:
     """What is drawn, in words."""
     vanilla = "dashed line: plain BARTScore · " if found.at["vanilla"] is not None else ""
     st.caption(
-        f"Line: agreement at each λ, exact · shaded: the best plateau {errors.plain(plateau_text(found.plateau))} · "
+        f"Line: agreement at each λ, {'a scan' if scanned(found) else 'exact'} · shaded: the best plateau {errors.plain(plateau_text(found.plateau))} · "
         f"pale band: 95 % bootstrap interval over segments · {vanilla}grey tick: λ = 1 · green ticks: presets of the paper"
     )
 
@@ -264,7 +295,7 @@ def saved(store: Store, project: Project, columns: Sequence[Column]) -> None:
 
 
 def _saved(store: Store, project: Project, item: SavedLambda, columns: Sequence[Column]) -> None:
-    at, of = item.result.get("agreement"), service.origin(item)
+    at, of = service.saved_agreement(item), service.origin(item)
     mine = next((c for c in columns if c.refinement_signature == item.refinement), None)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(

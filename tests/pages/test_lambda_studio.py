@@ -1,11 +1,13 @@
 """λ Studio: what it says before there is anything to fit, what it finds, and that a saved λ is kept and used."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.calibration.advice import advice
 from core.calibration.calibrate import calibrate
 from core.data import Dataset, HumanScore, Output, Segment, SegmentKey, Value
 from core.metrics import registry
@@ -91,6 +93,45 @@ def test_a_saved_lambda_is_kept_and_a_taken_name_is_refused(store) -> None:
     assert [s.name for s in store.calibrations.list(project_id)] == ["pilot"]
     assert "pilot" in words(at)
     assert at.error
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_where_the_curve_is_flat_even_weights_are_offered_first(store, monkeypatch, flat: bool) -> None:
+    project_id = filled(store)
+    real = lambda_work_fit(monkeypatch, flat)
+    at = opened(project_id)
+    assert not at.exception
+    (found,) = real
+    if flat:
+        assert "Recommended: λ = 1" in words(at)
+        assert "flat within its noise" in words(at)
+        assert at.radio(key="lambda-to-save").value == 1.0
+    else:
+        assert f"Recommended: λ = {found.lam:.3g}" in words(at)
+        assert not [r for r in at.radio if r.key == "lambda-to-save"]
+    next(t for t in at.text_input if t.label.startswith("Name")).set_value("pilot")
+    next(b for b in at.button if b.label == "Save").click()
+    at.run()
+    (saved,) = store.calibrations.list(project_id)
+    assert saved.value == (1.0 if flat else found.lam)
+    assert service.saved_agreement(saved) == pytest.approx(found.at["1"] if flat else found.agreement)
+    assert (service.origin(saved).interval is None) is flat
+
+
+def lambda_work_fit(monkeypatch, flat: bool):
+    """Fits as they are, with an interval of the gain over λ = 1 that holds 0, or does not."""
+    found = []
+
+    def fit(data, choice, presets=(), tell=lambda share: None):
+        made = calibrate(data, **choice._asdict(), presets=presets, tell=tell)
+        assert made.lam != 1.0
+        gain = (-0.1, 0.2) if flat else (0.1, 0.2)
+        made = replace(made, advice=advice(made.lam, made.agreement, made.at["1"], gain))
+        found[:] = [made]
+        return made
+
+    monkeypatch.setattr("core.services.calibration.fit", fit)
+    return found
 
 
 SYSTEMS = ("A", "B", "C", "D")

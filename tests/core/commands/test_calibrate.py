@@ -34,7 +34,7 @@ def test_the_report_is_written_with_what_the_join_left_out(tmp_path: Path) -> No
     assert report["lambda"] == pytest.approx(2, rel=0.3)
     assert set(report["agreement_at"]) == {"0", "1", "inf", "vanilla"}
     assert report["joined"] == {"outputs": 79, "without_human_score": 1, "without_distances": 1}
-    assert told == report["notes"]
+    assert told == [*report["notes"], report["recommendation"]]
     assert told[:4] == [
         "1 outputs of refined.jsonl have no counterpart and are left out.",
         "1 outputs of F.csv have no counterpart and are left out.",

@@ -1,0 +1,210 @@
+"""acc_eq by λ with ε found anew at each: the definition of `evaluate`, at every λ."""
+
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.calibration import tie_scan
+from core.calibration.advice import advice
+from core.calibration.calibrate import Calibration, Point, calibrate
+from core.calibration.curve import from_omega, omega
+from core.calibration.lambda_search import curve_of
+from core.calibration.tie_scan import TieScan
+from core.data import OutputKey
+from core.refine.result import weighted
+from core.stats.agreement_interval import agreement_interval
+from core.stats.perm_both import agreement_with_ties
+from core.stats.ties import calibrate_ties
+
+LAMBDAS = (0.0, 0.3, 1.0, 4.9, math.inf)
+
+
+def by_definition(scores: list[float], human: list[float], groups: list[list[int]]) -> float | None:
+    """The best mean over groups of the share of pairs judged right, over all ε (Deutsch et al. 2023)."""
+    pairs = [[(i, j) for i, j in combinations(g, 2)] for g in groups if len(g) > 1]
+    if not pairs:
+        return None
+
+    def right(i: int, j: int, epsilon: float) -> bool:
+        gap = scores[i] - scores[j]
+        return bool(np.sign(0 if abs(gap) <= epsilon else gap) == np.sign(human[i] - human[j]))
+
+    tried = {0.0, *(abs(scores[i] - scores[j]) for of in pairs for i, j in of)}
+    return max(float(np.mean([np.mean([right(i, j, e) for i, j in of]) for of in pairs])) for e in tried)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 6), st.integers(-3, 6), st.integers(0, 3), st.integers(0, 2)), min_size=2, max_size=12
+    )
+)
+def test_the_curve_is_the_definition_at_every_lambda(rows: list[tuple[int, int, int, int]]) -> None:
+    exp, imp, human = (np.array([r[k] for r in rows]) / 8 for k in range(3))
+    segments = [r[3] for r in rows]
+    for group, of in (("pooled", [0] * len(rows)), ("segment", segments)):
+        groups = [[k for k, s in enumerate(of) if s == g] for g in dict.fromkeys(of)]
+        curve = curve_of(exp, imp, human, measure="acc_eq", group=group, segments=segments)(np.ones(len(rows)))  # type: ignore[arg-type]
+        for w in (0.0, 0.25, 0.5, 0.75, 1.0):  # eighths times quarters: exact in floating point
+            scores = [-(w * e + (1 - w) * i) for e, i in zip(exp.tolist(), imp.tolist(), strict=True)]
+            expected = by_definition(scores, human.tolist(), groups)
+            assert curve.value(from_omega(w)) == pytest.approx(expected, abs=1e-12)
+            assert curve.exact(from_omega(w)) == pytest.approx(expected, abs=1e-12)  # type: ignore[attr-defined]
+        best = curve.best()
+        if best is not None:
+            assert best.agreement == pytest.approx(max(p.agreement or 0.0 for p in curve.drawn()), abs=1e-12)
+
+
+def points(n: int, seed: int = 0, effect: float = 0.0, systems: int = 5) -> list[Point]:
+    """Half of the human scores tie at 0. Both distances tell as much of the quality, or with an `effect` the explicit one more."""
+    rng = np.random.default_rng(seed)
+    quality = np.round(rng.exponential(2, n) * (rng.random(n) > 0.5))
+    exp = np.round(0.2 * quality + rng.normal(0, 0.3, n), 3)
+    imp = 0.2 * (1 - effect) * quality + rng.normal(0, 0.3 * (1 + 3 * effect), n)
+    keys = [OutputKey(f"s{k % systems}", f"d{k // (5 * systems)}", str(k // systems)) for k in range(n)]
+    return [Point(k, float(e), float(i), -float(q)) for k, e, i, q in zip(keys, exp, imp, quality, strict=True)]
+
+
+def evaluated(data: list[Point], lam: float, group: Any) -> float:
+    found = agreement_with_ties(
+        "acc_eq", [weighted(p.dist_exp, p.dist_imp, lam) for p in data], [p.human for p in data], group=group,
+        segments=[p.key.segment for p in data], systems=[p.key.system for p in data],
+    )  # fmt: skip
+    return float(found.value or 0.0)
+
+
+@pytest.mark.parametrize("group", ["pooled", "segment", "system"])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_calibrate_and_evaluate_have_one_definition(group: Any, sampled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if sampled:
+        monkeypatch.setattr(tie_scan, "SCANNED", 200 if group == "segment" else 3000)
+    data = points(120)
+    found = calibrate(data, measure="acc_eq", group=group, draws=10)
+    assert found.agreement == pytest.approx(evaluated(data, found.lam, group), abs=1e-12)
+    for name, lam in (("0", 0.0), ("1", 1.0), ("inf", math.inf)):
+        assert found.at[name] == pytest.approx(evaluated(data, lam, group), abs=1e-12)
+    if group != "system":
+        assert any("scan" in note for note in found.notes)
+        assert any("drawn at random" in note for note in found.notes) is sampled
+        assert "acc_eq(eps=best at each lambda)" in found.signature
+    if not sampled and group != "system":
+        grid = [evaluated(data, from_omega(w), group) for w in np.linspace(0, 1, 401)]
+        assert found.agreement >= max(grid) - 0.004
+
+
+def test_plain_ties_at_zero_no_longer_win() -> None:
+    # An implicit distance of 0 for all outputs without an error, and of chance for the others: with ε = 0, λ = 0 is best.
+    noise = np.random.default_rng(2).normal(0, 0.1, 150).tolist()
+    data = [p._replace(dist_imp=e if p.human else 0.0) for p, e in zip(points(150), noise, strict=True)]
+    found = calibrate(data, measure="acc_eq", draws=10)
+    plain = {lam: agreement_with_plain_ties(data, lam) for lam in (0.0, found.lam)}
+    assert plain[0.0] > plain[found.lam]
+    assert found.lam > 0
+
+
+def agreement_with_plain_ties(data: list[Point], lam: float) -> float:
+    scores = [weighted(p.dist_exp, p.dist_imp, lam) for p in data]
+    pairs = list(combinations(range(len(data)), 2))
+    return float(np.mean([np.sign(scores[i] - scores[j]) == np.sign(data[i].human - data[j].human) for i, j in pairs]))
+
+
+@pytest.mark.parametrize("group", ["pooled", "segment"])
+def test_draws_are_those_of_the_interval_of_evaluate(group: Any) -> None:
+    data = points(100)
+    exp, imp, human = (np.array([p[k] for p in data]) for k in (1, 2, 3))
+    segments = [int(p.key.segment_id) for p in data]
+    sweep = curve_of(exp, imp, human, measure="acc_eq", group=group, segments=segments)
+    assert isinstance(sweep, TieScan)
+    rng = np.random.default_rng(1)
+    weights = rng.multinomial(20, [1 / 20] * 20, 30).T.astype(float)
+    drawn = sweep.drawn(np.array(segments), weights, 2.3, lambda share: None)
+    for k in range(30):
+        curve = sweep(weights[segments, k])
+        assert drawn.here[k] == pytest.approx(curve.value(2.3), abs=0.003)  # 1,024 values of ε
+        assert drawn.zero[k] == pytest.approx(curve.value(0.0), abs=0.003)
+        best = curve.best()
+        assert best is not None
+        assert np.nanmax(drawn.steps[k]) == pytest.approx(best.agreement, abs=0.01)
+    found = calibrate(data, measure="acc_eq", group=group, draws=200)
+    interval = agreement_interval(
+        "acc_eq", [weighted(e, i, found.lam) for e, i in zip(exp, imp, strict=True)], human, group=group,
+        segments=segments, units=segments, seed=0, draws=200,
+    )  # fmt: skip
+    assert found.agreement_ci == pytest.approx((interval.low, interval.high), abs=0.005)
+
+
+def test_the_same_data_and_seed_give_the_same_fit() -> None:
+    one, other = (calibrate(points(80), measure="acc_eq", draws=20).to_json() for _ in range(2))
+    assert one == other
+
+
+def test_outputs_of_one_segment_each_have_no_pair_within_segments() -> None:
+    curve = curve_of([1, 2], [1, 2], [1, 2], measure="acc_eq", group="segment", segments=["a", "b"])(np.ones(2))
+    assert curve.best() is None
+    assert curve.value(1.0) is None
+    assert calibrate_ties([1, 2], [1, 2], ["a", "b"]).statistic.value is None
+
+
+def shown(found: Calibration) -> tuple[float | None, bool]:
+    return found.advice.lam, "flat within its noise" in found.advice.why
+
+
+@pytest.mark.parametrize("measure", ["kendall", "acc_eq", "spearman", "pearson"])
+def test_a_flat_curve_recommends_even_weights_and_a_gain_that_is_shown_the_best(measure: Any) -> None:
+    flat = calibrate(points(200), measure=measure, draws=100)
+    assert shown(flat) == (1.0, True)
+    assert flat.advice.gain_ci is not None
+    assert flat.advice.gain_ci[0] <= 0
+    report = flat.to_json()
+    assert (report["recommended_lambda"], report["gain_over_1_ci"]) == (1.0, list(flat.advice.gain_ci))
+    assert "Use λ = 1." in report["recommendation"]
+    assert report["gain_over_1"] == pytest.approx(flat.agreement - (flat.at["1"] or 0.0))
+    steep = calibrate(points(300, effect=1.0), measure=measure, draws=100)
+    assert shown(steep) == (steep.lam, False)
+    assert steep.advice.gain_ci is not None
+    assert steep.advice.gain_ci[0] > 0
+    assert omega(steep.lam) > 0.6
+
+
+def test_the_interval_of_the_gain_is_that_of_paired_draws() -> None:
+    data = points(200, effect=0.5)
+    found = calibrate(data, draws=60, seed=3)
+    exp, imp, human = (np.array([p[k] for p in data]) for k in (1, 2, 3))
+    segments = np.array([int(p.key.segment_id) for p in data])
+    rng, gains = np.random.default_rng(3), []
+    for _ in range(60):
+        taken = np.bincount(rng.integers(0, 40, 40), minlength=40)
+        rows = np.repeat(np.arange(200), taken[segments])
+        values = [
+            agreement_with_ties("kendall", [weighted(exp[r], imp[r], lam) for r in rows], human[rows]).value or 0.0
+            for lam in (found.lam, 1.0)
+        ]
+        gains.append(values[0] - values[1])
+    low, high = np.quantile(gains, [0.025, 0.975])
+    assert found.advice.gain_ci == pytest.approx((low, high), abs=1e-9)
+
+
+def test_few_segments_or_no_interval_recommend_nothing_but_even_weights() -> None:
+    within = calibrate(points(60), group="segment", draws=10)
+    assert within.groups is not None
+    assert within.groups[1] == 12
+    assert within.advice.lam == 1.0
+    assert "too few to choose λ" in within.advice.why
+    assert calibrate(points(60), draws=0).advice.lam is None
+    assert advice(2.0, 0.5, None, None).lam is None
+
+
+@pytest.mark.parametrize("measure", ["kendall", "acc_eq", "pearson"])
+def test_segments_in_which_agreement_is_defined_are_counted(measure: Any) -> None:
+    data = [p._replace(human=0.0) if int(p.key.segment_id) < 15 else p for p in points(300)]
+    varying = len({p.key.segment for p in data}) - sum(
+        len({p.human for p in data if p.key.segment == s}) == 1 for s in {p.key.segment for p in data}
+    )
+    found = calibrate(data, measure=measure, group="segment", draws=10)
+    assert found.groups == (60 if measure == "acc_eq" else varying, 60)
+    assert found.to_json()["segments_defined"] == list(found.groups)
