@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Response, expect
 
 from db.store import open_store
 from tests import hostile
@@ -114,6 +114,8 @@ def test_no_page_asks_another_host_or_breaks_the_policy(
 def test_names_stand_on_compare_as_they_are_and_all_that_is_needed_works(
     server: Server, page: Page, project: int, seen: list[str]
 ) -> None:
+    media: list[Response] = []
+    page.on("response", lambda response: media.append(response) if "/media/" in response.url else None)
     page.goto(f"{server.url}/compare?project={project}")
     expect(page.get_by_role("heading", name=f"{hostile.IMAGE} project")).to_be_visible()
     cards = page.locator(".esc-card")
@@ -134,3 +136,5 @@ def test_names_stand_on_compare_as_they_are_and_all_that_is_needed_works(
     expect(page.get_by_text("no problems")).to_be_visible()
     still(page)
     assert not seen
+    assert media
+    assert all(POLICY[0] in response.headers["content-security-policy"] for response in media)
