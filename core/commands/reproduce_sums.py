@@ -90,9 +90,9 @@ TABLES: dict[str, Published] = {
 """QAGS has two figures per row: its CNN/DailyMail summaries (235), and its XSUM ones (239)."""
 
 DIFFERS = (
-    "What differs: the paper names no variant of ROUGE; it computes ROUGE with pyrouge (-m), here it is rouge-score with Porter stems. "
-    "It uses BERTScore with roberta-large, MoverScore with BERT fine-tuned on MNLI, and BARTScore with bart-large-cnn (faithfulness) or "
-    "its ParaBank2 model; here the models are those configured, named with each row. idf weights come from this file."
+    "What differs: the paper names no variant of ROUGE, and the code it follows computes it with pyrouge; here it is rouge-score with Porter "
+    "stems. Its BARTScore uses BART-large, BART-CNN or BART-CNN-PARA (section 4.3), and it names no model for BERTScore and MoverScore; "
+    "here the models are those configured, named with each row. idf weights come from this file."
 )
 
 
