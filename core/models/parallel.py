@@ -39,7 +39,7 @@ def each(items: Iterable[P], work: Callable[[P], T], device: torch.device) -> It
     if count == 1:
         yield from map(work, items)
         return
-    pool, running = _pool(os.getpid(), count, torch.get_num_threads() // count), set[Future[T]]()
+    pool, running = _pool(os.getpid(), count, max(1, torch.get_num_threads() // count)), set[Future[T]]()
     try:
         for item in items:
             running.add(pool.submit(_inferred, work, item))

@@ -67,13 +67,13 @@ class Server:
         raise AssertionError(f"it did not happen; the server last said {line!r}")
 
     def end(self) -> None:
-        """Kill the server, and read what it said to the end."""
+        """Kill the server, and read what it said to the end; the second call does nothing."""
         self.process.kill()
-        assert self.process.stdout is not None
-        for line in self.process.stdout.read().splitlines():
-            if line.startswith("saved a"):
-                self.saved.append(line.removeprefix("saved "))
-        self.process.wait()
+        with self.process:
+            assert self.process.stdout is not None
+            if not self.process.stdout.closed:
+                lines = self.process.stdout.read().splitlines()
+                self.saved += [line.removeprefix("saved ") for line in lines if line.startswith("saved a")]
 
 
 @pytest.fixture
@@ -85,8 +85,7 @@ def db(tmp_path: Path) -> Path:
 def server(db: Path) -> Iterator[Server]:
     running = Server(db)
     yield running
-    running.process.kill()
-    running.process.wait()
+    running.end()
 
 
 def stored(db: Path) -> set[str]:

@@ -13,6 +13,7 @@ from core.metrics.registry import METRICS, load
 from core.models.roles import ROLES
 from core.ports import Store
 from pages._ui.models_parts import hidden, lacks, megabytes, metric_rows, spread, table
+from tests.pages.said import unescaped
 from tests.pages.test_shell import run, store
 
 __all__ = ["store"]
@@ -38,7 +39,7 @@ def rows(body: str) -> dict[str, list[str]]:
 
 
 def cells(at: AppTest, which: int) -> list[list[str]]:
-    return [[str(c).replace("\\", "") for c in r] for r in at.table[which].value.to_numpy().tolist()]
+    return [[unescaped(str(c)) for c in r] for r in at.table[which].value.to_numpy().tolist()]
 
 
 def card(at: AppTest, words: str) -> str:

@@ -171,11 +171,9 @@ def test_a_user_error_is_shown_with_its_next_step_and_its_text_unformatted() -> 
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1.68", 1.68), ("inf", float("inf")), ("0", 0.0), ("-1", None), ("nan", None), ("x", None), (None, None)],
+    [("1.68", 1.68), ("inf", float("inf")), ("0", 0.0), ("-1", None), ("nan", None), ("x", None), ("", None)],
 )
-def test_lambda_in_the_address_is_a_number_from_zero_to_infinity_or_nothing(
-    text: str | None, value: float | None
-) -> None:
+def test_lambda_in_the_address_is_a_number_from_zero_to_infinity_or_nothing(text: str, value: float | None) -> None:
     assert state.parse_lambda(text) == value
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from core.data import Item
 from core.errors import UserError
+from core.formats.problems import counted
 from core.metrics import registry as metric_registry
 from core.metrics.base import Metric
 from core.services.lab.cells import Table, cell
@@ -138,7 +139,7 @@ def _notes(
                 yield f"{test.noise.label}: no text was changed at {level.label}, which is not judged."
     for one in runs:
         if one.failed:
-            yield f"{one.metric.spec.label}: {one.failed} texts not scored: {one.reason}"
+            yield f"{one.metric.spec.label}: {counted(one.failed, 'text')} not scored: {one.reason}"
     if known:
         yield f"{known:,} of {all_scores:,} scores were known from an earlier run; the seconds of metrics count the others."
     yield f"Python {platform.python_version()}, NumPy {np.__version__}."

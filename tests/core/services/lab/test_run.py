@@ -13,7 +13,7 @@ from core.services.lab import scores
 from core.services.lab.gold import from_references
 from core.services.lab.report import Report
 from core.services.lab.run import Asked, run
-from core.services.scoring import FIRST_CHUNK, Doing, Memory
+from core.services.scoring import Doing, Memory
 from core.stress.noise.base import Level
 from tests.core.services.lab.fake_noise import CUT, DROP, PAD, golds, noise, of_words
 from tests.fakes import counting_metric
@@ -276,9 +276,7 @@ def test_the_trace_of_a_value_is_kept_for_gold_texts_alone() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_bad_text_costs_a_small_chunk_with_any_number_of_processes(
-    monkeypatch: pytest.MonkeyPatch, workers: int
-) -> None:
+def test_a_bad_text_costs_no_other_with_any_number_of_processes(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
     @contextmanager
     def away(metrics: list[Metric], workers: int) -> Iterator[list[Metric]]:
         yield [replace(m) if workers > 1 else m for m in metrics]  # another one is scored in large chunks
@@ -299,6 +297,6 @@ def test_a_bad_text_costs_a_small_chunk_with_any_number_of_processes(
         return True
 
     report = run(gold, ASKED, cache, watch, noises=[CUT], metrics=[counting_metric("breaks", breaks)], workers=workers)
-    assert sum(value.status == "error" for value in cache.values.values()) == FIRST_CHUNK
-    assert any(f"{FIRST_CHUNK} texts not scored" in note for note in report.notes)
+    assert sum(value.status == "error" for value in cache.values.values()) == 1
+    assert any("1 text not scored" in note for note in report.notes)
     assert told == sorted(told)
