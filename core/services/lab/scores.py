@@ -82,7 +82,7 @@ def score(
 ) -> list[Run]:
     """Score all items with all metrics, what the cache knows left out; values are kept with `detail` for the keys `detailed` alone.
 
-    What fails in a large chunk is tried again in the smallest ones, so that a bad text costs as many others with any number of
+    What fails in a large chunk is tried again in the smallest ones, so that a bad text costs no other with any number of
     processes. Raises `Cancelled`.
     """
     clock = _Clock(cache, detailed)
