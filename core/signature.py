@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 
 
@@ -57,8 +58,9 @@ def number(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
+@cache
 def package(name: str) -> str:
-    """The installed version of a package, for a signature."""
+    """The installed version of a package, for a signature. Looked up once: pages ask for it at every click."""
     return version(name)
 
 

@@ -96,14 +96,21 @@ def test_the_command_says_what_is_left_out_on_the_side(labels: Path, tmp_path: P
     assert json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()[0])["system"] == "A"
 
 
-@pytest.mark.parametrize("to", ["marot", "mtme-jsonl", "esa", "label-studio"])
-def test_the_ted_release_goes_there_and_back_without_loss(tmp_path: Path, to: str) -> None:
-    path = DATA / "mqm_ted_zhen.tsv.gz"
-    if not path.exists():
+TED = DATA / "mqm_ted_zhen.tsv.gz"
+
+
+@pytest.fixture(scope="module")
+def ted() -> google_mqm.GoogleMqm:
+    if not TED.exists():
         pytest.skip("mqm_ted_zhen.tsv.gz is not beside the repository")
-    run([path], to, tmp_path / "there")
+    return google_mqm.read(TED.read_bytes())
+
+
+@pytest.mark.parametrize("to", ["marot", "mtme-jsonl", "esa", "label-studio"])
+def test_the_ted_release_goes_there_and_back_without_loss(tmp_path: Path, to: str, ted: google_mqm.GoogleMqm) -> None:
+    run([TED], to, tmp_path / "there")
     run([tmp_path / "there"], "google", tmp_path / "back")
-    first, second = google_mqm.read(path.read_bytes()), google_mqm.read((tmp_path / "back").read_bytes())
+    first, second = ted, google_mqm.read((tmp_path / "back").read_bytes())
     assert len(second.rated) == 7935
     assert set(second.rated) == set(first.rated)
     assert set(second.dataset.outputs) == set(first.dataset.outputs)

@@ -304,7 +304,7 @@ def test_the_recorded_scores_are_what_this_installation_computes(name: str) -> N
     metric = registry.load(name)
     kept = sample.recorded()[name, metric.signature()]
     items = {content_key(*item): item for _, item in sample.dataset().items()}
-    some = sorted(items)[::40]  # four outputs, whichever
+    some = sorted(items)[::80]  # two outputs, whichever
     for key, now in zip(some, metric.score([items[k] for k in some], no_progress), strict=True):
         assert now.value == pytest.approx(kept[key].value, abs=1e-4)
         assert (now.detail or {}).get("refined") == (kept[key].detail or {}).get("refined")

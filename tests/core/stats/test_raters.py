@@ -60,7 +60,7 @@ def test_the_closed_form_gives_what_the_package_gives(n_raters: int, n_outputs: 
 
 
 def test_many_different_scores_far_from_zero_give_what_the_package_gives() -> None:
-    scores = 1e5 + np.random.default_rng(0).normal(size=(2, 300))
+    scores = 1e5 + np.random.default_rng(0).normal(size=(2, 100))
     package = krippendorff.alpha(scores, level_of_measurement="interval")
     assert krippendorff_alpha(scores, seed=1, draws=10).value == pytest.approx(package, abs=1e-9)
 
@@ -70,9 +70,12 @@ def test_the_product_does_without_the_package() -> None:
     root = Path(__file__).resolve().parents[3]
     assert "krippendorff" not in (root / "requirements.txt").read_text(encoding="utf-8")
     for path in [*(root / "core").rglob("*.py"), *(root / "pages").rglob("*.py"), *(root / "db").rglob("*.py")]:
+        source = path.read_text(encoding="utf-8")
+        if "krippendorff" not in source:
+            continue
         names = {
             name
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for node in ast.walk(ast.parse(source))
             if isinstance(node, ast.Import | ast.ImportFrom)
             for name in (getattr(node, "module", None) or "", *(alias.name for alias in node.names))
         }
