@@ -115,11 +115,17 @@ def _prepared(e: Floats, i: Floats, h: Floats, groups: Sequence[Ints], measure: 
 
 def _by_system(e: Floats, i: Floats, h: Floats, measure: Measure, ids: Ints) -> CurveOf:
     """Few systems, so each draw takes its own means and its own sweep."""
+    largest = [np.zeros(int(ids.max(initial=-1)) + 1) for _ in range(3)]
+    for top, x in zip(largest, (e, i, h), strict=True):
+        np.maximum.at(top, ids, np.abs(x))
 
     def curve(weights: Floats) -> Curve:
         size = np.bincount(ids, weights)
         there = size > 0
-        exp, imp, human = (equalized(np.bincount(ids, weights * x)[there] / size[there], x) for x in (e, i, h))
+        exp, imp, human = (
+            equalized(np.bincount(ids, weights * x)[there] / size[there], top[there])
+            for x, top in zip((e, i, h), largest, strict=True)
+        )
         return _of_means(exp, imp, human, measure)
 
     return curve

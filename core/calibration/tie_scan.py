@@ -18,6 +18,7 @@ from scipy.sparse import csc_matrix
 
 from core.calibration.curve import SAME, Best, CurvePoint, Plateau, from_omega, omega
 from core.calibration.drawn import STEPS, Agreements, Tell
+from core.calibration.flips import on_grid
 from core.calibration.scan import in_threads
 from core.stats.pairs import Floats, Ints, pairs_within, random_pairs_within
 from core.stats.ties import calibrate_ties
@@ -34,12 +35,10 @@ Codes = npt.NDArray[np.uint16]
 
 
 class _Pairs(NamedTuple):
-    """Pairs of outputs: rows i and j, differences of both distances, sign of the human difference, and weight."""
+    """Pairs of outputs: rows i and j, sign of the human difference, and weight."""
 
     i: Ints
     j: Ints
-    exp: Floats
-    imp: Floats
     human: Floats
     share: Floats
 
@@ -50,14 +49,15 @@ class TieScan:
     def __init__(
         self, exp: Floats, imp: Floats, human: Floats, groups: Sequence[Ints], segments: Sequence[int]
     ) -> None:
-        self.exp, self.imp, self.human, self.segments = exp, imp, human, list(segments)
+        self.exp, self.imp = (distance.astype(np.float64) for distance in on_grid(exp, imp))
+        self.human, self.segments = human, list(segments)
         self.groups = [rows for rows in groups if len(rows) > 1]
         self.total = sum(len(r) * (len(r) - 1) // 2 for r in self.groups)
         self.sampled = self.total > SCANNED
         i, j, share = random_pairs_within(self.groups, SCANNED, 0) if self.sampled else pairs_within(self.groups)
         if not segments:
             share = np.ones(len(i))
-        self.pairs = _Pairs(i, j, exp[i] - exp[j], imp[i] - imp[j], np.sign(human[i] - human[j]), share)
+        self.pairs = _Pairs(i, j, np.sign(human[i] - human[j]), share)
 
     def __call__(self, weights: Floats) -> ScanCurve:
         return ScanCurve(self, weights)
@@ -68,9 +68,14 @@ class TieScan:
         found: Floats = weights[i] if self.segments else weights[i] * weights[j]
         return found * (share if found.ndim == 1 else share[:, None])
 
+    def scores(self, w: float) -> Floats:
+        """The scores at ω as whole numbers of 1e-12, whose differences are exact: equal ones stay equal."""
+        return np.rint(-(w * self.exp + (1 - w) * self.imp))
+
     def differences(self, w: float) -> Floats:
         """The difference of the scores of each pair at ω."""
-        return -(w * self.pairs.exp + (1 - w) * self.pairs.imp)
+        found = self.scores(w)
+        return np.asarray(found[self.pairs.i] - found[self.pairs.j])
 
     @cached_property
     def codes(self) -> list[Codes]:
@@ -157,8 +162,8 @@ class ScanCurve:
 
     def exact(self, lam: float) -> float | None:
         """The agreement at λ over all pairs, as `evaluate` has it. `weights` are 0 and 1 here."""
-        rows, w = np.flatnonzero(self.weights > 0), omega(lam)
-        scores = -(w * self.of.exp[rows] + (1 - w) * self.of.imp[rows])
+        rows = np.flatnonzero(self.weights > 0)
+        scores = self.of.scores(omega(lam))[rows]
         segments = [self.of.segments[k] for k in rows] if self.of.segments else ()
         return calibrate_ties(scores, self.of.human[rows], segments).statistic.value if len(rows) else None
 

@@ -172,7 +172,7 @@ class _Run:
                 self._score(part)
             elif self.elsewhere and not self.left:
                 time.sleep(WAIT_SECONDS)
-                self.left.extend(self.elsewhere.popleft() for _ in range(min(self.size, len(self.elsewhere))))
+                self._look_elsewhere()
             elif not self.left:
                 return Scored(self.metric.spec.name, self.signature, self.new, self.known, self.failed, self.reason)
 
@@ -187,11 +187,22 @@ class _Run:
     def _claimed(self) -> list[str]:
         """The next part that nobody else has in hand or has stored meanwhile."""
         asked = [self.left.popleft() for _ in range(min(self.size, len(self.left)))]
-        granted = self.claim(self.signature, asked) if asked else set()
-        stored = self.scores.known(self.signature, asked) if granted is not asked else set()
+        if not asked or self.claim is everything:
+            return asked
+        granted = set(self.claim(self.signature, asked))
+        stored = self.scores.known(self.signature, asked)
         self.known += len(stored)
         self.elsewhere.extend(key for key in asked if key not in granted and key not in stored)
         return [key for key in asked if key in granted and key not in stored]
+
+    def _look_elsewhere(self) -> None:
+        """Count what others have stored meanwhile, and ask for a part of the rest: its worker may have stopped."""
+        waited = list(self.elsewhere)
+        stored = self.scores.known(self.signature, waited)
+        self.known += len(stored)
+        rest = [key for key in waited if key not in stored]
+        self.left.extend(rest[: self.size])
+        self.elsewhere = deque(rest[self.size :])
 
     def _score(self, part: list[str]) -> None:
         began = time.monotonic()

@@ -143,10 +143,11 @@ def _by_system(
     table = complete_table(systems, segments)
     units = group_ids(ids[table.rows[0]].tolist())
     metric, human = table.of(m), table.of(h)
+    largest_m, largest_h = np.abs(metric).max(axis=1, initial=0.0), np.abs(human).max(axis=1, initial=0.0)
     out = []
     for weights in draws_of(int(units.max(initial=-1)) + 1, seed, draws):
         w = weights[units] / weights[units].sum()
-        value = system_agreement(measure, equalized(metric @ w, metric), equalized(human @ w, human)).value
+        value = system_agreement(measure, equalized(metric @ w, largest_m), equalized(human @ w, largest_h)).value
         out.append(np.nan if value is None else value)
     return np.array(out)
 

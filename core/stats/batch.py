@@ -87,8 +87,9 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 def _means(scores: Floats, ids: Ints) -> Floats:
     order = np.argsort(ids, kind="stable")
     size = np.bincount(ids)
-    means: Floats = np.add.reduceat(scores[:, order], np.cumsum(size) - size, axis=1) / size
-    return equalized(means, scores)
+    ordered, starts = scores[:, order], np.cumsum(size) - size
+    means: Floats = np.add.reduceat(ordered, starts, axis=1) / size
+    return equalized(means, np.maximum.reduceat(np.abs(ordered), starts, axis=1))
 
 
 def _pearson(scores: Floats, human: Floats) -> Floats:

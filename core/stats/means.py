@@ -9,7 +9,7 @@ import numpy as np
 from core.stats.pairs import Floats, Ints
 
 SLACK = 1e-12
-"""Means closer than this share of the largest score averaged are equal. Sums of n scores in another order differ by at most
+"""Means closer than this share of the largest score averaged in either are equal. Sums of n scores in another order differ by at most
 about n · 1e-16 of it; decimals such as 0.1 + 0.2 and 0.3 by 1e-16."""
 
 
@@ -19,26 +19,26 @@ def group_means(values: Floats, ids: Ints) -> Floats:
     for group, value in zip(ids.tolist(), values.tolist(), strict=True):
         groups[group].append(value)
     means = np.array([math.fsum(g) / len(g) if g else math.nan for g in groups], dtype=np.float64)
-    return equalized(means, values)
+    return equalized(means, np.array([max(map(abs, g), default=0.0) for g in groups]))
 
 
 def row_means(table: Floats) -> Floats:
     """Return the mean of each row, with equal means exactly equal; shape (n_rows,)."""
     means = np.array([math.fsum(row) / len(row) for row in table.tolist()], dtype=np.float64)
-    return equalized(means, table)
+    return equalized(means, np.abs(table).max(axis=1, initial=0.0))
 
 
-def equalized(means: Floats, scores: Floats) -> Floats:
+def equalized(means: Floats, largest: Floats) -> Floats:
     """Return `means`, shape (…, n_groups), with neighbours along the last axis that only rounding keeps apart made equal.
 
-    `scores` are the numbers averaged: rounding is measured by the largest of them. Each run of such neighbours takes its
-    lowest value; no other mean changes.
+    `largest` is the magnitude of the largest number averaged in each group, by which rounding is measured; of the same shape.
+    Each run of such neighbours takes its lowest value; no other mean changes.
     """
     if means.shape[-1] < 2:
         return means
-    slack = SLACK * float(np.abs(scores).max(initial=0.0))
     order = np.argsort(means, axis=-1, kind="stable")
-    ascending = np.take_along_axis(means, order, -1)
+    ascending, size = np.take_along_axis(means, order, -1), np.take_along_axis(largest, order, -1)
+    slack = SLACK * np.maximum(size[..., 1:], size[..., :-1])
     first = np.ones(means.shape, dtype=bool)
     first[..., 1:] = ~(np.diff(ascending, axis=-1) <= slack)
     start = np.maximum.accumulate(np.where(first, np.arange(means.shape[-1]), 0), axis=-1)

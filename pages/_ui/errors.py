@@ -14,7 +14,7 @@ import streamlit as st
 from core.errors import ImportProblems, Unavailable, UserError
 from pages._ui.markdown import escape_markdown
 
-KEPT = "Marks that are not saved yet stay in the annotator's browser; reload the page when this is over, and they are sent."
+KEPT = "Marks that are not saved yet stay in the annotator's browser, and are sent when Annotate is open again."
 P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger("errorscope")

@@ -106,7 +106,7 @@ def figures(all_of: Agreement) -> None:
         names = [r.rater for r in all_of.raters]
         st.altair_chart(tau_matrix(names, taus, ink=_ink()), width=matrix_width(len(names)))
     else:
-        st.markdown(f"**Kendall's τ-b of the two raters**: {_value(all_of.pairs[0].tau)}")
+        st.markdown(f"**Kendall's τ-b of the two raters**: {errors.plain(_value(all_of.pairs[0].tau))}")
     _marks(all_of)
 
 

@@ -65,14 +65,34 @@ def test_what_is_no_message_is_ignored(state: dict[str, Any], said: Any) -> None
     component.receive("k", said, {"go": lambda value: pytest.fail("nothing was sent")})
 
 
-def test_a_handler_that_fails_is_not_called_again(state: dict[str, Any]) -> None:
+def test_a_handler_that_fails_is_not_called_again(state: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
+    monkeypatch.setattr(component.errors, "apologise", lambda error: None)
 
     def fail(value: Any) -> None:
         calls.append(value)
         raise ValueError("broken")
 
-    with pytest.raises(ValueError, match="broken"):
-        component.receive("k", sent(message(1, of="")), {"go": fail})
+    component.receive("k", sent(message(1, of="")), {"go": fail})
     component.receive("k", sent(message(1, of=""), at=1), {"go": fail})
     assert len(calls) == 1
+
+
+def test_a_handler_that_fails_does_not_take_the_next_message_with_it(
+    state: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[dict[str, Any]] = []
+    heard: list[Any] = []
+    apologies: list[Exception] = []
+    monkeypatch.setattr(component.errors, "apologise", apologies.append)
+
+    def go(value: Any) -> None:
+        if value["n"] == 1:
+            raise RuntimeError("a fault")
+        heard.append(value["n"])
+
+    shown("a", drawn)
+    component.receive("k", sent(message(1), message(2)), {"go": go})
+    assert heard == [2]
+    assert len(apologies) == 1
+    assert shown("a", drawn)["messages"]["acknowledged"] == ["m1", "m2"]

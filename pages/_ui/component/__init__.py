@@ -75,9 +75,10 @@ def receive(key: str, state: Any, handlers: Mapping[str, Handler]) -> None:
     found = [m for m in listed or () if isinstance(m, Mapping) and isinstance(m.get("id"), str)]
     box = mailbox(key)
     fresh = [m for m in found if m["id"] not in box.acknowledged]
-    box.acknowledged = tuple(m["id"] for m in found)
+    box.acknowledged = tuple(m["id"] for m in found if m["id"] in box.acknowledged)
     for message in fresh:
+        box.acknowledged += (message["id"],)  # one by one: what stops this run leaves the others to be sent again
         name, value = message.get("name"), message.get("value")
         if name in handlers and isinstance(value, Mapping) and message.get("of") == box.of:
             box.last[name] = value
-            handlers[name](value)
+            errors.guarded(handlers[name])(value)

@@ -208,3 +208,17 @@ def test_segments_in_which_agreement_is_defined_are_counted(measure: Any) -> Non
     found = calibrate(data, measure=measure, group="segment", draws=10)
     assert found.groups == (60 if measure == "acc_eq" else varying, 60)
     assert found.to_json()["segments_defined"] == list(found.groups)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_equal_decimal_differences_tie_in_the_scan_and_in_exact(seed: int) -> None:
+    """.3 − .2 and .2 − .1 differ by 3e-17 as doubles, and an ε between them would part what is equal."""
+    rng = np.random.default_rng(seed)
+    exp, imp, human = rng.integers(0, 8, 6), rng.integers(-3, 8, 6), rng.integers(0, 4, 6)
+    curve = curve_of(exp / 10, imp / 10, human, measure="acc_eq")(np.ones(6))
+    assert isinstance(curve, tie_scan.ScanCurve)
+    whole = by_definition(
+        [float(-e - i) for e, i in zip(exp, imp, strict=True)], list(map(float, human)), [[*range(6)]]
+    )
+    assert curve.value(1.0) == pytest.approx(whole, abs=1e-12)
+    assert curve.exact(1.0) == pytest.approx(whole, abs=1e-12)

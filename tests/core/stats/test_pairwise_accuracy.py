@@ -202,10 +202,17 @@ def test_means_tie_where_exact_means_do(rows: list[list[int]], seed: int) -> Non
     exact = [Fraction(sum(row), 40) for row in rows]
     means = row_means(table)
     ids = np.repeat(np.arange(len(rows)), 4)
-    for found in (means, group_means(table.ravel(), ids), equalized(table.mean(1), table)):
+    for found in (means, group_means(table.ravel(), ids), equalized(table.mean(1), np.abs(table).max(1))):
         assert found == pytest.approx([float(x) for x in exact], abs=1e-12)
         for i, j in combinations(range(len(rows)), 2):
             assert np.sign(found[i] - found[j]) == np.sign(exact[i] - exact[j])
+
+
+def test_one_huge_score_does_not_make_the_means_of_other_systems_equal() -> None:
+    table = np.arange(5)[:, None] / 10 + np.zeros((5, 4))
+    table[4, 0] = 1e12
+    assert len(set(row_means(table).tolist())) == 5
+    assert len(set(group_means(table.ravel(), np.repeat(np.arange(5), 4)).tolist())) == 5
 
 
 def test_what_is_not_a_table_of_scores_is_refused() -> None:
