@@ -92,8 +92,8 @@ def behind(
 def keep(store: Store, project: Project, column: Column, people: People, found: Calibration, batch: str) -> None:
     """Save this λ under a name, or use it at once."""
     with st.form("lambda-save", border=False):
-        left, middle, right = st.columns([5, 2, 4], vertical_alignment="bottom")
         lam = parts.to_save(found)
+        left, middle, right = st.columns([5, 2, 4], vertical_alignment="bottom")
         name = left.text_input("Name for this λ", placeholder="e.g. de-en pilot", max_chars=80)
         wanted = middle.form_submit_button("Save", icon=":material/save:", width="stretch")
         use = right.form_submit_button("Save and use on Compare", type="primary", width="stretch")
