@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Semaphore
 from typing import Any
+from urllib.request import url2pathname
 from weakref import WeakKeyDictionary
 
 from alembic import command
@@ -25,6 +26,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, Insert, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.util import asbool
 
 from core.errors import Unavailable, UserError
 from db.failures import explained
@@ -39,6 +41,7 @@ POOL, MORE = 10, 40
 WRITERS = 10  # at once on a database server; the rest of the pool is for readers
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _MIGRATING = Lock()  # Alembic keeps its context in module globals
+_OWN_WAYS = {"cache", "immutable", "nolock", "psow", "vfs"}  # options of SQLite that change how the file is shared
 _ADVISORY_LOCK = 4_973_214  # any number; PostgreSQL takes turns on it
 
 
@@ -72,12 +75,7 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
             _make_folder(file.path)
         engine = create_engine(parsed, **pool) if file else create_engine(parsed)
     except (ArgumentError, NoSuchModuleError, ImportError) as error:
-        raise UserError(
-            "this database address cannot be used",
-            got=str(error).splitlines()[0],
-            expected="an SQLAlchemy URL such as sqlite:///errorscope.db",
-            hint="Mend ERRORSCOPE_DB, or install the driver it names",
-        ) from error
+        raise _unusable(url, str(error).splitlines()[0]) from error
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     if file is not None:
@@ -88,15 +86,40 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
 
 
 def sqlite_file(url: str) -> SqliteFile | None:
-    """The file behind an SQLite URL; None for any other database."""
-    parsed = make_url(url)
+    """The file behind an SQLite URL; None for any other database. Raises `UserError` for a URL that cannot be used."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise _unusable(url, str(error).splitlines()[0]) from error
     path = _path(parsed) if parsed.get_backend_name() == "sqlite" else None
     return None if path is None else SqliteFile(path, WRITE_SECONDS)
 
 
 def _path(url: URL) -> Path | None:
-    name = url.database
-    return None if not name or name == ":memory:" or name.startswith("file:") else Path(name)
+    """The path in an SQLite URL, also in one of the form sqlite:///file:PATH?uri=true; None for a database in memory."""
+    name = url.database or ""
+    if name.startswith("file:") and asbool(url.query.get("uri", False)):
+        if url.query.get("mode") == "memory":
+            return None
+        others = sorted(key for key in url.query if key in _OWN_WAYS)
+        if others or url.query.get("mode", "rwc") not in ("rw", "rwc"):
+            raise _unusable(url.render_as_string(), f"the option {', '.join(others) or 'mode'}")
+        name = name.removeprefix("file:")
+        name = url2pathname(name.removeprefix("//localhost") if name.startswith("//localhost/") else name)
+        name = name.removeprefix("//") if name.startswith("///") else name
+    return None if name in ("", ":memory:") else Path(name)
+
+
+def _unusable(url: str, got: str) -> UserError:
+    bare = "://" not in url
+    return UserError(
+        "this database address cannot be used",
+        got=got,
+        expected="an SQLAlchemy URL such as sqlite:///errorscope.db",
+        hint=f"For a file, write sqlite:///{url}"
+        if bare
+        else "Mend ERRORSCOPE_DB or --database, or install the driver it names",
+    )
 
 
 def _make_folder(path: Path) -> None:

@@ -27,7 +27,7 @@ def private_folder(folder: Path) -> None:
 
 
 def private_file(path: Path) -> None:
-    """Give a file of ours mode 0600. A file that is missing, or not our own, is left alone."""
+    """Let only the owner read and write a file of ours: mode 0600 or less. A file that is missing, or not our own, is left alone."""
     _tighten(path, 0o600)
 
 
@@ -37,6 +37,6 @@ def _tighten(path: Path, mode: int) -> None:
         special = found.st_mode & (stat.S_ISVTX | stat.S_ISGID | stat.S_ISUID)
         own = hasattr(os, "geteuid") and (found.st_uid, found.st_gid) == (os.geteuid(), os.getegid())
         if own and not special and found.st_mode & 0o077:
-            os.chmod(path, mode)
+            os.chmod(path, found.st_mode & mode)  # only ever less: what is read-only stays so
     except OSError:  # a file system without permissions, or a file that has just gone
         return

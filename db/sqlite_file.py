@@ -18,6 +18,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import RLock
+from urllib.parse import quote
 
 from core.errors import Unavailable, UserError
 from db.private import private_file
@@ -27,6 +28,7 @@ log = logging.getLogger("errorscope")
 PARTS = ("", "-wal", "-shm")
 MARKER = ".made"
 WAL_HEADER, FRAME_HEADER = 32, 24
+RESCUE_SECONDS, RESCUE_AGAIN = 0.2, 5.0  # to wait for locks, and before the next try: every page asks meanwhile
 TABLES = frozenset({"alembic_version", "projects", "segments", "outputs", "raters", "events"})
 """Tables of every version of Errorscope."""
 
@@ -44,6 +46,8 @@ class SqliteFile:
         self._seen: dict[str, Identity] = {}
         self._size: dict[str, int] = {}
         self._broken: UserError | None = None
+        self._rescue: str | None = None
+        self._rescue_again = 0.0
         self._lock = RLock()
 
     def part(self, suffix: str) -> Path:
@@ -52,7 +56,8 @@ class SqliteFile:
 
     def uri(self, mode: str = "rw") -> str:
         """The address to connect to: by default one that never makes a file."""
-        return f"{self._beside.as_uri()}?mode={mode}"
+        name = self._beside.as_posix()  # //server/share/… on Windows: four slashes, for SQLite takes no host
+        return f"file://{'' if name.startswith('/') else '/'}{quote(os.fsencode(name), safe='/:')}?mode={mode}"
 
     def open(self) -> None:
         """Open the anchor, making the file where there never was one.
@@ -62,10 +67,11 @@ class SqliteFile:
         with self._lock:
             if self.anchor is not None:
                 return
+            marked = self.part(MARKER).exists()  # before the file is looked at: another process may be making both now
             before = _identity(self.path)
             if before is None:
-                self._refuse_to_make()
-            elif self.part(MARKER).exists() and not self.path.stat().st_size:
+                self._refuse_to_make(marked)
+            elif marked and not self.path.stat().st_size:
                 raise self._emptied("it is empty")
             anchor = sqlite3.connect(
                 self.uri("rw" if before else "rwc"),
@@ -75,7 +81,7 @@ class SqliteFile:
                 check_same_thread=False,
             )
             try:
-                self._begin(anchor)
+                self._begin(anchor, marked)
                 if before not in (None, _identity(self.path)):
                     raise Unavailable(
                         "the database file was replaced while it was opened", where=str(self.path), hint="Try again"
@@ -88,15 +94,18 @@ class SqliteFile:
                 raise
             self.anchor, self._broken = anchor, None
 
-    def _refuse_to_make(self) -> None:
-        if self.part("-wal").exists() and self.part("-wal").stat().st_size:
+    def _refuse_to_make(self, marked: bool) -> None:
+        logged = self.part("-wal").exists() and self.part("-wal").stat().st_size
+        if self.path.exists():  # by now: another process has just made it
+            return
+        if logged:
             raise UserError(
                 "the database file is missing, but its log is there",
                 where=str(self.path),
                 hint=f"Put the file back beside {self.part('-wal').name}, which holds what was saved last. To start with an "
                 f"empty database, move that file away; {HOW}",
             )
-        if self.part(MARKER).exists():
+        if marked:
             raise UserError(
                 "the database file is missing",
                 where=str(self.path),
@@ -104,8 +113,8 @@ class SqliteFile:
                 hint=f"Put it back, or restore a backup. To start with an empty database, delete {self.part(MARKER).name}; {HOW}",
             )
 
-    def _begin(self, anchor: sqlite3.Connection) -> None:
-        self._check_owner(anchor)
+    def _begin(self, anchor: sqlite3.Connection, marked: bool) -> None:
+        self._check_owner(anchor, marked)
         for suffix in PARTS:  # a new -wal and -shm get the mode of the main file
             private_file(self.part(suffix))
         self._write_ahead(anchor)
@@ -123,7 +132,7 @@ class SqliteFile:
                     raise
                 time.sleep(0.02)
 
-    def _check_owner(self, anchor: sqlite3.Connection) -> None:
+    def _check_owner(self, anchor: sqlite3.Connection, marked: bool) -> None:
         """Raise `UserError` for a database that is another program's, before anything in it is changed."""
         found = anchor.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
@@ -132,7 +141,7 @@ class SqliteFile:
         signed = any(anchor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
         if (names and not names >= TABLES) or (not names and signed):
             raise foreign(str(self.path), names)
-        if not names and self.part(MARKER).exists():
+        if not names and marked:
             raise self._emptied("it holds no tables")
 
     def _emptied(self, got: str) -> UserError:
@@ -171,6 +180,8 @@ class SqliteFile:
                     continue
                 if self._seen.setdefault(suffix, (found.st_dev, found.st_ino)) != (found.st_dev, found.st_ino):
                     raise self._replaced(suffix)
+                if suffix == "-wal":
+                    self._rescue, self._rescue_again = None, 0.0
                 if found.st_size < self._size.get(suffix, 0) and not self._may_shrink(suffix, found.st_size):
                     self._broken = self._cut(suffix, found.st_size)
                     raise self._broken
@@ -184,11 +195,33 @@ class SqliteFile:
         try:
             (page,) = self.anchor.execute("PRAGMA page_size").fetchone()
             if not suffix:
-                return bool(self.anchor.execute("PRAGMA page_count").fetchone()[0] * page <= size)
-            _, frames, _ = self.anchor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            return bool(frames <= 0 or WAL_HEADER + frames * (FRAME_HEADER + page) <= size)
-        except sqlite3.Error:
+                return self._whole(self.anchor, page, size)
+            return any(
+                self._log_fits(self.anchor, page) for _ in range(2)
+            )  # one look may fall into another's checkpoint
+        except (sqlite3.Error, OSError):
             return False
+
+    def _log_fits(self, anchor: sqlite3.Connection, page: int) -> bool:
+        _, frames, _ = anchor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        return bool(frames <= 0 or WAL_HEADER + frames * (FRAME_HEADER + page) <= self.part("-wal").stat().st_size)
+
+    def _whole(self, anchor: sqlite3.Connection, page: int, size: int) -> bool:
+        """Whether a main file that became shorter holds all pages, or the log those that it lacks.
+
+        The pages are checked before the checkpoint, which may make a damaged file long enough again, with holes.
+        """
+        needed = anchor.execute("PRAGMA page_count").fetchone()[0] * page
+        if needed <= size:
+            return True
+        anchor.execute("PRAGMA shrink_memory")  # pages kept in memory would stand in for those that are missing
+        if size % page or anchor.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
+            return False
+        busy, frames, done = anchor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if busy or frames != done:  # somebody still reads an older state; the rest follows at a later checkpoint
+            return True
+        now = anchor.execute("PRAGMA page_count").fetchone()[0] * page  # less than before after another VACUUM
+        return bool(self.path.stat().st_size >= min(needed, now))
 
     def _gone(self, suffix: str) -> Unavailable:
         if not suffix:
@@ -211,12 +244,22 @@ class SqliteFile:
         other = _identity(self.part("-shm")) not in (None, self._seen.get("-shm"))
         if other or self.part("-wal").exists() or _identity(self.path) != self._seen[""] or self.anchor is None:
             return ""
+        if self._rescue is not None or time.monotonic() < self._rescue_again:
+            return self._rescue or ""
         try:
+            self.anchor.execute(f"PRAGMA busy_timeout={int(RESCUE_SECONDS * 1000)}")
             busy, frames, done = self.anchor.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
         except sqlite3.Error:
             log.exception("the log of the database is gone, and its contents could not be written to the database")
+            self._rescue = ""
             return ""
-        return "" if busy or frames != done else " (everything that was saved before has been written to the main file)"
+        finally:
+            self.anchor.execute(f"PRAGMA busy_timeout={int(self._busy * 1000)}")
+        if busy or frames != done:
+            self._rescue_again = time.monotonic() + RESCUE_AGAIN
+            return ""
+        self._rescue = " (everything that was saved before has been written to the main file)"
+        return self._rescue
 
     def _replaced(self, suffix: str) -> Unavailable:
         return Unavailable(
@@ -242,6 +285,7 @@ class SqliteFile:
             if self.anchor is not None:
                 self.anchor.close()
             self.anchor, self._broken, self._seen, self._size = None, None, {}, {}
+            self._rescue, self._rescue_again = None, 0.0
 
 
 def foreign(where: str, names: set[str]) -> UserError:

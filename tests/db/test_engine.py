@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.schema import CreateTable
 
 from core.errors import Unavailable, UserError
-from db.engine import connect, migrate, reading, writing
+from db.engine import connect, migrate, reading, sqlite_file, writing
 from db.failures import Conflict
 from db.store import open_store
 from db.tables import metadata, to_json
@@ -88,6 +88,34 @@ def test_a_file_that_is_no_database_is_a_user_error(tmp_path: Path) -> None:
 def test_an_address_that_is_no_database_is_a_user_error(url: str) -> None:
     with pytest.raises(UserError, match="cannot be used"):
         open_store(url)
+
+
+@pytest.mark.parametrize("form", ["file:{}", "file://{}", "file://localhost{}"])
+def test_a_file_named_by_sqlites_own_address_is_kept_like_any_other(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "a home" / "errorscope.db"
+    url = f"sqlite:///{form.format(str(path).replace(' ', '%20'))}?mode=rwc&uri=true"
+    engine = connect(url)
+    migrate(engine)
+    assert scalar(engine, "SELECT count(*) FROM projects") == 0
+    with reading(engine) as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+    aside = path.rename(tmp_path / "aside.db")
+    with pytest.raises(Unavailable, match="the database file is gone"), reading(engine):
+        pass
+    aside.rename(path)
+    engine.dispose()
+
+
+def test_a_database_in_memory_has_no_file() -> None:
+    for url in ("sqlite://", "sqlite:///:memory:", "sqlite:///file:x?mode=memory&cache=shared&uri=true"):
+        assert sqlite_file(url) is None
+
+
+@pytest.mark.parametrize("option", ["mode=ro", "immutable=1", "nolock=1", "cache=shared"])
+def test_an_address_that_asks_for_less_than_the_whole_file_is_a_user_error(tmp_path: Path, option: str) -> None:
+    with pytest.raises(UserError, match="cannot be used"):
+        connect(f"sqlite:///file:{tmp_path / 'x.db'}?{option}&uri=true")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made_is_a_user_error(tmp_path: Path) -> None:

@@ -5,13 +5,17 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
+from typing import Any
 
 import pytest
 
-from core.errors import UserError
+from core.errors import Unavailable, UserError
+from db import sqlite_file
+from db.sqlite_file import SqliteFile
 from db.store import open_store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -175,6 +179,169 @@ def test_another_program_may_shorten_the_file_and_the_log(db: Path, server: Serv
     server.end()
     assert server.refused == []
     assert set(server.saved) <= stored(db)
+
+
+def grown(db: Path) -> sqlite3.Connection:
+    """Another connection to `db`, whose pages made the main file long."""
+    other = sqlite3.connect(db, timeout=30, isolation_level=None)
+    other.execute("PRAGMA wal_autocheckpoint=0")
+    other.execute("CREATE TABLE filler (x BLOB)")
+    for _ in range(30):
+        other.execute("INSERT INTO filler VALUES (randomblob(100000))")
+    other.execute("PRAGMA wal_checkpoint(FULL)")
+    return other
+
+
+def test_pages_that_are_in_the_log_alone_after_a_vacuum_are_no_damage(db: Path) -> None:
+    store = open_store(f"sqlite:///{db}")
+    other = grown(db)
+    store.projects.create("before")
+    other.execute("DELETE FROM filler WHERE rowid > 10")
+    other.execute("VACUUM")
+    other.execute("PRAGMA wal_checkpoint(FULL)")
+    other.execute("INSERT INTO filler VALUES (randomblob(200000))")
+    (pages,) = other.execute("PRAGMA page_count").fetchone()
+    assert pages * 4096 > db.stat().st_size  # or nothing is tested
+    store.projects.create("after")
+    other.close()
+    assert {project.name for project in store.projects.list()} == {"before", "after"}
+
+
+def test_the_same_is_no_damage_while_a_reader_holds_the_log_back(db: Path) -> None:
+    store = open_store(f"sqlite:///{db}")
+    other = grown(db)
+    store.projects.create("before")
+    other.execute("DELETE FROM filler WHERE rowid > 10")
+    other.execute("VACUUM")
+    other.execute("PRAGMA wal_checkpoint(FULL)")
+    reader = sqlite3.connect(db, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM filler").fetchall()
+    other.execute("INSERT INTO filler VALUES (randomblob(200000))")
+    store.projects.create("after")
+    reader.close()
+    other.close()
+    assert {project.name for project in store.projects.list()} == {"before", "after"}
+
+
+def test_a_file_cut_short_whose_last_pages_are_in_the_log_is_refused(db: Path) -> None:
+    store = open_store(f"sqlite:///{db}")
+    other = grown(db)
+    store.projects.create("before")
+    other.execute("INSERT INTO filler VALUES (randomblob(200000))")  # a checkpoint would make the file long again
+    os.truncate(db, db.stat().st_size // 4096 // 2 * 4096)
+    for _ in range(3):
+        with pytest.raises(Unavailable, match="cut short"):
+            store.projects.create("after")
+    other.close()
+
+
+def test_what_an_open_log_holds_is_rescued_once_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    open_store(f"sqlite:///{tmp_path / 'errorscope.db'}").projects.create("p")
+    file = SqliteFile(tmp_path / "errorscope.db", 30)
+    file.open()
+    assert file.anchor is not None
+    said: list[str] = []
+    file.anchor.set_trace_callback(said.append)
+    other = sqlite3.connect(file.path, timeout=30, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    def checks(times: int) -> int:
+        """How often the rescue was tried."""
+        said.clear()
+        for _ in range(times):
+            with pytest.raises(Unavailable, match="-wal, a part of the database, is gone"):
+                file.check()
+        return len([statement for statement in said if "wal_checkpoint" in statement])
+
+    moved(file.path, "-wal")
+    began = time.monotonic()
+    assert checks(5) == 1  # a writer is in the way
+    assert time.monotonic() - began < 3
+    other.execute("ROLLBACK")
+    file._rescue_again = 0.0  # as after some seconds
+    assert checks(5) == 1
+    with pytest.raises(Unavailable, match="everything that was saved before has been written to the main file"):
+        file.check()
+    put_back(file.path)
+    file.check()
+    (tmp_path / "aside").rmdir()
+    moved(file.path, "-wal")
+    assert checks(5) == 1
+    put_back(file.path)
+    other.close()
+    file.close()
+
+
+def test_a_process_that_starts_while_another_makes_the_tables_goes_on(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+
+    class Late(sqlite3.Connection):
+        def execute(self, statement: str, *values: Any) -> Any:
+            found = super().execute(statement, *values)
+            if started or "sqlite_master WHERE type" not in statement:
+                return found
+            rows = iter(found.fetchall())
+            started.append(start(db).stdout)
+            return rows
+
+    connected = sqlite3.connect
+    db.write_bytes(b"")
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite_file.sqlite3, "connect", lambda *a, **k: connected(*a, factory=Late, **k))
+        file = SqliteFile(db, 30)
+        file.open()
+    file.check()
+    file.close()
+    assert started == ["0\n"]
+    assert part(db, ".made").exists()
+
+
+def test_a_file_that_another_process_makes_at_the_same_moment_is_not_missing(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers: list[Server] = []
+
+    def before_it_was_made(path: Path) -> tuple[int, int] | None:
+        if not servers:
+            servers.append(Server(db))
+            servers[0].until(lambda: len(servers[0].saved) >= 1)
+            return None
+        return looked(path)
+
+    looked = sqlite_file._identity
+    monkeypatch.setattr(sqlite_file, "_identity", before_it_was_made)
+    file = SqliteFile(db, 30)
+    try:
+        file.open()
+        file.check()
+    finally:
+        file.close()
+        servers[0].end()
+
+
+@pytest.mark.parametrize(
+    ("path", "address"),
+    [
+        (r"\\server\share\a b\x.db", "file:////server/share/a%20b/x.db?mode=rw"),
+        (r"C:\a#b\x.db", "file:///C:/a%23b/x.db?mode=rw"),
+    ],
+)
+def test_addresses_on_windows(db: Path, monkeypatch: pytest.MonkeyPatch, path: str, address: str) -> None:
+    file = SqliteFile(db, 30)
+    monkeypatch.setattr(file, "_beside", PureWindowsPath(path))
+    assert file.uri() == address
+
+
+def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
+    path = tmp_path / "50% é #1?" / "errorscope.db"
+    path.parent.mkdir()
+    file = SqliteFile(path, 30)
+    file.open()
+    file.close()
+    assert path.exists()
 
 
 def made(db: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from db.backup import backup
-from db.private import private_folder
+from db.private import private_file, private_folder
 from db.store import open_store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,6 +64,19 @@ def test_a_folder_with_other_things_in_it_is_left_as_it_is(tmp_path: Path) -> No
     open_store(f"sqlite:///{shared / 'errorscope.db'}")
     assert (mode(shared), mode(shared / "thesis.tex")) == (0o755, 0o644)
     assert mode(shared / "errorscope.db") == 0o600
+
+
+def test_what_is_read_only_stays_so(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    file = home / "errorscope.db"
+    file.write_bytes(b"")
+    file.chmod(0o444)
+    home.chmod(0o555)
+    private_folder(home)
+    private_file(file)
+    assert (mode(home), mode(file)) == (0o500, 0o400)
+    home.chmod(0o755)
 
 
 @pytest.mark.parametrize("special", [0o2775, 0o1777])
