@@ -1,21 +1,23 @@
 """ROUGE-1, ROUGE-2 and ROUGE-L of a segment, as the package rouge-score counts them, without stemming unless asked (Lin 2004).
 
-In scripts written without spaces every character is a word; how the references are written decides for the whole segment.
+In scripts written without spaces every character is a word, and vowel signs and other marks belong to the letter before them; how
+the references are written decides for the whole segment.
 Each text is cut into words and n-grams once, however many references and outputs it is compared with.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import cache, lru_cache
+from typing import Any, Literal, NamedTuple
 
 from core.data import Item, Value
 from core.metrics.base import Cancelled, Metric, MetricSpec, Option, Progress, Values, Work, family
 from core.signature import GIVEN, package, signature
-from core.text.scripts import Writing, tokens_by, writing
+from core.text.scripts import writing
 from core.text.words import is_unspaced
 from core.text.words import words as words_of
 
@@ -35,31 +37,67 @@ OPTIONS = (
 )  # fmt: skip
 MEASURES = {"p": 1, "r": 2, "f": 0}
 UNREAD = "no reference has a word (letters or digits)"
-_NAMES: dict[Writing, str] = {"spaced": UNICODE, "han": "characters", "unspaced": "characters"}
+Reading = Literal["unicode", "marks", "characters"]
+"""How words are found: runs of letters and digits, such runs with the marks on their letters, or also characters."""
+
+READINGS: dict[Reading, str] = {"unicode": UNICODE, "marks": "unicode-marks", "characters": "characters"}
 
 
 class UnicodeWords:
     """Lower-cased runs of letters and digits of any script; on ASCII text the same tokens as rouge-score's own.
 
     With `stem`, a word of ASCII letters and digits is given to rouge-score's stemmer; others stay as they are. With
-    `characters`, a character of a script written without spaces is a word, together with its marks.
+    `characters`, a character of a script written without spaces is a word, together with its marks. With `marks`, a letter's
+    combining marks (vowel signs, accents) stay in its word.
     """
 
-    def __init__(self, *, stem: bool = False, characters: bool = False) -> None:
-        self._stemmed, self._characters = _stemmer() if stem else None, characters
+    def __init__(self, *, stem: bool = False, characters: bool = False, marks: bool = False) -> None:
+        self._stemmed, self._characters, self._marks = _stemmer() if stem else None, characters, marks
 
     def tokenize(self, text: str) -> list[str]:
         text = text.lower()
-        words = [word for part in _parts(text) for word in part] if self._characters else WORD.findall(text)
+        found = _marked_word() if self._marks and not text.isascii() else WORD
+        words = [word for part in _parts(text) for word in part] if self._characters else found.findall(text)
         if self._stemmed is None:
             return words
         return [stem for word in words for stem in (self._stemmed(word) if word.isascii() else [word])]
 
 
-def tokenizer(values: Values, how: Writing) -> Callable[[str], list[str]]:
-    """What finds words under values of the options, beside a text that is written so."""
-    characters = values["tokenize"] == SCRIPT and how != "spaced"
-    return UnicodeWords(stem=bool(values["stem"]), characters=characters).tokenize
+def tokenizer(values: Values, how: Reading) -> Callable[[str], list[str]]:
+    """What finds words under values of the options, beside a text that is read so."""
+    return _words(values, how).tokenize
+
+
+def _words(values: Values, how: Reading) -> UnicodeWords:
+    by_script = values["tokenize"] == SCRIPT
+    return UnicodeWords(
+        stem=bool(values["stem"]), characters=by_script and how == "characters", marks=by_script and how == "marks"
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def reading(texts: Sequence[str]) -> Reading:
+    """How the references of a segment (a tuple) are read: they alone decide, as they are written."""
+    if writing(texts) != "spaced":
+        return "characters"
+    return "marks" if any(not text.isascii() and _letter_marked().search(text) for text in texts) else "unicode"
+
+
+@cache
+def _marks() -> str:
+    """All combining marks, as the inside of a character class; they lie below the emoji and among the last selectors."""
+    codes = (*range(0x300, 0x1F000), *range(0xE0100, 0xE01F0))
+    return "".join(chr(code) for code in codes if unicodedata.category(chr(code))[0] == "M")
+
+
+@cache
+def _marked_word() -> re.Pattern[str]:
+    return re.compile(rf"[^\W_](?:[^\W_]|(?<=[^\W\d_]|[{_marks()}])[{_marks()}])*")
+
+
+@cache
+def _letter_marked() -> re.Pattern[str]:
+    return re.compile(rf"[^\W\d_][{_marks()}]")
 
 
 def _parts(text: str) -> Iterator[list[str]]:
@@ -131,17 +169,17 @@ def _metric(name: str, label: str, n: int, help_: str) -> Metric:
         by_script = values["tokenize"] == SCRIPT
 
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-            overlaps = {c: _Overlap(n, UnicodeWords(stem=stem, characters=c)) for c in (False, True)}
+            overlaps = {how: _Overlap(n, _words(values, how)) for how in READINGS}
             out = []
             for done, item in enumerate(items):
                 if not progress(done):
                     raise Cancelled
-                out.append(_value(overlaps[by_script and writing(item.references) != "spaced"], item, column))
+                out.append(_value(overlaps[reading(item.references) if by_script else "unicode"], item, column))
             return out
 
         def signed(items: Sequence[Item]) -> str:
             references = [item.references for item in items if item.references]
-            tok = tokens_by(_NAMES, references) if by_script else f"{UNICODE}{GIVEN}"
+            tok = _tokens(references) if by_script else f"{UNICODE}{GIVEN}"
             facts: dict[str, object] = {"v": 1, "nrefs": "var", "measure": values["measure"], "stem": stem, "tok": tok}
             facts |= {"unread": "undefined"} if any(map(_unread, references)) else {}
             return signature(name, facts | {"rouge-score": package("rouge-score")})
@@ -149,6 +187,12 @@ def _metric(name: str, label: str, n: int, help_: str) -> Metric:
         return Work(lambda: signed(()), score, signed=signed)
 
     return family(spec, make)
+
+
+def _tokens(references: Sequence[Sequence[str]]) -> str:
+    """The names of the readings of the segments, joined by +; the first where there are none."""
+    found = {reading(tuple(texts)) for texts in references}
+    return "+".join(name for how, name in READINGS.items() if how in found) or UNICODE
 
 
 def _value(overlap: _Overlap, item: Item, column: int) -> Value:

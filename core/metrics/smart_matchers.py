@@ -15,7 +15,7 @@ from core.data import Item
 from core.errors import UserError
 from core.metrics.base import Cancelled, Metric, Need, Progress
 from core.metrics.encoding import encoder, model_facts
-from core.metrics.rouge import tokenizer
+from core.metrics.rouge import reading, tokenizer
 from core.metrics.sacre import bleu
 from core.signature import signature
 from core.smart.alignment import Array
@@ -101,9 +101,9 @@ def _made(metric: Metric, go_on: Progress) -> Matcher:
 _STRINGS: Mapping[str, Callable[[Mapping[str, Any]], Matcher]] = {
     "chrf": lambda v: Chrf(v["beta"], v["word_order"]),
     "bleu": lambda v: Bleu(partial(bleu, v["tokenize"])),
-    "rouge1": lambda v: Rouge("rouge1", partial(tokenizer, v), v["measure"]),
-    "rouge2": lambda v: Rouge("rouge2", partial(tokenizer, v), v["measure"]),
-    "rougeL": lambda v: Rouge("rougeL", partial(tokenizer, v), v["measure"]),
+    "rouge1": lambda v: Rouge("rouge1", partial(tokenizer, v), reading, v["measure"]),
+    "rouge2": lambda v: Rouge("rouge2", partial(tokenizer, v), reading, v["measure"]),
+    "rougeL": lambda v: Rouge("rougeL", partial(tokenizer, v), reading, v["measure"]),
 }
 
 

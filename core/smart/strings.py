@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -17,11 +17,14 @@ from core.smart.overlap import Counts, characters, counted, longest_common, shar
 from core.text.scripts import Writing, writing
 
 Tokenize = Callable[[str], Sequence[str]]
+How = TypeVar("How", bound=str)
 
 
-def by_writing(block: Callable[[Writing], Block], pairs: Sequence[Texts]) -> list[Array]:
-    """Return the matrices of pairs, each by the block for how its target text is written."""
-    writings = [writing(target) for target, _ in pairs]
+def by_writing(
+    block: Callable[[How], Block], pairs: Sequence[Texts], read: Callable[[Sequence[str]], How]
+) -> list[Array]:
+    """Return the matrices of pairs, each by the block for how its target text is read."""
+    writings = [read(target) for target, _ in pairs]
     found: dict[int, Array] = {}
     for how in dict.fromkeys(writings):
         mine = [i for i, one in enumerate(writings) if one == how]
@@ -75,7 +78,7 @@ class Bleu:
         self.make = make
 
     def matrices(self, pairs: Sequence[Texts]) -> list[Array]:
-        return by_writing(lambda how: partial(self._block, self.make(how)), pairs)
+        return by_writing(lambda how: partial(self._block, self.make(how)), pairs, writing)
 
     def _block(self, own: Any, targets: Sequence[str], candidates: Sequence[str]) -> Array:
         from sacrebleu.metrics.helpers import extract_all_word_ngrams
@@ -109,15 +112,17 @@ class Bleu:
         return np.clip(scores, 0, 1)
 
 
-class Rouge:
+class Rouge(Generic[How]):
     """rouge-score's F, precision or recall of words (`rouge1`, `rouge2`) or of a longest common subsequence (`rougeL`; Lin
-    2004); `make` gives the tokenizer."""
+    2004); `make` gives the tokenizer for how a target text is read."""
 
-    def __init__(self, kind: str, make: Callable[[Writing], Tokenize], measure: str = "f") -> None:
-        self.kind, self.make, self.measure = kind, make, measure
+    def __init__(
+        self, kind: str, make: Callable[[How], Tokenize], read: Callable[[Sequence[str]], How], measure: str = "f"
+    ) -> None:
+        self.kind, self.make, self.read, self.measure = kind, make, read, measure
 
     def matrices(self, pairs: Sequence[Texts]) -> list[Array]:
-        return by_writing(lambda how: partial(self._block, self.make(how)), pairs)
+        return by_writing(lambda how: partial(self._block, self.make(how)), pairs, self.read)
 
     def _block(self, tokenize: Tokenize, targets: Sequence[str], candidates: Sequence[str]) -> Array:
         rows, columns = [tokenize(s) for s in targets], [tokenize(s) for s in candidates]

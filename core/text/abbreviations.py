@@ -1,7 +1,7 @@
 """Points that end no sentence: after titles and other abbreviations, initials, acronyms, and ordinals of several languages.
 
-Words are compared without regard to case, so that texts in small letters are read alike. The lists hold what stands in news and
-encyclopedias; a word that is also an ordinary word at the end of a sentence ("sat", "fig") is listed only before a number.
+Lists are compared without regard to case; how a word is written decides what it may be. A word that is also an ordinary word at the
+end of a sentence, in any language, is an abbreviation only where its capital, its number or the word before it says so.
 """
 
 from __future__ import annotations
@@ -10,43 +10,68 @@ import re
 
 from core.text.words import is_unspaced
 
-TITLES = frozenset(
+ALWAYS = frozenset(
     """
-    adm atty brig capt cdr cmdr col cpl det dr drs gen gov hon insp lt maj messrs mlle mme mr mrs ms msgr mt mx ph prof
-    pvt rep reps rev sen sens sgt st supt vs viz
-    bzgl bzw ca dipl dr-ing evtl frl ggf ing inkl sog str vgl zzgl hrsg
-    dña dra exc ilmo lic profa sr sra srta sto sres fca
-    dott dssa egr gent sig sigg sigra ssa spett
-    bl blz dhr drs ir jkvr mevr mr mw
-    av bd chap env éd ste
-    mgr mudr judr phdr rndr inż ks płk gen ul woj hab
-    cand fil   
-    акад гр доц им кап обл пл пос проф св см ср ул
+    atty dr drs messrs mlle mme mr mrs prof sgt vs viz
+    bzgl bzw dipl dr-ing evtl frl ggf inkl sog vgl zzgl hrsg
+    dña profa sr sra srta sres
+    dott dssa egr sigg spett
+    dhr jkvr mevr
+    éd
+    mgr mudr judr phdr rndr inż ks płk ul woj
+    акад доц обл пл пос проф св ул
     डॉ श्री श्रीमती पं सुश्री
     ডঃ ড মোঃ
+    د أ
     """.split()
 )
-"""Always followed by more of the sentence."""
+"""Always followed by more of the sentence, however they are written: ordinary words of no language."""
+
+TITLES = frozenset(
+    """
+    adm capt cdr cmdr cpl ft gov insp lt ms msgr mt mx ph pvt reps sens st supt wm
+    ing str exc fca ilmo lic ir mw bd cand sigra ssa
+    """.split()
+)
+"""Followed by more of the sentence where they are written with a capital, or in a text without any."""
+
+ALSO_WORDS = frozenset("av brig col det dra fil gen hon maj rep rev sen sig ste sto".split())
+"""Titles with a capital (Det. Smith) before a word that seldom begins a sentence. In small letters, ordinary words at its end: Swedish
+det, sen and sig, German Gen, French col, Polish maj."""
+
+AFTER = {
+    "al": frozenset({"et"}),
+    "dra": frozenset({"a", "da", "la", "una"}),
+    "hab": frozenset({"dr"}),
+    "sig": frozenset({"al", "dal", "del", "il", "un"}),
+}
+"""Abbreviations in small letters behind these words alone."""
+
+BEFORE_SMALL = frozenset("bd blz bl ca env est ex ft hab st str гр им кап пр см ср".split())
+"""Abbreviations before a word in small letters (in a text that has capitals) or a number."""
 
 MAY_END = frozenset(
     """
-    al approx ex ft wm assn ave bldg blvd bros cf co corp dept dist div esp est etc inc intl jr ltd mfg natl plc sr univ
-    usw u.a etw usf tel abs
+    approx assn ave bldg blvd bros cf co corp dept dist div esp etc inc intl jr ltd mfg natl plc sr univ
+    usw u.a etw usf tel
     etcétera cía admón aprox avda ud uds vd vds
     ecc pag
     enz bijv
     atd apod např tzv tj mj itd itp tzn m.in np zob
     osv bl.a fx f.eks p.g.a t.ex
-    др пр руб тыс млн млрд напр гг вв
+    др пр руб тыс млн млрд напр г гг вв р рр
     """.split()
 )
 """May stand at the end of a sentence too: they end one before a word that often begins sentences."""
 
+NAMES = frozenset("ave co corp ud vd vds".split())
+"""Those of `MAY_END` that need a capital: in small letters they are words (Danish ud, Swedish vd, Polish co, Romanian corp)."""
+
 BEFORE_NUMBERS = frozenset(
     """
-    art arts ch chap eq fig figs no nos nr núm num n° p pg pp sec sect vol vols abb kap tab bd st cap pág págs
+    abs art arts ch chap eq fig figs no nos nr núm num n n° p pg pp sec sect vol vols abb kap tab bd st cap pág págs
     jan feb mar apr jun jul aug sep sept oct nov dec okt dez janv févr avr juil déc ene abr dic gen mag giu lug ott
-    рис стр табл ст
+    рис стр табл ст с д п т
     """.split()
 )
 """Abbreviations where a number follows."""
@@ -93,13 +118,16 @@ STARTERS = frozenset(
 _WORD = re.compile(r"[^\W_][^\s(\[{„“”«»\"]*$")
 _NEXT = re.compile(r"[\s\"'“”„«»‘’(\[¿¡]*([^\W_]+(?:['’-][^\W_]+)*)")
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]{1,2}")
+_LETTER = re.compile(r"(?<!\w)[^\W\d_]\.\s?$")
+_BEFORE = re.compile(r"([^\W\d_]+)\.?\s$")
 _NUMERAL = re.compile(r"\d{1,3}|[ivxlc]{1,6}|[a-z]", re.IGNORECASE)
 
 
-def ends_no_sentence(text: str, start: int, end: int, sentence: int) -> bool:
+def ends_no_sentence(text: str, start: int, end: int, sentence: int, small: bool = False) -> bool:
     """Return whether the point in `text[start:end]` (with what closes behind it) belongs to an abbreviation, initial or ordinal.
 
-    `sentence` is where the sentence began. Only a single point right behind a word, with blanks behind it, can be one.
+    `sentence` is where the sentence began; `small`: the whole text has no capitals. Only a single point right behind a word, with
+    blanks behind it, can be one.
     """
     if end - start != 1 or start == 0 or end >= len(text):
         return False
@@ -109,23 +137,48 @@ def ends_no_sentence(text: str, start: int, end: int, sentence: int) -> bool:
     word, following = before[0], after[1]
     if inside := [i for i, char in enumerate(word) if is_unspaced(char)]:
         word = word[inside[-1] + 1 :]
-    bare, initial = word.casefold(), len(following) == 1 and text[after.end() : after.end() + 1] == "."
-    begins = following[0].isupper() and following.casefold() in STARTERS and not initial
+    at, initial = start - len(word), len(following) == 1 and text[after.end() : after.end() + 1] == "."
     if text[sentence:start].strip() == word and _NUMERAL.fullmatch(word) and not text[:sentence].strip(" "):
         return True
-    if _begins_line(text, start - len(word)) and _NUMERAL.fullmatch(word):
+    if _begins_line(text, at) and _NUMERAL.fullmatch(word):
         return True
     if word.isdecimal():
         return len(word) <= 2 and following.casefold() in MONTHS
-    if bare in TITLES and (len(word) == 1 or not word.isupper() or text[sentence:start].isupper()):
+    begins = following[0].isupper() and following.casefold() in STARTERS and not initial
+    goes_on = following[0].islower() and not small
+    bare, whole = word.casefold(), len(word) == 1 or not word.isupper()
+    if _is_title(word, begins, small) and (whole or text[sentence:start].isupper()):
         return True
-    if bare in BEFORE_NUMBERS and following[0].isdecimal():
-        return True
-    if len(word) == 1:
-        return not begins and not (word == "I" and _follows_small_word(text, start))
-    if bare in MAY_END or _ACRONYM.fullmatch(word):
+    if (
+        bare in AFTER
+        and (left := _BEFORE.search(text, max(sentence, at - 24), at))
+        and left[1].casefold() in AFTER[bare]
+    ):
         return not begins
-    return False
+    if (bare in BEFORE_NUMBERS or bare in BEFORE_SMALL) and following[0].isdecimal():
+        return True
+    if bare in BEFORE_SMALL and goes_on:
+        return True
+    if bare in MAY_END and (bare not in NAMES or small or word[0].isupper()):
+        return not begins
+    if len(word) == 1:
+        return not begins and _is_letter(text, start, initial or goes_on)
+    return not begins and bool(_ACRONYM.fullmatch(word))
+
+
+def _is_title(word: str, begins: bool, small: bool) -> bool:
+    bare = word.casefold()
+    if bare in ALSO_WORDS:
+        return word.istitle() and not begins
+    return bare in ALWAYS or (bare in TITLES and (small or word[0].isupper()))
+
+
+def _is_letter(text: str, start: int, goes_on: bool) -> bool:
+    """True for an initial, which is a capital, and for a small letter among others (z. B., u. a.) or before a word that goes on."""
+    word = text[start - 1]
+    if word.isupper():
+        return not (word == "I" and _follows_small_word(text, start))
+    return word.lower() != word.upper() and (goes_on or bool(_LETTER.search(text, max(0, start - 6), start - 1)))
 
 
 def _begins_line(text: str, at: int) -> bool:

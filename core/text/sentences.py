@@ -25,6 +25,9 @@ LANGUAGES = (
     "ja", "de", "kk", "sk",
 )  # fmt: skip
 DEFAULT = PROSE
+PROSE_VERSION = 2
+"""Raised whenever `prose` or its lists cut a text in another way. The first version was signed without it."""
+
 SPLITTERS = (PROSE, RULE, POINT, *(PYSBD + language for language in LANGUAGES))
 
 POINTS = ".\u2024\ufe52\uff0e"
@@ -69,12 +72,13 @@ def splitter(name: str) -> Splitter:
 
 
 def facts(name: str) -> dict[str, object]:
-    """What a signature says of a splitter: its name, and the version of its package. Raises UserError as `splitter` does.
+    """What a signature says of a splitter: its name, and the version of its rules or package. Raises UserError as `splitter` does.
 
     `rule` was the default before, signed without a mark: values of then and of one that asks for it are told apart.
     """
     splitter(name)
     found: dict[str, object] = {"sentences": f"{name}{GIVEN}" if name == RULE else name}
+    found |= {PROSE: PROSE_VERSION} if name == PROSE else {}
     return found | {"pysbd": package("pysbd")} if name.startswith(PYSBD) else found
 
 
@@ -94,14 +98,14 @@ def rule(text: str) -> list[Span]:
 
 def prose(text: str) -> list[Span]:
     """As `rule`, but not after the point of an abbreviation, an initial or an ordinal (`core.text.abbreviations`)."""
-    breaks, at, sentence = _breaks(text), 0, 0
+    breaks, at, sentence, small = _breaks(text), 0, 0, text == text.lower()
     cuts: list[int] = []
     for start, end in _terminators(text):
         while at < len(breaks) and breaks[at] <= start:
             sentence = max(sentence, breaks[at])
             at += 1
         line_ends = at < len(breaks) and not text[end : breaks[at]].strip()
-        if text[start:end] in POINTS and not line_ends and ends_no_sentence(text, start, end, sentence):
+        if text[start:end] in POINTS and not line_ends and ends_no_sentence(text, start, end, sentence, small):
             continue
         cuts.append(end)
         sentence = end

@@ -24,6 +24,7 @@ UNSPACED = (
     (0x1B000, 0x1B16F),
     (0x20000, 0x3FFFF),
 )
+_SOUND_MARKS = "\uff9e\uff9f"  # half-width, letters to Unicode; they belong to the kana before them
 _ZWJ, _ZWNJ = "\u200d", "\u200c"
 
 
@@ -47,7 +48,7 @@ def _kind(char: str) -> Kind:
     if char in (_ZWJ, _ZWNJ):
         return "joiner"
     code, category = ord(char), unicodedata.category(char)
-    if category[0] == "M" or 0x1F3FB <= code <= 0x1F3FF or 0xE0020 <= code <= 0xE007F:
+    if category[0] == "M" or char in _SOUND_MARKS or 0x1F3FB <= code <= 0x1F3FF or 0xE0020 <= code <= 0xE007F:
         return "mark"
     if 0x1F1E6 <= code <= 0x1F1FF:
         return "flag"

@@ -78,6 +78,36 @@ def test_ter_counts_edits_of_the_words_of_the_script(script: str) -> None:
     assert signed("ter", item(script))["tok"] == f"{TOKENIZERS[script]}-tercom"
 
 
+MARKED = {  # one word differs by its vowel signs or marks alone
+    "hindi": ("हिन्दी के किताब", "हिन्दी की किताब"),
+    "tamil": ("தமிழ் நூல் ஒன்று", "தமிழ் நால் ஒன்று"),
+    "bengali": ("বাংলা বই আছে", "বাংলা বউ আছে"),
+    "arabic": ("كَتَبَ زيد الدرس", "كُتِبَ زيد الدرس"),
+    "decomposed": ("cafe\u0301 le soir", "cafe\u0300 le soir"),
+}
+
+
+@pytest.mark.parametrize("script", MARKED)
+def test_rouge_keeps_the_marks_of_a_letter_in_its_word(script: str) -> None:
+    hypothesis, reference = MARKED[script]
+    of = Item("x", hypothesis, (reference,))
+    assert value("rouge1", of) == value("rougeL", of) == pytest.approx(2 / 3)
+    smart = "smart1|matcher:rouge1|against:reference|measure:p"
+    assert value(smart, of) == pytest.approx(2 / 3)
+    assert "/tok:unicode-marks/" in signed(smart, of)["matcher"]
+    assert signed("rouge1", of)["tok"] == "unicode-marks"
+    assert signed("rouge1", of, ENGLISH, item("thai"))["tok"] == "unicode+unicode-marks+characters"
+    assert signed("rouge1|tokenize:unicode", of)["tok"] == "unicode (given)"
+
+
+@pytest.mark.parametrize("reference", ["Größe naïve 5️⃣ ❤️ is", "İstanbul is", "한국의 수도"])
+def test_rouge_without_marks_on_letters_stays(reference: str) -> None:
+    of = Item("x", "cafe\u0301 is हिन्दी 5️⃣ İstanbul", (reference,))
+    assert signed("rouge1", of)["tok"] == "unicode"
+    for name in ROUGES:
+        assert value(name, of) == value(f"{name}|tokenize:unicode", of)
+
+
 @pytest.mark.parametrize("metric", ["bleu", *ROUGES])
 @pytest.mark.parametrize("script", TEXTS)
 def test_smart_matches_sentences_by_the_same_words(metric: str, script: str) -> None:

@@ -79,7 +79,8 @@ def test_the_payload_is_plain_and_its_scores_are_whole_hundredths() -> None:
     assert all(type(v) is int and 0 <= v <= 100 for row in data["matrix"] for v in row)
     assert data["figures"][0][0] == "1"
     assert (
-        data["signature"] == f"smart|v:1|matcher:{registry.load('chrf').signature().replace('|', '/')}|sentences:prose"
+        data["signature"]
+        == f"smart|v:1|matcher:{registry.load('chrf').signature().replace('|', '/')}|sentences:prose|prose:2"
     )
 
 

@@ -19,6 +19,7 @@ from core.smart.alignment import Array
 from core.smart.matching import Matcher, Texts, matrices
 from core.smart.overlap import characters, counted, longest_common, shared
 from core.smart.strings import Bleu, Chrf, Rouge
+from core.text.scripts import writing
 
 WORDS = st.sampled_from(
     ["the", "The", "cat", "cat.", "sat", "  ", "Größe", "中文", "文。", "3.5", "it's", "don't-", "😀", "&amp;", "\u2028", "aaaa", "(a"]
@@ -64,7 +65,10 @@ def test_rouge_is_rouge_scores(kind: str, stem: bool, targets: list[str], candid
     words = UnicodeWords(stem=stem)
     own = RougeScorer([kind], tokenizer=words)
     check(
-        Rouge(kind, lambda how: words.tokenize), lambda c, t: float(own.score(t, c)[kind].fmeasure), targets, candidates
+        Rouge(kind, lambda how: words.tokenize, writing),
+        lambda c, t: float(own.score(t, c)[kind].fmeasure),
+        targets,
+        candidates,
     )
 
 
@@ -80,7 +84,7 @@ def test_the_candidate_is_the_hypothesis() -> None:
 @given(st.lists(st.tuples(SENTENCES.map(tuple), SENTENCES.map(tuple)), max_size=8))
 @settings(max_examples=60, deadline=None)
 def test_pairs_together_give_what_each_gives_alone_to_the_last_bit(pairs: list[Texts]) -> None:
-    for matcher in (Chrf(), Bleu(partial(bleu, "script")), Rouge("rougeL", lambda how: str.split)):
+    for matcher in (Chrf(), Bleu(partial(bleu, "script")), Rouge("rougeL", lambda how: str.split, writing)):
         together = matcher.matrices(pairs)
         assert len(together) == len(pairs)
         for pair, found in zip(pairs, together, strict=True):

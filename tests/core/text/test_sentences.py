@@ -75,7 +75,7 @@ def test_the_rule_cannot_tell_an_abbreviation_from_an_end() -> None:
 
 
 def test_a_rule_that_was_the_default_is_signed_apart_from_one_that_is_asked_for() -> None:
-    assert facts("prose") == {"sentences": "prose"}
+    assert facts("prose") == {"sentences": "prose", "prose": 2}
     assert facts("rule") == {"sentences": "rule (given)"}
 
 

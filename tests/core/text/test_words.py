@@ -47,3 +47,8 @@ def test_units_cover_all_but_white_space_in_order(text: str) -> None:
         assert not any(c.isspace() for c in text[unit.start : unit.end])
         end = unit.end
     assert not text[end:].strip()
+
+
+def test_half_width_sound_marks_belong_to_the_kana_before_them() -> None:
+    text = "ﾊﾞｽﾊﾟ"
+    assert [text[start:end] for start, end in words(text)] == ["ﾊﾞ", "ｽ", "ﾊﾟ"]
