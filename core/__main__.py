@@ -119,9 +119,20 @@ def common(
 def notes(said: list[str]) -> None:
     """What was odd or left out, on the side; the first of it, and how much more there is."""
     for note in said[:SHOWN]:
-        say(f"note: {note}\n")
+        remark(f"note: {note}")
     if len(said) > SHOWN:
-        say(f"note: {len(said) - SHOWN} more of the kind\n")
+        remark(f"note: {len(said) - SHOWN} more of the kind")
+
+
+def remark(line: str) -> None:
+    """One sentence about the work, on stderr."""
+    say(f"{line}\n")
+
+
+def results(text: str) -> None:
+    """Print what a command found on stdout, below all progress."""
+    say.done()
+    print(text.removesuffix("\n"))
 
 
 @app.command()
@@ -224,7 +235,7 @@ def calibrate(
     """Find the λ that agrees best with people: optimum, plateau, interval, cross-validated agreement, and whether it beats λ = 1."""
     from core.commands.calibrate import run
 
-    run(refined, human, measure.value, group.value, out, seed, human_score=human_score, progress=say)
+    run(refined, human, measure.value, group.value, out, seed, human_score=human_score, say=remark, progress=say)
 
 
 @app.command()
@@ -251,7 +262,7 @@ def evaluate(
     run(
         scores, human, out, external=external or (), level=level.value, group=group.value, unit=unit.value,
         exclude=exclude or (), lower=lower or (), outputs=outputs or (), seed=seed, tests=tests,
-        human_score=human_score, progress=say,
+        human_score=human_score, say=remark, progress=say,
     )  # fmt: skip
 
 
@@ -260,7 +271,7 @@ def metrics() -> None:
     """List every metric with what it needs, and every option with its default and what may be written."""
     from core.commands.metrics import table
 
-    print(table())
+    results(table())
 
 
 @app.command()
@@ -301,7 +312,7 @@ def adversarial(
         cases, [n.strip() for n in metrics.split(",") if n.strip()], out, say,
         reference_free=reference_free, fixed=fixed, each=failures, solved_by=solved_by, seed=seed,
     )  # fmt: skip
-    print(text(rows), end="")
+    results(text(rows))
 
 
 @app.command()
@@ -344,9 +355,9 @@ def stress(
         files, _listed(metrics), _listed(tests), say, out=out, json=json, csv=csv, gold=gold, seeds=seeds, seed=seed, draws=draws,
         limit=limit, resume=resume, fail_on=_listed(fail_on), inject=inject, workers=workers,
     )  # fmt: skip
-    print(text(report), end="")
+    results(text(report))
     for line in failing:
-        print(f"failed: {line}", file=sys.stderr)
+        remark(f"failed: {line}")
     if failing:
         raise typer.Exit(1)
 
@@ -387,7 +398,7 @@ def ranges(
     from core.commands.ranges import run
 
     for signature, found in run(scores, out).items():
-        print(f"{found.words}  n = {found.n}  {signature}")
+        results(f"{found.words}  n = {found.n}  {signature}")
 
 
 @app.command()
@@ -401,9 +412,9 @@ def reproduce(
     from core.commands.reproduce_sums import TABLES, summaries
 
     if table in TABLES:
-        print(summaries(table.value, data, say))
+        results(summaries(table.value, data, say))
     else:
-        print({Table.smart_table1: smart_table1, Table.summeval: summeval_strings}[table](data, say))
+        results({Table.smart_table1: smart_table1, Table.summeval: summeval_strings}[table](data, say))
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
@@ -411,6 +422,7 @@ def db(context: typer.Context) -> None:
     """Work on the database itself: `db backup FILE` copies it, also while Errorscope runs; `db backup --help` says more."""
     from core.commands.db import run
 
+    say.done()  # that process prints by itself
     raise typer.Exit(run(context.args))
 
 

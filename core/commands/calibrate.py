@@ -10,20 +10,19 @@ from typing import Any, NamedTuple
 
 from core.calibration.calibrate import Calibration, Point, calibrate
 from core.calibration.presets import PRESETS
+from core.commands import human_scores
+from core.commands.human_scores import KEY, wrong_line
 from core.commands.progress import shared
 from core.data import OutputKey
-from core.errors import ImportProblems, Problem, UserError
+from core.errors import UserError
 from core.formats import output
 from core.formats.files import Upload, numbered_lines
 from core.formats.json_text import NotJson, parsed
 from core.formats.load import read_upload
-from core.formats.numbers import BOUNDS, expected_number, is_absent, json_number, number
-from core.formats.write import read_export
+from core.formats.numbers import BOUNDS, json_number
 from core.stats.correlation import Group, Measure
 
 SHOWN = 80
-KEY = ("system", "doc_id", "segment_id")
-Human = tuple[float, int | None]
 
 
 class Refined(NamedTuple):
@@ -58,15 +57,13 @@ def run(
     """
     output.check([("the refined outputs", refined_jsonl), ("--human", human_csv)], [("--out", out)])
     refined, unusable = read_refined(read_upload(refined_jsonl))
-    from core.commands import human_scores
-
     human, unscored = human_scores.read(human_csv, human_score)
     points = [
         Point(key, r.dist_exp, r.dist_imp, human[key][0], r.score_hyp, human[key][1])
         for key, r in refined.items()
         if key in human
     ]
-    alone = {refined_jsonl.name: len(refined) - len(points), human_csv.name: len(human) - len(points)}
+    without_human, without_distances = len(refined) - len(points), len(human) - len(points)
     if not points:
         raise UserError(
             "no output stands in both files",
@@ -74,7 +71,8 @@ def run(
             expected="the same system, doc_id and segment_id in both",
             hint=f"First here {_first(refined)}, there {_first(human)}",
         )
-    notes = [f"{n} outputs of {name} have no counterpart and are left out." for name, n in alone.items() if n]
+    alone = ((refined_jsonl.name, without_human), (human_csv.name, without_distances))
+    notes = [f"{n} outputs of {name} have no counterpart and are left out." for name, n in alone if n]
     notes += [f"{unusable} rows of {refined_jsonl.name} have no distances and are left out."] if unusable else []
     notes += [f"{unscored} rows of {human_csv.name} have no score and are left out."] if unscored else []
     fitted = calibrate(
@@ -84,8 +82,8 @@ def run(
     report["notes"] = [*notes, *report["notes"]]
     report["joined"] = {
         "outputs": len(points),
-        "without_human_score": alone[refined_jsonl.name],
-        "without_distances": alone[human_csv.name],
+        "without_human_score": without_human,
+        "without_distances": without_distances,
     }
     report["measure"], report["group"], report["seed"] = measure, group, seed
     output.write({out: json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"})
@@ -109,19 +107,19 @@ def read_refined(upload: Upload) -> tuple[dict[OutputKey, Refined], int]:
         try:
             row = parsed(text)
         except NotJson as e:
-            raise _problem(upload, line, "", f"a line that is not JSON ({e})", "one JSON object a line") from e
+            raise wrong_line(upload, line, "", f"a line that is not JSON ({e})", "one JSON object a line") from e
         if not isinstance(row, dict):
-            raise _problem(upload, line, "", type(row).__name__, "one JSON object a line")
+            raise wrong_line(upload, line, "", type(row).__name__, "one JSON object a line")
         for name in KEY:
             if not isinstance(row.get(name), str | int):
-                raise _problem(upload, line, name, repr(row.get(name))[:SHOWN], "a name")
+                raise wrong_line(upload, line, name, repr(row.get(name))[:SHOWN], "a name")
         key = OutputKey(*(str(row[name]) for name in KEY))
         exp, imp, hyp = (_finite(upload, line, row, name) for name in ("dist_exp", "dist_imp", "score_hyp"))
         if exp is None or imp is None:
             unusable += 1
             continue
         if key in found:
-            raise _problem(upload, line, ", ".join(KEY), " / ".join(key), "each output once")
+            raise wrong_line(upload, line, ", ".join(KEY), " / ".join(key), "each output once")
         found[key] = Refined(exp, imp, hyp)
     return found, unusable
 
@@ -132,42 +130,5 @@ def _finite(upload: Upload, line: int, row: Mapping[str, Any], name: str) -> flo
         return None
     found = None if isinstance(value, str) else json_number(value)
     if found is None:
-        raise _problem(upload, line, name, repr(value)[:SHOWN], f"{BOUNDS}, or null")
+        raise wrong_line(upload, line, name, repr(value)[:SHOWN], f"{BOUNDS}, or null")
     return found
-
-
-def read_human(upload: Upload, score: str = "score") -> tuple[dict[OutputKey, Human], int]:
-    """Score and number of raters by output, and how many rows have no score. Texts may carry the apostrophe of our
-    own exports. Raises `ImportProblems`."""
-    table = read_export(upload)
-    column = {name: i for i, name in enumerate(table.columns)}
-    if missing := [c for c in (*KEY, score) if c not in column]:
-        raise ImportProblems(
-            [
-                Problem(upload.name, 1, c, "no such column", ", ".join((*KEY, score)), "Name the columns so")
-                for c in missing
-            ]
-        )
-    found: dict[OutputKey, Human] = {}
-    unscored = 0
-    for row in table.rows:
-        cells = {name: row.cells[i] for name, i in column.items()}
-        texts = {name: "" if cell is None else str(cell) for name, cell in cells.items()}
-        if is_absent(texts[score]):
-            unscored += 1
-            continue
-        value = number(texts[score])
-        if value is None:
-            raise _problem(upload, row.line, score, repr(texts[score][:SHOWN]), expected_number(texts[score]))
-        key = OutputKey(*(texts[name] for name in KEY))
-        if key in found:
-            raise _problem(upload, row.line, ", ".join(KEY), " / ".join(key), "each output once")
-        raters = number(texts.get("n_raters", ""))
-        found[key] = (value, None if raters is None else int(raters))
-    return found, unscored
-
-
-def _problem(upload: Upload, line: int, column: str, found: str, expected: str) -> ImportProblems:
-    return ImportProblems(
-        [Problem(upload.name, line, column, found, expected, "Correct the line, or write the file again")]
-    )

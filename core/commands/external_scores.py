@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from core.commands.calibrate import read_human
+from core.commands.human_scores import read_human
 from core.data import Dataset, OutputKey
 from core.errors import UserError
 from core.formats import mtme_score

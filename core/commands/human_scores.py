@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.commands.calibrate import KEY, Human, read_human
 from core.data import HumanScore, OutputKey
-from core.errors import ImportProblems, UserError, unknown
+from core.errors import ImportProblems, Problem, UserError, unknown
 from core.formats.columns import guess
 from core.formats.files import Upload, extension
 from core.formats.label_formats import FORMATS
 from core.formats.label_formats import guess as label_format
 from core.formats.load import load, read_upload
+from core.formats.numbers import expected_number, is_absent, number
 from core.formats.table import TABLE_EXTENSIONS, read_table
+from core.formats.write import read_export
 from core.mqm.schemes import scheme
 from core.mqm.scores import segment_scores
 from core.services.mqm_import import read as read_labels
 
+KEY = ("system", "doc_id", "segment_id")
 SCORE, MQM = "score", "mqm"
+Human = tuple[float, int | None]
+"""A score and the number of its raters."""
 LOOK = 1000
 """Rows that are read to tell what the columns hold."""
+SHOWN = 80
 
 
 def read(path: Path, name: str | None = None) -> tuple[dict[OutputKey, Human], int]:
@@ -38,6 +43,37 @@ def read(path: Path, name: str | None = None) -> tuple[dict[OutputKey, Human], i
     if not scores:
         return read_human(upload, name or SCORE)  # which says what is missing
     return _chosen(scores, {}, upload, name), 0
+
+
+def read_human(upload: Upload, score: str = SCORE) -> tuple[dict[OutputKey, Human], int]:
+    """Score and number of raters by output, and how many rows have no score. Texts may carry the apostrophe of our
+    own exports. Raises `ImportProblems`."""
+    table = read_export(upload)
+    column = {name: i for i, name in enumerate(table.columns)}
+    if missing := [c for c in (*KEY, score) if c not in column]:
+        raise ImportProblems(
+            [
+                Problem(upload.name, 1, c, "no such column", ", ".join((*KEY, score)), "Name the columns so")
+                for c in missing
+            ]
+        )
+    found: dict[OutputKey, Human] = {}
+    unscored = 0
+    for row in table.rows:
+        cells = {name: row.cells[i] for name, i in column.items()}
+        texts = {name: "" if cell is None else str(cell) for name, cell in cells.items()}
+        if is_absent(texts[score]):
+            unscored += 1
+            continue
+        value = number(texts[score])
+        if value is None:
+            raise wrong_line(upload, row.line, score, repr(texts[score][:SHOWN]), expected_number(texts[score]))
+        key = OutputKey(*(texts[name] for name in KEY))
+        if key in found:
+            raise wrong_line(upload, row.line, ", ".join(KEY), " / ".join(key), "each output once")
+        raters = number(texts.get("n_raters", ""))
+        found[key] = (value, None if raters is None else int(raters))
+    return found, unscored
 
 
 def _is_table_of(upload: Upload, score: str) -> bool:
@@ -72,3 +108,10 @@ def _chosen(
     if chosen not in by_name:
         raise unknown(f"human score in {upload.name}", chosen, by_name)
     return by_name[chosen]
+
+
+def wrong_line(upload: Upload, line: int, column: str, found: str, expected: str) -> ImportProblems:
+    """The error for a line of a file that cannot be used."""
+    return ImportProblems(
+        [Problem(upload.name, line, column, found, expected, "Correct the line, or write the file again")]
+    )

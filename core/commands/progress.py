@@ -26,6 +26,7 @@ class Progress:
         self._status = self._command = ""
         self._started = self._last = 0.0
         self._lock = Lock()
+        self._ended = Event()
 
     def __call__(self, line: str) -> None:
         with self._lock:
@@ -39,28 +40,33 @@ class Progress:
     @contextmanager
     def running(self, command: str) -> Iterator[None]:
         """Show the progress of a command until the block ends."""
-        stop = Event()
+        self._ended = Event()
         self._command, self._status = command, ""
         self._started = time.monotonic()
         self._last = self._started + FIRST - EVERY
-        thread = Thread(target=self._repeat, args=(stop,), daemon=True)
+        thread = Thread(target=self._repeat, args=(self._ended,), daemon=True)
         thread.start()
         try:
             yield
         finally:
-            stop.set()
+            self.done()
             thread.join()
-            self._clear()
             self._started = 0.0
+
+    def done(self) -> None:
+        """Take the status off the terminal and repeat it no more, so that what is printed next has the line to itself."""
+        with self._lock:
+            self._ended.set()
+            self._clear()
 
     @property
     def _out(self) -> TextIO:
         return self._stream or sys.stderr
 
-    def _repeat(self, stop: Event) -> None:
-        while not stop.wait(FIRST / 4):
+    def _repeat(self, ended: Event) -> None:
+        while not ended.wait(FIRST / 4):
             with self._lock:
-                if time.monotonic() - self._last >= EVERY:
+                if not ended.is_set() and time.monotonic() - self._last >= EVERY:
                     self._show(repeated=True)
 
     def _show(self, *, repeated: bool = False) -> None:

@@ -75,7 +75,6 @@ def smart_table1(path: Path, say: Say) -> str:
         for variant in VARIANTS:
             say(f"S{variant}-{matcher}")
             cells += smart_cells(rated, matcher, variant)
-    say("")
     return "\n".join(_written(cells, rated))
 
 

@@ -45,7 +45,6 @@ def summeval_strings(path: Path, say: Say) -> str:
         for how, score in (("best", _best), ("mean", _mean)):
             say(f"{name}, {how} reference")
             rows.append((name, how, score(name, rated)))
-    say("")
     segments = [r.item.source for r in rated]
     systems = [r.system for r in rated]
 

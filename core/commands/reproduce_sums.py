@@ -112,7 +112,6 @@ def summaries(name: str, path: Path, say: Say) -> str:
     for metric, row, paper in table.rows:
         say(metric)
         lines.append(_line(table, metric, row, paper, rated))
-    say("")
     return "\n".join(_written(name, table, rated, lines))
 
 

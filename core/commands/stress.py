@@ -89,7 +89,6 @@ def run(
         failed = {signature for (signature, _), value in cache.values.items() if value.status == "error"}
         if isinstance(cache, ScoredLog) and not failed:
             cache.remove()
-    say("")
     for note in report.notes:
         say(f"{note}\n")
     if log and failed:

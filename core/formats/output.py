@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
 import stat
 import sys
+import tempfile
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,6 +22,8 @@ Named = tuple[str, Path]
 """A path and what it is given as, such as ("--human", Path("human.csv"))."""
 
 _DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d+)|(stdout)|(stderr))|/proc/(?:self|\d+)/fd/(\d+)")
+_NO_RENAME = {errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS}
+"""What a system answers where a file may be written but no other one renamed to it: a mount point, a folder without rights."""
 _ROLES = ("seq2seq", "encoder", "nli", "lm", "mlm", "unieval", "bleurt", "comet")
 
 
@@ -69,18 +73,26 @@ def check_folder(inputs: Sequence[Named], label: str, folder: Path) -> None:
 def write(contents: Mapping[Path, str | bytes]) -> None:
     """Write every file whole, or none of them: what was there before stays until all the new files are complete on disk.
 
-    A link is followed to its target. Standard output, pipes and devices are written to directly. Raises UserError for a text
-    that is not valid Unicode, and OSError.
+    A link is followed to its target. A file that no other one can be renamed to (a mount point, or in a folder without rights),
+    or that has several hard links, is written in place: a failure puts back what was there, and a complete copy of the new data
+    stays on disk until it is done. Standard output, pipes and devices are written to directly. Raises UserError for a text that
+    is not valid Unicode, and OSError, which names the file.
     """
+    encoded = {path: _bytes(path, data) for path, data in contents.items()}
+    files = {path: Path(os.path.realpath(path)) for path in contents if _replaceable(path)}
     with ExitStack() as stack:
-        ready = [stack.enter_context(_staged(path, _bytes(path, data))) for path, data in contents.items()]
-        for part, target in filter(None, ready):
-            os.replace(part, target)
-    for folder in {target.parent for _, target in filter(None, ready)}:
+        parts: dict[Path, Path | None] = {}
+        for path, target in files.items():
+            with _named_in_errors(path):
+                parts[path] = stack.enter_context(_staged(target, encoded[path]))
+        for path, part in parts.items():
+            with _named_in_errors(path):
+                _put(part, files[path], encoded[path])
+    for folder in {target.parent for target in files.values()}:
         _sync_folder(folder)
-    for path, data in contents.items():
-        if not _replaceable(path):
-            _write_directly(path, _bytes(path, data))
+    for path in (path for path in contents if path not in files):
+        with _named_in_errors(path):
+            _write_directly(path, encoded[path])
 
 
 def _check_writable(path: Path) -> None:
@@ -88,8 +100,8 @@ def _check_writable(path: Path) -> None:
     if path.is_dir() or not (target.parent.is_dir() or _descriptor(path) is not None):
         raise UserError("this file cannot be written", where=str(path), hint="Name a file in a folder that exists")
     exists = target.exists()
-    if (exists and not os.access(target, os.W_OK)) or (_replaceable(path) and not os.access(target.parent, os.W_OK)):
-        what = "the file is read-only" if exists and not os.access(target, os.W_OK) else "its folder is read-only"
+    if not os.access(target if exists else target.parent, os.W_OK) and (exists or _descriptor(path) is None):
+        what = "the file is read-only" if exists else "its folder is read-only"
         raise UserError("this file cannot be written", where=str(path), got=what, hint="Name another file")
 
 
@@ -160,15 +172,78 @@ def _write_directly(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _staged(path: Path, data: bytes) -> Iterator[tuple[Path, Path] | None]:
-    """A complete copy of the data on disk, beside the file it is to replace, with the permissions of that file.
+def _named_in_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _put(part: Path | None, target: Path, data: bytes) -> None:
+    if part is not None and not (target.exists() and target.stat().st_nlink > 1):
+        try:
+            os.replace(part, target)
+            return
+        except OSError as error:
+            if error.errno not in _NO_RENAME or not target.exists():
+                raise
+    before: bytes | None = None
+    with contextlib.suppress(OSError):  # a file may be writable only
+        before = target.read_bytes()
+    handle = os.open(target, os.O_WRONLY | getattr(os, "O_BINARY", 0))
+    try:
+        _fill(handle, data)
+    except BaseException:
+        if before is not None:
+            with contextlib.suppress(OSError):
+                _fill(handle, before)
+        raise
+    finally:
+        os.close(handle)
+
+
+def _fill(handle: int, data: bytes) -> None:
+    os.lseek(handle, 0, os.SEEK_SET)
+    left = memoryview(data)
+    while left:
+        left = left[os.write(handle, left) :]
+    os.ftruncate(handle, len(data))
+    os.fsync(handle)
+
+
+@contextmanager
+def _staged(target: Path, data: bytes) -> Iterator[Path | None]:
+    """A complete copy of the data on disk; its path, where it may be renamed to the target."""
+    with ExitStack() as stack:
+        part: Path | None = None
+        try:
+            part = stack.enter_context(_beside(target, data))
+        except OSError as error:
+            if error.errno not in _NO_RENAME or not target.exists():
+                raise
+            with contextlib.suppress(OSError):  # no folder for temporary files
+                stack.enter_context(_elsewhere(data))
+        yield part
+
+
+@contextmanager
+def _elsewhere(data: bytes) -> Iterator[None]:
+    """A copy in the folder for temporary files, readable by its owner only."""
+    with tempfile.NamedTemporaryFile(prefix="errorscope-", suffix=".part") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+        yield
+
+
+@contextmanager
+def _beside(target: Path, data: bytes) -> Iterator[Path]:
+    """A copy beside the file it is to replace, with the permissions of that file.
 
     Until it is complete it has no name where the system allows that, so that even a killed process leaves nothing behind.
     """
-    if not _replaceable(path):
-        yield None
-        return
-    target = Path(os.path.realpath(path))
     part = target.with_name(f".errorscope-{secrets.token_hex(8)}.part")
     handle = _unnamed(target.parent)
     try:
@@ -183,7 +258,7 @@ def _staged(path: Path, data: bytes) -> Iterator[tuple[Path, Path] | None]:
             os.fsync(file.fileno())
             if nameless:
                 _give_name(file.fileno(), part)
-        yield part, target
+        yield part
     finally:
         part.unlink(missing_ok=True)
 

@@ -18,7 +18,6 @@ from core.formats.formula import safe_cell, unescaped
 from core.formats.table import is_json, read_as_written
 
 SCORE_COLUMNS = ("system", "doc_id", "segment_id", "metric", "signature", "score", "status", "reason")
-_QUOTED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 _QUOTED = re.compile(r'[",;\t\r\n]|^\s|\s$')
 
 

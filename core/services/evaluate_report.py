@@ -114,6 +114,10 @@ def _tests(matrix: Matrix) -> dict[str, Any]:
     return {"statistic": matrix.statistic, "test": matrix.test, "pairs": [p._asdict() for p in matrix.pairs]}
 
 
+def _given(matrix: Matrix | None, more: Sequence[Matrix]) -> list[Matrix]:
+    return [*([matrix] if matrix is not None else []), *more]
+
+
 def latex_text(text: str) -> str:
     """Text that LaTeX prints as it is; control characters become spaces."""
     return "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") else _LATEX.get(c, c) for c in text)
@@ -122,7 +126,7 @@ def latex_text(text: str) -> str:
 def as_latex(found: Evaluation, statistic: Name, matrix: Matrix | None = None, more: Sequence[Matrix] = ()) -> str:
     """A booktabs table, metrics from best to worst, sentinels below a rule; those not significantly worse than the best bold."""
     names = STATISTICS[found.choice.level]
-    tested = [*([matrix] if matrix is not None else []), *more]
+    tested = [m for m in _given(matrix, more) if m.pairs]
     lines = [
         "% needs \\usepackage{booktabs}", "\\begin{table}", "\\centering", "\\small",
         f"\\begin{{tabular}}{{l{'r' * len(names)}}}", "\\toprule",
@@ -194,7 +198,7 @@ def methods(
         f"Intervals are 95 % percentile bootstrap intervals over {choice.unit}s, {choice.draws} draws{soft}, seed {choice.seed}"
         + ("; ε was found anew in every draw." if choice.level == "segment" else "; the systems are held fixed.")
     )
-    for tested in [*([matrix] if matrix is not None else []), *more]:
+    for tested in _given(matrix, more):
         if not tested.pairs:
             said.append(f"Fewer than two metrics are ranked by {LABELS[tested.statistic]}, so none was tested.")
             continue
@@ -269,7 +273,7 @@ def as_html(
             body,
         )
     ]
-    for tested in [*([matrix] if matrix is not None else []), *more]:
+    for tested in (m for m in _given(matrix, more) if m.pairs):
         label = {c.name: c.label for c in found.joined.contestants}
         pairs = [
             ("", [label[p.first], label[p.second], number(p.difference), number(p.p), number(p.adjusted)])

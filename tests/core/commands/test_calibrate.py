@@ -76,3 +76,21 @@ def test_files_without_a_common_output_name_one_of_each(tmp_path: Path) -> None:
     human.write_text("system,doc_id,segment_id,score\nX,d,1,2\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"no output stands in both files.*A / d0 / 0, there X / d / 1"):
         run(refined, human, "kendall", "pooled", tmp_path / "lambda.json", draws=0)
+
+
+def test_files_of_one_name_in_two_folders_are_counted_apart(tmp_path: Path) -> None:
+    refined, human = files(tmp_path)
+    rows = [json.loads(line) for line in refined.read_text(encoding="utf-8").splitlines()]
+    rated = [
+        {**{name: row[name] for name in ("system", "doc_id", "segment_id")}, "score": i} for i, row in enumerate(rows)
+    ]
+    for folder, lines in (("A", rows), ("B", rated[30:-1])):
+        (tmp_path / folder).mkdir()
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / folder / "same.jsonl").write_text(text, encoding="utf-8")
+    told: list[str] = []
+    both = (tmp_path / "A" / "same.jsonl", tmp_path / "B" / "same.jsonl")
+    run(*both, "kendall", "pooled", tmp_path / "lambda.json", draws=0, say=told.append)
+    joined = json.loads((tmp_path / "lambda.json").read_text(encoding="utf-8"))["joined"]
+    assert joined == {"outputs": 50, "without_human_score": 30, "without_distances": 0}
+    assert told[0] == "30 outputs of same.jsonl have no counterpart and are left out."

@@ -1,17 +1,23 @@
 """What commands print on stderr while they work."""
 
+import contextlib
 import io
+import logging
 import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from core import __main__ as program
 from core.commands import progress
 from core.commands.progress import Progress, counted
+from tests.core.commands import test_calibrate, test_evaluate, test_stress
 from tests.core.commands.program import ROOT
+from tests.core.services.test_adversarial import CSV
 
 
 class Terminal(io.StringIO):
@@ -76,6 +82,62 @@ def test_a_terminal_shows_every_status_on_one_line() -> None:
         say("chrF · 2 of 2")
         say("a note\n")
     assert screen.getvalue() == "\r\x1b[KchrF · 1 of 2\r\x1b[KchrF · 2 of 2\r\x1b[Ka note\n\r\x1b[K"
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_printed_after_the_work_has_its_line_to_itself() -> None:
+    screen = Terminal()
+    say = Progress(screen)
+    with say.running("score"):
+        say("chrF · 2 of 2")
+        say.done()
+        print("       chrf", file=screen)
+        time.sleep(0.8)
+        print("A     100.0", file=screen)
+    assert seen(screen) == ["       chrf", "A     100.0", ""]
+
+
+def seen(screen: Terminal) -> list[str]:
+    """The lines that stand on a terminal in the end."""
+    return [line.rsplit("\r\x1b[K")[-1] for line in screen.getvalue().split("\n")]
+
+
+def given(command: str, folder: Path) -> list[str]:
+    """The arguments of a command over small files."""
+    out = ["--out", str(folder / "out.html")]
+    if command == "adversarial":
+        (folder / "menli.csv").write_text(CSV, encoding="utf-8")
+        return [str(folder / "menli.csv"), "--metrics", "chrf", *out]
+    if command == "stress":
+        texts = str(test_stress.written(folder / "in.jsonl"))
+        options = ["--seeds", "1", "--draws", "100", "--workers", "1", "--fail-on", "token-drop", *out]
+        return [texts, "--metrics", "chrf,ter", "--tests", "truncation,token-drop", *options]
+    if command == "evaluate":
+        scores, human = test_evaluate.files(folder)
+        return [str(scores), "--human", str(human), *out]
+    refined, human = test_calibrate.files(folder)
+    return [str(refined), "--human", str(human), *out]
+
+
+def printed(screen: io.StringIO, *arguments: str) -> None:
+    """Run a command with both streams on one screen."""
+    handlers = list(logging.getLogger("core").handlers)
+    with (
+        patch.object(sys, "argv", ["core", *arguments]), patch.object(program.say, "quiet", False), patch.dict("os.environ"),
+        contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen), contextlib.suppress(SystemExit),
+    ):  # fmt: skip
+        program.main()
+    logging.getLogger("core").handlers[:] = handlers
+
+
+@pytest.mark.parametrize("command", ["adversarial", "stress", "evaluate", "calibrate"])
+def test_no_result_and_no_note_is_glued_to_the_progress(command: str, tmp_path: Path) -> None:
+    arguments, screen, quiet = given(command, tmp_path), Terminal(), io.StringIO()
+    printed(screen, command, *arguments)
+    printed(quiet, command, *arguments, "--quiet")
+    assert len(quiet.getvalue().splitlines()) > 2
+    assert screen.getvalue().count("\r\x1b[K") > 3
+    assert seen(screen) == quiet.getvalue().split("\n")
 
 
 def test_the_time_left_follows_from_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.commands.calibrate import read_human
 from core.commands.evaluate import read_scores
+from core.commands.human_scores import read_human
 from core.commands.set_score import COLUMNS as SET_COLUMNS
 from core.data import Judgement, OutputKey, Score
 from core.formats import adversarial, judgements

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from core.__main__ import app
-from core.commands import calibrate, evaluate, ranges, reproduce
+from core.commands import calibrate, evaluate, human_scores, ranges, reproduce
 from core.commands.sensitivity import run as sensitivity
 from core.data import Dataset, Output, Segment
 from core.errors import ImportProblems, UserError
@@ -80,12 +80,12 @@ TEXTS = Dataset((Segment("", "1", "s"),), (Output("A", "", "1", "x"),))
 
 
 def human(value: str, tmp_path: Path) -> None:
-    calibrate.read_human(Upload("h.csv", f'system,doc_id,segment_id,score\nA,,1,"{value}"\n'.encode()))
+    human_scores.read_human(Upload("h.csv", f'system,doc_id,segment_id,score\nA,,1,"{value}"\n'.encode()))
 
 
 def human_json(value: str, tmp_path: Path) -> None:
     row = f'{{"system": "A", "doc_id": "", "segment_id": "1", "score": {value}}}\n'
-    calibrate.read_human(Upload("h.jsonl", row.encode()))
+    human_scores.read_human(Upload("h.jsonl", row.encode()))
 
 
 def refined(value: str, tmp_path: Path) -> None:

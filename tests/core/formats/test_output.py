@@ -1,10 +1,15 @@
 """Files that commands write: never an input, whole or not at all."""
 
+import errno
 import os
+import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -170,3 +175,114 @@ def test_standard_output_stays_what_it_is(tmp_path: Path, to_file: bool) -> None
         )
         handle.seek(0)
         assert (handle.read() if to_file else done.stdout) == "before\ntext\nafter\n"
+
+
+def no_rename(code: int, copies: list[str]) -> object:
+    """A rename that a system refuses, and that remembers what the new file would have held."""
+
+    def refused(part: Path, target: Path) -> None:
+        copies.append(Path(part).read_text())
+        raise OSError(code, os.strerror(code), str(part), None, str(target))
+
+    return refused
+
+
+@pytest.mark.parametrize("code", [errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS])
+@pytest.mark.parametrize("old", ["short", "longer than what is new", ""])
+def test_a_file_that_cannot_be_renamed_to_is_written_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, old: str
+) -> None:
+    out, copies = tmp_path / "o.csv", list[str]()
+    out.write_text(old)
+    out.chmod(0o640)
+    inode = out.stat().st_ino
+    monkeypatch.setattr(os, "replace", no_rename(code, copies))
+    output.write({out: "a,b\n1,ä\n"})
+    assert out.read_text() == "a,b\n1,ä\n" == copies[0]
+    assert (out.stat().st_ino, stat.S_IMODE(out.stat().st_mode)) == (inode, 0o640)
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_an_error_names_the_file_and_not_its_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "o.csv"
+    for code in (errno.EACCES, errno.EIO):  # the file is not there yet, so that nothing can be written in place
+        monkeypatch.setattr(os, "replace", no_rename(code, []))
+        with pytest.raises(OSError, match=r"o\.csv") as caught:
+            output.write({out: "new"})
+        assert (caught.value.errno, caught.value.filename, caught.value.filename2) == (code, str(out), None)
+        assert "errorscope" not in str(caught.value)
+        assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_is_full_while_a_file_is_written_in_place_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "o.csv"
+    out.write_text("what was there")
+    left, whole = [4], os.write
+
+    def little(handle: int, data: bytes) -> int:
+        if left[0] == 0:
+            left[0] = 100  # room for what was there before
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        done = whole(handle, data[: left[0]])
+        left[0] -= done
+        return done
+
+    monkeypatch.setattr(os, "replace", no_rename(errno.EBUSY, []))
+    monkeypatch.setattr(os, "write", little)
+    with pytest.raises(OSError, match=r"o\.csv"):
+        output.write({out: "something that is new and longer"})
+    monkeypatch.undo()
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"o.csv": "what was there"}
+
+
+def test_every_name_of_a_file_shows_what_was_written(tmp_path: Path) -> None:
+    out, other = tmp_path / "o.csv", tmp_path / "kept" / "same.csv"
+    out.write_text("old and long")
+    other.parent.mkdir()
+    os.link(out, other)
+    output.write({out: "new"})
+    assert (out.read_text(), other.read_text()) == ("new", "new")
+    assert out.stat().st_ino == other.stat().st_ino
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kept", "o.csv"]
+
+
+def test_a_writable_file_in_a_read_only_folder_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "o.csv").write_text("old")
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path and access(path, mode))
+    output.check([], [("--out", tmp_path / "o.csv")])
+    with pytest.raises(UserError, match="its folder is read-only"):
+        output.check([], [("--out", tmp_path / "new.csv")])
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "setresuid") or os.geteuid() != 0, reason="only root can act as somebody else")
+def test_who_may_write_a_file_but_not_its_folder_writes_it_in_place() -> None:
+    folder = Path(tempfile.mkdtemp())  # everybody may enter it, which is not so of tmp_path
+    try:
+        folder.chmod(0o755)
+        out = folder / "o.csv"
+        out.write_text("old and long")
+        out.chmod(0o666)
+        with as_nobody():
+            output.check([], [("--out", out)])
+            output.write({out: "new"})
+            with pytest.raises(UserError, match="its folder is read-only"):
+                output.check([], [("--out", folder / "new.csv")])
+            with pytest.raises(PermissionError) as caught:
+                output.write({folder / "new.csv": "new"})
+        assert caught.value.filename == str(folder / "new.csv")
+        assert {p.name: p.read_text() for p in folder.iterdir()} == {"o.csv": "new"}
+        assert out.stat().st_uid == 0
+    finally:
+        shutil.rmtree(folder)

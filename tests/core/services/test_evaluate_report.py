@@ -88,6 +88,23 @@ def test_latex_sets_bold_what_is_not_significantly_worse_only_after_the_test() -
     assert "PERM-BOTH" in text
 
 
+def test_no_table_speaks_of_tests_that_were_not_done() -> None:
+    found = evaluate(joined(), Choice(draws=10))
+    done = compare_metrics(found, "kendall")
+    few = evaluate(joined(), Choice(draws=10, group="segment"))  # four segments: no metric is ranked
+    none = compare_metrics(few, "kendall")
+    assert none.pairs == ()
+    text, page = as_latex(few, "kendall", none), as_html(few, "kendall", none)
+    assert "Bold" not in text
+    assert "PERM-BOTH" not in text
+    assert "textbf" not in text
+    assert "differences between metrics" not in page
+    mixed = as_latex(found, "kendall", done, [done._replace(statistic="pearson", pairs=(), test="another test")])
+    assert "PERM-BOTH" in mixed
+    assert "another test" not in mixed
+    assert mixed.count("\\textbf{") == len(done.tied)
+
+
 def test_the_page_is_one_file_with_all_texts_escaped_and_no_script() -> None:
     found = evil()
     page = as_html(found, "kendall", compare_metrics(found, "kendall"), compare_all_systems(found.joined, HUMAN), EVIL)
