@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from core.plots.labels import chart_label, chart_labels, tooltip_title
+from core.plots.labels import chart_label, chart_labels
 from core.stats.pairs import Ints
 from core.stats.raters import RaterPair
 
@@ -79,8 +79,8 @@ def severity_confusion(
                     {"row": given, "column": other, "n": n, "share": n / total if total else 0.0, "text": f"{n:,}"}
                 )
     tooltip = [
-        alt.Tooltip("row:N", title=tooltip_title(rows)),
-        alt.Tooltip("column:N", title=tooltip_title(columns)),
+        alt.Tooltip("row:N", title=rows),
+        alt.Tooltip("column:N", title=columns),
         alt.Tooltip("n:Q", title="characters", format=","),
         alt.Tooltip("share:Q", title="share of the row", format=".0%"),
     ]

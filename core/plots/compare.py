@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from core.plots.labels import chart_label, chart_labels, tooltip_title, with_labels
+from core.plots.labels import chart_label, chart_labels, with_labels
 
 PICK = "pick"
 """The name of the scatter's selection; its points carry doc and segment as `chart_label` writes them."""
@@ -52,8 +52,8 @@ def scatter(rows: pd.DataFrame, x_label: str, y_label: str, systems: Sequence[st
         *([alt.Tooltip("system:N")] if systems is not None else []),
         alt.Tooltip("doc:N", title="document"),
         alt.Tooltip("segment:N"),
-        alt.Tooltip("x:Q", format=".3f", title=tooltip_title(x_label)),
-        alt.Tooltip("y:Q", format=".3f", title=tooltip_title(y_label)),
+        alt.Tooltip("x:Q", format=".3f", title=x_label),
+        alt.Tooltip("y:Q", format=".3f", title=y_label),
     ]
     chart = (
         alt.Chart(rows)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from core.plots.labels import chart_label, chart_labels, tooltip_title, with_labels
+from core.plots.labels import chart_label, chart_labels, with_labels
 
 BLUE, GREY = "#4c8bf5", "#8a8f98"
 
@@ -60,8 +60,8 @@ def system_means(rows: pd.DataFrame, x_label: str, y_label: str) -> alt.LayerCha
         y=alt.Y("y:Q", title=y_label, scale=alt.Scale(zero=False, nice=True, padding=24)),
         tooltip=[
             alt.Tooltip("system:N"),
-            alt.Tooltip("x:Q", format=".3f", title=tooltip_title(x_label)),
-            alt.Tooltip("y:Q", format=".3f", title=tooltip_title(y_label)),
+            alt.Tooltip("x:Q", format=".3f", title=x_label),
+            alt.Tooltip("y:Q", format=".3f", title=y_label),
         ],
     )
     names = base.mark_text(dy=-13, limit=160, color=GREY).encode(text="system:N")

@@ -7,8 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-_PICTURES = {**{c: 0x2400 + c for c in range(0x20)}, 0x7F: 0x2421, 0x85: 0x2424, 0x2028: 0x23CE, 0x2029: 0xB6}
-"""A sign for every character that ends a line of code or controls a terminal; names that differ stay different."""
+_PICTURES = {
+    **{c: 0x2400 + c for c in range(0x20)},
+    0x5C: 0x2216,
+    0x7F: 0x2421,
+    0x85: 0x2424,
+    0x2028: 0x23CE,
+    0x2029: 0xB6,
+}
+"""A sign for every character that ends a line of code, escapes the next one, or controls a terminal."""
 _RESERVED = frozenset(
     "__proto__ constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf "
     "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__ prototype image title".split()
@@ -21,11 +28,6 @@ def chart_label(text: str) -> str:
     """Return `text` as a chart can draw it: control characters as signs, a name that JavaScript reserves set apart."""
     shown = text.translate(_PICTURES)
     return _INVISIBLE + shown if shown in _RESERVED else shown
-
-
-def tooltip_title(text: str) -> str:
-    """Return `text` as the title of a line in a tooltip, which Vega-Lite writes into code with quotes escaped alone."""
-    return chart_label(text).replace("\\", "\\\\")
 
 
 def chart_labels(names: Iterable[str]) -> list[str]:

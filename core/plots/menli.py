@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from core.plots.calibration import BLUE, ORANGE
-from core.plots.labels import chart_label, tooltip_title, with_labels
+from core.plots.labels import chart_label, with_labels
 
 AVERAGES = ("all", "adequacy", "fluency")
 ROW, COLUMN, CELL, LABELS, HEAD = 26, 92, 58, 120, 30
@@ -93,7 +93,7 @@ def courses(points: pd.DataFrame, what: str, measure: str = "") -> alt.Chart:
     tooltip = [
         alt.Tooltip("metric:N"),
         alt.Tooltip("w:Q", format=".2f", title="w (share of NLI)"),
-        alt.Tooltip(f"{what}:Q", format=".1%" if share else ".3f", title=tooltip_title(title)),
+        alt.Tooltip(f"{what}:Q", format=".1%" if share else ".3f", title=title),
     ]
     chart: alt.Chart = (
         alt.Chart(there)
@@ -123,7 +123,7 @@ def effect(
     y = alt.Y("value:Q", title=f"{title} ↑", scale=alt.Scale(zero=False), axis=alt.Axis(format=numbers))
     tooltip = [
         alt.Tooltip("w:Q", format=".2f", title="from w"),
-        alt.Tooltip("value:Q", format=".1%" if percent else ".3f", title=tooltip_title(title)),
+        alt.Tooltip("value:Q", format=".1%" if percent else ".3f", title=title),
     ]
     layers: list[alt.Chart] = []
     if best is not None:
@@ -150,7 +150,7 @@ def pooling(rows: pd.DataFrame, what: str, *, percent: bool = False) -> alt.Laye
         tooltip=[
             alt.Tooltip("direction:N"),
             alt.Tooltip("formula:N"),
-            alt.Tooltip("value:Q", format=".1%" if percent else ".3f", title=tooltip_title(what)),
+            alt.Tooltip("value:Q", format=".1%" if percent else ".3f", title=what),
         ],
     )
     there = alt.datum["value"] != None  # noqa: E711

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from core.plots.labels import chart_label, chart_labels, tooltip_title, with_labels
+from core.plots.labels import chart_label, chart_labels, with_labels
 
 BLUE, ORANGE, GREY, INK = "#4c8bf5", "#e08a2e", "#7d838d", "#101418"
 STRONG = 0.5
@@ -35,7 +35,7 @@ def lengths(rows: pd.DataFrame, metrics: Sequence[str], y_label: str) -> alt.Lay
         alt.Tooltip("metric:N"),
         alt.Tooltip("bucket:O", title="words"),
         alt.Tooltip("segments:Q"),
-        alt.Tooltip("shown:N", title=tooltip_title(y_label)),
+        alt.Tooltip("shown:N", title=y_label),
     ]
     zero = alt.Chart(rows.head(1)).mark_rule(strokeDash=[5, 4], color=GREY).encode(y=alt.YDatum(0))
     bars = base.mark_rule(strokeWidth=2, opacity=0.4).encode(y=alt.Y("low:Q", title=y_label), y2="high:Q")

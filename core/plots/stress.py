@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from core.plots.labels import chart_label, chart_labels, tooltip_title, with_labels
+from core.plots.labels import chart_label, chart_labels, with_labels
 
 PICK = "pick"
 """The name of the catalogue's selection; its points carry test and metric by name."""
@@ -86,7 +86,7 @@ def curve(rows: pd.DataFrame, gold: float, title: str, *, fails: bool, graded: b
     colour = FAILS if fails else HOLDS
     tooltip = [
         alt.Tooltip("label:N", title="level"), alt.Tooltip("ratio:Q", format=".2f", title="noise ratio"),
-        alt.Tooltip("mean:Q", format=".4f", title=tooltip_title(title)), alt.Tooltip("sd:Q", format=".4f", title="sd over seeds"),
+        alt.Tooltip("mean:Q", format=".4f", title=title), alt.Tooltip("sd:Q", format=".4f", title="sd over seeds"),
         alt.Tooltip("drop:Q", format="+.4f", title="worse than gold by"), alt.Tooltip("p:Q", format=".3f"),
     ]  # fmt: skip
     start = pd.DataFrame([{"label": "gold", "ratio": 0.0, "mean": gold, "sd": 0.0, "low": gold, "high": gold}])

@@ -123,7 +123,7 @@ def test_names_stand_on_compare_as_they_are_and_all_that_is_needed_works(
     assert sorted(page.locator(".esc-name").all_inner_texts()) == sorted(hostile.SYSTEMS)
     pills = page.locator(".st-key-alignment-tools [data-testid=stButtonGroup] button")
     assert sorted(filter(None, pills.all_inner_texts())) == sorted(hostile.SYSTEMS)
-    expect(page.locator(".vega-embed canvas").first).to_be_visible()  # charts
+    expect(page.locator("[data-testid=stVegaLiteChart] :is(svg.marks, canvas)").first).to_be_visible()  # charts
     with page.expect_download() as got:
         page.get_by_role("button", name="Scores as CSV").click()
     text = got.value.path().read_text(encoding="utf-8")

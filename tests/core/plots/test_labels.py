@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
-import pytest
 
-from core.plots.labels import chart_labels, tooltip_title, with_labels
+from core.plots.labels import chart_labels, with_labels
 
 ODD = [
     "a\nb",
@@ -16,6 +15,8 @@ ODD = [
     "a\u0085b",
     "a\x00b",
     "a\x1bb",
+    "a\\",
+    "\\n",
     "__proto__",
     "constructor",
     "image",
@@ -31,11 +32,6 @@ def test_ordinary_names_stay_and_odd_ones_can_be_told_apart() -> None:
     assert not any(
         len(label.splitlines()) > 1 or label in ("__proto__", "constructor", "image", "title") for label in shown
     )
-
-
-@pytest.mark.parametrize("name", ["a\\", '\\"', "c:\\new"])
-def test_the_title_of_a_tooltip_survives_being_written_into_code(name: str) -> None:
-    assert tooltip_title(name).replace("\\\\", "\\") == name
 
 
 def test_only_texts_of_the_named_columns_change() -> None:
