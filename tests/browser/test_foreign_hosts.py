@@ -12,7 +12,7 @@ from db.store import open_store
 from tests import hostile
 from tests.browser.conftest import Server, serving
 
-PAGES = ("projects", "compare", "annotate", "lambda_studio", "evaluate", "robustness", "models", "people")
+PAGES = ("", "compare", "annotate", "lambda_studio", "evaluate", "robustness", "models", "people")
 TABS = "[data-testid=stTab], button[data-testid^=stBaseButton-segmented_control]"
 POLICY = ("default-src 'self'", "connect-src 'self'", "object-src 'none'", "base-uri 'self'", "frame-ancestors 'none'")
 
@@ -128,7 +128,7 @@ def test_names_stand_on_compare_as_they_are_and_all_that_is_needed_works(
         page.get_by_role("button", name="Scores as CSV").click()
     text = got.value.path().read_text(encoding="utf-8")
     assert hostile.IMAGE in text
-    page.goto(f"{server.url}/projects?project={project}")
+    page.goto(f"{server.url}/?project={project}")
     page.get_by_role("button", name="Upload outputs").click()
     page.locator("input[type=file]").first.set_input_files(
         {"name": "![x](http:--a).csv", "mimeType": "text/csv", "buffer": b"doc_id,segment_id,system,output,![x](http://example.invalid/seen.png)\nd,1,A,text,3\n"}
