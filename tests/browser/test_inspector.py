@@ -28,7 +28,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def stored(server: Server) -> tuple[Store, int, str]:
     store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
-    (project,) = store.projects.list()
+    project = next(p for p in store.projects.list() if p.sample)
     return (
         store,
         project.id,

@@ -11,6 +11,7 @@ from db.store import open_store
 from tests import hostile
 from tests.browser.conftest import Server, serving
 from tests.browser.test_inspector import inspected
+from tests.templates import sample_database
 
 DROP = """
 window.dropped = [];
@@ -27,7 +28,9 @@ WebSocket.prototype.send = function (frame) {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("home"), ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
+    home = tmp_path_factory.mktemp("home")
+    sample_database(home / "errorscope.db")
+    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
         yield running
 
 

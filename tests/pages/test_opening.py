@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from pages._ui import opening
 from pages._ui.headers import SecurityHeaders, content_security_policy
+
+
+def finish(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end in a thread of its own: browser tests may have left an event loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, work).result()
 
 
 @pytest.mark.parametrize(("headless", "opened"), [(False, ["http://127.0.0.1:8599"]), (True, [])])
@@ -23,7 +31,7 @@ def test_the_browser_opens_unless_headless(monkeypatch: pytest.MonkeyPatch, head
         async with opening.opens_browser(None):
             await asyncio.sleep(0.05)
 
-    asyncio.run(run())
+    finish(run())
     assert asked == opened
 
 
@@ -37,7 +45,7 @@ def test_the_headers_stand_on_http_and_leave_websockets_alone() -> None:
         sent.append(message)
 
     for kind in ("http", "websocket"):
-        asyncio.run(SecurityHeaders(app)({"type": kind}, None, keep))  # type: ignore[arg-type]
+        finish(SecurityHeaders(app)({"type": kind}, None, keep))  # type: ignore[arg-type]
     ours, theirs = (dict(message["headers"]) for message in sent)
     assert ours[b"content-security-policy"].decode() == content_security_policy()
     assert theirs[b"content-security-policy"] == b"none"
