@@ -151,7 +151,7 @@ def _gives_up(text: str, found: Sequence[Span], english: bool) -> bool | None:
     parts = may(bare)
     if not parts or _seen(text, name):
         return False
-    if name in KNOWN | _DOUBTFUL_NAMES or bare in TITLES or (follows and "NOUN" in parts and bare not in ROLES):
+    if name in KNOWN | _DOUBTFUL_NAMES or bare in TITLES or (follows and bare not in ROLES):
         return None
     if "NOUN" in parts and bare[-1] != "s" and bare not in ROLES:
         return True if re.search(rf"\b(?:the|an?|of|his|her|its|their) {re.escape(bare)}\b", text) else None
