@@ -298,7 +298,12 @@ def test_middle_swap_cuts_no_word_and_moves_the_capital(text: str, turned: str) 
 
 @pytest.mark.parametrize(
     "text",
-    ["Bolt insists he is the best man .", "Queen Charlotte was hit by fire .", "Cook scored in the second half ."],
+    [
+        "Hooking Up is set in the town .",
+        "Bolt insists he is the best man .",
+        "Queen Charlotte was hit by fire .",
+        "Cook scored in the second half .",
+    ],
 )
 def test_middle_swap_refuses_where_the_first_word_may_be_a_name(text: str) -> None:
     assert "no sentence" in reason("middle-swap", text)
