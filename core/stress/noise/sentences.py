@@ -9,27 +9,32 @@ from random import Random
 from core.stress.base import Edit, Outcome, Refused
 from core.stress.noise.base import Beside, Level, Noise, edited, some
 from core.stress.noise.pairs import pairs
-from core.text.sentences import Span, rule
+from core.text.abbreviations import ends_no_sentence
+from core.text.sentences import Span, prose
 
 LEVELS = tuple(Level(s, f"{s:.0%}") for s in (0.25, 0.5, 0.75, 1.0))
 """For what a text has few of."""
 
-_ABBREVIATED = re.compile(r"(?<!\w)(?:Mr|Mrs|Ms|Dr|Prof|Gen|Sgt|Lt|Capt|Sen|Rep|Gov|St|vs|[A-HJ-Z])\.$")
 _LEFT = re.compile(r"""(?:''|["'’”»)\]])(?=\s)""")
-"""A closing mark that white space tore from the sentence it closes."""
+"""A mark that white space sets apart from the sentence before."""
+_SINGLE = re.compile(
+    r"""(?<!\w)[`'‘](?=\w)(?!(?:s|m|ll|re|ve|d|em|til|\d0s)\b)|(?<=[^\ws\s])'(?!\w)|(?<=\s)`(?=\s)|(?<!s )(?<=\s)'(?=\s)|(?:(?<=says )|(?<=adds )|(?<=\bwas )|(?<=\bis )|(?<=\bas )|(?<=this ))'(?=\s)"""
+)
+"""Single quotation marks; an apostrophe between letters, before 's and behind an s is none."""
 _MARKS = (("(", ")"), ("[", "]"), ("“", "”"), ('"', '"'))
+_APART = re.compile(r"(?<![\s.?!])\s[.?!]$")
 
 
 @lru_cache(maxsize=8192)
 def sentences(text: str) -> tuple[Span, ...]:
-    """The sentences that can be moved: those of `core.text.sentences.rule`, joined again where it cuts after a title or an
-    initial, before a small letter (unless all letters are), or inside a quotation or brackets that close in the same line; a
-    closing mark set apart (`. ' Then`) stays with what it closes."""
+    """The sentences that can be moved: those of `core.text.sentences.prose`, joined again where it cuts after an abbreviation
+    whose point is set apart, before a small letter (unless all letters are), or inside a quotation or brackets that close in
+    the same line; a mark set apart (`. ' Then`) stays with what it closes or opens."""
     out: list[Span] = []
-    small = text.islower()
-    for first, end in rule(text):
+    small = text == text.lower()
+    for first, end in prose(text):
         start = first
-        if out and (mark := _LEFT.match(text, first)) and _closes(text, out[-1], mark.group()):
+        if out and (mark := _LEFT.match(text, first)) and _closes(text, out, mark.group()):
             out[-1] = (out[-1][0], mark.end())
             start = mark.end() + len(text[mark.end() : end]) - len(text[mark.end() : end].lstrip())
         if out and _runs_on(text, out[-1], start, small):
@@ -39,24 +44,44 @@ def sentences(text: str) -> tuple[Span, ...]:
     return tuple(out)
 
 
-def _closes(text: str, before: Span, mark: str) -> bool:
-    return mark != '"' or _open(text[slice(*before)], '"', '"')
+def _closes(text: str, before: list[Span], mark: str) -> bool:
+    """True for a mark of closing, and for one of either kind where the last sentence that has such a mark leaves it open."""
+    if mark in ('"', "''"):
+        return _open(_plain(text[slice(*before[-1])]), '"', '"')
+    if mark != "'":
+        return True
+    found = next((marks for span in reversed(before[-4:]) if (marks := _SINGLE.findall(text, *span))), [])
+    return len(found) % 2 == 1
+
+
+def _plain(text: str) -> str:
+    """Return the text with one form of double quotation marks."""
+    return text.replace("``", '"').replace("''", '"')
 
 
 def _runs_on(text: str, before: Span, start: int, small: bool) -> bool:
     """True where the sentence before goes on at `start`."""
     if "\n" in text[before[1] : start]:
         return False
-    done = text[before[0] : before[1]]
-    if _ABBREVIATED.search(done) or (text[start].islower() and not small):
+    done = _plain(text[before[0] : before[1]])
+    apart = bool(_APART.search(done))
+    if apart and abbreviated(done, text[start : start + 48], small):
         return True
-    line = text[start:].partition("\n")[0]
+    if text[start].islower() and not small and not apart:
+        return True
+    line = _plain(text[start:].partition("\n")[0])
     return any(_open(done, *mark) and _open_before_closing(line, *mark) for mark in _MARKS)
+
+
+def abbreviated(done: str, following: str, small: bool) -> bool:
+    """Return whether the point at the end of `done`, set apart or not, is that of an abbreviation or initial."""
+    joined = done[:-1].rstrip() + ". "
+    return ends_no_sentence(joined + following, len(joined) - 2, len(joined) - 1, 0, small)
 
 
 def _open(done: str, opening: str, closing: str) -> bool:
     if opening == closing:
-        return done.count(opening) % 2 == 1
+        return done.count(opening) % 2 == 1 and not done.endswith(f".{closing}")
     return done.rfind(opening) > done.rfind(closing)
 
 
@@ -101,6 +126,7 @@ SWITCHING = Noise(
     "can be",
     make=_switch,
     levels=LEVELS,
+    version=2,
     switching=True,
 )
 REPLACEMENT = Noise(
@@ -112,5 +138,6 @@ REPLACEMENT = Noise(
     help="Random sentences give way to random sentences of other texts of the set. Strength: the share of the sentences",
     make=_replace,
     levels=LEVELS,
+    version=2,
     needs=frozenset({"others"}),
 )

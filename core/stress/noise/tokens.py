@@ -7,12 +7,13 @@ from random import Random
 from core.stress.base import Edit, Outcome, Refused
 from core.stress.noise.base import TENTHS, Beside, Noise, edited, some
 from core.stress.noise.removal import without
-from core.text.words import is_unspaced, words
+from core.stress.noise.wholes import whole_words
+from core.text.words import is_unspaced
 
 
 def _drop(text: str, strength: float, random: Random, beside: Beside) -> Outcome:
     """One word is always left."""
-    found = words(text)
+    found = whole_words(text)
     if len(found) < 2:
         return Refused("a single word: nothing would be left" if found else "no word in it")
     return edited(text, without(text, some(found, min(strength, 1 - 1 / len(found)), random)), "")
@@ -20,7 +21,7 @@ def _drop(text: str, strength: float, random: Random, beside: Beside) -> Outcome
 
 def _repeat(text: str, strength: float, random: Random, beside: Beside) -> Outcome:
     edits = []
-    for start, end in some(words(text), strength, random):
+    for start, end in some(whole_words(text), strength, random):
         space = "" if is_unspaced(text[start]) else " "
         edits.append(Edit(end, end, space + text[start:end]))
     return edited(text, edits, "no word in it")
@@ -35,6 +36,7 @@ DROP = Noise(
     help="A share of the words goes, here and there",
     make=_drop,
     levels=TENTHS,
+    version=2,
 )
 
 REPEAT = Noise(
@@ -46,4 +48,5 @@ REPEAT = Noise(
     help="A share of the words stands twice, one beside the other",
     make=_repeat,
     levels=TENTHS,
+    version=2,
 )

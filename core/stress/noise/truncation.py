@@ -8,8 +8,8 @@ from random import Random
 
 from core.stress.base import Edit, Outcome, Refused
 from core.stress.noise.base import TENTHS, Beside, Noise, edited
+from core.stress.noise.wholes import wholes
 from core.text.sentences import CLOSING, EITHER, FINAL, OPEN_ENDED
-from core.text.words import units
 
 _ENDING = re.compile(f"[{OPEN_ENDED}{FINAL}{CLOSING}{EITHER}]")
 
@@ -17,8 +17,8 @@ _ENDING = re.compile(f"[{OPEN_ENDED}{FINAL}{CLOSING}{EITHER}]")
 def _truncate(text: str, strength: float, random: Random, beside: Beside) -> Outcome:
     """Words and the signs between them count as tokens. The first word stays, and so do the signs that end the text, as in
     Table 16; a sign that would come to stand before them goes."""
-    found = units(text)
-    while found and _ENDING.match(text, found[-1].start):
+    found = list(wholes(text))
+    while found and not found[-1].is_word and _ENDING.match(text, found[-1].start):
         found.pop()
     words = [i for i, u in enumerate(found) if u.is_word]
     if len(words) < 2:
@@ -38,4 +38,5 @@ TRUNCATION = Noise(
     make=_truncate,
     levels=TENTHS,
     seeded=False,
+    version=2,
 )

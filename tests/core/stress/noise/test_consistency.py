@@ -136,6 +136,23 @@ def test_fewer_than_two_different_sentences_are_refused(text: str) -> None:
         ("Yahoo! is big. So.", ["Yahoo! is big.", "So."]),
         ("all is small. here, too.", ["all is small.", "here, too."]),
         ("He met Dr.\nThen he left.", ["He met Dr.", "Then he left."]),
+        ("Her friend , V . Stiviano , left . He wept .", ["Her friend , V . Stiviano , left .", "He wept ."]),
+        ("We like plan B . The end .", ["We like plan B .", "The end ."]),
+        ("Library No. 3 shut. It was a u.s. Navy store.", ["Library No. 3 shut.", "It was a u.s. Navy store."]),
+        ("Becky of st. louis , missouri left . he wept .", ["Becky of st. louis , missouri left .", "he wept ."]),
+        ('It was his vision." "Most of us left early. "', ['It was his vision."', '"Most of us left early. "']),
+        ("Then came 2016 . well I left .", ["Then came 2016 .", "well I left ."]),
+        ("It hurt. ' I 'm wary , ' he said . He left.", ["It hurt.", "' I 'm wary , ' he said .", "He left."]),
+        ("It is over. '' The focus is lost . ''", ["It is over.", "'' The focus is lost . ''"]),
+        ("He said : `` We won . We left '' . So .", ["He said : `` We won . We left '' .", "So ."]),
+        (
+            "The players ' side won . ' It 's fine , ' he said .",
+            ["The players ' side won .", "' It 's fine , ' he said ."],
+        ),
+        (
+            "He said : ' I went . We slept . ' Then he left .",
+            ["He said : ' I went .", "We slept . '", "Then he left ."],
+        ),
     ],
 )
 def test_what_belongs_together_is_one_sentence(text: str, expected: list[str]) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from core.stress import registry
 from core.stress.base import Change, Refused
 from core.stress.noise.base import noise_ratio
+from core.stress.noise.wholes import whole_words
 
 GOLD = "She went to the office."  # 6 tokens: She went to the office .
 FLUENCY = registry.NOISE_TYPES[:10]
@@ -90,6 +91,11 @@ def test_truncation_of_a_tokenised_text_keeps_its_spacing() -> None:
         ("Vitamin A is in the peel.", "Vitamin A is in peel."),
         ("“The end,” said the man (a baker).", "“end,” said man (baker)."),
         ("the office\nthe house of the mayor", "office\nhouse of mayor"),
+        (
+            "Now A & e and the man in Serie A on Saturday, or serie a on a bus.",
+            "Now A & e and man in Serie A on Saturday, or serie a on bus.",
+        ),
+        ("The bar, Whisky a Go Go, is the best.", "bar, Whisky a Go Go, is best."),
         ("A film called The Office was the best at 3 a.m. in town.", "film called Office was best at 3 a.m. in town."),
     ],
 )
@@ -106,6 +112,17 @@ def test_articles_go(text: str, bare: str) -> None:
             "He left before the match because she sang before he slept.",
             "He left the match because she sang before he slept.",
         ),
+        ("The rain (5.9 in) fell in the town.", "The rain (5.9 in) fell the town."),
+        (
+            "It is as broadly known as the old man was known in the town.",
+            "It is as broadly known as the old man was known the town.",
+        ),
+        (
+            "The food made the animals put on weight in the winter.",
+            "The food made the animals put on weight the winter.",
+        ),
+        ("It cost about 30 pounds in the shop.", "It cost about 30 pounds the shop."),
+        ("He played for the under 21s on Monday.", "He played the under 21s Monday."),
     ],
 )
 def test_prepositions_go_and_infinitives_and_clauses_keep_theirs(text: str, bare: str) -> None:
@@ -119,6 +136,11 @@ def test_prepositions_go_and_infinitives_and_clauses_keep_theirs(text: str, bare
         ("The US will visit us in May, and we’ll go.", "US visit May, go."),
         ("Will Smith was not there.", "Will Smith."),
         ("THE MAN WAS IN THE HOUSE.", "MAN HOUSE."),
+        ("He had lunch after a while and did the work.", "lunch while work."),
+        ("They sit still at number one in the town.", "sit still number one town."),
+        ("We ca n't go , she 's late , the man 's dog is n't .", "go , late , man 's dog ."),
+        ("The Us were beaten and he scored the only goal.", "Us beaten scored only goal."),
+        ("The rain (5.9 in) of Episode I was bad , no one left .", "rain (5.9 in) Episode I bad , left ."),
     ],
 )
 def test_stop_words_go_with_their_contractions_and_names_stay(text: str, bare: str) -> None:
@@ -196,7 +218,7 @@ def test_a_document_of_sixty_thousand_characters_is_noised(name: str) -> None:
     [
         ("go to", {"go", "to"}),  # never both: one word is left
         ("(go to)", {"(go)", "(to)"}),
-        ("well-known", {"-known", "well-"}),
+        ("well-known pools", {"well-known", "pools"}),
         ("go\nto town", {"go\ntown", "go\nto", "to town", "\nto town", "go", "to", "town", "\ntown", "go\n", "\nto"}),
     ],
 )
@@ -226,14 +248,65 @@ def test_local_swap_moves_each_word_once_and_no_sign() -> None:
         ("We’ll stay at well-known hotels tonight", "Well-known hotels tonight we’ll stay at"),
         ("no capital here now", "here now no capital"),
         ("She went. No.", "Went she. No."),
-        ("Gold rose by 300% and silver cost $5 more", "And silver cost $5 more Gold rose by 300%"),
-        ("Prices went up 3%.", "Up 3% Prices went."),
+        ("Prices rose by 300% and silver cost $5 more", "And silver cost $5 more prices rose by 300%"),
+        ("Prices went up 3%.", "Up 3% prices went."),
         ("游泳池很旧。", "池很旧游泳。"),
         ("מחר נלך הביתה", "נלך הביתה מחר"),
     ],
 )
 def test_middle_swap_turns_the_halves_and_keeps_the_signs(text: str, turned: str) -> None:
     assert noised("middle-swap", text) == turned
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The fish 's fin ; they ca n't swim .", ["The", "fish 's", "fin", "they", "ca n't", "swim"]),
+        (
+            "The u.s. planes at 3 a.m. in the U.S., stuff.co.nz",
+            "The u.s. planes at 3 a.m. in the U.S. stuff.co.nz".split(),
+        ),
+        ("He left the U.S. She stayed.", ["He", "left", "the", "U.S", "She", "stayed"]),
+        ("It ended.Then he met Mr. Smith", ["It", "ended", "Then", "he", "met", "Mr.", "Smith"]),
+        ("A 2-1 win ( 3 - 0 ) in the semi-final", ["A", "2-1", "win", "3 - 0", "in", "the", "semi-final"]),
+        ("$ 12 or $5 , # 400million and 9 %", ["$ 12", "or", "$5", "# 400million", "and", "9 %"]),
+        ("the players ' side of the '90s", ["the", "players '", "side", "of", "the", "'90s"]),
+        ("a ' rabbit in headlights ' after all", ["a", "rabbit", "in", "headlights", "after", "all"]),
+        ("he was ' a man '", ["he", "was", "a", "man"]),
+        ("增长100%，上海-北京", [*"增长", "100%", *"上海北京"]),
+    ],
+)
+def test_words_are_whole(text: str, words: list[str]) -> None:
+    assert [text[start:end] for start, end in whole_words(text)] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "turned"),
+    [
+        ("However , the old man left .", "Old man left however , the ."),
+        ("Liverpool could re-sign their captain .", "Re-sign their captain Liverpool could ."),
+        ("Police in the old town saw him .", "Old town saw him police in the ."),
+        ("The song can make her (as they say) dance .", "Her (as they say) dance the song can make ."),
+        ('The old song has the power to "make her dance".', 'Power to "make her dance" the old song has the.'),
+        ("Three of the men left the old town .", "Left the old town three of the men ."),
+        ("Donald 's friend , V . Stiviano , left town .", "Stiviano , left town Donald 's friend , V . ."),
+    ],
+)
+def test_middle_swap_cuts_no_word_and_moves_the_capital(text: str, turned: str) -> None:
+    assert noised("middle-swap", text) == turned
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hooking Up is set in the town .",
+        "Bolt insists he is the best man .",
+        "Queen Charlotte was hit by fire .",
+        "Cook scored in the second half .",
+    ],
+)
+def test_middle_swap_refuses_where_the_first_word_may_be_a_name(text: str) -> None:
+    assert "no sentence" in reason("middle-swap", text)
 
 
 @pytest.mark.parametrize(
