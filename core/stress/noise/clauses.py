@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from core.stress.english import forms, may
 from core.stress.noise.grammar import Reading
+from core.stress.noise.name_words import SAY
 from core.stress.noise.words import base_form
 from core.stress.phrases import BE, DO, HAVE, MODALS
 
@@ -14,6 +15,8 @@ SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
 _STEMS = frozenset("ca wo sha ai".split())
 _HELPERS = BE | HAVE | DO | MODALS | _STEMS | frozenset("to ought get gets got getting need dare 've".split())
 _SUBORDINATE = frozenset({"advcl", "relcl", "acl", "csubj", "pcomp"})
+SUBORDINATE = 10
+"""The `rank` of a clause that hangs on another, and does not state what the sentence does."""
 
 
 class Clause(NamedTuple):
@@ -28,7 +31,7 @@ class Clause(NamedTuple):
 def clauses(r: Reading, span: tuple[int, int]) -> list[Clause]:
     """The finite clauses of a sentence: the main clause first, those joined to it, what it reports, then subordinate ones."""
     found = [clause for i in range(*span) if (clause := _clause(r, i, span))]
-    return sorted(found, key=lambda c: (_rank(r, c.verb), c.verb))
+    return sorted(found, key=lambda c: (rank(r, c.verb), c.verb))
 
 
 def subjects(r: Reading, verb: int) -> list[int]:
@@ -45,14 +48,49 @@ def clause_of(r: Reading, i: int, found: list[Clause]) -> Clause | None:
     return verbs[i]
 
 
-def _rank(r: Reading, verb: int) -> int:
-    """0 for the root, then one for each step down that is no joining; subordinate clauses last."""
-    rank = 0
+def rank(r: Reading, verb: int) -> int:
+    """0 for the verb of the main clause, more for each step down; SUBORDINATE or more for clauses that the main clause does not state,
+    and for a tag that tells who says it (*he said*)."""
+    out = SUBORDINATE if is_tag(r, verb) or _hangs(r, verb) else 0
     while r.words[verb].head != verb:
         role = r.words[verb].role
-        rank += {"conj": 1, "ccomp": 2, "parataxis": 2}.get(role, 10 if role in _SUBORDINATE else 3)
         verb = r.words[verb].head
-    return rank
+        if not (role in ("ccomp", "parataxis") and is_tag(r, verb)):
+            out += {"conj": 1, "ccomp": 2, "parataxis": 2}.get(role, SUBORDINATE if role in _SUBORDINATE else 3)
+    return out
+
+
+def _hangs(r: Reading, verb: int) -> bool:
+    """True for a clause with a word that hangs it on another, whatever its role: *before he joined*, *who were there*."""
+    marks = [r.low(j) for j in r.children(verb, "mark") if j < verb]
+    asked = [
+        j for j in r.children(verb, "nsubj", "nsubjpass", "advmod") if j < verb and r.tag(j) in ("WP", "WDT", "WRB")
+    ]
+    question = r.low(r.places[verb][1] - 1) == "?"
+    return any(low != "that" for low in marks) or (not question and any(not r.opens(j) for j in asked))
+
+
+def is_tag(r: Reading, verb: int) -> bool:
+    """True for a verb of saying whose clause stands behind what is said, or inside it, after a sign: *they are late , police said .*
+    Any verb without an object may be one after a quotation: *“It is late”, they mocked.*"""
+    word = r.words[verb]
+    if not word.tag.startswith("VB"):
+        return False
+    start = r.places[verb][0]
+    own = [j for k in subjects(r, verb) for j in r.below(k)]
+    first = min([verb, *(j for j in own if j < verb)])
+    if first <= start + 1 or r.words[first - 1].text[-1].isalnum():
+        return False
+    quoted = any(r.words[j].text in _CLOSING for j in (first - 1, first - 2))
+    if word.low not in _SAY and not (quoted and r.children(verb, "ccomp")):
+        return False
+    return not any(j > verb for j in r.children(verb, "ccomp", "dobj")) and r.low(verb + 1) not in ("that", ":")
+
+
+_CLOSING = ("''", '"', "”", "'", "’", "»")
+_SAY = SAY | frozenset(
+    "report reports reported say explained explains announced stated states according writes".split()
+)
 
 
 def _clause(r: Reading, i: int, span: tuple[int, int]) -> Clause | None:
@@ -91,7 +129,7 @@ def _certain_past(r: Reading, i: int) -> bool:
 def _form(r: Reading, i: int) -> str:
     """VBZ, VBP or VBD for a finite full verb, "" for any other word."""
     word = r.words[i]
-    if word.entity in ("PERSON", "ORG", "GPE") and word.text[0].isupper():
+    if (word.entity in ("PERSON", "ORG", "GPE") and word.text[0].isupper()) or word.low == "united":
         return ""
     has_subject = any(j < i for j in r.children(i, "nsubj", "expl", "csubj", "aux"))
     if word.tag == "VBN" and has_subject and word.second == "VBD" and not r.children(i, "nsubjpass", "agent"):
@@ -113,6 +151,9 @@ def _past(r: Reading, i: int, has_subject: bool) -> bool:
     """False where a form that may be past or participle is likely a participle: *a group believed to be …*, *speed camera found in …*."""
     if r.children(i, "agent") or r.low(i + 1) == "by" or (r.low(i) in _THOUGHT and r.low(i + 1) == "to"):
         return False
+    objects = r.children(i, "dobj", "ccomp", "xcomp", "dative")
+    if r.low(i) in _HAPPENS_TO and not objects and not any(r.tag(j) == "PRP" for j in r.children(i, *SUBJECTS)):
+        return False
     if r.low(i - 1) == "," and r.low(i + 1) == ",":
         return False
     if r.children(i, "dobj", "ccomp", "dative", "prt"):
@@ -130,6 +171,14 @@ _THOUGHT = frozenset(
     "believed thought said alleged reported expected known considered understood meant supposed".split()
 )
 
+_HAPPENS_TO = frozenset(
+    """fired sacked dismissed arrested charged jailed sentenced convicted killed murdered shot stabbed injured wounded hurt
+    hit struck found held released rescued freed banned suspended accused named linked caught rushed forced taken seen
+    spotted filmed captured posted published released unveiled announced praised criticised criticized cleared handed
+    appointed signed sold bought offered expected scheduled""".split()
+)
+"""What a headline without its auxiliary tells was done to its subject: *coach fired on Wednesday*."""
+
 
 def _imperative(r: Reading, i: int, span: tuple[int, int]) -> Clause | None:
     """A plain form without a subject that opens a sentence or a quotation, *please* and adverbs apart."""
@@ -145,7 +194,8 @@ def _imperative(r: Reading, i: int, span: tuple[int, int]) -> Clause | None:
         and (r.low(at - 1) in ("please", "just", "then") or r.low(at - 1) in (",", ":"))
     ):
         at -= 1
-    return Clause(i, i, "IMP") if r.opens(at) else None
+    closed = at > span[0] + 1 and r.words[at - 1].text in _CLOSING and r.words[at - 2].text in (",", ".", "!", "?")
+    return Clause(i, i, "IMP") if r.opens(at) and not closed else None
 
 
 def base(r: Reading, clause: Clause) -> str:

@@ -27,7 +27,7 @@ DENIALS = frozenset(_FLIPPED) | _WEAK | NOT | {"no", "neither", "nor"}
 
 
 def denies(r: Reading, i: int) -> bool:
-    """True for a word that makes its clause negative."""
+    """True for a word that makes its clause negative; *not to go* does not."""
     low = r.low(i)
     word = r.words[i]
     hyphens = r.text[max(0, word.start - 1) : word.start] + r.text[word.end : word.end + 1]
@@ -36,7 +36,7 @@ def denies(r: Reading, i: int) -> bool:
     if low == "no":
         name = r.tag(i + 1) == "CD" or r.low(i + 1)[:1].isdigit()
         return not name and (r.words[i].role == "det" or r.low(i + 1) in ("longer", "one"))
-    return True
+    return not (low in NOT and r.tag(i + 1) == "TO")
 
 
 def lifted(r: Reading, i: int, span: tuple[int, int]) -> list[Edit]:
@@ -130,6 +130,8 @@ def _no(r: Reading, i: int) -> list[Edit]:
     if head.low == "doubt" and head.role not in ("attr", "dobj", "nsubj"):
         return []
     uncounted = head.low in lists.MASS or head.low.endswith(_UNCOUNTED) or head.low in _MASS
+    if not uncounted and head.tag == "NN" and head.low not in _COUNTED:
+        return []
     new = "some" if head.tag == "NNS" or uncounted else article(following.low)
     return [Edit(word.start, word.end, cased(new, word.text))]
 
@@ -137,6 +139,11 @@ def _no(r: Reading, i: int) -> list[Edit]:
 _MASS = frozenset(
     """time money room space food water work help hope need fun love fear harm faith trust proof news sleep luck power
     support access contact damage blame pain sex harmony comment word people staff interest sense doubt""".split()
+)
+
+_COUNTED = frozenset(word for kind in lists.KINDS for word in kind) | frozenset(
+    """reason sign way chance plan idea choice question answer link limit word name winner loser goal game match win rule law case
+    place need limit car home job deal record role team club body victim suspect animal dog cat cure treatment statement""".split()
 )
 
 

@@ -43,6 +43,6 @@ VERBS = Noise(
     help="A share of the inflected verbs, auxiliaries among them, falls back to its dictionary form. English",
     make=_lemmatize,
     levels=SHARES,
-    version=2,
+    version=3,
     models=reader,
 )

@@ -6,7 +6,7 @@ from random import Random
 
 from core.stress.base import Edit, Outcome, Refused
 from core.stress.noise.base import Beside, Noise, edited, some
-from core.stress.noise.clauses import Clause, base, clause_of, clauses, subjects
+from core.stress.noise.clauses import SUBORDINATE, Clause, base, clause_of, clauses, rank, subjects
 from core.stress.noise.denials import denies, lifted
 from core.stress.noise.grammar import Reading, read, reader
 from core.stress.noise.sentences import LEVELS
@@ -14,32 +14,37 @@ from core.stress.phrases import BE, DO
 
 _DO = {"VBZ": "does", "VBP": "do", "VBD": "did", "IMP": "do"}
 _BEFORE_DO = frozenset("only just merely simply nearly almost even really ever actually".split())
-"""Adverbs that *did not* stands in front of."""
+"""Adverbs that *did not* stands in front of, as it does in front of those in -ly that do not speak of the whole sentence."""
 _BEFORE_NOT = frozenset(
     """also still probably definitely certainly apparently reportedly allegedly perhaps maybe obviously clearly surely
-    fortunately unfortunately currently now then therefore however thus""".split()
+    fortunately unfortunately finally eventually initially originally recently previously usually typically reportedly supposedly
+    suddenly currently now then therefore however thus""".split()
 )
 """Adverbs that *not* stands after."""
 _COMPARING = frozenset("than as if unless lest".split())
 
 
 def negation(r: Reading, span: tuple[int, int]) -> list[Edit]:
-    """Return the edits that negate a sentence at one verb; none where it has no finite verb that can be negated for certain.
+    """Return the edits that negate a sentence at the verb of its main clause, or of one joined to that.
 
-    A sentence that has a negation loses it.
+    A main clause that has a negation loses it. None where there is no finite verb that can be negated for certain, or where a
+    negation of the main clauses cannot be taken away.
     """
     found = clauses(r, span)
-    denials = [i for i in range(*span) if denies(r, i)]
-    order = {clause.verb: rank for rank, clause in enumerate(found)}
-    owners = {i: clause_of(r, i, found) for i in denials}
-    for i in sorted(denials, key=lambda i: order[owner.verb] if (owner := owners[i]) else 0):
+    main = [clause for clause in found if rank(r, clause.verb) < SUBORDINATE]
+    owners = {i: clause_of(r, i, found) for i in range(*span) if denies(r, i)}
+    denials = [i for i, owner in owners.items() if owner is None or (owner in main and _states(r, owner, main))]
+    for i in sorted(denials, key=lambda i: main.index(owner) if (owner := owners[i]) else 0):
         if edits := lifted(r, i, span):
             return edits
-    negative = {owner.verb for owner in owners.values() if owner}
-    for clause in found:
-        if clause.verb not in negative and (edits := _negated(r, clause, span)):
-            return edits
-    return []
+    if denials:
+        return []
+    return next((edits for clause in main if (edits := _negated(r, clause, span))), [])
+
+
+def _states(r: Reading, clause: Clause, main: list[Clause]) -> bool:
+    """True for the first main clause and those joined to it, false for what it reports."""
+    return rank(r, clause.verb) < rank(r, main[0].verb) + 2
 
 
 def _negated(r: Reading, clause: Clause, span: tuple[int, int]) -> list[Edit]:
@@ -108,7 +113,9 @@ def _full_verb(r: Reading, clause: Clause) -> list[Edit]:
     if not plain or any(j > verb for j in subjects(r, verb)) or r.low(verb) in ("thank", "please"):
         return []
     helper = f"{_DO[clause.form]} not"
-    if r.low(verb - 1) in _BEFORE_DO and r.words[verb - 1].head == verb and clause.form != "IMP":
+    before = r.low(verb - 1)
+    manner = before.endswith("ly") and r.tag(verb - 1) == "RB" and before not in _BEFORE_NOT
+    if (before in _BEFORE_DO or manner) and r.words[verb - 1].head == verb and clause.form != "IMP":
         adverb = r.words[verb - 1]
         return [Edit(adverb.start, adverb.start, f"{helper} "), r.replace(verb, plain)] if adverb.text.islower() else []
     return [r.replace(verb, f"{helper} {plain}")]
@@ -131,10 +138,10 @@ NEGATION = Noise(
     label="Negation",
     aspect="consistency",
     paper="He et al. 2023, Table 16",
-    help="Random sentences are negated, each at one verb, of the main clause where possible; a sentence that is negative already loses its "
-    "negation. Strength: the share of all sentences; those without a finite verb cannot be negated",
+    help="Random sentences are negated, each at one verb of a main clause; a sentence that is negative already loses its negation. "
+    "Strength: the share of all sentences; those without a finite verb cannot be negated",
     make=_negate,
     levels=LEVELS,
-    version=2,
+    version=3,
     models=reader,
 )

@@ -26,11 +26,16 @@ def pairs(places: Sequence[T], key: Callable[[T], Hashable], random: Random) -> 
 
 
 def like_pairs(
-    places: Sequence[T], key: Callable[[T], Hashable], likes: Sequence[Callable[[T], Hashable]], random: Random
+    places: Sequence[T],
+    key: Callable[[T], Hashable],
+    likes: Sequence[Callable[[T], Hashable]],
+    random: Random,
+    *,
+    only: bool = False,
 ) -> list[tuple[T, T]]:
     """Disjoint pairs of different keys: of places alike by the first of `likes`, of those left alike by the next, and so on.
 
-    Where no two are alike: of any."""
+    Where no two are alike: of any, or none where `only` those alike may pair."""
     made: list[tuple[T, T]] = []
     left = list(range(len(places)))
     for like in likes:
@@ -40,4 +45,4 @@ def like_pairs(
             taken = {i for pair in found for i in pair}
             left = [i for i in left if i not in taken]
             made += [(places[a], places[b]) for a, b in found]
-    return made or pairs(places, key, random)
+    return made or ([] if only else pairs(places, key, random))

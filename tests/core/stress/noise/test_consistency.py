@@ -262,26 +262,22 @@ def test_two_mentions_of_one_name_are_not_exchanged() -> None:
 
 
 def test_words_take_the_letter_case_of_the_place_they_go_to() -> None:
-    assert made("noun-switching", "Police are near the house.") == "House are near the police."
-    assert (
-        made("noun-switching", "PARIS is near. Police know the house of Ann.")
-        == "PARIS is near. House know the police of Ann."
-    )
+    assert made("verb-switching", "Says she likes the house.") == "Likes she says the house."
 
 
 def test_auxiliaries_pronouns_and_forms_of_one_word_stay() -> None:
     assert (
         reason("verb-switching", "She has been here and would have been there.")
-        == "fewer than two different full verbs"
+        == "fewer than two different full verbs of one form"
     )
-    assert reason("verb-switching", "She talks and they talked.") == "fewer than two different full verbs"
+    assert reason("verb-switching", "She talks and they talked.") == "fewer than two different full verbs of one form"
     assert (
         reason("noun-switching", "Everyone saw the house and something near the houses.")
         == "fewer than two different common nouns"
     )
 
 
-def test_verbs_of_a_form_are_exchanged_first() -> None:
+def test_only_verbs_of_a_form_are_exchanged() -> None:
     text = "She wanted to see him, and he decided to leave her."
     assert {made("verb-switching", text, seed=seed) for seed in SEEDS} == {
         "She decided to leave him, and he wanted to see her."
@@ -324,8 +320,8 @@ def test_unlike_places_are_paired_only_where_no_two_are_alike() -> None:
         ("negated-sentences", 38),
         ("generic-entity", 33),
         ("entity-switching", 33),
-        ("verb-switching", 38),
-        ("noun-switching", 40),
+        ("verb-switching", 35),
+        ("noun-switching", 36),
     ],
 )
 def test_most_news_summaries_can_be_noised(name: str, least: int) -> None:

@@ -191,7 +191,7 @@ def test_nearly_every_real_sentence_with_a_verb_is_negated() -> None:
 def test_hardly_a_real_summary_is_refused(name: str) -> None:
     outcomes = [noise(name).noised(text, 1.0) for text in references()]
     refused = [outcome.reason for outcome in outcomes if isinstance(outcome, Refused)]
-    assert len(refused) <= 0.02 * len(outcomes)
+    assert len(refused) <= (0.1 if name == "noun-switching" else 0.02) * len(outcomes)
     assert all(refused)
 
 
@@ -225,3 +225,118 @@ def test_particles_and_infinitives_keep_their_small_words(text: str, bare: str) 
 )
 def test_adjectives_and_prepositions_are_no_verbs(text: str, expected: str) -> None:
     assert noised("verb-lemmatization", text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "Leicester city host swansea city on saturday and the manager likes the player .",
+            {"city", "host", "manager"},
+        ),
+        ("He rubs the muscles of the fish, and the fish all but cries when the massage is over.", {"cries"}),
+        ("Now Lifetime and the history channel told the manager of a threat to the player.", {"history"}),
+        ("Merchant's report caused an answer from the player and the manager.", {"merchant"}),
+        ("The player met the manager after claims of a cover - up by the driver.", {"cover", "up"}),
+        ("The player praised the manager at the end of march.", {"march"}),
+        ("The player of the World Cup finals knew the manager.", {"finals"}),
+        ("The 14 year old player knew the manager in public.", {"year", "public"}),
+        ("The opening goal pleased the player and the manager.", {"opening"}),
+    ],
+)
+def test_names_pieces_and_doubtful_words_are_no_nouns(text: str, words: set[str]) -> None:
+    assert not words & touched("noun-switching", text)
+    assert "saturday" in text or touched("noun-switching", text)
+
+
+def test_nouns_that_mean_the_same_are_not_exchanged() -> None:
+    assert touched("noun-switching", "Experts left the hotel before the match and the game.") <= {
+        "hotel",
+        "match",
+        "game",
+    }
+    assert not touched("noun-switching", "They praised the game after the match.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He took the car and has scored a goal.",
+        "They attract all people excepting the class chronicling the life.",
+        "The fans are disappointed and he was praised.",
+        "He praised them, thanks to coach Patrick.",
+        "It is about the distorting of facts by allowing them.",
+        "Roma beat them and he sold it.",
+    ],
+)
+def test_verbs_of_different_or_uncertain_forms_stay(text: str) -> None:
+    assert not touched("verb-switching", text)
+
+
+def test_past_tense_and_participle_spelled_alike_are_one_form() -> None:
+    assert (
+        noised("verb-switching", "He praised the goal that Kane has scored.")
+        == "He scored the goal that Kane has praised."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The fires are big, RIA Novosti reports.", "The fires are not big, RIA Novosti reports."),
+        (
+            "She was unable to move , she said , and was still holding it .",
+            "She was not unable to move , she said , and was still holding it .",
+        ),
+        ("'' It is late , '' they mocked .", "'' It is not late , '' they mocked ."),
+        (
+            "The focus shows that the committee has n't come far .",
+            "The focus does not show that the committee has n't come far .",
+        ),
+        ("The soldier hastily scrambled to his feet .", "The soldier did not hastily scramble to his feet ."),
+        ("He fell when he did n't have money .", "He did not fall when he did n't have money ."),
+        (
+            "Koeman will remind them the rules ca n't be broken .",
+            "Koeman will not remind them the rules ca n't be broken .",
+        ),
+        ("The team , who were late , played well .", "The team , who were late , did not play well ."),
+        (
+            "The light had gone on the day before Jackson joined the team .",
+            "The light had not gone on the day before Jackson joined the team .",
+        ),
+        ("The snakes , not to worry , had left .", "The snakes , not to worry , had not left ."),
+    ],
+)
+def test_the_main_clause_is_negated_not_what_hangs_on_it(text: str, expected: str) -> None:
+    assert noised("negated-sentences", text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There was no whipped cream.",
+        "The coach Ze Maria fired on Wednesday after poor run .",
+        "The frequency is not as well studied as others, but it caused some deaths.",
+    ],
+)
+def test_what_cannot_be_negated_for_certain_is_refused(text: str) -> None:
+    assert noise("negated-sentences").noised(text, 1.0) == Refused("no finite verb that can be negated")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("They were the result of raging wildfires.", "raging"),
+        ("They are disappointed since he left.", "disappointed"),
+        ("They attract all people excepting the middle class.", "excepting"),
+        ("The boundary between sharing and economy is blurred.", "sharing"),
+        ("He saw some limp tackling by the side.", "tackling"),
+        ("The men are still missing after the flood.", "missing"),
+    ],
+)
+def test_adjectives_gerunds_and_prepositions_keep_their_form(text: str, kept: str) -> None:
+    assert f" {kept}" in noised("verb-lemmatization", text)
+
+
+def test_a_base_form_has_no_hyphen_that_the_word_lacks() -> None:
+    assert noised("verb-lemmatization", "Work was undertaken by them.") == "Work be undertake by them."
