@@ -24,9 +24,9 @@ def uncased(r: Reading, i: int) -> bool:
 def _uncased(r: Reading) -> frozenset[tuple[int, int]]:
     """The sentences in lower case."""
     plain = [span for span in r.sentences if not any(_capital(r, i) for i in range(*span))]
-    strange = [span for span in plain if any(_strange(r, i) for i in range(*span))]
+    lower = [span for span in plain if any(strange(r, i) for i in range(*span))]
     known = any(_name(r, i) for span in plain for i in range(*span))
-    return frozenset(plain if known or (strange and len(plain) == len(r.sentences)) else strange)
+    return frozenset(plain if known or (lower and len(plain) == len(r.sentences)) else lower)
 
 
 def _capital(r: Reading, i: int) -> bool:
@@ -42,7 +42,7 @@ def _name(r: Reading, i: int) -> bool:
     return word.text == word.low and word.low in _NAMES and not may(word.low) and not r.glued(i)
 
 
-def _strange(r: Reading, i: int) -> bool:
+def strange(r: Reading, i: int) -> bool:
     """True for a word in lower case that is in no dictionary."""
     word = r.words[i]
     known = word.low in STOP_WORDS | _COMMON or word.low in CLITICS or bool(may(word.low))

@@ -19,7 +19,7 @@ def kind_of(r: Reading, start: int, end: int, label: str) -> Kind:
     written = [r.words[i].text for i in range(start, end)]
     lows = [r.low(i) for i in range(start, end)]
     whole = " ".join(written)
-    if r.low(start - 1) in ("a", "an"):
+    if r.low(start - 1) in ("a", "an", "née", "nee") or (whole in given.MEDIA and not acts(r, start, end)):
         return ""
     if r.words[end - 1].tag == "NNPS" and whole not in given.LONG_PLACES | given.LONG_TEAMS | given.TEAMS:
         return ""
@@ -40,7 +40,8 @@ def kind_of(r: Reading, start: int, end: int, label: str) -> Kind:
 
 def _person(r: Reading, start: int, end: int, written: list[str], lows: list[str], label: str) -> Kind:
     bare = [word for word, low in zip(written, lows, strict=True) if low not in given.TITLES]
-    if _thing(bare, lows) or r.low(start - 1) == "the":
+    placed = bare and bare[-1] in given.PLACES | given.MORE_PLACES | given.TEAMS and bare[0] not in given.FIRST_NAMES
+    if placed or _thing(bare, lows) or r.low(start - 1) == "the":
         return ""
     if len(bare) < len(written) and lows[0] in given.TITLES and label in ("PERSON", "", "ORG"):
         return "person"
@@ -50,6 +51,8 @@ def _person(r: Reading, start: int, end: int, written: list[str], lows: list[str
         return "person" if sure and len(bare) <= 4 else ""
     if r.adjoins(start) and head(r, start - 1) == "person" and label in ("PERSON", "", "ORG"):
         return "person" if several or (label == "PERSON" and not may(lows[-1])) else ""
+    if label == "ORG" and not several and first in given.FIRST_NAMES - given.DOUBLE_FIRST and _lives(r, start, end):
+        return "person"
     if label != "PERSON":
         return ""
     strange = [not may(word.lower()) for word in bare]
@@ -60,13 +63,28 @@ def _person(r: Reading, start: int, end: int, written: list[str], lows: list[str
         and (strange[-1] or bare[-1] in known.SURNAMES)
         and r.tag(end - 1) == "NNP"
         and r.low(start - 1) not in _WHERE
+        and _lives(r, start, end)
     ):
         return "person"
     if not several and strange[0] and written[0] not in given.TEAMS:
         aged = r.low(end) == "," and r.tag(end + 1) == "CD" and len(r.low(end + 1)) <= 2
         speaks = r.low(end) in given.SAY | {"who", "whose"} or r.low(start - 1) in ("said", "says")
-        return "person" if aged or speaks or first in given.FIRST_NAMES else ""
+        named = first in given.FIRST_NAMES or first in known.SURNAMES
+        return "person" if aged or speaks or named else ""
     return ""
+
+
+def _lives(r: Reading, start: int, end: int) -> bool:
+    """True for the subject of an active verb, the owner of something, or what stands beside a noun or an age in commas."""
+    last = r.words[end - 1]
+    active = last.role == "nsubj" and r.words[last.head].tag.startswith("VB")
+    return (
+        active
+        or last.role in ("appos", "poss")
+        or r.low(end) in ("(", "'s", "who")
+        or r.low(end) == ","
+        and r.tag(end + 1) in ("CD", "DT", "WP")
+    )
 
 
 def _thing(bare: list[str], lows: list[str]) -> bool:
@@ -89,11 +107,13 @@ def _organisation(r: Reading, start: int, written: list[str], lows: list[str], l
     last, several = lows[-1], len(lows) > 1
     if label == "PERSON" and " ".join(written) not in given.TEAMS:
         return ""
+    if several and last in given.HOUSES:
+        return "organisation" if acts(r, start, start + len(lows)) else ""
     if several and last in given.ORGANISATION_WORDS:
         return "organisation"
     if several and lows[0] in given.ORGANISATION_WORDS and lows[1] == "of":
         return "organisation"
-    if several and last in given.CLUB_LAST and label in ("ORG", "") and _sport(r) and r.low(start - 1) not in _WHERE:
+    if several and last in given.CLUB_LAST and label in ("ORG", "") and sport(r) and r.low(start - 1) not in _WHERE:
         return "organisation"
     word = written[0]
     if (
@@ -103,10 +123,10 @@ def _organisation(r: Reading, start: int, written: list[str], lows: list[str], l
         and label == "ORG"
         and word not in given.PLACES | given.MORE_PLACES
     ):
-        return "organisation" if r.low(start - 1) in ("the", "(") or r.words[start].role == "nsubj" else ""
+        return "organisation" if acts(r, start, start + 1) else ""
     if r.adjoins(start) and head(r, start - 1) == "organisation" and label in ("ORG", ""):
         return "organisation"
-    team = not several and word in given.TEAMS and _sport(r)
+    team = not several and word in given.TEAMS and sport(r)
     return "organisation" if team and r.low(start - 1) not in _WHERE | _TO | {"of"} else ""
 
 
@@ -117,14 +137,14 @@ def _place(r: Reading, start: int, end: int, written: list[str], lows: list[str]
     if before == "the":
         before = r.low(start - 2)
     owns = r.low(end) in ("'s", "'")
-    team = whole in given.TEAMS or (whole in given.PLACES | given.MORE_PLACES and _sport(r))
+    team = whole in given.TEAMS or (whole in given.PLACES | given.MORE_PLACES and sport(r))
     located = (before in _WHERE | _TO and not owns) or r.low(start - 1) in given.DIRECTIONS
     if team:
         return "place" if located and label in _PLACE_LABELS and whole not in given.TEAMS else ""
     if whole in given.PLACES | given.MORE_PLACES:
         return "place" if label in (*_PLACE_LABELS, "") else ""
     if len(lows) > 1 and lows[-1] in given.PLACE_LAST and label != "PERSON":
-        return "place" if lows[-1] not in given.CLUB_LAST or not _sport(r) or located else ""
+        return "place" if lows[-1] not in given.CLUB_LAST or not sport(r) or located else ""
     if len(lows) == 1 and may(lows[0]):
         return ""
     if label in _PLACE_LABELS and (
@@ -135,11 +155,21 @@ def _place(r: Reading, start: int, end: int, written: list[str], lows: list[str]
 
 
 def _after_place(r: Reading, start: int) -> bool:
-    """True after a place and a comma: Horfield, Bristol."""
-    return r.low(start - 1) == "," and r.words[start - 2].entity in _PLACE_LABELS and start >= 2
+    """True after a known place and a comma: Bristol, Horfield."""
+    return start >= 2 and r.low(start - 1) == "," and r.words[start - 2].text in given.PLACES | given.MORE_PLACES
 
 
-def _sport(r: Reading) -> bool:
+def acts(r: Reading, start: int, end: int) -> bool:
+    """True for the subject of a verb of saying or doing, and for an agent: the zoo plans to sue, said the FBI, told by Russia."""
+    last = r.words[end - 1]
+    if r.low(start - 1 - (r.low(start - 1) == "the")) == "by":
+        return True
+    return (
+        last.role == "nsubj" and r.words[last.head].tag.startswith("VB") and r.words[last.head].low not in given.NO_ACTS
+    )
+
+
+def sport(r: Reading) -> bool:
     return any(word.low in given.SPORT for word in r.words)
 
 

@@ -98,7 +98,8 @@ PLACE_LAST = frozenset(
     """street road avenue lane river lake island islands county city park airport mountain mountains bridge square beach bay
     stadium valley sea ocean republic states kingdom emirates house hall palace township town village province hills heights
     castle cathedral zoo museum theatre theater hotel tower centre center station oval arena midlands coast district velodrome
-    northwest northeast southwest southeast prison jail land peninsula""".split()
+    northwest northeast southwest southeast prison jail land peninsula
+    highway freeway parkway expressway boulevard motorway creek falls trail""".split()
 )
 CLUB_LAST = frozenset(
     """united city town county villa palace albion athletic rovers wanderers hotspur wednesday rangers fc afc utd
@@ -170,6 +171,29 @@ EVENTS = frozenset(
 SAY = frozenset(
     "said says told tells added adds admitted admits claimed claims tweeted insisted insists revealed reveals wrote".split()
 )
+ALIASES = {
+    short: whole
+    for whole, names in {
+        "barcelona": "barca|fc barcelona", "juventus": "juve", "tottenham": "spurs|tottenham hotspur", "manchester city": "man city|city",
+        "manchester united": "man united|man utd|united", "inter": "inter milan", "us": "u.s.|usa|u.s.a.|united states|america",
+        "uk": "u.k.|united kingdom|britain|great britain", "atletico": "atletico madrid", "isis": "islamic state|isil", "holland": "netherlands",
+        "paris saint-germain": "psg", "bayern": "bayern munich", "west brom": "west bromwich albion|bromwich albion",
+        "leicester": "leicester city", "hull": "hull city", "newcastle": "newcastle united",
+    }.items()
+    for short in names.split("|")
+}  # fmt: skip
+"""Short and other names by the one they count as, in lower case."""
+MEDIA = frozenset("Twitter Facebook Instagram YouTube Snapchat WhatsApp Whatsapp LinkedIn Spotify MailOnline".split())
+"""Companies whose names mostly stand for what they publish (on Facebook)."""
+HOUSES = frozenset(
+    "hospital zoo museum prison jail theatre theater church school hotel station airport centre center".split()
+)
+"""Last words of names that stand for a house where something is, and for an organisation where it acts."""
+NO_ACTS = frozenset(
+    """is are was were be been being has have had become became remains remained lies lay stands stood sits covers covered includes
+    included contains contained borders bordered gets got got seems seemed""".split()
+)
+"""Verbs whose subject need not act."""
 DIRECTIONS = frozenset("north south east west central northern southern eastern western inner outer downtown".split())
 HEADS: dict[str, Kind] = {
     **dict.fromkeys(ROLES, "person"),
@@ -187,6 +211,6 @@ JOINERS = frozenset("of de van der la du bin al di da von dos del den ten & ibn 
 SPORT = frozenset(
     """goal goals striker midfielder league club clubs match matches season cup defender game games win beat coach squad fixture
     side team teams players player football rugby cricket tennis boxing title manager scored winger goalkeeper qualifier
-    finals champions championship score defeat victory draw""".split()
+    finals champions championship score defeat victory draw wicket wickets innings runs bowled batsman bowler""".split()
 )
 """Words by which a text is about sport, where the name of a city or country may be its team's."""

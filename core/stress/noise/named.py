@@ -1,7 +1,8 @@
 """Named entities of English text with their kind, where a model, lists, titles and neighbours agree on it.
 
 An entity is a run of capitalised words that the tagger takes for a name. Days, months, feasts, nationalities, numbers, headlines and
-words in capitals for emphasis (*click HERE*) are none.
+words in capitals for emphasis (*click HERE*) are none; nor is a word of a sentence in lower case, or one that its lower-case neighbour
+continues (*Manchester city*).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 from core.stress.english import may
 from core.stress.noise import name_words as given
+from core.stress.noise.case import strange, uncased
 from core.stress.noise.grammar import CLITICS, Reading
 from core.stress.noise.kinds import kind_of
 from core.stress.noise.name_words import Kind as Kind
@@ -38,7 +40,7 @@ def entities(r: Reading) -> tuple[Entity, ...]:
     found: list[Entity] = []
     i = 0
     while i < len(r.words):
-        end = i if i in titled else _run(r, i, names)
+        end = i if i in titled or uncased(r, i) else _run(r, i, names)
         if end == i:
             i += 1
             continue
@@ -46,7 +48,13 @@ def entities(r: Reading) -> tuple[Entity, ...]:
             found.append(entity)
         i = end
     longest = longer(found)
-    return tuple(_like_longest(e, longest[e.words]) for e in found)
+    return tuple(_alone(r, _like_longest(e, longest[e.words])) for e in found)
+
+
+def _alone(r: Reading, e: Entity) -> Entity:
+    """Without the kind of a person where it is a family: the Richards."""
+    family = e.kind == "person" and e.end - e.start == 1 and r.low(e.start - 1) == "the"
+    return e._replace(kind="") if family else e
 
 
 def _like_longest(entity: Entity, longest: Entity) -> Entity:
@@ -64,7 +72,7 @@ def longer(found: Sequence[Entity]) -> dict[tuple[str, ...], Entity]:
             first[entity.words] = entity
     by_length = sorted(first.values(), key=lambda e: len(e.words), reverse=True)
     sets = [(frozenset(e.words), e) for e in by_length]
-    return {
+    nearest = {
         entity.words: next(
             other
             for words, other in sets
@@ -72,6 +80,7 @@ def longer(found: Sequence[Entity]) -> dict[tuple[str, ...], Entity]:
         )
         for entity in by_length
     }
+    return {words: nearest[other.words] for words, other in nearest.items()}
 
 
 def _short(entity: Entity, other: Entity) -> bool:
@@ -79,11 +88,12 @@ def _short(entity: Entity, other: Entity) -> bool:
 
 
 def _misspelt(entity: Entity, other: Entity) -> bool:
-    """True for two spellings of one name: Nathan Hughes, Nathen Hughes."""
-    from rapidfuzz.distance import Levenshtein
+    """True for two spellings of one name, or of a word of it: Nathan Hughes, Nathen Hughes; Cambiasson, Esteban Cambiasso."""
+    from rapidfuzz.distance import OSA
 
-    one, two = " ".join(entity.words), " ".join(other.words)
-    return min(len(one), len(two)) > 5 and Levenshtein.distance(one, two, score_cutoff=1) <= 1
+    one = " ".join(entity.words)
+    spellings = (" ".join(other.words), *(other.words if len(entity.words) == 1 else ()))
+    return any(min(len(one), len(two)) > 4 and OSA.distance(one, two, score_cutoff=1) <= 1 for two in spellings)
 
 
 def _headline(r: Reading, span: tuple[int, int]) -> bool:
@@ -192,7 +202,27 @@ def _entity(r: Reading, start: int, end: int) -> Entity | None:
 
 
 def _cut_off(r: Reading, start: int, end: int) -> bool:
-    """True where the run is likely a part of a longer name: Scarlett O-Hara, Fresh Prince of Bel-Air, Gone with the Wind."""
+    """True where the run is likely a part of a longer name: Scarlett O-Hara, Fresh Prince of Bel-Air, Manchester city, Gone with the Wind."""
+    if _goes_on(r, end) or _expedition(r, start) or _went_before(r, start):
+        return True
+    if len(r.words[end - 1].text) == 2 and r.words[end - 1].text.endswith("."):
+        return True
+    if r.low(end) == ")" and r.low(start - 1) == "(" and end + 1 < len(r.words) and r.words[end + 1].text[:1].isupper():
+        return True
+    if (
+        r.low(start - 1) == "and"
+        and start >= 2
+        and r.low(end - 1) in given.ORGANISATION_WORDS
+        and r.words[start - 2].text.istitle()
+    ):
+        return True
+    if (
+        r.low(end) == "and"
+        and end + 1 < len(r.words)
+        and r.words[end + 1].text.istitle()
+        and "NOUN" in may(r.low(end + 1))
+    ):
+        return True
     if r.adjoins(start) and r.low(start - 1) in _BEGINNING and r.words[start - 1].text[:1].isupper():
         return True
     capital = end < len(r.words) and r.words[end].text[:1].isupper() and r.adjoins(end)
@@ -217,6 +247,42 @@ def _cut_off(r: Reading, start: int, end: int) -> bool:
         or (r.low(end) in ("with", "and") and r.low(end + 1) == "the")
         or (r.low(end) == "of" and r.words[at].low not in _CALENDAR)
     )
+
+
+def _goes_on(r: Reading, end: int) -> bool:
+    """True where a word in lower case continues the name (Mesut ozil, Manchester city), or brackets do (Hold Tight (Want Some))."""
+    if end < len(r.words) and r.low(end) == "(" and r.text[r.words[end].start + 1 :][:1].isupper():
+        return r.words[end - 1].entity in ("WORK_OF_ART", "PRODUCT", "EVENT", "LAW")
+    if not r.adjoins(end) or r.places[end] != r.places[end - 1]:
+        return False
+    word = r.words[end]
+    return strange(r, end) or (word.text == word.low and word.low in given.CLUB_LAST - {"bears", "lions", "tigers"})
+
+
+def _went_before(r: Reading, start: int) -> bool:
+    """True where the name begins before its first known word: Go Shiina, Tour de Yorkshire, fc Tokyo."""
+    if not r.adjoins(start) or r.places[start] != r.places[start - 1]:
+        return False
+    before = r.words[start - 1]
+    if before.low in ("fc", "afc", "ac", "fk", "sc", "nazi", "soviet", "communist", "imperial"):
+        return True
+    if before.low in given.JOINERS - {"of"} and start >= 2 and r.adjoins(start - 1):
+        return r.words[start - 2].text[:1].isupper()
+    people = before.entity == "NORP" or _no_name(before.low)
+    plain = before.low in given.TITLES | given.DIRECTIONS | STOP_WORDS | given.TIMES or people
+    return before.text.istitle() and not r.opens(start - 1) and not plain
+
+
+def _expedition(r: Reading, start: int) -> bool:
+    """True after a capitalised common noun and a preposition or *and*: the Second Dutch Expedition to Indonesia."""
+    if not (2 <= start and r.adjoins(start) and r.adjoins(start - 1)):
+        return False
+    at = start - 1 - (r.low(start - 1) == "the")
+    if r.low(at) not in ("of", "to", "for", "and", "on", "in", "with", "the") or at < 1 or r.opens(at - 1):
+        return False
+    noun = r.words[at - 1]
+    whole = " ".join(word.text for word in r.words[max(0, at - 2) : at])
+    return noun.text.istitle() and "NOUN" in may(noun.low) and whole not in given.LONG_PLACES | given.LONG_TEAMS
 
 
 _BEGINNING = frozenset("new old north south east west los las san santa st st. mount great upper lower".split())
@@ -268,6 +334,9 @@ def _noun_follows(r: Reading, end: int) -> bool:
         return True
     if word.low in ("last", "next", "this", "that", "every", "each"):
         return False
+    after = r.low(end + 1)
+    if word.tag == "JJ" or (after.endswith(given.ROLE_ENDINGS) and "NOUN" in may(after) and r.tag(end + 1) == "NN"):
+        return True
     return (
         word.tag in ("JJ", "VBN", "VBG", "RB")
         and r.tag(end + 1) in ("NN", "NNS", "JJ", "HYPH")

@@ -31,7 +31,7 @@ STORIES = (
     "John Smith had seen such pools in London, Paris and Rome, and Anna Brown in Madrid. Mary Jones never swims.",
     "She went to the office in Boston. And she talked to her staff about Paris. Was the journey to France really needed? "
     "Nobody knew, but John Miller, who had been writing letters since May, asked the director for a ticket.",
-    "Two men in a small boat were rescued by a helicopter near Dover on Sunday. They had lost the engine in heavy rain. "
+    "Two men in a small boat were rescued by a helicopter near Dover on Sunday and taken to London. They had lost the engine in heavy rain. "
     "A spokesman for the coast guard told the BBC that both were tired and cold. The boat was left to the sea.",
 )
 SOURCE = "Der Stadtrat von Ahrfelden beschloss am Dienstag, das alte Hallenbad nicht zu schließen. Es kostet viel Geld."

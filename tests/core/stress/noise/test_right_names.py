@@ -1,0 +1,62 @@
+"""Names that are whole, of the kind they stand for, and exchanged with their like."""
+
+import pytest
+
+from core.stress.base import Change
+from core.stress.registry import noise
+
+
+def changed(name: str, text: str) -> set[str]:
+    """The parts of the text that the noise changes under some seed."""
+    outcomes = [noise(name).noised(text, 1.0, seed) for seed in range(6)]
+    return {text[e.start : e.end] for made in outcomes if isinstance(made, Change) for e in made.edits}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mesut ozil plays for arsenal . Jordan henderson plays for liverpool .",
+        "Greg dyke met Angela Merkel in the city. Leicester city host swansea city on saturday .",
+        "They met Serena in the morning. Williams said she was tired.",
+        "Barcelona won the match. The fans of Barca were happy.",
+        "Esteban Cambiasson won the cup. They met Cambiasso at the club.",
+        "Angela Merkel met nobody. It rained in Berlin.",
+        "The work of Go Shiina pleased the fans of Hillary.",
+        "Devon and Cornwall Police thanked the London School of Economics and Trading.",
+    ],
+)
+def test_pieces_of_names_and_names_of_one_person_or_club_are_not_exchanged(text: str) -> None:
+    assert changed("entity-switching", text) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Angela Merkel flew from Berlin to Paris.", {"Berlin", "Paris"}),
+        ("The match between Everton and Chelsea was late.", {"Everton", "Chelsea"}),
+        ("England beat Italy in the match.", {"England", "Italy"}),
+        ("The reporter said that Angela Merkel had met Barack Obama in Rome.", {"Angela Merkel", "Barack Obama"}),
+    ],
+)
+def test_names_of_one_kind_are_exchanged(text: str, expected: set[str]) -> None:
+    assert changed("entity-switching", text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The media started an offensive against Ankara.",
+        "The data were monitored by the United States and the students.",
+        "He was taken to the hospital in the city of Boston.",
+        "The Manchester City shot stopper is ten years younger.",
+        "Chelsea full back Filipe wants to stay at the club.",
+        "A kid named James Hayward lost his toy.",
+        "They read of the Second Dutch Expedition to Indonesia.",
+        "The ship was sold to William Denny and Brothers.",
+        "The model took to Instagram to show off her watch.",
+        "After the site was listed on the NPL, it was closed.",
+        "He is important to England in every match.",
+    ],
+)
+def test_a_name_that_stands_for_something_else_or_for_more_does_not_become_generic(text: str) -> None:
+    assert changed("generic-entity", text) == set()
