@@ -174,6 +174,8 @@ def _sort(r: Reading, e: Entity) -> Kind:
         return "place" if e.label != "PERSON" else ""
     strange = not any(may(r.low(i)) for i in range(e.start, e.end)) and r.low(e.start - 1) not in ("a", "an", "the")
     tagged = all(r.tag(i) == r.words[i].second == "NNP" for i in range(e.start, e.end))
+    if strange and e.label in ("GPE", "LOC", "FAC", "") and not sport(r) and _between(r, e):
+        return "place"
     lasts = given.PLACE_LAST | given.CLUB_LAST | given.ORGANISATION_WORDS
     if e.label != "PERSON" or not strange or not tagged or e.words[-1] in lasts:
         return ""
@@ -189,6 +191,14 @@ def _known_by(e: Entity) -> str:
     """The name in lower case; one of several names of the same: barca, juve."""
     name = " ".join(e.words)
     return given.ALIASES.get(name, name)
+
+
+def _between(r: Reading, e: Entity) -> bool:
+    """True for either name of *between Bremen and Trieste*, two names of one word, one of which the model takes for a place."""
+    first = e.start if r.low(e.start - 1) == "between" else e.start - 2
+    if e.end - e.start > 1 or r.low(first - 1) != "between" or r.low(first + 1) != "and" or first + 2 >= len(r.words):
+        return False
+    return "GPE" in (r.words[first].entity, r.words[first + 2].entity)
 
 
 def _bare(r: Reading, e: Entity) -> bool:

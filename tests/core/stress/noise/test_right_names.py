@@ -34,6 +34,7 @@ def test_pieces_of_names_and_names_of_one_person_or_club_are_not_exchanged(text:
     [
         ("Angela Merkel flew from Berlin to Paris.", {"Berlin", "Paris"}),
         ("The match between Everton and Chelsea was late.", {"Everton", "Chelsea"}),
+        ("From 14 June, a night train will run between Bremen and Trieste again.", {"Bremen", "Trieste"}),
         ("England beat Italy in the match.", {"England", "Italy"}),
         ("The reporter said that Angela Merkel had met Barack Obama in Rome.", {"Angela Merkel", "Barack Obama"}),
     ],
