@@ -103,6 +103,8 @@ def _phrase(r: Reading, entity: Entity) -> int | None:
         start -= 1
     if start != entity.start and r.glued(start):
         return None
+    if r.low(start - 1) in ('"', "“", "``") and r.tag(start - 2) in ("DT", "PRP$"):
+        return None
     before = r.tag(start - 1)
     if (r.adjoins(start) and (before == "NNS" or "-" in (r.low(start - 2), r.low(start - 1)))) or r.low(
         start - 1
@@ -163,8 +165,8 @@ def _switch(text: str, strength: float, random: Random, around: Beside) -> Outco
 
 
 def _sort(r: Reading, e: Entity) -> Kind:
-    """The kind by which a name is exchanged: its own; else what its words are known to name, whatever they stand for there (England,
-    Liverpool); else a person where the model takes it for one and it acts."""
+    """The kind by which a name is exchanged: its own, or what its words are known to name, whatever they stand for there (England,
+    Liverpool)."""
     whole = " ".join(r.words[i].text for i in range(e.start, e.end))
     if e.kind or e.label in ("EVENT", "WORK_OF_ART", "PRODUCT", "LAW", "NORP"):
         return e.kind
@@ -172,14 +174,9 @@ def _sort(r: Reading, e: Entity) -> Kind:
         return "organisation"
     if whole in given.PLACES | given.MORE_PLACES | given.LONG_PLACES:
         return "place" if e.label != "PERSON" else ""
-    strange = not any(may(r.low(i)) for i in range(e.start, e.end)) and r.low(e.start - 1) not in ("a", "an", "the")
-    tagged = all(r.tag(i) == r.words[i].second == "NNP" for i in range(e.start, e.end))
-    if strange and e.label in ("GPE", "LOC", "FAC", "") and not sport(r) and _between(r, e):
-        return "place"
-    lasts = given.PLACE_LAST | given.CLUB_LAST | given.ORGANISATION_WORDS
-    if e.label != "PERSON" or not strange or not tagged or e.words[-1] in lasts:
-        return ""
-    return "person" if acts(r, e.start, e.end) else ""
+    strange = not any(may(r.low(i)) for i in range(e.start, e.end))
+    between = strange and e.label in ("GPE", "LOC", "FAC", "") and not sport(r) and _between(r, e)
+    return "place" if between else ""
 
 
 def _titled(r: Reading, e: Entity) -> bool:
@@ -203,22 +200,16 @@ def _between(r: Reading, e: Entity) -> bool:
 
 def _bare(r: Reading, e: Entity) -> bool:
     """True for a name that stands without *the* wherever it stands, in front of a noun as well: Chelsea, not US."""
-    if r.words[e.end - 1].text.isupper() or "." in r.words[e.end - 1].text:
+    if _titled(r, e) or r.words[e.end - 1].text.isupper() or "." in r.words[e.end - 1].text:
         return False
     if not e.modifier:
         return r.low(e.start - 1) != "the"
     known = given.TEAMS | given.LONG_TEAMS | given.PLACES | given.MORE_PLACES | given.LONG_PLACES
     noun = r.adjoins(e.end) and r.tag(e.end) in ("NN", "NNS") and r.words[e.end].text.islower()
-    return (
-        noun
-        and not _titled(r, e)
-        and " ".join(r.words[i].text for i in range(e.start, e.end))
-        in known
-        - {
-            "United States",
-            "United Kingdom",
-        }
-    )
+    return noun and " ".join(r.words[i].text for i in range(e.start, e.end)) in known - {
+        "United States",
+        "United Kingdom",
+    }
 
 
 def _apart(found: list[Entity], longest: Mapping[tuple[str, ...], Entity]) -> list[Entity]:

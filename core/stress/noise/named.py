@@ -146,7 +146,7 @@ def _part(r: Reading, i: int, names: frozenset[str]) -> bool:
         return _initials(r, i)
     if not r.opens(i):
         return word.tag.startswith("NNP") or bool(word.entity and word.second.startswith("NNP"))
-    if low in STOP_WORDS:
+    if low in STOP_WORDS or (word.second == "IN" and word.text not in given.KNOWN | given.FIRST_NAMES):
         return False
     following = i + 1 < len(r.words) and r.words[i + 1].text[:1].isupper() and r.adjoins(i + 1)
     if following and word.text in given.FIRST_NAMES | given.ALSO_FIRST:
@@ -189,7 +189,7 @@ def _entity(r: Reading, start: int, end: int) -> Entity | None:
     if (
         r.low(end) in ("no", "no.")
         or (r.tag(end) == "CD" and r.adjoins(end))
-        or r.low(end) == "&"
+        or r.low(end) in ("&", "$", "€", "£")
         or r.low(start - 1) == "&"
     ):
         return None
@@ -204,6 +204,8 @@ def _entity(r: Reading, start: int, end: int) -> Entity | None:
 def _cut_off(r: Reading, start: int, end: int) -> bool:
     """True where the run is likely a part of a longer name: Scarlett O-Hara, Fresh Prince of Bel-Air, Manchester city, Gone with the Wind."""
     if _goes_on(r, end) or _expedition(r, start) or _went_before(r, start):
+        return True
+    if r.low(end - 1) in ("university", "college") and r.low(end) == "at" and r.words[end + 1].text.istitle():
         return True
     if len(r.words[end - 1].text) == 2 and r.words[end - 1].text.endswith("."):
         return True

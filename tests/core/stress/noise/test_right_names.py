@@ -56,6 +56,7 @@ def test_names_of_one_kind_are_exchanged(text: str, expected: set[str]) -> None:
         "The ship was sold to William Denny and Brothers.",
         "The model took to Instagram to show off her watch.",
         "After the site was listed on the NPL, it was closed.",
+        "The alley generated over US $ 7.3 billion in capital for the new firms.",
         "He is important to England in every match.",
     ],
 )
