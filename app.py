@@ -6,38 +6,45 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit.navigation.page import Page
 from streamlit.starlette import App
 
 from core.errors import UserError
-from core.ports import Store
+from core.ports.store import Store
 from core.settings import offline, share_cores
-from pages._ui import errors, jobs, state, theme, wiring
-from pages._ui.headers import SecurityHeaders
-from pages._ui.opening import opens_browser
+from pages._ui.shared import errors, jobs, state, theme, wiring
+from pages._ui.shared.headers import SecurityHeaders
+from pages._ui.shared.open_browser import opens_browser
 
-PAGES = (
-    ("projects", "Projects", ":material/folder_open:"),
-    ("compare", "Compare", ":material/view_column:"),
-    ("annotate", "Annotate", ":material/edit_note:"),
-    ("lambda_studio", "λ Studio", ":material/tune:"),
-    ("evaluate", "Evaluate", ":material/leaderboard:"),
-    ("robustness", "Robustness", ":material/shield:"),
-    ("models", "Models", ":material/memory:"),
-    ("people", "People", ":material/group:"),
-)
+PAGES = {
+    "Data": (("projects", "Projects", ":material/folder_open:"), ("compare", "Compare", ":material/view_column:")),
+    "Human evaluation": (
+        ("annotate", "Annotate", ":material/edit_note:"),
+        ("labels_and_raters", "Labels and raters", ":material/group:"),
+    ),
+    "Metrics": (
+        ("meta_evaluation", "Meta-evaluation", ":material/leaderboard:"),
+        ("calibrate", "Calibrate λ", ":material/tune:"),
+        ("robustness", "Robustness", ":material/shield:"),
+    ),
+    "Setup": (("models", "Models", ":material/memory:"),),
+}
+# Addresses of earlier versions, which links may still hold, and the pages that replace them. (No string: Streamlit shows it.)
+MOVED = {"people": "labels_and_raters", "evaluate": "meta_evaluation", "lambda_studio": "calibrate"}
 HERE = Path(__file__).parent
 
 
 def switcher(store: Store) -> None:
-    """Choose the project all pages speak of; say so when the address names one that is not there."""
+    """Draw the select box of the open project; show an error if the address names an unknown project."""
     choice = state.projects(store)
     names = {p.id: p.name for p in choice.all}
     if choice.unknown:
         errors.show(
             UserError(
-                "there is no such project",
+                "this project does not exist",
+                where="the address of this page",
                 got=choice.unknown,
-                hint="It may have been deleted. Choose another at the left",
+                hint="It may have been deleted. Choose another project in the sidebar",
             )
         )
     if not names:
@@ -58,18 +65,33 @@ def switcher(store: Store) -> None:
             format_func=names.__getitem__,
             key="switcher",
             on_change=switch,
-            placeholder="choose one",
+            placeholder="Choose a project",
         )
 
 
+def redirect(old: str) -> Page:
+    """Return a hidden page at an old address that opens the page in its place, with the query parameters kept."""
+
+    def follow() -> None:
+        given = {name: st.query_params.get_all(name) for name in st.query_params}
+        st.switch_page(f"pages/{MOVED[old]}.py", query_params=given)
+
+    return st.Page(follow, title="Moved", url_path=old, visibility="hidden")
+
+
 def main() -> None:
-    """Draw the page that is asked for."""
+    """Draw the page that the address names."""
     offline()
     share_cores()
-    st.set_page_config(page_title="Errorscope", page_icon=str(HERE / "pages/_ui/icon.png"), layout="wide")
-    page = st.navigation(
-        [st.Page(f"pages/{name}.py", title=title, icon=icon, url_path=name) for name, title, icon in PAGES]
-    )
+    st.set_page_config(page_title="Errorscope", page_icon=str(HERE / "pages/_ui/shared/icon.png"), layout="wide")
+    sections = {
+        section: [st.Page(f"pages/{name}.py", title=title, icon=icon, url_path=name) for name, title, icon in pages]
+        for section, pages in PAGES.items()
+    }
+    sections["Setup"] += [redirect(old) for old in MOVED]
+    page = st.navigation(sections, expanded=True)
+    if page.url_path in MOVED:
+        page.run()
     theme.apply()
     with errors.boundary():
         opened = wiring.store()
@@ -78,7 +100,7 @@ def main() -> None:
         jobs.foot(opened)
 
 
-if __name__ == "__main__":  # Streamlit runs this file for every page …
+if __name__ == "__main__":  # Streamlit runs this file on every rerun
     main()
-else:  # … and `streamlit run` imports it once, for the server that serves it
+else:  # `streamlit run` imports it once to find the server application
     app = App(__file__, lifespan=opens_browser, middleware=[Middleware(SecurityHeaders)])

@@ -1,4 +1,4 @@
-"""What everything speaks: segments, outputs, spans, scores. Plain values; no storage, no screen."""
+"""The shared data types: segments, outputs, spans, scores. Plain values without storage or interface."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SEVERITIES: tuple[Severity, ...] = ("Major", "Minor", "Neutral")
 
 
 def is_storable(text: str) -> bool:
-    """Return whether a file or database can hold the text: no NUL and no half of a surrogate pair stands in it."""
+    """Return whether a file or database can hold the text, which must contain no NUL and no unpaired surrogate."""
     return _NOT_STORABLE.search(text) is None
 
 
 def storable(text: str) -> str:
-    """Return the text with U+FFFD in place of every NUL and every half of a surrogate pair. Its length stays."""
+    """Return the text with U+FFFD in place of every NUL and unpaired surrogate; its length does not change."""
     return _NOT_STORABLE.sub("\ufffd", text)
 
 
@@ -35,7 +35,7 @@ class SegmentKey(NamedTuple):
 
 
 class OutputKey(NamedTuple):
-    """What one system wrote for one segment, within a project."""
+    """An output within a project: one system, one segment."""
 
     system: str
     doc_id: str
@@ -48,7 +48,7 @@ class OutputKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What a system was given, and what people would have written. `source` may be absent; references may be empty."""
+    """A source text with its reference texts. `source` may be None, `references` may be empty."""
 
     doc_id: str
     segment_id: str
@@ -62,7 +62,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The text one system produced for one segment. An empty text is an output; a missing one is no `Output` at all."""
+    """The text one system produced for one segment. The text may be empty; a missing output has no `Output`."""
 
     system: str
     doc_id: str
@@ -75,7 +75,7 @@ class Output:
 
 
 class HumanScore(NamedTuple):
-    """A score from people that came with an upload; higher is better unless its name says otherwise."""
+    """A human score imported with the data; higher is better unless its name says otherwise."""
 
     system: str
     doc_id: str
@@ -85,8 +85,10 @@ class HumanScore(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The number one rater gave one output, under the name of its scale: a score, or where the name says so a rank (1 is
-    best, within the segment). A rater gives an output one number a name."""
+    """The number one rater gave one output: a score, or a rank within the segment (1 is best) if `name` says so.
+
+    `name` is the name of the scale. There is at most one number per rater, output and name.
+    """
 
     key: OutputKey
     rater: str
@@ -95,7 +97,7 @@ class Judgement(NamedTuple):
 
 
 class SourceFile(NamedTuple):
-    """The file that scores came from: its name, the SHA-256 (hex) of its bytes, and the column where it is a table."""
+    """The file that scores were read from: its name, the SHA-256 (hex) of its bytes, and for a table the column."""
 
     name: str
     sha256: str
@@ -104,10 +106,10 @@ class SourceFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExternalScores:
-    """A metric that was computed elsewhere: its values by output, in its own direction. No human judgement.
+    """The values of a metric that was computed by another program, by output and in the metric's own direction.
 
-    The values belong to outputs, not to their texts. Where a file gives none, a `Value` says so; an output that no file
-    speaks of is not among them.
+    The values belong to outputs, not to texts. An output whose score is missing in the file has a `Value` with a reason;
+    an output that is in no file has no entry.
     """
 
     name: str
@@ -118,7 +120,7 @@ class ExternalScores:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Segments in document order, outputs in segment order, and the human scores that came with them."""
+    """Segments in document order, outputs in segment order, and the imported human scores."""
 
     segments: tuple[Segment, ...]
     outputs: tuple[Output, ...]
@@ -126,27 +128,27 @@ class Dataset:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """System names in the order of their first output."""
+        """Return the system names in the order of their first output."""
         return tuple(dict.fromkeys(o.system for o in self.outputs))
 
     def segment_of(self) -> dict[SegmentKey, Segment]:
         return {s.key: s for s in self.segments}
 
     def outputs_of(self) -> dict[SegmentKey, list[Output]]:
-        """Outputs by segment; every segment has an entry."""
+        """Return the outputs by segment; every segment has an entry."""
         out: dict[SegmentKey, list[Output]] = {s.key: [] for s in self.segments}
         for o in self.outputs:
             out[o.key.segment].append(o)
         return out
 
     def items(self) -> "list[tuple[OutputKey, Item]]":
-        """What the metrics read, one item an output."""
+        """Return the input of the metrics: one item per output."""
         of = self.segment_of()
         return [(o.key, Item(of[o.key.segment].source, o.text, of[o.key.segment].references)) for o in self.outputs]
 
 
 class Item(NamedTuple):
-    """All a segment-level metric may look at."""
+    """The input of a segment-level metric for one output."""
 
     source: str | None
     hypothesis: str
@@ -155,9 +157,9 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A marked stretch of text: half-open Unicode code points into the raw output, or into the source for an omission.
+    """An error span: half-open Unicode code point offsets into the raw output, or into the source for an omission.
 
-    `category` is a path of the MQM tree such as "Accuracy/Mistranslation". `start == end` marks a place without text.
+    `category` is a path of the MQM tree such as "Accuracy/Mistranslation". `start == end` marks a position without text.
     """
 
     side: Side
@@ -172,19 +174,19 @@ class Span:
         """Raise `UserError` unless `text[start:end] == quote` and the span lies inside the text."""
         if not 0 <= self.start <= self.end <= len(text) or text[self.start : self.end] != self.quote:
             raise UserError(
-                "the marked text is not what stands there",
+                "the marked text differs from the stored text",
                 where=f"{self.side} [{self.start}, {self.end})",
                 got=repr(text[max(0, self.start) : max(0, self.end)][:80]),
                 expected=repr(self.quote[:80]),
-                hint="Reload the page and mark it again; nothing was changed",
+                hint="Nothing was changed. Reload the page and mark the text again",
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One metric's word on one item. `value` is None unless `status` is "ok"; then `reason` says why in plain words.
+    """The value of one metric for one item. If `status` is not "ok", `value` is None and `reason` says why.
 
-    `parts` are the small numbers a value is made of (dist_exp, dist_imp, …); `detail` is what a page draws (the trace).
+    `parts` are the numbers a value is computed from (dist_exp, dist_imp, …); `detail` is what a page displays (the trace).
     """
 
     value: float | None
@@ -195,7 +197,7 @@ class Value:
 
 
 class Score(NamedTuple):
-    """A `Value` with its place and its signature: one row of a score table or file."""
+    """One row of a score table or file: a value with its output, metric and signature."""
 
     system: str
     doc_id: str
@@ -208,7 +210,7 @@ class Score(NamedTuple):
 
 
 class RatedOutput(NamedTuple):
-    """The errors one rater marked in one output; none at all means that the rater read it and found it clean.
+    """The errors one rater marked in one output; empty if the rater found no error.
 
     A non-translation is one error of category "Non-translation!".
     """

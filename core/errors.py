@@ -1,7 +1,7 @@
-"""Errors a person can act on.
+"""Errors that the user can fix.
 
-Every message says what is wrong, where, what was found, what was expected and what to do next. They are caught in two
-places only: `pages/_ui/errors.py` and the command line. Anything else that is raised is a fault of ours.
+Every message says what happened, where, what was found and expected, and what to do next. Only
+`pages/_ui/shared/errors.py` and the command line catch these errors. Any other exception is a bug.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Problem(NamedTuple):
-    """One row of the table of problems an upload is answered with. `row` counts from 1 as an editor does; 0 = the whole file."""
+    """One problem of an uploaded file. `row` is the line number, counted from 1; 0 means the whole file."""
 
     file: str
     row: int
@@ -27,7 +27,7 @@ class Problem(NamedTuple):
 
 
 class UserError(Exception):
-    """Something the user can mend: `what` happened `where`, what was `got` and `expected`, and the next step (`hint`)."""
+    """An error the user can fix: `what` happened `where`, what was `got` and `expected`, and what to do next (`hint`)."""
 
     def __init__(self, what: str, *, where: str = "", got: str = "", expected: str = "", hint: str = "") -> None:
         self.what, self.where, self.got, self.expected, self.hint = what, where, got, expected, hint
@@ -39,11 +39,11 @@ class UserError(Exception):
 
 
 class Unavailable(UserError):  # noqa: N818  (a state, not a fault)
-    """Storage could not take this now: locked, full, or not writable. Nothing was changed; the same may succeed later."""
+    """The database is locked, full or not writable. Nothing was changed; trying again later may succeed."""
 
 
 class ImportProblems(UserError):  # noqa: N818  (the table it carries)
-    """An upload that cannot be taken as it is; nothing of it was imported."""
+    """An upload with problems; nothing was imported."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -53,7 +53,7 @@ class ImportProblems(UserError):  # noqa: N818  (the table it carries)
 
 
 def unknown(kind: str, name: str, names: Iterable[str], *, hint: str = "") -> UserError:
-    """There is no such thing; which there are, and the nearest of them, or else `hint`."""
+    """Return the error for an unknown name. It lists the known names and suggests the closest ones, or gives `hint`."""
     there = list(names)
     near = get_close_matches(name, there, n=2)
     return UserError(

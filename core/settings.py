@@ -1,4 +1,4 @@
-"""Settings, all from the environment, all with a default that works on a laptop."""
+"""Settings, read from environment variables. Every default works on a laptop."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from core.errors import UserError
 
 
 class Limits(NamedTuple):
-    """What one uploaded file may hold at most. The defaults leave room for a million outputs with their texts.
+    """Limits for one uploaded file. The defaults allow a million outputs with their texts.
 
-    `text_mb` is the size in MB after decompression; `rows` counts rows, lines of text, marks or outputs; `cells` counts cells
+    `text_mb` is the size in MB after decompression; `rows` counts rows, lines of text, error spans or outputs; `cells` counts cells
     and list entries; `cell_chars` is the length of a cell, a line or a JSON record, in characters.
     """
 
@@ -26,15 +26,18 @@ class Limits(NamedTuple):
 
     @staticmethod
     def variable(field: str) -> str:
-        """Return the environment variable that sets a limit."""
+        """Return the name of the environment variable that sets a limit."""
         return f"ERRORSCOPE_MAX_{field.upper()}"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`home` holds the database and logs; `database` is any SQLAlchemy URL; `seq2seq` a role: bundled, a path or a hub id;
-    `prompts` a JSON file of prompt lists, if there is one; `dtype` and `languages` say how the scorer computes and reads.
-    The other roles of `core.models.roles` follow: a path, a hub id, or "" where nobody plays it."""
+    """All settings.
+
+    `home` is the folder of the database and logs, `database` any SQLAlchemy URL, `prompts` an optional JSON file of prompt
+    lists. `dtype` and `languages` configure the seq2seq model. `seq2seq` and the models after `languages` are a
+    bundled name, a path or a hub id; "" means not configured (`core.models.kinds`).
+    """
 
     home: Path
     database: str
@@ -55,14 +58,14 @@ class Settings:
 
 
 def _limits(environ: Mapping[str, str]) -> Limits:
-    """Return the limits that the environment sets. Raises `UserError` for one that is not a whole number from 1 to 10¹²."""
+    """Return the limits set in the environment. Raises `UserError` if one is not an integer from 1 to 10¹²."""
     found = {}
     for field in Limits._fields:
         name = Limits.variable(field)
         if text := environ.get(name, "").strip():
             if not (text.isascii() and text.isdigit() and len(text) <= 12 and int(text) > 0):
                 raise UserError(
-                    "this limit cannot be used", where=name, got=repr(text[:40]), expected="a whole number above 0",
+                    "this limit is not valid", where=name, got=repr(text[:40]), expected="a whole number above 0",
                     hint=f"Unset it for the default, {Limits._field_defaults[field]:,}",
                 )  # fmt: skip
             found[field] = int(text)
@@ -70,10 +73,13 @@ def _limits(environ: Mapping[str, str]) -> Limits:
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read ERRORSCOPE_HOME, ERRORSCOPE_DB, ERRORSCOPE_SEQ2SEQ, ERRORSCOPE_DEVICE (auto, cpu, cuda), ERRORSCOPE_DTYPE
-    (fp32, bf16), ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_WORKER (auto, off), ERRORSCOPE_PROMPTS (a JSON file), and ERRORSCOPE_ENCODER, _NLI, _LM, _MLM,
-    _UNIEVAL, _BLEURT, _COMET for the other models, and ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS, _COLUMNS, _CELL_CHARS for
-    uploaded files (`Limits`). Raises `UserError` for a limit that is not a number."""
+    """Return the settings from the environment. Raises `UserError` for an invalid limit.
+
+    Variables: ERRORSCOPE_HOME, ERRORSCOPE_DB, ERRORSCOPE_SEQ2SEQ, ERRORSCOPE_DEVICE (auto, cpu, cuda), ERRORSCOPE_DTYPE
+    (fp32, bf16), ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_WORKER (auto, off), ERRORSCOPE_PROMPTS (a JSON file);
+    ERRORSCOPE_ENCODER, _NLI, _LM, _MLM, _UNIEVAL, _BLEURT, _COMET for the other models; and ERRORSCOPE_MAX_TEXT_MB,
+    _ROWS, _CELLS, _COLUMNS, _CELL_CHARS for uploaded files (`Limits`).
+    """
     prompts = environ.get("ERRORSCOPE_PROMPTS")
     home = Path(environ.get("ERRORSCOPE_HOME") or Path.home() / ".errorscope").expanduser()
     return Settings(
@@ -97,15 +103,15 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
 
 
 def share_cores() -> None:
-    """Let threads that wait for each other sleep instead of spinning. Call it before torch is loaded.
+    """Make waiting threads sleep instead of spin. Call it before torch is loaded.
 
-    Spinning costs several times the time where other programs use the cores too.
+    Spinning is several times slower when other programs use the same cores.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def offline() -> None:
-    """Keep every library off the network, from here on: nothing is fetched or reported at run time."""
+    """Keep all libraries off the network: from now on they download and report nothing."""
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK"):
         os.environ[name] = "1"
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -1,4 +1,4 @@
-"""Signatures and content keys: which computation a number came from, and of which texts."""
+"""Signatures and content keys, which identify the computation and the texts behind a number."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from importlib.metadata import version
 
 
 def signature(metric: str, options: Mapping[str, object]) -> str:
-    """`metric|key:value|…` in the order given, as sacreBLEU prints it; floats in shortest form, booleans as yes/no.
+    """Return `metric|key:value|…` in the given order, as in sacreBLEU; floats in shortest form, booleans as yes/no.
 
-    A `|` inside a name or value is written `/`, so that a signature splits again at every `|`.
+    A `|` inside a name or value is replaced by `/`, so that a signature can be split at every `|`.
     """
 
     def plain(value: object) -> str:
@@ -24,22 +24,22 @@ def signature(metric: str, options: Mapping[str, object]) -> str:
 
 
 GIVEN = " (given)"
-"""Ends a field of a signature whose value an expression gives although it is or was the default's; the scores are the same."""
+"""Suffix of a signature field whose value was given explicitly but equals the default; the scores are the same."""
 
 EXTERNAL = "external"
-"""What the signature of a metric that was computed elsewhere begins with, and, with a colon, its stored name."""
+"""First field of the signature of an external score; with a colon, prefix of its stored name."""
 
 
 def external_metric(name: str) -> str:
-    """The name that scores from elsewhere are stored under; no metric of ours can have it."""
+    """Return the stored name of an external score; no built-in metric can have this name."""
     return f"{EXTERNAL}:{name}"
 
 
 def external_signature(name: str, higher_is_better: bool, files: Sequence[tuple[str, str, str]]) -> str:
-    """All that is known of scores from elsewhere: name, direction, and the files (name, SHA-256, column) that they came from.
+    """Return the signature of external scores: name, direction, and the files (name, SHA-256, column) they came from.
 
-    Of several files the names are joined by " + ", and so are the columns ("–" for a file without any, and no `column` where
-    none has one); the digest is that of their digests, one a line.
+    Names and columns of several files are joined by " + ", with "–" for a file without a column; `column` is left out if
+    no file has one. The digest of several files is that of their digests, one per line.
     """
     digests = [digest for _, digest, _ in files]
     digest = digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
@@ -54,17 +54,17 @@ def external_signature(name: str, higher_is_better: bool, files: Sequence[tuple[
 
 
 def number(value: float) -> str:
-    """The shortest text that reads back as the same number: 1, 1.7, inf."""
+    """Return the shortest text that reads back as the same number: 1, 1.7, inf."""
     return repr(float(value)).removesuffix(".0")
 
 
 @cache
 def package(name: str) -> str:
-    """The installed version of a package, for a signature. Looked up once: pages ask for it at every click."""
+    """Return the installed version of a package. Cached, because pages ask for it in every rerun."""
     return version(name)
 
 
 def content_key(source: str | None, hypothesis: str, references: tuple[str, ...]) -> str:
-    """SHA-256 (hex) of the three texts; unambiguous, and different for a missing and an empty source."""
+    """Return the SHA-256 (hex) of the three texts. A missing source and an empty one have different keys."""
     payload = json.dumps([source, hypothesis, list(references)], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()

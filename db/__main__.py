@@ -1,4 +1,4 @@
-"""`python -m db backup FILE`: what the command line does with the database. `python -m core db` runs it."""
+"""The database command, `python -m db backup FILE`. `python -m core db` runs it too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from db.backup import backup
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status, 2 for bad input."""
+    """Run the command and return the exit status, 2 for invalid input."""
     parser = argparse.ArgumentParser(prog="python -m core db", description="Work on the database itself.")
     commands = parser.add_subparsers(dest="command", required=True)
     copy = commands.add_parser("backup", help="copy the database to a file, also while Errorscope runs")

@@ -1,4 +1,4 @@
-"""A copy of an SQLite database, consistent while others write to it, checked before it counts."""
+"""Back up an SQLite database: a consistent copy, even while others write, which is checked before it is kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from db.sqlite_file import TABLES
 
 
 class Backup(NamedTuple):
-    """What a backup holds. `size` is in bytes."""
+    """A finished backup. `size` is in bytes."""
 
     path: Path
     source: Path
@@ -26,20 +26,20 @@ class Backup(NamedTuple):
 
 
 def backup(url: str, target: Path, *, overwrite: bool = False) -> Backup:
-    """Copy the database at `url` to the file `target`, in one step: complete and checked, or not at all.
+    """Copy the database at `url` to the file `target`, which is complete and checked or not written at all.
 
-    Raises `UserError` when there is no such database, it is damaged, or `target` exists and `overwrite` is not set.
+    Raises `UserError` if the database does not exist or is damaged, or if `target` exists and `overwrite` is not set.
     """
     file = sqlite_file(url)
     if file is None:
         raise UserError(
-            "only SQLite databases are copied by this command",
+            "this command backs up only SQLite databases",
             got=url.partition(":")[0],
             hint="Use the tool of the database server, such as pg_dump; docs/backup.md",
         )
     if not file.path.exists():
         raise UserError(
-            "there is no database", where=str(file.path), hint="Set ERRORSCOPE_HOME or ERRORSCOPE_DB to where it is"
+            "there is no database", where=str(file.path), hint="Set ERRORSCOPE_HOME or ERRORSCOPE_DB to its location"
         )
     _refuse(target, file.path, overwrite)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
@@ -85,7 +85,7 @@ def _refuse(target: Path, source: Path, overwrite: bool) -> None:
     for suffix in ("-wal", "-shm", "-journal"):
         if (beside := Path(f"{target}{suffix}")).exists():
             raise UserError(
-                "another database's log is beside the place of the backup",
+                "the log of another database is at the target of the backup",
                 where=str(beside),
                 hint="Choose another file: SQLite would add that log to the backup",
             )
@@ -96,9 +96,9 @@ def _checked(copy: sqlite3.Connection, partial: Path) -> tuple[int, int]:
     names = {name for (name,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if wrong != ["ok"] or not names >= TABLES:
         raise UserError(
-            "the database is damaged, and no backup was made",
+            "no backup was made, because the database is damaged",
             got="; ".join(wrong) if wrong != ["ok"] else "tables are missing",
-            hint="Keep the file and those beside it (-wal, -shm), and restore an older backup: docs/backup.md",
+            hint="Keep the file with its -wal and -shm files, and restore an older backup: docs/backup.md",
         )
     projects, events = (
         int(copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in ("projects", "events")

@@ -1,4 +1,4 @@
-"""Batches of outputs chosen to be labelled, with the probability of each."""
+"""Batches of outputs drawn for labelling, with their probabilities."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from sqlalchemy import Engine, Row, delete, insert, select
 
 from core.data import OutputKey
 from core.errors import UserError
-from core.ports import Chosen, SavedBatch
+from core.ports.batches import Chosen, SavedBatch
 from db.engine import inserted, reading, writing
 from db.failures import Conflict
-from db.projects import no_such_project
-from db.tables import batches, now, outputs, projects, segments
+from db.lookup import require_project
+from db.tables import batches, now, outputs, segments
 
 
 class SqlBatches:
-    """`core.ports.Batches` over a database."""
+    """`core.ports.batches.Batches` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def save(self, project_id: int, batch: SavedBatch) -> SavedBatch:
-        """Store a batch under its name. Raises `UserError` for an empty or taken name and for outputs that are not there."""
+        """Store a batch. Raises `UserError` for an empty or taken name, no outputs, or outputs not in the project."""
         if not batch.name.strip():
             raise UserError("a batch needs a name", hint="Type one")
         if not batch.outputs:
-            raise UserError("there is no output in this batch", hint="Choose at least one")
+            raise UserError("this batch has no outputs", hint="Choose at least one")
         if wrong := [c.probability for c in batch.outputs if not 0 < c.probability <= 1]:
             raise ValueError(f"a probability lies in (0, 1], got {wrong[0]}")
         row = {
@@ -47,8 +47,7 @@ class SqlBatches:
         )
         try:
             with writing(self._engine) as connection:
-                if connection.execute(select(projects.c.id).where(projects.c.id == project_id)).first() is None:
-                    raise no_such_project(project_id)
+                require_project(connection, project_id)
                 there = {OutputKey(*found) for found in connection.execute(written)}
                 if strange := [c.key for c in batch.outputs if c.key not in there]:
                     raise UserError(
@@ -60,13 +59,13 @@ class SqlBatches:
             raise UserError(f"there is a batch “{batch.name}” already", hint="Choose another name") from error
 
     def list(self, project_id: int) -> builtins.list[SavedBatch]:
-        """The batches of a project, oldest first."""
+        """Return the batches of a project, oldest first."""
         found = select(batches).where(batches.c.project_id == project_id).order_by(batches.c.id)
         with reading(self._engine) as connection:
             return [_saved(row) for row in connection.execute(found)]
 
     def delete(self, project_id: int, name: str) -> None:
-        """Forget a batch; what was labelled stays."""
+        """Delete a batch; its labels stay."""
         with writing(self._engine) as connection:
             mine = (batches.c.project_id == project_id, batches.c.name == name)
             if not connection.execute(delete(batches).where(*mine)).rowcount:

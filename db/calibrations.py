@@ -7,21 +7,21 @@ import builtins
 from sqlalchemy import Engine, delete, insert, select
 
 from core.errors import UserError
-from core.ports import SavedLambda
+from core.ports.calibrations import SavedLambda
 from db.engine import inserted, reading, writing
 from db.failures import Conflict
-from db.projects import no_such_project
-from db.tables import calibrations, now, projects
+from db.lookup import require_project
+from db.tables import calibrations, now
 
 
 class SqlCalibrations:
-    """`core.ports.Calibrations` over a database."""
+    """`core.ports.calibrations.Calibrations` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def save(self, project_id: int, fitted: SavedLambda) -> SavedLambda:
-        """Store a λ in [0, ∞] under its name. Raises `UserError` for an empty name or one that is taken."""
+        """Store a λ in [0, ∞]. Raises `UserError` if the name is empty or taken."""
         if not fitted.name.strip():
             raise UserError("a saved λ needs a name", hint="Type one")
         if not fitted.value >= 0:
@@ -37,8 +37,7 @@ class SqlCalibrations:
         }
         try:
             with writing(self._engine) as connection:
-                if connection.execute(select(projects.c.id).where(projects.c.id == project_id)).first() is None:
-                    raise no_such_project(project_id)
+                require_project(connection, project_id)
                 made = inserted(connection, insert(calibrations).values(row))
                 found = select(calibrations).where(calibrations.c.id == made)
                 return _saved(connection.execute(found).one())
@@ -52,7 +51,7 @@ class SqlCalibrations:
                 raise UserError(f"there is no saved λ “{name}”", hint="It may have been deleted already")
 
     def list(self, project_id: int) -> builtins.list[SavedLambda]:
-        """The saved λ of a project, oldest first."""
+        """Return the saved λs of a project, oldest first."""
         found = select(calibrations).where(calibrations.c.project_id == project_id).order_by(calibrations.c.id)
         with reading(self._engine) as connection:
             return [_saved(row) for row in connection.execute(found)]

@@ -1,4 +1,4 @@
-"""Cases that put metrics to the test, in named collections."""
+"""Saved cases in named collections."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import builtins
 from sqlalchemy import Connection, Engine, delete, insert, select
 
 from core.errors import UserError
-from core.ports import KeptCase, KeptScore
+from core.ports.cases import KeptCase, KeptScore
 from db.engine import inserted, reading, writing
-from db.projects import no_such_project
-from db.tables import cases, now, projects
+from db.lookup import require_project
+from db.tables import cases, now
 
 FIELDS = ("collection", "phenomenon", "source", "reference", "good", "changed", "what", "created", "id")
 
 
 class SqlCases:
-    """`core.ports.KeptCases` over a database."""
+    """`core.ports.cases.KeptCases` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def keep(self, project_id: int, case: KeptCase) -> KeptCase:
-        """Store a case. Raises `UserError` for a collection without a name, and for texts it has already."""
+        """Store a case. Raises `UserError` if the collection has no name, or already has these texts."""
         if not case.collection.strip():
             raise UserError("a collection needs a name", hint="Type one")
         row = {
@@ -32,8 +32,7 @@ class SqlCases:
             "created": case.created or now(),
         }
         with writing(self._engine) as connection:
-            if connection.execute(select(projects.c.id).where(projects.c.id == project_id)).first() is None:
-                raise no_such_project(project_id)
+            require_project(connection, project_id)
             mine = (cases.c.project_id == project_id, cases.c.collection == case.collection)
             if any(there.texts == case.texts for there in _found(connection, *mine)):
                 raise UserError(f"this case is in “{case.collection}” already", hint="Choose another collection")
@@ -41,7 +40,7 @@ class SqlCases:
             return _found(connection, cases.c.id == made)[0]
 
     def list(self, project_id: int) -> builtins.list[KeptCase]:
-        """All of a project, oldest first."""
+        """Return the cases of a project, oldest first."""
         with reading(self._engine) as connection:
             return _found(connection, cases.c.project_id == project_id)
 

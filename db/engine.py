@@ -1,8 +1,8 @@
-"""Opening a database: SQLite by default, any SQLAlchemy URL; transactions; and bringing its tables up to date.
+"""Open a database (SQLite or any SQLAlchemy URL), run transactions, and migrate the tables.
 
-SQLite runs in WAL mode with `synchronous=FULL`, foreign keys on and a busy timeout. The sqlite3 driver's own transaction
-control is switched off, because it begins none before SELECT or CREATE; each transaction here begins with BEGIN, or
-BEGIN IMMEDIATE when it will write, so that two writers queue up instead of failing half-way.
+SQLite runs in WAL mode with `synchronous=FULL`, foreign keys and a busy timeout. The transaction control of the sqlite3
+driver is off, because it begins no transaction before SELECT or CREATE. Each transaction begins with BEGIN, or BEGIN
+IMMEDIATE if it writes, so that two writers queue up instead of failing half-way.
 
 Writers wait for their turn before they take a connection, so that readers never wait for them.
 """
@@ -34,8 +34,8 @@ from db.private import private_folder
 from db.sqlite_file import TABLES, SqliteFile, foreign
 from db.tables import metadata
 
-BUSY = WRITE_SECONDS = 30.0  # a writer waits as long for its turn and for other programs' locks together
-READ_SECONDS = 5.0  # readers wait only while another program has the whole file to itself
+BUSY = WRITE_SECONDS = 30.0  # longest wait of a writer for its turn and other programs' locks together
+READ_SECONDS = 5.0  # readers wait only while another program locks the whole file
 POOL_SECONDS = 10.0
 POOL, MORE = 10, 40
 WRITERS = 10  # at once on a database server; the rest of the pool is for readers
@@ -47,7 +47,7 @@ _ADVISORY_LOCK = 4_973_214  # any number; PostgreSQL takes turns on it
 
 @dataclass
 class _Side:
-    """What belongs to an engine: the turns of its writers, how long one waits, and the file where there is one."""
+    """State of an engine: turns of the writers, how long they wait in seconds, and the SQLite file, if any."""
 
     turns: Semaphore
     patience: float
@@ -58,9 +58,9 @@ _SIDES: WeakKeyDictionary[Engine, _Side] = WeakKeyDictionary()
 
 
 def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
-    """An engine for `url`, whose writers wait at most `patience` seconds; makes the folder of an SQLite file.
+    """Return an engine whose writers wait at most `patience` seconds; creates the folder of an SQLite file.
 
-    Raises `UserError` for a URL that cannot be used.
+    Raises `UserError` for an invalid URL.
     """
     pool: dict[str, Any] = {"pool_size": POOL, "max_overflow": MORE, "pool_timeout": POOL_SECONDS}
     try:
@@ -86,7 +86,7 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
 
 
 def sqlite_file(url: str) -> SqliteFile | None:
-    """The file behind an SQLite URL; None for any other database. Raises `UserError` for a URL that cannot be used."""
+    """Return the file of an SQLite URL, or None for any other database. Raises `UserError` for an invalid URL."""
     try:
         parsed = make_url(url)
     except ArgumentError as error:
@@ -96,7 +96,7 @@ def sqlite_file(url: str) -> SqliteFile | None:
 
 
 def _path(url: URL) -> Path | None:
-    """The path in an SQLite URL, also in one of the form sqlite:///file:PATH?uri=true; None for a database in memory."""
+    """Return the path in an SQLite URL, also of the form sqlite:///file:PATH?uri=true; None for an in-memory database."""
     name = url.database or ""
     if name.startswith("file:") and asbool(url.query.get("uri", False)):
         if url.query.get("mode") == "memory":
@@ -118,7 +118,7 @@ def _unusable(url: str, got: str) -> UserError:
         expected="an SQLAlchemy URL such as sqlite:///errorscope.db",
         hint=f"For a file, write sqlite:///{url}"
         if bare
-        else "Mend ERRORSCOPE_DB or --database, or install the driver it names",
+        else "Fix ERRORSCOPE_DB or --database, or install the driver it names",
     )
 
 
@@ -127,7 +127,7 @@ def _make_folder(path: Path) -> None:
         private_folder(path.parent)
     except OSError as error:
         raise UserError(
-            "the folder of the database cannot be made",
+            "cannot create the folder of the database",
             where=str(path.parent),
             got=error.strerror or str(error),
             hint="Set ERRORSCOPE_HOME to a folder you may write to",
@@ -136,7 +136,7 @@ def _make_folder(path: Path) -> None:
 
 def _opening(file: SqliteFile) -> Any:
     def opening(dialect: object, record: object, arguments: list[Any], options: dict[str, Any]) -> None:
-        """Connect to the file that was opened first, and never to another at its place."""
+        """Connect to the file that was opened first, never to one that replaced it."""
         file.open()
         file.check()
         arguments[:1] = [file.uri()]
@@ -151,7 +151,7 @@ def _prepare_sqlite(connection: Any, record: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    """Begin; a writer's lock is waited for until its time is up, and holds from the first statement on."""
+    """Begin a transaction. A writer takes the lock at the start and waits for it until its time is up."""
     options = connection.get_execution_options()
     writes = "until" in options
     wait = max(0.0, options["until"] - time.monotonic()) if writes else READ_SECONDS
@@ -164,10 +164,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A transaction that sees one state of the database and changes nothing.
-
-    Raises `UserError` for whatever storage may do to a reader (`db.failures`).
-    """
+    """A read-only transaction on one snapshot of the database. Raises `UserError` if storage fails (`db.failures`)."""
     file = _SIDES[engine].file
     with explained(engine):
         if file is not None:
@@ -178,11 +175,10 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def writing(engine: Engine, *, foreign_keys: bool = True) -> Iterator[Connection]:
-    """A transaction that writes: committed at the end, rolled back on any error.
+    """A writing transaction, committed at the end and rolled back on any error.
 
-    Raises `Unavailable` when the database is locked by somebody else, full, gone, or may not be written to: also when it
-    turns out after the commit that the file is no longer at its place, and what was committed would be lost. Raises
-    `Conflict` where a constraint of the tables is broken.
+    Raises `Unavailable` if the database is locked, full, missing or read-only; also if the file is no longer at its path
+    after the commit, because the commit would be lost. Raises `Conflict` if a constraint is violated.
     """
     side = _SIDES[engine]
     until = time.monotonic() + side.patience
@@ -201,9 +197,9 @@ def writing(engine: Engine, *, foreign_keys: bool = True) -> Iterator[Connection
 def _turn(side: _Side, until: float, engine: Engine) -> Iterator[None]:
     if not side.turns.acquire(timeout=max(0.0, until - time.monotonic())):
         raise Unavailable(
-            "the database is busy: others are writing to it",
+            "the database is busy, because others are writing to it",
             where=_shown(engine),
-            hint="Nothing was changed. Try again; if it stays so, close the program that has the database open",
+            hint="Nothing was changed. Try again. If it stays busy, close the program that has the database open",
         )
     try:
         yield
@@ -212,7 +208,7 @@ def _turn(side: _Side, until: float, engine: Engine) -> Iterator[None]:
 
 
 def inserted(connection: Connection, row: Insert) -> int:
-    """Insert one row; returns its new id."""
+    """Insert one row and return its id."""
     key = connection.execute(row).inserted_primary_key
     if key is None:
         raise RuntimeError("the database returned no id for a new row")
@@ -220,9 +216,9 @@ def inserted(connection: Connection, row: Insert) -> int:
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the tables up to date; safe when several processes start at once, nothing to do for a database that is current.
+    """Migrate the tables to the current schema. Safe if several processes start at once.
 
-    Raises `UserError` for a database made by a newer version or by another program, and for one that cannot be opened.
+    Raises `UserError` if the database is of a newer version or another program, or cannot be opened.
     """
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))

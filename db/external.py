@@ -1,4 +1,4 @@
-"""Values of metrics that were computed elsewhere: they belong to the outputs of a project, whatever becomes of its references."""
+"""External scores. They belong to the outputs of a project and stay when references change."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 from core.data import ExternalScores, OutputKey, SegmentKey, SourceFile, Value
 from core.errors import ImportProblems, Problem, UserError
 from core.formats.external import Merged, merge
-from core.ports import ExternalMetric
+from core.ports.scores import ExternalMetric
 from db.engine import inserted
-from db.output_ids import output_ids
+from db.lookup import output_ids
 from db.tables import external_metrics, external_scores, now, outputs, segments
 
 AT_ONCE = 500  # outputs in one IN list; SQLite and others bound the number of parameters
@@ -21,10 +21,10 @@ AT_ONCE = 500  # outputs in one IN list; SQLite and others bound the number of p
 def record(
     connection: Connection, project_id: int, given: Sequence[ExternalScores], replace: Collection[str] = ()
 ) -> tuple[int, int]:
-    """Record what is new within the caller's transaction; returns how many values are new, and how many were there already.
+    """Record new values within the caller's transaction; return the counts of new and unchanged values.
 
-    Raises `ImportProblems` before anything is written: another value or direction under the same name (unless `replace`
-    names the metric), an output that is not there. Raises ValueError for a value that contradicts its status.
+    Raises `ImportProblems` before anything is written, for another value or direction under the same name (unless the
+    metric is in `replace`) and for unknown outputs. Raises ValueError for a value that contradicts its status.
     """
     ids, problems = output_ids(connection, project_id), list[Problem]()
     there = {m.name: m for m in listed(connection, project_id)}
@@ -78,7 +78,7 @@ def _write(connection: Connection, project_id: int, merged: Merged, ids: dict[Ou
 
 
 def listed(connection: Connection, project_id: int) -> list[ExternalMetric]:
-    """The metrics of a project that were computed elsewhere, by name."""
+    """Return the external metrics of a project, by name."""
     found = (
         select(external_metrics, func.count(external_scores.c.output).label("n"))
         .outerjoin(external_scores)
@@ -97,7 +97,7 @@ def listed(connection: Connection, project_id: int) -> list[ExternalMetric]:
 def table(
     connection: Connection, project_id: int, signature: str, segment: SegmentKey | None = None
 ) -> dict[OutputKey, Value]:
-    """The values under an external signature in the order of the project, of one segment where it is named."""
+    """Return the values with an external signature in the order of the project, of one segment if given."""
     metric = next((m for m in listed(connection, project_id) if m.signature == signature), None)
     if metric is None:
         return {}
@@ -122,10 +122,10 @@ def table(
 
 
 def remove(connection: Connection, project_id: int, name: str) -> None:
-    """Forget a metric and its values. Raises `UserError` when the project has none of that name."""
+    """Delete an external metric and its values. Raises `UserError` if the project has none with this name."""
     mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == name)
     if not connection.execute(delete(external_metrics).where(*mine)).rowcount:
-        raise UserError(f"there is no metric “{name}” from elsewhere", hint="It may have been removed already")
+        raise UserError(f"there is no external metric “{name}”", hint="It may have been removed already")
 
 
 def _held(connection: Connection, project_id: int, metric: ExternalMetric) -> ExternalScores:

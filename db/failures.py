@@ -1,4 +1,4 @@
-"""What storage raises, as errors a person can act on. A fault of ours (wrong SQL, a missing table) is not among them."""
+"""Convert errors of the storage into errors the user can fix. Bugs (wrong SQL, a missing table) are not converted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.errors import Unavailable, UserError
 
 
 class Conflict(Unavailable):
-    """Two requests changed the same thing at the same moment, or what this one refers to was deleted. Nothing was changed."""
+    """Two requests changed the same data at the same time, or the data was deleted. Nothing was changed."""
 
 
 class _Cause(NamedTuple):
@@ -30,26 +30,26 @@ class _Cause(NamedTuple):
     hint: str
 
 
-_RESTORE = "Stop Errorscope, copy the file and those beside it (-wal, -shm) to a safe place, and restore a backup: docs/backup.md"
+_RESTORE = (
+    "Stop Errorscope, copy the file with its -wal and -shm files to a safe place, and restore a backup: docs/backup.md"
+)
 _BUSY = _Cause(
     "the database is locked by another program",
-    "Nothing was changed. Try again; if it stays so, close the program that has the database open",
+    "Nothing was changed. Try again. If it stays locked, close the program that has the database open",
 )
 _FULL = _Cause("the disk of the database is full", "Nothing was changed. Free some space and try again")
 _READ_ONLY = _Cause(
-    "the database may not be written to",
+    "the database is read-only",
     "Nothing was changed. Check that the file, its folder and its disk are writable, and try again",
 )
-_CLOSED = _Cause("the database file cannot be opened", "Check that the file is there and that you have the right to it")
+_CLOSED = _Cause("the database file cannot be opened", "Check that the file exists and that you may read and write it")
 _DISK = _Cause("the disk of the database cannot be read or written", f"Check the disk. {_RESTORE}")
 _DAMAGED = _Cause("the database file is damaged", _RESTORE)
 _NO_DATABASE = _Cause(
     "this file is not an SQLite database",
     f"Nothing was changed. Set ERRORSCOPE_DB to another file; if it was Errorscope's database: {_RESTORE}",
 )
-_MEMORY = _Cause(
-    "there was not enough memory to use the database", "Nothing was changed. Close other programs and try again"
-)
+_MEMORY = _Cause("not enough memory to use the database", "Nothing was changed. Close other programs and try again")
 _SQLITE = {
     sqlite3.SQLITE_BUSY: _BUSY,
     sqlite3.SQLITE_LOCKED: _BUSY,
@@ -65,7 +65,7 @@ _SQLITE = {
     sqlite3.SQLITE_NOTADB: _NO_DATABASE,
     sqlite3.SQLITE_NOMEM: _MEMORY,
 }
-"""By primary result code (https://sqlite.org/rescode.html). SQLITE_ERROR, SQLITE_MISUSE and the like are faults of ours."""
+"""By primary result code (https://sqlite.org/rescode.html). Others, such as SQLITE_ERROR and SQLITE_MISUSE, are bugs."""
 
 
 _KEYS = (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY)
@@ -74,14 +74,14 @@ _KEY_STATES = ("23503", "23505")  # of the SQL standard: foreign key, unique key
 
 @contextmanager
 def explained(engine: Engine) -> Iterator[None]:
-    """Turn what the block raises from storage into a `UserError`: `Unavailable`, or `Conflict` for a broken constraint."""
+    """Convert storage errors of the block to `UserError`: `Unavailable`, or `Conflict` for a violated constraint."""
     with explaining(engine.url.render_as_string(hide_password=True)):
         yield
 
 
 @contextmanager
 def explaining(where: str) -> Iterator[None]:
-    """As `explained`, for storage named `where`."""
+    """Like `explained`, for storage named `where`."""
     try:
         yield
     except PoolTimeout as error:
@@ -90,7 +90,7 @@ def explaining(where: str) -> Iterator[None]:
         if not _is_conflict(error.orig):
             raise
         raise Conflict(
-            "this was changed by somebody else at the same moment",
+            "someone else changed this at the same time",
             where=where,
             got=str(error.orig),
             hint="Reload the page and try again",
@@ -105,12 +105,12 @@ def explaining(where: str) -> Iterator[None]:
         if known is None:
             raise
         raise known from error
-    except ResourceClosedError as error:  # the engine was disposed of under a request: the server is stopping
+    except ResourceClosedError as error:  # the engine was disposed of during a request, because the server is stopping
         raise _busy(where) from error
 
 
 def _is_conflict(error: BaseException | None) -> bool:
-    """Whether a key or reference is at fault, and not a missing value or a refused change, which are faults of ours."""
+    """Return whether a key or reference is violated; a missing value or a refused change is a bug."""
     if isinstance(error, sqlite3.Error):
         return error.sqlite_errorcode in _KEYS
     return getattr(error, "sqlstate", None) in (None, *_KEY_STATES)
@@ -120,14 +120,14 @@ def _busy(where: str) -> Unavailable:
     return Unavailable(
         "too many requests use the database at the same time",
         where=where,
-        hint="Nothing was changed; try again in a moment",
+        hint="Nothing was changed. Try again in a moment",
     )
 
 
 def _from_sqlite(error: sqlite3.Error, where: str) -> UserError | None:
     code = getattr(error, "sqlite_errorcode", None)
     if code == sqlite3.SQLITE_TOOBIG or isinstance(error, sqlite3.DataError):
-        return UserError("this is too long to be stored", where=where, got=str(error), hint="Shorten it and try again")
+        return UserError("this is too long to store", where=where, got=str(error), hint="Shorten it and try again")
     cause = None if code is None else _SQLITE.get(code & 0xFF)
     return None if cause is None else Unavailable(cause.what, where=where, got=str(error), hint=cause.hint)
 
@@ -140,7 +140,7 @@ def _from_server(error: DBAPIError, where: str) -> UserError | None:
         )
     if isinstance(error, OperationalError | InterfaceError) or error.connection_invalidated:
         return Unavailable(
-            "the database server did not do this now",
+            "the database server failed to do this",
             where=where,
             got=got,
             hint="Nothing was changed. Check the server and try again",

@@ -1,4 +1,4 @@
-"""Adding a dataset to a project: what is new is inserted, what is there already stays, a contradiction changes nothing."""
+"""Add a dataset to a project: new data is inserted, stored data stays, a conflict changes nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from core.data import Dataset, HumanScore, OutputKey, Segment, SegmentKey
 from core.errors import ImportProblems, Problem
-from core.ports import ImportReport
+from core.ports.projects import ImportReport
 from core.signature import content_key
 from db.tables import human_scores, outputs, segment_references, segments
 
@@ -18,8 +18,8 @@ SHOWN = 80  # characters of a text that a problem quotes
 
 
 @dataclass(slots=True)
-class Texts:
-    """All texts of a project by key, and the ids of what is stored."""
+class ProjectTexts:
+    """All texts and human scores of a project by key, and the ids of stored rows."""
 
     segments: dict[SegmentKey, Segment] = field(default_factory=dict)
     outputs: dict[OutputKey, str] = field(default_factory=dict)
@@ -55,9 +55,9 @@ def add(connection: Connection, project_id: int, dataset: Dataset) -> ImportRepo
 
 
 class _Plan:
-    """What is to be written, found by walking through the dataset; `texts` grows to what the project will hold."""
+    """The changes of an import, collected from the dataset; `texts` grows to the future content of the project."""
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, texts: ProjectTexts) -> None:
         self.texts = texts
         self.new_segments: list[SegmentKey] = []
         self.new_sources: list[SegmentKey] = []
@@ -124,7 +124,7 @@ class _Plan:
 
     def _differs(self, place: str, found: str, expected: str) -> None:
         shown, there = _around_difference(found, expected)
-        todo = "The project holds another text under this name: mend the file, or import it into a new project"
+        todo = "The project has another text under this name. Fix the file, or import it into a new project"
         self.problems.append(Problem("", 0, place, shown, there, todo))
 
 
@@ -133,7 +133,7 @@ def _place(key: OutputKey) -> str:
 
 
 def _around_difference(a: str, b: str) -> tuple[str, str]:
-    """The same window of both texts, as quoted strings, from a little before the first character that differs."""
+    """Return the same window of both texts as quoted strings, from a little before the first difference."""
     first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     start = max(0, first - SHOWN // 2) if max(len(a), len(b)) > SHOWN else 0
 
@@ -144,8 +144,8 @@ def _around_difference(a: str, b: str) -> tuple[str, str]:
     return window(a), window(b)
 
 
-def _stored(connection: Connection, project_id: int) -> Texts:
-    texts = Texts()
+def _stored(connection: Connection, project_id: int) -> ProjectTexts:
+    texts = ProjectTexts()
     mine = segments.c.project_id == project_id
     references: dict[int, list[str]] = defaultdict(list)
     for segment, text in connection.execute(

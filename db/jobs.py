@@ -1,4 +1,4 @@
-"""Scoring jobs: a queue that several workers, on several machines, may lease from. Their clocks should agree to a few seconds."""
+"""The queue of scoring jobs. Workers on several machines may lease jobs if their clocks agree to a few seconds."""
 
 from __future__ import annotations
 
@@ -8,34 +8,30 @@ from datetime import timedelta
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, delete, insert, or_, select, update
 
 from core.errors import UserError
-from core.ports import Job, JobState
+from core.ports.jobs import Job, JobState
 from db.engine import inserted, reading, writing
 from db.failures import Conflict
-from db.projects import no_such_project
+from db.lookup import require_project
 from db.scores import digest_of, parts
-from db.tables import claims, jobs, now, projects
+from db.tables import claims, jobs, now
 
-ATTEMPTS = 4  # leases without progress after which a job is given up
+ATTEMPTS = 4  # leases without progress before a job fails
 UNFINISHED = ("queued", "running")
 
 
 class SqlJobs:
-    """`core.ports.Jobs` over a database."""
+    """`core.ports.jobs.Jobs` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def enqueue(self, project_id: int, metrics: Sequence[str]) -> Job:
-        """Queue the scoring of a project, or return the unfinished job that asks for the same metrics."""
+        """Queue the scoring of a project, or return the unfinished job with the same metrics."""
         names = list(dict.fromkeys(metrics))
         if not names:
-            raise UserError("no metric was chosen", hint="Choose at least one")
+            raise UserError("no metric is chosen", hint="Choose at least one")
         with writing(self._engine) as connection:
-            if (
-                connection.execute(select(projects.c.id).where(projects.c.id == project_id).with_for_update()).first()
-                is None
-            ):
-                raise no_such_project(project_id)
+            require_project(connection, project_id, lock=True)
             same = select(jobs).where(jobs.c.project_id == project_id, jobs.c.state.in_(UNFINISHED)).order_by(jobs.c.id)
             for row in connection.execute(same):
                 if set(row.metrics) == set(names):
@@ -56,7 +52,7 @@ class SqlJobs:
             return [_job(row) for row in connection.execute(found)]
 
     def cancel(self, job_id: int) -> None:
-        """Cancel a job that is not finished; its worker stops at its next beat. A finished job stays as it is."""
+        """Cancel an unfinished job; its worker stops at the next heartbeat. A finished job does not change."""
         with writing(self._engine) as connection:
             open_job = and_(jobs.c.id == job_id, jobs.c.state.in_(UNFINISHED))
             connection.execute(update(jobs).where(open_job).values(state="cancelled", finished=now()))
@@ -71,7 +67,7 @@ class SqlJobs:
         with writing(self._engine) as connection:
             for row in connection.execute(waiting).all():
                 if row.state == "running" and row.attempts >= ATTEMPTS:
-                    message = f"the worker died {row.attempts} times at the same place; see its log, worker.log"
+                    message = f"the worker died {row.attempts} times without progress; see worker.log"
                     _take(connection, row, state="failed", finished=now(), message=message)
                 elif _take(
                     connection,
@@ -96,7 +92,7 @@ class SqlJobs:
             return recorded.rowcount == 1
 
     def claim(self, job_id: int, worker: str, signature: str, keys: Collection[str], seconds: float = 30.0) -> set[str]:
-        """Claim the values of texts, so that no other worker computes them while this one holds the job."""
+        """Claim the values of texts, so that no other worker computes them while this one has the job."""
         try:
             return self._claim(job_id, worker, signature, sorted(keys), seconds)
         except Conflict:  # on a database server another worker claimed some of them at the same moment
@@ -144,7 +140,7 @@ def _held(job_id: int, worker: str) -> ColumnElement[bool]:
 
 
 def _take(connection: Connection, row: Row[tuple[object, ...]], **values: object) -> bool:
-    """Change a job if nobody changed its state, worker or heartbeat since `row` was read."""
+    """Change a job if its state and heartbeat are still those of `row`. Return whether it was changed."""
     unchanged = and_(
         jobs.c.id == row.id, jobs.c.state == row.state, jobs.c.heartbeat.is_not_distinct_from(row.heartbeat)
     )

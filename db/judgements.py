@@ -1,4 +1,4 @@
-"""The numbers single raters gave: one a rater, output and name."""
+"""Raters' numbers: one per rater, output and name."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from sqlalchemy import Connection, Engine, bindparam, delete, insert, select
 
 from core.data import Judgement, OutputKey
 from core.errors import ImportProblems, Problem
-from core.formats.judgements import DIFFERS
+from core.formats.labels.judgements import DIFFERS
 from db.engine import reading
 from db.labels import rater_id
-from db.output_ids import output_ids
+from db.lookup import output_ids
 from db.tables import judgements, outputs, raters, segments
 
 
 class SqlJudgements:
-    """`core.ports.Judgements` over a database."""
+    """`core.ports.judgements.Judgements` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def list(self, project_id: int) -> builtins.list[Judgement]:
-        """All of a project, in the order in which they came."""
+        """Return the judgements of a project, in the order of import."""
         with reading(self._engine) as connection:
             return _stored(connection, project_id)
 
@@ -32,11 +32,10 @@ class SqlJudgements:
 def record(
     connection: Connection, project_id: int, given: Sequence[Judgement], corrected: Collection[str] = ()
 ) -> tuple[int, int]:
-    """Record what is new within the caller's transaction; returns how many that were, and how many were there already.
+    """Record new judgements within the caller's transaction; return the counts of new and unchanged ones.
 
-    Of a name in `corrected` nothing else stays of what the raters of `given` had under it. Raises `ImportProblems`, with every
-    problem, for another number that differs from the one the rater gave before, is not finite, or belongs to an output that
-    is not there; nothing is written then.
+    For names in `corrected`, `given` replaces all earlier numbers of its raters. Raises `ImportProblems` with every problem,
+    and writes nothing, if a number differs from the rater's earlier one, is not finite, or its output does not exist.
     """
     there = {j[:3]: j.value for j in _stored(connection, project_id)}
     wanted = {j[:3]: j.value for j in given if j.name in corrected}
@@ -53,7 +52,7 @@ def record(
         if j.key not in ids:
             problems.append(Problem("", 0, place, "a number", "an output it belongs to", "Add the output first"))
         elif not j.rater.strip():
-            problems.append(Problem("", 0, place, "no rater", "the name of who gave it", "Name the rater"))
+            problems.append(Problem("", 0, place, "no rater", "the name of the rater", "Name the rater"))
         elif not math.isfinite(j.value):
             problems.append(Problem("", 0, place, str(j.value), "a number", "Leave the cell empty where there is none"))
         elif before is None:

@@ -1,4 +1,4 @@
-"""The append-only log of what annotators did."""
+"""The append-only log of annotators' actions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from sqlalchemy import Connection, Engine, insert, select
 from core.data import Segment, SegmentKey, storable
 from core.errors import UserError
 from core.mqm.log import check, fold_segment
-from core.ports import Action, Event, LabelBatch, Told
+from core.ports.labels import Action, Event, LabelBatch
+from core.progress import Progress
 from db.engine import inserted, reading, writing
 from db.failures import Conflict
 from db.tables import events, now, outputs, raters, segments
@@ -20,13 +21,13 @@ AT_ONCE = 500
 
 
 class SqlLabels:
-    """`core.ports.Labels` over a database."""
+    """`core.ports.labels.LabelLog` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
-        """Record new actions in one transaction; the ids are returned after it is committed to disk."""
+        """Record new actions in one transaction and return the ids after the commit."""
         batch = LabelBatch(rater, segment, actions)
         _check_names(batch)
         if actions:
@@ -46,12 +47,12 @@ class SqlLabels:
                 connection.execute(insert(events), rows)
 
     def events(self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None) -> list[Event]:
-        """Events in the order of their recording, of one rater and one segment or of all."""
+        """Return the events in the order of recording, of one rater or segment or of all."""
         with reading(self._engine) as connection:
             return _events(connection, project_id, rater, segment)
 
     def raters(self, project_id: int | None = None) -> list[str]:
-        """Names of raters, in the order in which they first came: of a project those who did more there than open a segment, else all."""
+        """Return the names of raters in the order of their first action: all, or those of a project who did more than open a segment."""
         found = select(raters.c.name).order_by(raters.c.id)
         if project_id is not None:
             active = select(events.c.rater).where(events.c.project_id == project_id, events.c.kind != "open")
@@ -60,10 +61,10 @@ class SqlLabels:
             return list(connection.execute(found).scalars())
 
 
-def record(connection: Connection, project_id: int, batches: Sequence[LabelBatch], tell: Told) -> int:
-    """Record many batches within the caller's transaction; returns how many outputs got labels, counted rater by rater.
+def record(connection: Connection, project_id: int, batches: Sequence[LabelBatch], progress: Progress) -> int:
+    """Record batches within the caller's transaction; return the number of outputs with new labels, counted per rater.
 
-    Raises as `SqlLabels.append` does. What is compared is read once for the whole project.
+    Raises as `SqlLabels.append` does. The project is read only once.
     """
     for batch in batches:
         _check_names(batch)
@@ -76,7 +77,7 @@ def record(connection: Connection, project_id: int, batches: Sequence[LabelBatch
         logs[event.rater, event.segment].append(event)
     rows: list[dict[str, Any]] = []
     for done, batch in enumerate(batches):
-        tell(done, len(batches))
+        progress(done / len(batches))
         if batch.segment not in texts:
             raise _no_such_segment(batch.segment)
         log = logs[batch.rater, batch.segment]
@@ -102,7 +103,7 @@ def _check_names(batch: LabelBatch) -> None:
 def _new(
     batch: LabelBatch, project_id: int, rater: int, texts: _Texts, known: set[str], log: list[Event]
 ) -> list[dict[str, Any]]:
-    """Rows for the actions that are not known, each checked against the log before it; `known` and `log` grow by them."""
+    """Return rows for the new actions, each checked against the log before it; adds them to `known` and `log`."""
     rows: list[dict[str, Any]] = []
     for action in batch.actions:
         if action.id in known:

@@ -11,11 +11,11 @@ import stat
 from pathlib import Path
 
 OURS = ("errorscope.db", "worker.log", "ranges.json", "baselines")
-"""How the names of everything begin that Errorscope puts into its home folder."""
+"""Prefixes of all file names that Errorscope creates in its home folder."""
 
 
 def private_folder(folder: Path) -> None:
-    """Make `folder` with mode 0700. One that exists is tightened only where it is our own and holds only our files."""
+    """Create `folder` with mode 0700. An existing one is restricted only if it is ours and has only our files."""
     try:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError:
@@ -27,7 +27,7 @@ def private_folder(folder: Path) -> None:
 
 
 def private_file(path: Path) -> None:
-    """Let only the owner read and write a file of ours: mode 0600 or less. A file that is missing, or not our own, is left alone."""
+    """Restrict our file to its owner (mode 0600 or less). A missing file or one of another owner is left unchanged."""
     _tighten(path, 0o600)
 
 
@@ -37,6 +37,6 @@ def _tighten(path: Path, mode: int) -> None:
         special = found.st_mode & (stat.S_ISVTX | stat.S_ISGID | stat.S_ISUID)
         own = hasattr(os, "geteuid") and (found.st_uid, found.st_gid) == (os.geteuid(), os.getegid())
         if own and not special and found.st_mode & 0o077:
-            os.chmod(path, found.st_mode & mode)  # only ever less: what is read-only stays so
+            os.chmod(path, found.st_mode & mode)  # only removes rights: a read-only file stays read-only
     except OSError:  # a file system without permissions, or a file that has just gone
         return

@@ -10,18 +10,21 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, delete, func, 
 
 from core.data import Dataset, ExternalScores, HumanScore, Judgement, Output, Segment
 from core.errors import UserError
-from core.ports import ImportReport, LabelBatch, Project, Told, nobody
+from core.ports.labels import LabelBatch
+from core.ports.projects import ImportReport, Project
+from core.progress import Progress, no_progress
 from db import external as elsewhere
 from db import imports
 from db import judgements as numbers
 from db import labels as log
 from db.engine import inserted, reading, writing
 from db.failures import Conflict
+from db.lookup import no_such_project, require_project
 from db.tables import human_scores, judgements, now, outputs, projects, segment_references, segments
 
 
 class SqlProjects:
-    """`core.ports.Projects` over a database."""
+    """`core.ports.projects.Projects` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -54,35 +57,31 @@ class SqlProjects:
             raise _taken(name) from error
 
     def delete(self, project_id: int) -> None:
-        """Delete a project with its texts, jobs, labels and calibrations. Scores stay: they belong to the texts."""
+        """Delete a project with its texts, jobs, labels and calibrations. Scores stay, because they are cached by text."""
         with writing(self._engine) as connection:
             if not connection.execute(delete(projects).where(projects.c.id == project_id)).rowcount:
                 raise no_such_project(project_id)
 
     def add(
-        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody,
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), progress: Progress = no_progress,
         judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
         corrected: Collection[str] = (),
     ) -> ImportReport:  # fmt: skip
-        """Texts, labels, judgements and scores from elsewhere in one transaction."""
+        """Add texts, labels, judgements and external scores in one transaction."""
         try:
-            return self._add(project_id, dataset, labels, tell, judgements, external, replace, corrected)
+            return self._add(project_id, dataset, labels, progress, judgements, external, replace, corrected)
         except Conflict:  # another process recorded a rater, or one of the actions, at the same moment
-            return self._add(project_id, dataset, labels, tell, judgements, external, replace, corrected)
+            return self._add(project_id, dataset, labels, progress, judgements, external, replace, corrected)
 
     def _add(
-        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch], tell: Told, given: Sequence[Judgement],
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch], progress: Progress, given: Sequence[Judgement],
         external: Sequence[ExternalScores], replace: Collection[str], corrected: Collection[str],
     ) -> ImportReport:  # fmt: skip
         with writing(self._engine) as connection:
-            if (
-                connection.execute(select(projects.c.id).where(projects.c.id == project_id).with_for_update()).first()
-                is None
-            ):
-                raise no_such_project(project_id)
+            require_project(connection, project_id, lock=True)
             report = imports.add(connection, project_id, dataset)
             if labels:
-                report = report._replace(labelled=log.record(connection, project_id, labels, tell))
+                report = report._replace(labelled=log.record(connection, project_id, labels, progress))
             if given:
                 new, known = numbers.record(connection, project_id, given, corrected)
                 report = report._replace(judgements=new, unchanged=report.unchanged + known)
@@ -92,20 +91,15 @@ class SqlProjects:
             return report
 
     def dataset(self, project_id: int) -> Dataset:
-        """The whole project as it was imported, in document order. Raises `UserError` when there is no such project."""
+        """Return all data of a project as it was imported, in document order. Raises `UserError` if it does not exist."""
         with reading(self._engine) as connection:
-            if connection.execute(select(projects.c.id).where(projects.c.id == project_id)).first() is None:
-                raise no_such_project(project_id)
+            require_project(connection, project_id)
             return _dataset(connection, project_id)
 
     def list(self) -> builtins.list[Project]:
-        """All projects, in the order of their names."""
+        """Return all projects, ordered by name."""
         with reading(self._engine) as connection:
             return _projects(connection)
-
-
-def no_such_project(project_id: int) -> UserError:
-    return UserError("there is no such project", got=str(project_id), hint="It may have been deleted; choose another")
 
 
 def _checked(name: str) -> str:
@@ -167,7 +161,7 @@ def _projects(connection: Connection, project_id: int | None = None) -> builtins
 
 
 def _systems(where: ColumnElement[bool]) -> Select[tuple[int, str]]:
-    """Systems in the order of their first output, as `Dataset.systems` has them."""
+    """Select the systems in the order of their first output, as in `Dataset.systems`."""
     rank = (
         func.row_number()
         .over(

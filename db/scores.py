@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
 from core.data import OutputKey, SegmentKey, Value
-from core.ports import ExternalMetric, ScoredBy
+from core.ports.scores import ExternalMetric, ScoredBy
 from core.signature import EXTERNAL
 from db import external
 from db.engine import inserted, reading, writing
@@ -29,7 +29,7 @@ PACKAGES = ("torch", "transformers", "tokenizers", "sacrebleu", "rouge-score", "
 
 
 class SqlScores:
-    """`core.ports.Scores` over a database."""
+    """`core.ports.scores.Scores` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -58,7 +58,7 @@ class SqlScores:
             }
 
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
-        """Store values that are not known yet, in one transaction; a stored "error" gives way, any other row stays.
+        """Store new values in one transaction; a stored "error" is replaced, any other value stays.
 
         Raises ValueError for a value that contradicts its status or is not finite; nothing is stored then.
         """
@@ -68,7 +68,7 @@ class SqlScores:
             return
         try:
             self._put(metric, signature, values, seconds)
-        except Conflict:  # another worker stored some of the same keys between our look and our insert
+        except Conflict:  # another worker stored some of the same keys in between
             self._put(metric, signature, values, seconds)
 
     def _put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
@@ -107,8 +107,7 @@ class SqlScores:
             )
 
     def signatures(self, project_id: int) -> list[ScoredBy]:
-        """What the project's outputs are scored with, here or elsewhere, the newest last; what failed is still to be scored
-        and does not count."""
+        """Return the metrics with scores in the project, external ones included, newest last; errors do not count."""
         newest = func.max(runs.c.created)
         found = (
             select(signatures.c.metric, signatures.c.signature, func.count(), newest)
@@ -175,12 +174,12 @@ class SqlScores:
             }
 
     def external(self, project_id: int) -> list[ExternalMetric]:
-        """The metrics of the project that were computed elsewhere, by name."""
+        """Return the external metrics of the project, by name."""
         with reading(self._engine) as connection:
             return external.listed(connection, project_id)
 
     def remove_external(self, project_id: int, name: str) -> None:
-        """Forget a metric that was computed elsewhere, with its values in this project."""
+        """Delete an external metric and its values in this project."""
         with writing(self._engine) as connection:
             external.remove(connection, project_id, name)
 
@@ -225,7 +224,7 @@ def parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
 
 @cache
 def machine() -> dict[str, str]:
-    """What computed the values: processor, system and versions of the packages that numbers come from."""
+    """Return processor, operating system and package versions, which are stored with computed values."""
     facts = {
         "system": platform.platform(),
         "processor": platform.machine(),

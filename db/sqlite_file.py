@@ -1,11 +1,11 @@
 """The file of an SQLite database, watched while it is open.
 
-A database in WAL mode is three files: FILE, FILE-wal and FILE-shm. When one of them is moved, deleted or replaced while
-programs have it open, SQLite goes on writing to what it has open, and every commit is lost at the end of the program.
-So one connection, the anchor, stays open as long as the engine: SQLite removes -wal and -shm only when the last
-connection closes, and while the anchor lives, any change of the three is somebody else's doing.
+A database in WAL mode has three files: FILE, FILE-wal and FILE-shm. If one of them is moved, deleted or replaced while open,
+SQLite goes on writing to the open file, and every commit is lost when the program ends. Therefore one connection, the anchor,
+stays open as long as the engine. SQLite removes -wal and -shm only when the last connection closes, so while the anchor is
+open, any such change comes from another program.
 
-Nothing here opens one of the files by itself: closing any descriptor of a file drops the locks SQLite has on it.
+Never open these files directly: closing any descriptor of a file drops the locks SQLite has on it.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ log = logging.getLogger("errorscope")
 PARTS = ("", "-wal", "-shm")
 MARKER = ".made"
 WAL_HEADER, FRAME_HEADER = 32, 24
-RESCUE_SECONDS, RESCUE_AGAIN = 0.2, 5.0  # to wait for locks, and before the next try: every page asks meanwhile
+RESCUE_SECONDS, RESCUE_AGAIN = 0.2, 5.0  # wait for locks, and pause before the next try, because every page asks
 TABLES = frozenset({"alembic_version", "projects", "segments", "outputs", "raters", "events"})
-"""Tables of every version of Errorscope."""
+"""Tables that every version of Errorscope has."""
 
 Identity = tuple[int, int]
 HOW = "docs/backup.md has the steps"
 
 
 class SqliteFile:
-    """A database file: opened once, checked against its path from then on. Safe to share between threads."""
+    """A database file that is opened once and then checked against its path. Safe to share between threads."""
 
     def __init__(self, path: Path, busy_seconds: float) -> None:
         self.path, self._busy = path, busy_seconds
-        self._beside = path.resolve()  # SQLite keeps -wal and -shm beside the file that a link leads to
+        self._beside = path.resolve()  # SQLite keeps -wal and -shm beside the target of a link
         self.anchor: sqlite3.Connection | None = None
         self._seen: dict[str, Identity] = {}
         self._size: dict[str, int] = {}
@@ -51,23 +51,23 @@ class SqliteFile:
         self._lock = RLock()
 
     def part(self, suffix: str) -> Path:
-        """The file, -wal, -shm, or the marker."""
+        """Return the path of the file, -wal, -shm, or the marker."""
         return Path(f"{self._beside}{suffix}") if suffix else self.path
 
     def uri(self, mode: str = "rw") -> str:
-        """The address to connect to: by default one that never makes a file."""
+        """Return the URI to connect to; by default, connecting never creates a file."""
         name = self._beside.as_posix()  # //server/share/… on Windows: four slashes, for SQLite takes no host
         return f"file://{'' if name.startswith('/') else '/'}{quote(os.fsencode(name), safe='/:')}?mode={mode}"
 
     def open(self) -> None:
-        """Open the anchor, making the file where there never was one.
+        """Open the anchor; create the file if there never was one.
 
-        Raises `UserError` when a database was here and is gone, or the file is not one of ours; nothing is changed then.
+        Raises `UserError` and changes nothing if an earlier database is missing, or the file is of another program.
         """
         with self._lock:
             if self.anchor is not None:
                 return
-            marked = self.part(MARKER).exists()  # before the file is looked at: another process may be making both now
+            marked = self.part(MARKER).exists()  # before the file, because another process may be creating both now
             before = _identity(self.path)
             if before is None:
                 self._refuse_to_make(marked)
@@ -100,7 +100,7 @@ class SqliteFile:
             return
         if logged:
             raise UserError(
-                "the database file is missing, but its log is there",
+                "the database file is missing, but its log exists",
                 where=str(self.path),
                 hint=f"Put the file back beside {self.part('-wal').name}, which holds what was saved last. To start with an "
                 f"empty database, move that file away; {HOW}",
@@ -109,7 +109,7 @@ class SqliteFile:
             raise UserError(
                 "the database file is missing",
                 where=str(self.path),
-                expected="the file that Errorscope made here",
+                expected="the file that Errorscope created here",
                 hint=f"Put it back, or restore a backup. To start with an empty database, delete {self.part(MARKER).name}; {HOW}",
             )
 
@@ -121,7 +121,7 @@ class SqliteFile:
         anchor.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
 
     def _write_ahead(self, anchor: sqlite3.Connection) -> None:
-        """Switch to WAL. SQLite answers "locked" at once, timeout or not, when two connections switch a new file together."""
+        """Switch to WAL. SQLite fails with "locked" at once, despite the timeout, if two connections switch a new file."""
         until = time.monotonic() + self._busy
         while True:
             try:
@@ -133,7 +133,7 @@ class SqliteFile:
                 time.sleep(0.02)
 
     def _check_owner(self, anchor: sqlite3.Connection, marked: bool) -> None:
-        """Raise `UserError` for a database that is another program's, before anything in it is changed."""
+        """Raise `UserError` if the database belongs to another program, before anything is changed."""
         found = anchor.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
         )
@@ -153,7 +153,7 @@ class SqliteFile:
         )
 
     def remember(self) -> None:
-        """Leave a marker beside the file, so that a later start notices when the file is gone."""
+        """Write a marker beside the file, so that a later start notices if the file is missing."""
         with suppress(OSError):
             with open(self.part(MARKER), "x", encoding="utf-8") as marker:
                 marker.write(
@@ -163,7 +163,7 @@ class SqliteFile:
             private_file(self.part(MARKER))
 
     def check(self) -> None:
-        """Raise `Unavailable` unless the open files are those at the path: what is committed to others would be lost."""
+        """Raise `Unavailable` unless the open files are those at the path, because commits to others would be lost."""
         if self.anchor is None:
             return
         with self._lock:
@@ -188,7 +188,7 @@ class SqliteFile:
                 self._size[suffix] = found.st_size
 
     def _may_shrink(self, suffix: str, size: int) -> bool:
-        """Whether the contents still fit: VACUUM shortens the file, and some checkpoints shorten the log."""
+        """Return whether the file is still complete: VACUUM shortens the file, some checkpoints shorten the log."""
         assert self.anchor is not None
         if suffix == "-shm" or not size and not suffix:
             return False
@@ -207,18 +207,18 @@ class SqliteFile:
         return bool(frames <= 0 or WAL_HEADER + frames * (FRAME_HEADER + page) <= self.part("-wal").stat().st_size)
 
     def _whole(self, anchor: sqlite3.Connection, page: int, size: int) -> bool:
-        """Whether a main file that became shorter holds all pages, or the log those that it lacks.
+        """Return whether a shortened main file has all pages, or the log has the missing ones.
 
         The pages are checked before the checkpoint, which may make a damaged file long enough again, with holes.
         """
         needed = anchor.execute("PRAGMA page_count").fetchone()[0] * page
         if needed <= size:
             return True
-        anchor.execute("PRAGMA shrink_memory")  # pages kept in memory would stand in for those that are missing
+        anchor.execute("PRAGMA shrink_memory")  # cached pages would hide missing ones
         if size % page or anchor.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
             return False
         busy, frames, done = anchor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        if busy or frames != done:  # somebody still reads an older state; the rest follows at a later checkpoint
+        if busy or frames != done:  # a reader uses an older state; a later checkpoint does the rest
             return True
         now = anchor.execute("PRAGMA page_count").fetchone()[0] * page  # less than before after another VACUUM
         return bool(self.path.stat().st_size >= min(needed, now))
@@ -240,7 +240,7 @@ class SqliteFile:
         )
 
     def _rescued(self) -> str:
-        """Write what only the open log holds into the main file, unless another program has begun a new log already."""
+        """Write the contents of the open log to the main file, unless another program has begun a new log."""
         other = _identity(self.part("-shm")) not in (None, self._seen.get("-shm"))
         if other or self.part("-wal").exists() or _identity(self.path) != self._seen[""] or self.anchor is None:
             return ""
@@ -263,7 +263,7 @@ class SqliteFile:
 
     def _replaced(self, suffix: str) -> Unavailable:
         return Unavailable(
-            f"another file is at the place of {self.part(suffix).name}",
+            f"another file has replaced {self.part(suffix).name}",
             where=str(self.path),
             got="the file was replaced while Errorscope was running",
             hint="Nothing is saved until the old file is back. To go on with the new one, stop Errorscope, make sure that no "
@@ -280,7 +280,7 @@ class SqliteFile:
         )
 
     def close(self) -> None:
-        """Close the anchor and forget what was seen; the next connection opens the file afresh."""
+        """Close the anchor and reset the state; the next connection opens the file again."""
         with self._lock:
             if self.anchor is not None:
                 self.anchor.close()
@@ -289,7 +289,7 @@ class SqliteFile:
 
 
 def foreign(where: str, names: set[str]) -> UserError:
-    """The error for a database that another program made."""
+    """Return the error for a database of another program."""
     few = ", ".join(sorted(names)[:5])
     return UserError(
         "this database belongs to another program",

@@ -1,10 +1,10 @@
-"""All of storage behind one call."""
+"""Open the whole storage with one call."""
 
 from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from core.ports import Store
+from core.ports.store import Store
 from db.batches import SqlBatches
 from db.calibrations import SqlCalibrations
 from db.cases import SqlCases
@@ -14,13 +14,13 @@ from db.judgements import SqlJudgements
 from db.labels import SqlLabels
 from db.projects import SqlProjects
 from db.scores import SqlScores
-from db.stress import SqlStressRuns
+from db.stress_test_runs import SqlStressTestRuns
 
 
 def open_store(url: str) -> Store:
-    """The store at an SQLAlchemy URL, its tables made or brought up to date. Safe to share between threads.
+    """Return the store of an SQLAlchemy URL and create or migrate its tables. Safe to share between threads.
 
-    Raises `UserError` when the address cannot be used, or the database was made by a newer version.
+    Raises `UserError` for an invalid URL, or a database of a newer version.
     """
     engine = connect(url)
     migrate(engine)
@@ -28,7 +28,7 @@ def open_store(url: str) -> Store:
 
 
 def store_over(engine: Engine) -> Store:
-    """The store over an engine whose tables are up to date."""
+    """Return the store of an engine whose tables are up to date."""
     return Store(
         SqlProjects(engine),
         SqlScores(engine),
@@ -38,5 +38,5 @@ def store_over(engine: Engine) -> Store:
         SqlBatches(engine),
         SqlJudgements(engine),
         SqlCases(engine),
-        SqlStressRuns(engine),
+        SqlStressTestRuns(engine),
     )

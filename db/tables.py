@@ -1,4 +1,4 @@
-"""The tables. `db/migrations/versions` makes them; a test holds the two together."""
+"""The tables. `db/migrations/versions` creates them; a test checks that both agree."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BYTES = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
 
 
 class NotStorable(UserError, DontWrapMixin):  # noqa: N818  (what the text is)
-    """A text with half a surrogate pair, which no database can hold."""
+    """The error for a text with an unpaired surrogate, which no database can store."""
 
     def __init__(self, text: str) -> None:
         shown = ascii(text[:60])
@@ -45,7 +45,7 @@ class NotStorable(UserError, DontWrapMixin):  # noqa: N818  (what the text is)
 
 
 class Long(TypeDecorator[str]):
-    """A text of any length, refused with a clear error where no database can hold it."""
+    """A text of any length. Raises `NotStorable` if no database can store it."""
 
     impl = _LONG
     cache_ok = True
@@ -57,7 +57,7 @@ class Long(TypeDecorator[str]):
 
 
 class Name(Long):
-    """A text that may be part of a key."""
+    """A text that can be part of a key."""
 
     impl = _NAME
     cache_ok = True
@@ -80,7 +80,7 @@ class Utc(TypeDecorator[datetime]):
 
 
 class Json(TypeDecorator[Any]):
-    """Plain JSON values as text; ∞ and −∞ are kept, NaN is refused (a missing number is None with a reason)."""
+    """Plain JSON values as text. ∞ and −∞ are kept; NaN is refused (a missing number is None with a reason)."""
 
     impl = _LONG
     cache_ok = True
@@ -93,7 +93,7 @@ class Json(TypeDecorator[Any]):
 
 
 def to_json(value: Any) -> str:
-    """`value` as JSON in ASCII. Raises ValueError for a NaN anywhere inside."""
+    """Return `value` as ASCII JSON. Raises ValueError if it contains NaN."""
     if _holds_nan(value):
         raise ValueError("NaN is not stored; a missing number is None with a reason")
     return json.dumps(value, separators=(",", ":"))
@@ -125,7 +125,7 @@ projects = Table(
     Column("name", NAME, nullable=False, unique=True),
     Column("created", Utc, nullable=False),
     Column("sample", Boolean, nullable=False),
-    sqlite_autoincrement=True,  # an id that was deleted is never given again: links and open pages may still name it
+    sqlite_autoincrement=True,  # deleted ids are never reused, because links and open pages may contain them
 )
 
 segments = Table(
@@ -241,7 +241,7 @@ jobs = Table(
     Column("finished", Utc),
     Column("worker", NAME),
     Column("heartbeat", Utc),
-    Column("attempts", Integer, nullable=False),  # leases since the job last got further
+    Column("attempts", Integer, nullable=False),  # leases since the last progress
     sqlite_autoincrement=True,
 )
 
@@ -322,8 +322,8 @@ cases = Table(
     Index("cases_by_collection", "project_id", "collection"),
 )
 
-stress_runs = Table(
-    "stress_runs",
+stress_test_runs = Table(
+    "stress_test_runs",
     metadata,
     Column("id", Integer, primary_key=True),
     _project(),
@@ -331,8 +331,8 @@ stress_runs = Table(
     Column("settings", Json, nullable=False),
     Column("report", BYTES, nullable=False),  # the text of the report, deflated
     Column("created", Utc, nullable=False),
-    Index("stress_runs_by_project", "project_id"),
-    sqlite_autoincrement=True,  # links may still name a run that was deleted
+    Index("stress_test_runs_by_project", "project_id"),
+    sqlite_autoincrement=True,  # links may contain the id of a deleted run
 )
 
 batches = Table(

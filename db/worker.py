@@ -1,10 +1,10 @@
-"""The process that scores: leases a job, works on it, reports, takes the next. As many may run as there are machines.
+"""The scoring worker: it leases jobs and computes their scores. Any number of workers may run.
 
     python -m db.worker [--database URL] [--parent PID] [--once]
 
-It keeps its lease by a heartbeat from a thread of its own, because loading a model may take longer than a lease. SIGTERM,
-SIGINT or the end of the `--parent` process give the job back to the queue; after a crash the lease runs out and another
-worker takes over. What was stored by then is not scored again.
+A separate thread sends heartbeats, because loading a model may take longer than a lease. SIGTERM, SIGINT or the end of the
+`--parent` process return the job to the queue; after a crash the lease expires and another worker takes over. Stored scores are
+reused.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ from threading import Event, Thread
 
 from core.errors import Unavailable, UserError
 from core.metrics import registry
-from core.metrics.base import Cancelled, Metric
-from core.ports import Job, JobState, Store
-from core.services.scoring import Doing, Scored, score_dataset
+from core.metrics.base import Metric
+from core.ports.jobs import Job, JobState
+from core.ports.store import Store
+from core.progress import Cancelled
+from core.scoring.dataset import ScoringProgress, ScoringResult, score_dataset
 from core.settings import load as settings
 from core.settings import offline, share_cores
 from db.jobs import ATTEMPTS
@@ -47,7 +49,7 @@ LOG_BYTES, LOG_FILES = 1_000_000, 3
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long a lease holds without a beat, and how often the worker beats and looks for jobs, in seconds."""
+    """Seconds that a lease lasts without a heartbeat, between heartbeats, and between looks for jobs."""
 
     lease: float = LEASE_SECONDS
     beat: float = BEAT_SECONDS
@@ -55,11 +57,11 @@ class Pace:
 
 
 def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> int:
-    """The command. `load` finds a metric by name."""
-    parser = argparse.ArgumentParser(prog="python -m db.worker", description="Score what is queued.")
+    """Run the command. `load` returns a metric by name."""
+    parser = argparse.ArgumentParser(prog="python -m db.worker", description="Run queued scoring jobs.")
     parser.add_argument("--database", help="SQLAlchemy URL; default: ERRORSCOPE_DB, or the file in ERRORSCOPE_HOME")
-    parser.add_argument("--parent", type=int, metavar="PID", help="end when this process is gone")
-    parser.add_argument("--once", action="store_true", help="end when nothing is queued any more")
+    parser.add_argument("--parent", type=int, metavar="PID", help="exit when this process ends")
+    parser.add_argument("--once", action="store_true", help="exit when no job is queued")
     given = parser.parse_args(arguments)
     offline()
     share_cores()
@@ -75,14 +77,14 @@ def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> 
         return 2
     if given.parent:
         if hasattr(os, "nice"):
-            os.nice(5)  # pages on the same machine come first
+            os.nice(5)  # pages on the same machine have priority
         Thread(target=_watch_parent, args=(given.parent, stop), daemon=True).start()
     work(store, load, stop, once=given.once)
     return 0
 
 
 def log_to(home: Path) -> None:
-    """Send the log to `home`/worker.log, a few old ones kept; on a terminal also there."""
+    """Write the log to `home`/worker.log, with a few old files kept, and to the terminal, if there is one."""
     private_folder(home)
     handlers: list[logging.Handler] = [
         _PrivateLog(home / "worker.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
@@ -97,7 +99,7 @@ def log_to(home: Path) -> None:
 
 
 class _PrivateLog(RotatingFileHandler):
-    """A log that only its owner may read, also after it was begun anew."""
+    """A log file that only its owner may read, also after rotation."""
 
     def _open(self) -> TextIOWrapper:
         opened = super()._open()
@@ -126,9 +128,9 @@ def _exists(pid: int) -> bool:
 
 
 def work(store: Store, load: Load, stop: Event, *, once: bool = False, pace: Pace | None = None) -> None:
-    """Lease and run jobs until `stop` is set; with `once` until none is left.
+    """Lease and run jobs until `stop` is set, or with `once` until none is left.
 
-    A job whose scores cannot be written goes back to the queue; after `ATTEMPTS` times without progress it is given up.
+    A job whose scores cannot be stored returns to the queue; after `ATTEMPTS` times without progress it fails.
     """
     pace = pace or Pace()
     furthest, refusals = dict[int, int](), Counter[int]()
@@ -159,7 +161,7 @@ def work(store: Store, load: Load, stop: Event, *, once: bool = False, pace: Pac
 
 
 class Lease:
-    """Keeps a job in hand: a thread reports progress again and again; `lost` once the job is cancelled or taken over."""
+    """Keep the lease of a job with heartbeats from a thread; `lost` is set if the job is cancelled or taken over."""
 
     def __init__(self, store: Store, job: Job, worker: str, seconds: float) -> None:
         self._store, self._job, self._worker, self._seconds = store, job, worker, seconds
@@ -176,14 +178,14 @@ class Lease:
         self._ended.set()
         self._thread.join()
 
-    def tell(self, doing: Doing) -> None:
-        self._at = (doing.done, doing.total, doing.sentence())
+    def report(self, at: ScoringProgress) -> None:
+        self._at = (at.done, at.total, at.sentence())
 
     def beat(self) -> None:
         try:
             if not self._store.jobs.beat(self._job.id, self._worker, *self._at):
                 self.lost.set()
-        except Exception:  # the database may be busy for a while; the lease outlasts many beats
+        except Exception:  # the database may be busy for a while; a lease lasts many heartbeats
             log.exception("job %d: no heartbeat", self._job.id)
 
     def _keep(self) -> None:
@@ -194,9 +196,9 @@ class Lease:
 
 
 def run(store: Store, job: Job, worker: str, load: Load, stop: Event, pace: Pace, *, last: bool = False) -> bool:
-    """Work on a leased job to its end, or until it is cancelled, lost or `stop` is set; never raises.
+    """Run a leased job until it ends, is cancelled or lost, or `stop` is set; never raises.
 
-    False when storage could not be written to: the job is queued again, unless this was its `last` attempt.
+    Return False if the database could not be written; the job is queued again unless this was its `last` attempt.
     """
     writable = True
     log.info("job %d: project %d, %s", job.id, job.project_id, ", ".join(job.metrics))
@@ -232,16 +234,17 @@ def _score(
 ) -> tuple[JobState, str]:
     metrics, unusable = _loaded(job.metrics, load)
 
-    def go_on(doing: Doing) -> bool:
-        lease.tell(doing)
-        return not (stop.is_set() or lease.lost.is_set())
+    def on_scoring(at: ScoringProgress) -> None:
+        lease.report(at)
+        if stop.is_set() or lease.lost.is_set():
+            raise Cancelled
 
     def claim(signature: str, keys: Collection[str]) -> set[str]:
         return store.jobs.claim(job.id, worker, signature, keys, seconds)
 
     while True:
         dataset = store.projects.dataset(job.project_id)
-        results = score_dataset(dataset, metrics, store.scores, go_on, claim=claim)
+        results = score_dataset(dataset, metrics, store.scores, on_scoring, claim=claim)
         if store.projects.dataset(job.project_id) == dataset:  # else something was imported meanwhile: score that too
             break
     complaints = [*unusable, *(_complaint(result) for result in results if result.failed)]
@@ -249,14 +252,14 @@ def _score(
     return ("failed" if unusable or nothing else "done"), "; ".join(complaints)
 
 
-def _complaint(result: Scored) -> str:
+def _complaint(result: ScoringResult) -> str:
     return (
         f"{result.metric}: {result.failed} of {result.failed + result.new + result.known} not scored: {result.reason}"
     )
 
 
 def _loaded(names: Sequence[str], load: Load) -> tuple[list[Metric], list[str]]:
-    """The metrics that can be used, and for the others why not."""
+    """Return the metrics that can be loaded, and the reasons for the others."""
     metrics, unusable = [], []
     for name in names:
         try:

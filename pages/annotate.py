@@ -1,4 +1,4 @@
-"""Annotate: mark MQM errors in the outputs of one segment after another, without knowing which system wrote them."""
+"""Annotate: mark MQM errors in the outputs of each segment; the names of the systems are hidden."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import streamlit as st
 
 from core.data import Dataset, SegmentKey
 from core.mqm.log import SegmentLabels
-from core.ports import Project
-from core.services import labels as work
-from pages._ui import batches, errors, identity, state, wiring
-from pages._ui.annotate_scores import scores
-from pages._ui.span_annotator import sent, span_editor
-from pages._ui.span_annotator.exchange import Answer, editor_data, receive
+from core.ports.projects import Project
+from core.services.labels import labels as work
+from pages._ui.annotate import batches, identity
+from pages._ui.annotate.scores import scores
+from pages._ui.components.span_annotator import sent, span_editor
+from pages._ui.components.span_annotator.exchange import OutboxAnswer, editor_data, receive
+from pages._ui.shared import errors, state, wiring
+from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.page import has_outputs, heading
 
 EDITOR = "annotate-editor"
 GO = "annotate-go"
@@ -25,11 +28,10 @@ ANSWER = "annotate-answer"
 def main() -> None:
     """Draw the page."""
     project = state.projects(wiring.store()).project
-    st.title(errors.plain(project.name) if project else "Annotate", anchor=False)
-    if project is None or not project.n_outputs:
-        what = "This project has no outputs yet." if project else "There is no project yet."
-        st.markdown(f"{what} Upload what your systems wrote, or open the sample, on the Projects page.")
-        st.page_link("pages/projects.py", label="Go to Projects", icon=":material/folder_open:")
+    heading(
+        "Annotate", "Mark the errors in each output; the names of the systems are hidden until you submit.", project
+    )
+    if not has_outputs(project):
         return
     rater = identity.ask()
     if rater is None:
@@ -42,7 +44,7 @@ def main() -> None:
 @st.fragment
 @errors.guarded
 def workspace(project: Project, rater: str) -> None:
-    """Progress, the way through the segments, and the editor. What was done in the editor redraws this part only."""
+    """Draw progress, navigation and the editor. Changes in the editor redraw this part only."""
     store, dataset = wiring.store(), wiring.dataset(project)
     mine, answer = recorded(project, rater)
     asked = batches.asked(store, project, dataset)
@@ -60,15 +62,15 @@ def workspace(project: Project, rater: str) -> None:
     )
     span_editor(data, key=EDITOR, on_go=go)
     if submitted:
-        st.toggle("Show the systems' names and the metric scores", key=reveal)
+        st.toggle("Show system names and metric scores", key=reveal)
         if names:
             scores(wiring.view(project), segment, order)
 
 
-def recorded(project: Project, rater: str) -> tuple[dict[SegmentKey, SegmentLabels], Answer]:
-    """Write down what the editor sent, once; the annotator's labels after it, and the answer the editor waits for."""
+def recorded(project: Project, rater: str) -> tuple[dict[SegmentKey, SegmentLabels], OutboxAnswer]:
+    """Save what the editor sent, once; return the annotator's labels and the answer for the editor."""
     store, outbox = wiring.store(), sent(EDITOR)
-    answer: Answer = st.session_state.get(ANSWER, Answer())
+    answer: OutboxAnswer = st.session_state.get(ANSWER, OutboxAnswer())
     owner, mine = st.session_state.get(LABELS, (None, {}))
     if outbox and (outbox.get("n"), outbox.get("rater")) != (answer.received, rater):
         answer = st.session_state[ANSWER] = receive(store, rater, outbox, systems_of)
@@ -81,12 +83,13 @@ def recorded(project: Project, rater: str) -> tuple[dict[SegmentKey, SegmentLabe
 
 
 def systems_of(project_id: int, segment: SegmentKey) -> Sequence[str]:
+    """Return the systems with an output for this segment."""
     dataset = wiring.dataset(wiring.store().projects.get(project_id))
     return [o.system for o in dataset.outputs_of().get(segment, ())]
 
 
 def open_segment(project: Project, dataset: Dataset, mine: dict[SegmentKey, SegmentLabels]) -> SegmentKey:
-    """The segment to show: where the annotator wants to go, else what the address says, else the next unlabelled one."""
+    """Return the segment to show: the one the annotator went to, else from the address, else the next unlabelled one."""
     keys = [key for key, outputs in dataset.outputs_of().items() if outputs]
     here = state.place(project.id)
     steps = st.session_state.pop(GO, ())
@@ -115,7 +118,7 @@ def header(
                 "Next", icon=":material/chevron_right:", on_click=go, args=("next",), disabled=at + 1 == len(keys)
             )
             st.button("Next unlabelled", on_click=go, args=("unlabelled",), disabled=done.submitted == done.total)
-            st.markdown(f"**{at + 1}** / {len(keys)} · {' · '.join(errors.plain(part) for part in segment)}")
+            st.markdown(f"**{at + 1}** / {len(keys)} · {' · '.join(escape_markdown(part) for part in segment)}")
         identity.switch(rater)
     batches.progress(done, whole, asked, mine)
 
@@ -125,7 +128,7 @@ def go(to: str) -> None:
 
 
 def seed_of(project_id: int, rater: str, segment: SegmentKey) -> int:
-    """A seed for the order of the outputs, from who reads what; it is recorded with the order."""
+    """Return the seed of the order of outputs, from project, rater and segment; it is stored with the order."""
     text = "\x1f".join([str(project_id), rater, *segment])
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big")
 

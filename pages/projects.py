@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.ports import Project, Store
-from core.services import sample
-from core.services.adding import Imported
-from pages._ui import errors, importing, project_list, scoring, state, upload, wiring
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.services.projects import sample
+from core.services.projects.adding import Imported
+from pages._ui.projects import importing, project_list, scoring, upload
+from pages._ui.shared import errors, state, wiring
+from pages._ui.shared.page import heading
 
 UPLOADING = "projects-uploading"
 ROUND = "projects-round"
 DONE = "projects-imported"
-TITLES = {None: "Projects", "outputs": "Upload outputs", "labels": "Import labels"}
+HEADINGS = {
+    None: ("Projects", "Upload the outputs of your systems, import human scores, and open a project."),
+    "outputs": ("Upload outputs", "Add the outputs of one or more systems, with their sources and references."),
+    "labels": ("Import labels", "Add error spans and scores by human raters from files."),
+}
 
 
 def main() -> None:
@@ -20,7 +27,7 @@ def main() -> None:
     store = wiring.store()
     choice = state.projects(store)
     uploading = st.session_state.get(UPLOADING)
-    st.title(TITLES[uploading], anchor=False)
+    heading(*HEADINGS[uploading])
     if (job := importing.running()) is not None:
         finish(job)
     if uploading:
@@ -43,26 +50,28 @@ def main() -> None:
 
 
 def welcome(store: Store, projects: list[Project]) -> None:
-    """Three ways to begin."""
+    """Draw three ways to start."""
     left, middle, right = st.columns(3)
     with left.container(border=True, height="stretch"):
         st.subheader("Open the sample", anchor=False)
-        st.markdown("Forty segments in two languages, four systems with planted errors, labels by two people.")
+        st.markdown("40 segments in two languages, four systems with planted errors, labels by two annotators.")
         open_sample(store, projects)
     with middle.container(border=True, height="stretch"):
         st.subheader("Upload outputs", anchor=False)
-        st.markdown("What your systems wrote, with sources and references: CSV, TSV, JSONL, or one text file a system.")
+        st.markdown(
+            "Outputs of your systems with sources and references: CSV, TSV, JSONL, or one text file per system."
+        )
         begin("Upload outputs", "outputs", ":material/upload_file:", primary=True)
     with right.container(border=True, height="stretch"):
         st.subheader("Import labels", anchor=False)
         st.markdown(
-            "What people marked or scored elsewhere: Google MQM, Marot, mt-metrics-eval, ESA, Label Studio, tables."
+            "Error spans and scores from other tools: Google MQM, Marot, mt-metrics-eval, ESA, Label Studio, tables."
         )
         begin("Import labels", "labels", ":material/label:")
 
 
 def begin(label: str, what: str, icon: str, primary: bool = False) -> None:
-    """A button that opens the upload."""
+    """Draw a button that opens the upload."""
 
     def go() -> None:
         st.session_state[UPLOADING] = what
@@ -72,12 +81,12 @@ def begin(label: str, what: str, icon: str, primary: bool = False) -> None:
 
 
 def open_sample(store: Store, projects: list[Project]) -> None:
-    """Open the sample project on Compare; make it again where it was deleted."""
+    """Draw the button that opens the sample project on Compare; create it again if it was deleted."""
     if not st.button("Open the sample", icon=":material/play_arrow:", key="begin-sample"):
         return
     found = next((p for p in projects if p.sample), None)
     if found is None:
-        with st.spinner("Making the sample project …"):
+        with st.spinner("Creating the sample project …"):
             store.projects.create(sample.NAME, sample=True)
             found = sample.ensure(store)
     if found is not None:
@@ -86,12 +95,12 @@ def open_sample(store: Store, projects: list[Project]) -> None:
 
 
 def upload_steps(projects: list[Project], current: Project | None) -> None:
-    """The steps of an upload, one below the other."""
+    """Draw the steps of an upload, one below the other."""
 
     def back() -> None:
         st.session_state.pop(UPLOADING, None)
 
-    st.button("Back to the projects", icon=":material/arrow_back:", on_click=back, type="tertiary")
+    st.button("Back to projects", icon=":material/arrow_back:", on_click=back, type="tertiary")
     labels = st.session_state.get(UPLOADING) == "labels"
     ready, _ = upload.steps(f"upload-{st.session_state.get(ROUND, 0)}", projects, current, labels=labels)
     if ready is not None:
@@ -100,8 +109,8 @@ def upload_steps(projects: list[Project], current: Project | None) -> None:
             finish(started)
 
 
-def finish(job: importing.Running) -> None:
-    """Follow an import to its end; on success show the project it made or changed."""
+def finish(job: importing.ImportJob) -> None:
+    """Follow an import to its end; on success open its project."""
     done = importing.watch(job)
     if done is not None:
         st.session_state[DONE] = done
@@ -113,13 +122,13 @@ def finish(job: importing.Running) -> None:
 
 
 def what_next(store: Store, done: Imported) -> None:
-    """What was imported, and what to do with it."""
+    """Draw what was imported and the next steps."""
     importing.report(done)
     project = done.project
     with st.container(horizontal=True):
         st.page_link("pages/compare.py", label="Compare the outputs", icon=":material/view_column:")
-        st.page_link("pages/annotate.py", label="Annotate them", icon=":material/edit_note:")
-    with st.expander("Score it now", expanded=True, icon=":material/bolt:"), errors.boundary():
+        st.page_link("pages/annotate.py", label="Annotate the outputs", icon=":material/edit_note:")
+    with st.expander("Compute metrics", expanded=True, icon=":material/bolt:"), errors.boundary():
         with st.spinner("Reading the project …"):
             data = wiring.dataset(project)
         scoring.panel(store, project, data)

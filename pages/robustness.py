@@ -1,47 +1,46 @@
-"""Robustness: change a sentence and see which metrics notice, test them on suites and growing noise, and keep what counts."""
+"""Robustness: change texts, see which metrics miss the error, run test suites and stress tests, and save cases."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui import errors, robustness_break, robustness_kept, robustness_parts, robustness_suite, state, wiring
+from pages._ui.robustness import adversarial_suite, break_metric, saved_cases, session
+from pages._ui.shared import errors, state, wiring
+from pages._ui.shared.page import has_outputs, heading
 
 
 def main() -> None:
     """Draw the page."""
     store = wiring.store()
     project = state.projects(store).project
-    st.title("Robustness", anchor=False)
+    heading("Robustness", "Find errors that metrics miss, by changing texts in known ways.", project)
     if project is None:
-        st.markdown(
-            "There is no project yet, and so no text to change. Upload what your systems wrote, or open the sample."
-        )
-        st.page_link("pages/projects.py", label="Go to Projects", icon=":material/folder_open:")
+        has_outputs(project)
         return
-    robustness_parts.remember(project)
-    first = robustness_parts.SPOTS if robustness_parts.RUN in st.query_params else robustness_parts.SECTIONS[0]
-    st.session_state.setdefault(robustness_parts.SECTION, first)
+    session.remember(project)
+    first = session.STRESS if session.RUN in st.query_params else session.SECTIONS[0]
+    st.session_state.setdefault(session.SECTION, first)
     section = st.segmented_control(
-        "What to do", robustness_parts.SECTIONS, key=robustness_parts.SECTION,
+        "Section", session.SECTIONS, key=session.SECTION,
         required=True, label_visibility="collapsed",
     )  # fmt: skip
-    if section != robustness_parts.SPOTS:
-        st.query_params.pop(robustness_parts.RUN, None)
+    if section != session.STRESS:
+        st.query_params.pop(session.RUN, None)
     with errors.boundary():
-        if section == robustness_parts.SUITE:
-            robustness_suite.draw(store, project)
-        elif section == robustness_parts.SPOTS:
-            from pages._ui import lab_spots
+        if section == session.SUITE:
+            adversarial_suite.draw(store, project)
+        elif section == session.STRESS:
+            from pages._ui.robustness import stress_tests
 
-            lab_spots.draw(store, project)
-        elif section == robustness_parts.COMBINE:
-            from pages._ui import robustness_combine
+            stress_tests.draw(store, project)
+        elif section == session.COMBINE:
+            from pages._ui.robustness import combine
 
-            robustness_combine.draw(store, project)
-        elif section == robustness_parts.KEPT:
-            robustness_kept.draw(store, project)
+            combine.draw(store, project)
+        elif section == session.KEPT:
+            saved_cases.draw(store, project)
         else:
-            robustness_break.draw(project)
+            break_metric.draw(project)
 
 
 main()

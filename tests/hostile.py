@@ -20,7 +20,10 @@ from core.data import (
 )  # fmt: skip
 from core.metrics import registry
 from core.mqm.actions import label_actions
-from core.ports import Chosen, KeptCase, KeptScore, SavedBatch, SavedLambda, Store
+from core.ports.batches import Chosen, SavedBatch
+from core.ports.calibrations import SavedLambda
+from core.ports.cases import KeptCase, KeptScore
+from core.ports.store import Store
 from core.refine.result import weighted
 from core.signature import content_key
 

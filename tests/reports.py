@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from core.services.lab.report import Cell, MetricFacts, Offender, Point, Report, StressTestInfo
+from core.robustness.stress.report import LevelResult, MetricFacts, Offender, Report, StressTestInfo, StressTestResult
 
 WORST = Offender(
     "s1", "20 %", 1, "Quelle <i>x</i>", "A <b>reference</b> 😀", "A good <b>text</b> 😀 here.", "A good <b>text</b>.", -2.0, -1.5, 0.5
 )  # fmt: skip
 
-UNSCORED = tuple(Point(label, ratio, ratio, *[None] * 6) for label, ratio in (("10 %", 0.1), ("20 %", 0.2)))
+UNSCORED = tuple(LevelResult(label, ratio, ratio, *[None] * 6) for label, ratio in (("10 %", 0.1), ("20 %", 0.2)))
 
 
-def point(label: str, ratio: float, drop: float, gold: float, p: float, parts: dict[str, float] | None = None) -> Point:
+def point(
+    label: str, ratio: float, drop: float, gold: float, p: float, parts: dict[str, float] | None = None
+) -> LevelResult:
     """Of a metric where higher is better."""
     step = None if ratio < 0.15 else 0.2
-    return Point(label, ratio, ratio, gold - drop, 0.01, drop, drop - 0.1, drop + 0.1, p, step, parts or {})
+    return LevelResult(label, ratio, ratio, gold - drop, 0.01, drop, drop - 0.1, drop + 0.1, p, step, parts or {})
 
 
-def cell(test: str, metric: str, gold: float, drops: tuple[float, float], verdict: str, **more: object) -> Cell:
+def cell(
+    test: str, metric: str, gold: float, drops: tuple[float, float], verdict: str, **more: object
+) -> StressTestResult:
     points = (point("10 %", 0.1, drops[0], gold, 0.01), point("20 %", 0.2, drops[1], gold, 0.6))
-    return Cell(test, metric, 12, 1, gold, {}, points, verdict, f"Why {metric} {verdict}.", verdict == "pass", **more)  # type: ignore[arg-type]
+    return StressTestResult(
+        test, metric, 12, 1, gold, {}, points, verdict, f"Why {metric} {verdict}.", verdict == "pass", **more
+    )  # type: ignore[arg-type]
 
 
 def report(name: str = "By hand") -> Report:
@@ -45,10 +51,10 @@ def report(name: str = "By hand") -> Report:
         cell("truncation", "bartscore", -2.0, (-0.2, -0.5), "fail", worst=(WORST,))._replace(
             gold_parts=parts, points=with_parts
         ),
-        Cell("truncation", "chrf", 0, 13, None, {}, UNSCORED, "untold", "No text has a score.", None),
+        StressTestResult("truncation", "chrf", 0, 13, None, {}, UNSCORED, "untold", "No text has a score.", None),
         cell("repetition", "bleu", 50.0, (-1.0, 3.0), "fail"),
         cell("repetition", "bartscore", -2.0, (-0.2, 0.5), "fail"),
-        Cell("repetition", "chrf", 0, 15, None, {}, UNSCORED, "untold", "No text has a score.", None),
+        StressTestResult("repetition", "chrf", 0, 15, None, {}, UNSCORED, "untold", "No text has a score.", None),
     )
     return Report(
         name, "2026-01-02T03:04:05+00:00", "reference", "p: 15 segments", 15, 0, 2, 1000, (truncation, repetition), metrics, cells, ("A *note*.",)

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from core.ports import Store
-from core.services import sample
+from core.ports.store import Store
+from core.services.projects import sample
 from db.engine import connect, migrate
 from db.store import store_over
 

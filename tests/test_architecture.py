@@ -1,18 +1,21 @@
-"""Who may import whom (docs/decisions/001-house.md), read from the source."""
+"""Who may import whom (docs/decisions/001-layout.md), read from the source."""
 
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.paths import ROOT
+
 ROOMS = [
-    "formats",
     "text",
+    "english",
+    "formats",
     "models",
     "stats",
     "mqm",
@@ -20,13 +23,19 @@ ROOMS = [
     "smart",
     "metrics",
     "calibration",
-    "stress",
+    "scoring",
+    "perturbations",
+    "robustness",
     "plots",
     "services",
+    "reports",
+    "training",
     "commands",
 ]
-BASE = {"data", "errors", "signature", "settings", "ports"}
+BASE = {"data", "formatting", "errors", "signature", "settings", "progress", "ports"}
 PAGE_LINES = 160
+MODULE_LINES = 300
+MODULES_PER_FOLDER = 20
 
 
 @cache
@@ -65,6 +74,13 @@ def test_the_database_imports_no_screen() -> None:
     assert not violations(lambda path: tops(path) & {"streamlit", "pages", "app"}, "db")
 
 
+def test_of_the_services_only_the_worker_may_import() -> None:
+    def rule(path: Path) -> list[str]:
+        return [] if path.name == "worker.py" else sorted(n for n in imports(path) if n.startswith("core.services"))
+
+    assert not violations(rule, "db")
+
+
 def test_only_the_wiring_imports_the_database() -> None:
     def rule(path: Path) -> set[str]:
         return set() if path.name == "wiring.py" else tops(path) & {"db", "sqlalchemy", "alembic"}
@@ -87,14 +103,31 @@ def test_imports_inside_core_run_one_way() -> None:
     assert not violations(rule, "core")
 
 
+def test_public_class_names_are_defined_once() -> None:
+    where: dict[str, list[str]] = {}
+    for path in [*files("core"), *files("db"), *files("pages")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    doubled = {name: places for name, places in where.items() if len(places) > 1}
+    assert not doubled
+
+
 def test_a_page_can_be_read_in_one_go() -> None:
     lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "pages").glob("*.py")}
     assert lengths
     assert not {name: lines for name, lines in lengths.items() if lines > PAGE_LINES}
 
 
+def test_folders_and_modules_of_pages_are_small() -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files("pages")}
+    per_folder = Counter(path.parent for path in lengths if path.name != "__init__.py")
+    assert not {path: lines for path, lines in lengths.items() if lines > MODULE_LINES}
+    assert not {folder: n for folder, n in per_folder.items() if n > MODULES_PER_FOLDER}
+
+
 @pytest.mark.parametrize(
-    "module", ["core.ports", "core.metrics.registry", "core.services.scoring", "core.mqm.log", "db.store"]
+    "module", ["core.ports.store", "core.metrics.registry", "core.scoring.dataset", "core.mqm.log", "db.store"]
 )
 def test_light_modules_load_no_torch(module: str) -> None:
     code = (

@@ -1,21 +1,27 @@
 """What the documentation must not forget."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core.__main__ import app
-from core.formats.label_formats import FORMATS
+from core.formats.labels.label_formats import FORMATS
+from core.ports.store import Store
 from core.settings import Limits
+from tests.pages.conftest import PATIENCE, store
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
+__all__ = ["store"]
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("command", [c.callback.__name__ for c in app.registered_commands if c.callback])
 def test_every_command_is_in_the_readme_and_has_help(command: str) -> None:
-    assert f"python -m core {command} " in README
+    assert re.search(rf"python -m core {command}[ `]", README)
     assert next(c.callback for c in app.registered_commands if c.callback and c.callback.__name__ == command).__doc__
 
 
@@ -40,9 +46,45 @@ def test_every_direct_dependency_is_pinned_and_explained(path: str) -> None:
         assert name.removesuffix("-stubs") in why, name
 
 
-@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#]+)\)", README))))
-def test_links_of_the_readme_lead_somewhere(link: str) -> None:
-    assert (ROOT / link).exists()
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "core").rglob("*.md")]
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in set(re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))):
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert link.startswith("https://") or target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_paths_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:core|db|docs|pages|tests|\.ci)/[\w./-]+)`", text)
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    assert [
+        page.name for page in (ROOT / "docs").glob("*.md") if f"({page.name}" not in index and page.name != "README.md"
+    ] == []
+
+
+def test_changelog_project_and_models_page_agree(store: Store) -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert re.findall(r"^## \[(\d+\.\d+\.\d+)\]", changelog, re.MULTILINE)[0] == version
+    page = AppTest.from_file(str(ROOT / "pages/models.py"), default_timeout=PATIENCE).run()
+    shown = [row for table in page.table for row in table.value.astype(str).to_numpy().tolist()]
+    assert any(row[0] == "Errorscope" and row[1].replace("\\", "") == version for row in shown), shown
 
 
 def test_no_file_is_over_20_mb() -> None:

@@ -3,13 +3,13 @@
 import hashlib
 import re
 from importlib.metadata import PackageNotFoundError, distribution
-from pathlib import Path
 
 import pytest
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.paths import ROOT
+
 LOCKS = ("requirements.lock", "requirements-cuda.lock", "tests/requirements.lock", "requirements-cpu.lock")
 PIN = re.compile(r"^([a-z0-9][a-z0-9.-]*)==([^ ;]+)(?: ; (.+?))? \\$")
 

@@ -19,7 +19,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from core.models.seq2seq import Languages, Seq2SeqScorer
+from core.models.architectures.seq2seq import Languages, Seq2SeqScorer
 
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "__de__", "__en__"]
 WORDS = ["Ġthe", "Ġcat", "Ġdog", "Ġsat", "Ġon", "Ġmat", "Ġa", "Ġran", "The", "Ġhouse", "Ġred", "Ġblue"]

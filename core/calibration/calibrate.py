@@ -1,4 +1,4 @@
-"""Calibrating λ on human scores (Lu et al. 2023, Appendix B): the optimum, how sure it is, and how well it travels."""
+"""Calibrate λ on human scores (Lu et al. 2023, Appendix B), with confidence intervals and cross-validation."""
 
 from __future__ import annotations
 
@@ -10,42 +10,45 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.calibration.advice import Advice, advice
+from core.calibration.bootstrap_batch import STEPS
 from core.calibration.curve import CurvePoint, Plateau, omega
-from core.calibration.drawn import STEPS, Tell, quiet
 from core.calibration.lambda_search import SWEPT_PAIRS, ManyOutputs, all_pairs_value, curve_of, why_undefined
-from core.calibration.presets import Preset
+from core.calibration.presets import LambdaPreset
 from core.calibration.resampling import Band, CrossValidated, cross_validated, resampled
 from core.calibration.tie_scan import SCANNED, TieScan
 from core.data import OutputKey
 from core.errors import UserError
+from core.progress import Progress, no_progress
 from core.signature import signature
-from core.stats.correlation import Group, Measure, Statistic, group_ids, known
-from core.stats.pairs import Floats
-from core.stats.perm_both import agreement_with_ties
+from core.stats.correlation.correlation import Group, Measure, Statistic, check_measure, group_ids
+from core.stats.correlation.pairs import Floats
+from core.stats.significance.perm_both import agreement_with_ties
 
 VERSION = 1
 ENOUGH_OUTPUTS = 100
 ENOUGH_RATERS = 2
 PAIRS_IN_ALL = 150_000_000_000
 _COARSE = (
-    "λ is exact; with so many pairs each resample is fitted on 201 λ only, 0.005 apart in λ/(1+λ), and no single λ is looked "
-    "for that is higher by a tie."
+    "λ is exact. With so many pairs, each resample is fitted to 201 values of λ only, 0.005 apart in λ/(1+λ), and single "
+    "values of λ that are higher because of a tie are not searched for."
 )
 
 
-_SCAN = "λ is the best of a scan: 201 values, 0.005 apart in λ/(1+λ), and 40 more beside the best, with ε found anew at each."
+_SCAN = "λ is the best of a scan: 201 values, 0.005 apart in λ/(1+λ), and 40 more near the best. ε is fitted at each of them."
 
 
 def measure_name(measure: Measure, group: Group) -> str:
-    """The measure as a signature has it: acc_eq is calibrated, but for systems' means, where it is pairwise accuracy."""
+    """Return the measure as written in signatures: acc_eq has the best ε, or ε = 0 on systems' means."""
     if measure != "acc_eq":
         return measure
     return "acc_eq(eps=0)" if group == "system" else "acc_eq(eps=best at each lambda)"
 
 
-class Point(NamedTuple):
-    """One output: its two distances, what people think of it (higher is better), plain BARTScore, how many rated it, and for
-    how many outputs it stands (1/probability in a batch)."""
+class CalibrationPoint(NamedTuple):
+    """One output: its two distances, human score (higher is better), plain BARTScore, number of raters, and weight.
+
+    The weight is the number of outputs it represents: 1/probability in a calibration set.
+    """
 
     key: OutputKey
     dist_exp: float
@@ -58,12 +61,12 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A calibrated λ and all that is needed to judge it. Intervals are 95 % percentile intervals; None: see `notes`.
+    """A calibrated λ with its agreement and uncertainty. Intervals are 95 % percentile intervals; if None, see `notes`.
 
-    `at` holds the agreement at "0", "1", "inf" and "vanilla" (plain BARTScore); `peak` a single λ that is higher still
-    by a tie and not usable (not looked for among more than 100,000 pairs); `agreement_ci` the interval of the agreement at
-    this λ. `advice` has the λ to use: `lam` where its gain over λ = 1 is shown, else 1. `groups` counts the segments in which the
-    agreement is defined at `lam`, of all; None unless it is an average over segments.
+    `at` holds the agreement at "0", "1", "inf" and "vanilla" (plain BARTScore). `peak` is a single λ with a higher agreement
+    due to a tie, which is not usable (not searched for above 100,000 pairs). `agreement_ci` is the interval of the agreement
+    at `lam`. `advice` has the recommended λ: `lam` if its gain over λ = 1 is significant, else 1. `groups` is the number of
+    segments in which the agreement is defined at `lam`, and of all; None unless it is an average over segments.
     """
 
     lam: float
@@ -87,7 +90,7 @@ class Calibration:
     groups: tuple[int, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain JSON values; ∞ is the string "inf", what is undefined is null."""
+        """Return the report as JSON values; ∞ becomes the string "inf", undefined values null."""
         cv, peak = self.cross_validated, self.peak
         return {
             "lambda": plain(self.lam),
@@ -123,34 +126,33 @@ class Calibration:
 
 
 def plain(lam: float) -> float | str:
-    """λ as JSON has it."""
+    """Return λ as a JSON value; ∞ becomes "inf"."""
     return "inf" if math.isinf(lam) else lam
 
 
 def calibrate(
-    points: Iterable[Point],
+    points: Iterable[CalibrationPoint],
     *,
     measure: Measure = "kendall",
     group: Group = "pooled",
     seed: int = 0,
     draws: int = 300,
-    presets: Sequence[Preset] = (),
-    tell: Tell = quiet,
+    presets: Sequence[LambdaPreset] = (),
+    progress: Progress = no_progress,
 ) -> Calibration:
-    """Find the λ that agrees best with people, by the exact sweep of `lambda_search`; for acc_eq, by the scan of `tie_scan`.
+    """Find the λ with the best agreement, by the exact sweep of `lambda_search`, or the scan of `tie_scan` for acc_eq.
 
-    The interval refits λ on `draws` resamples of the segments; cross-validation fits it on other documents. The same
-    points and seed give the same result. Points with weights count by them, a pair by the product of both, which estimates the
-    agreement over all outputs a batch was drawn from (`unweighable` says where not; then no weights are used, and a note says
-    so). `tell` hears now and then which share of the work is done. Raises `UserError`
-    where the agreement is undefined at every λ, and above 50,000 outputs that are compared each with each.
+    The interval refits λ on `draws` resamples of the segments; cross-validation fits λ on other documents. The same points
+    and seed give the same result. Points are weighted, pairs by the product of both weights; this estimates the agreement over
+    all outputs from which the calibration set was drawn. Where `unweighable` gives a reason, weights are ignored and a
+    note is added. Raises `UserError` if the agreement is undefined at every λ, or for more than 50,000 pooled outputs.
     """
-    known(measure, group)
+    check_measure(measure, group)
     data = tuple(points)
     segments, systems = [p.key.segment for p in data], [p.key.system for p in data]
     exp, imp, human = (np.array(column, dtype=np.float64) for column in (_column(data, k) for k in (1, 2, 3)))
     sweep = curve_of(exp, imp, human, measure=measure, group=group, segments=segments, systems=systems)
-    tell(0.0)
+    progress(0.0)
     weights = np.array([p.weight for p in data])
     uneven = len(data) > 0 and bool((weights != weights[0]).any())
     unused = unweighable(measure, group, segments, weights) if uneven else ""
@@ -167,18 +169,18 @@ def calibrate(
     vanilla = None
     if data and all(p.score_hyp is not None for p in data):
         hyp = [p.score_hyp or 0.0 for p in data]
-        if uneven and not unused:  # both distances alike, so that λ does nothing
+        if uneven and not unused:  # with equal distances, λ has no effect
             same = -np.array(hyp)
             plain_score = curve_of(same, same, human, measure=measure, group=group, segments=segments, systems=systems)
             vanilla = plain_score(weights).value(1.0)
         else:
             rounded = np.round(human, 12)
             vanilla = agreement_with_ties(measure, hyp, rounded, group=group, segments=segments, systems=systems).value
-    tell(0.1)
+    progress(0.1)
     many, scan = isinstance(sweep, ManyOutputs), isinstance(sweep, TieScan)
     affordable = _affordable(draws, len(data)) if many else draws
-    fits = resampled(sweep, group_ids(segments), best.lam, seed, affordable, lambda x: tell(0.1 + 0.5 * x), weights)
-    held_out = cross_validated(sweep, [p.key for p in data], seed, lambda x: tell(0.6 + 0.4 * x), weights)
+    fits = resampled(sweep, group_ids(segments), best.lam, seed, affordable, lambda x: progress(0.1 + 0.5 * x), weights)
+    held_out = cross_validated(sweep, [p.key for p in data], seed, lambda x: progress(0.6 + 0.4 * x), weights)
     at = {name: all_pairs_value(curve, x) for name, x in (("0", 0.0), ("1", 1.0), ("inf", math.inf))}
     value = all_pairs_value(curve, best.lam) if scan else best.agreement
     if value is None:
@@ -199,14 +201,14 @@ def calibrate(
         ci=fits.ci,
         agreement_ci=fits.agreement_ci,
         cross_validated=held_out,
-        curve=tuple(curve.drawn()),
+        curve=tuple(curve.points()),
         ribbon=fits.ribbon,
         n=len(data),
         n_segments=len(set(segments)),
         n_systems=len(set(systems)),
         raters=sum(raters) / len(raters) if raters else None,
         notes=(
-            *((f"The weights of the batch are not used: {unused}.",) * bool(unused)),
+            *((f"The sampling weights are not used: {unused}.",) * bool(unused)),
             *_guidance(data, raters),
             *_shortened(draws, affordable),
             *((_COARSE,) * many),
@@ -228,58 +230,56 @@ def _at(
 
 
 def _scanned(sweep: TieScan) -> list[str]:
-    """What a scan is, and what it looked at."""
+    """Return notes on the scan and its pairs."""
     if not sweep.sampled:
         return [_SCAN]
     return [
         _SCAN,
-        f"The scan, its resamples and the curve look at {SCANNED:,} of {sweep.total:,} pairs, drawn at random (standard error at "
-        "most .0012); the agreements at the λ found, 0, 1 and ∞ are those of all pairs.",
+        f"The scan, its resamples and the curve use a random sample of {SCANNED:,} of {sweep.total:,} pairs (standard error at "
+        "most .0012). The agreements at the chosen λ, 0, 1 and ∞ use all pairs.",
     ]
 
 
 def unweighable(measure: Measure, group: Group, segments: Sequence[Hashable], weights: Floats) -> str:
-    """Why points with these weights cannot be fitted by them, "" where they can.
+    """Return why these weights cannot be used, or "" if they can.
 
-    Of systems' means any measure can: the means are weighted. Else Kendall and Pearson can, within segments as long as the
-    outputs of a segment have the same weight (which then is that of the segment).
+    Systems' means are weighted for every measure. Otherwise only Kendall and Pearson take weights; within segments, the
+    outputs of a segment must have the same weight (which is then the weight of the segment).
     """
     if group == "system":
         return ""
     if measure not in ("kendall", "pearson"):
-        return "only Kendall's τ and Pearson's r take weights of outputs"
+        return "only Kendall's τ and Pearson's r support weights"
     if group == "segment":
         of: dict[Hashable, float] = {}
         if any(of.setdefault(s, w) != w for s, w in zip(segments, weights.tolist(), strict=True)):
-            return "within segments they must be alike, as in a batch of whole segments"
+            return "outputs of a segment must have equal weights, as when whole segments are drawn"
     elif measure == "kendall" and len(weights) * (len(weights) - 1) // 2 > SWEPT_PAIRS:
-        return f"with more than {SWEPT_PAIRS:,} pairs outputs are counted, not weighed"
+        return f"weights are not supported above {SWEPT_PAIRS:,} pairs"
     return ""
 
 
-def _column(data: Sequence[Point], k: int) -> list[float]:
+def _column(data: Sequence[CalibrationPoint], k: int) -> list[float]:
     return [float(p[k]) for p in data]  # type: ignore[arg-type]
 
 
 def _affordable(draws: int, n: int) -> int:
-    """Fewer resamples where they would take minutes, but 20 at least."""
+    """Return a smaller number of resamples if they would take minutes, but at least 20."""
     return min(draws, max(20, PAIRS_IN_ALL // (n * (n - 1) // 2)))
 
 
 def _shortened(draws: int, affordable: int) -> list[str]:
-    told = f"The interval rests on {affordable} resamples; with so many pairs more take long."
-    return [told] if affordable < draws else []
+    note = f"The interval uses {affordable} resamples, because more would take too long with so many pairs."
+    return [note] if affordable < draws else []
 
 
-def _guidance(data: Sequence[Point], raters: Sequence[int]) -> list[str]:
-    """What Appendix B asks for and is missing."""
+def _guidance(data: Sequence[CalibrationPoint], raters: Sequence[int]) -> list[str]:
+    """Return notes on missing outputs and raters, by the recommendations of Appendix B."""
     notes = []
     if len(data) < ENOUGH_OUTPUTS:
         notes.append(
-            f"{len(data)} outputs have both scores; {ENOUGH_OUTPUTS} or more are advised: {ENOUGH_OUTPUTS - len(data)} are missing."
+            f"{len(data)} of {ENOUGH_OUTPUTS} recommended outputs have both scores; {ENOUGH_OUTPUTS - len(data)} are missing."
         )
     if few := sum(r < ENOUGH_RATERS for r in raters):
-        notes.append(
-            f"{few} of {len(data)} outputs were rated by fewer than {ENOUGH_RATERS} people; 2 or 3 are advised."
-        )
+        notes.append(f"{few} of {len(data)} outputs have fewer than {ENOUGH_RATERS} raters; 2 or 3 are recommended.")
     return notes

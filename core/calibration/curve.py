@@ -1,4 +1,4 @@
-"""Agreement as a function of λ: a step curve with its plateaus, and what both kinds of curve have in common."""
+"""Agreement as a function of λ: types common to all curves, and the step curve of rank measures."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from core.stats.pairs import Floats, Ints
+from core.stats.correlation.pairs import Floats, Ints
 
 SAME = 1e-10
-"""Agreements closer than this are equal: the rest is rounding in the running sums."""
+"""Agreements closer than this are equal; running sums have rounding errors."""
 
 
 class Plateau(NamedTuple):
-    """All λ from `low` to `high` (∞ allowed) reach the same agreement; an end belongs to it where it is `closed`."""
+    """The λ from `low` to `high` (∞ allowed) with the same agreement; `…_closed` tells if an end is included."""
 
     low: float
     high: float
@@ -24,17 +24,17 @@ class Plateau(NamedTuple):
 
 
 class CurvePoint(NamedTuple):
-    """From this λ on (until the next point) the curve has this value; None where it is undefined."""
+    """The agreement from this λ up to the next point; None where it is undefined."""
 
     lam: float
     agreement: float | None
 
 
-class Best(NamedTuple):
-    """The highest agreement that a stretch of λ (or 0, or ∞) reaches, its plateau, and the λ in the middle of it.
+class BestLambda(NamedTuple):
+    """The highest agreement on an interval of λ (or at 0 or ∞), its plateau, and the λ in the middle of the plateau.
 
-    `peak`: a single breakpoint that is higher still, because outputs tie there which people tie too. It is told, not
-    chosen: the least rounding of a score undoes such a tie.
+    `peak` is a single breakpoint with a higher agreement, where outputs tie that also tie in the human scores. It is reported
+    but not chosen, because the smallest rounding of a score breaks such a tie.
     """
 
     lam: float
@@ -45,12 +45,12 @@ class Best(NamedTuple):
 
 class Curve(Protocol):
     def value(self, lam: float) -> float | None: ...
-    def best(self) -> Best | None: ...
-    def drawn(self, limit: int = 400) -> list[CurvePoint]: ...
+    def best(self) -> BestLambda | None: ...
+    def points(self, limit: int = 400) -> list[CurvePoint]: ...
 
 
 def omega(lam: float) -> float:
-    """ω_exp = λ/(1+λ) in [0, 1]: the scale on which λ = ∞ has a place and 1 stands in the middle."""
+    """Return ω_exp = λ/(1+λ) in [0, 1]: λ = 0, 1 and ∞ become 0, ½ and 1."""
     return 1.0 if math.isinf(lam) else lam / (1.0 + lam)
 
 
@@ -59,7 +59,7 @@ def from_omega(w: float) -> float:
 
 
 def middle(plateau: Plateau) -> float:
-    """The λ half way between the ends on the ω scale; strictly inside an open plateau, and finite unless it is {∞}."""
+    """Return the λ in the middle on the ω scale; strictly inside an open plateau, and finite unless it is {∞}."""
     low, high = plateau.low, plateau.high
     if low == high:
         return low
@@ -75,8 +75,11 @@ def defined(value: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class StepCurve:
-    """`breaks` (K,) ascending in (0, ∞); `between` (K+1,) on the open intervals around them; `at` (K,) on them, where
-    outputs tie; `zero` and `inf` at the ends. NaN: undefined there."""
+    """Agreement as a step function of λ; NaN where undefined.
+
+    `breaks` (K,) are the breakpoints, ascending in (0, ∞); `between` (K+1,) holds the values on the open intervals, `at` (K,)
+    those on the breakpoints, where outputs tie; `zero` and `inf` those at the ends.
+    """
 
     breaks: Floats
     between: Floats
@@ -85,7 +88,7 @@ class StepCurve:
     inf: float
 
     def value(self, lam: float) -> float | None:
-        """The agreement at λ ∈ [0, ∞]; None where it is undefined."""
+        """Return the agreement at λ ∈ [0, ∞], None where it is undefined."""
         if lam == 0 or math.isinf(lam):
             return defined(self.zero if lam == 0 else self.inf)
         k = int(np.searchsorted(self.breaks, lam))
@@ -93,7 +96,7 @@ class StepCurve:
         return defined(self.at[k] if on_break else self.between[k])
 
     def cells(self) -> Floats:
-        """Values of {0}, (0, b₁), {b₁}, (b₁, b₂), …, (b_K, ∞), {∞}. An interval that holds no number has none."""
+        """Return the values of {0}, (0, b₁), {b₁}, (b₁, b₂), …, (b_K, ∞), {∞}; NaN for intervals without a float."""
         cells = np.empty(2 * len(self.breaks) + 3)
         cells[0], cells[-1] = self.zero, self.inf
         cells[1:-1:2], cells[2:-2:2] = self.between, self.at
@@ -101,10 +104,10 @@ class StepCurve:
             cells[3:-3:2][self.breaks[1:] <= np.nextafter(self.breaks[:-1], np.inf)] = np.nan
         return cells
 
-    def best(self) -> Best | None:
-        """The exact optimum and its whole plateau; of several the widest on the ω scale, then the lowest.
+    def best(self) -> BestLambda | None:
+        """Return the exact optimum with its plateau: of several the widest in ω, then the lowest.
 
-        None when the agreement is undefined everywhere.
+        None if the agreement is undefined everywhere.
         """
         cells = self.cells()
         stretch = np.arange(len(cells)) % 2 == 1
@@ -123,10 +126,10 @@ class StepCurve:
         if len(self.at) and not np.isnan(self.at).all() and np.nanmax(self.at) > top + SAME:
             where = int(np.nanargmax(self.at))
             peak = CurvePoint(float(self.breaks[where]), float(self.at[where]))
-        return Best(self._chosen(plateau), top, plateau, peak)
+        return BestLambda(self._chosen(plateau), top, plateau, peak)
 
     def _chosen(self, plateau: Plateau) -> float:
-        """The middle of the plateau; beside it where outputs tie exactly there."""
+        """Return the middle of the plateau, or a λ next to it if that is a breakpoint."""
         lam = middle(plateau)
         k = int(np.searchsorted(self.breaks, lam))
         if plateau.low < lam < plateau.high and k < len(self.breaks) and self.breaks[k] == lam:
@@ -135,13 +138,12 @@ class StepCurve:
         return lam
 
     def _bounds(self, cells: Ints) -> tuple[Floats, Floats]:
-        """The lower and upper end of cells, by their number."""
+        """Return the lower and upper ends of cells given by number."""
         ends = np.concatenate(([0.0], self.breaks, [np.inf]))
         return ends[cells // 2], ends[(cells + 1) // 2]
 
-    def drawn(self, limit: int = 400) -> list[CurvePoint]:
-        """At most about 3·`limit` points to draw, equally spaced in ω; every stretch keeps its lowest and highest value,
-        so that no maximum is lost."""
+    def points(self, limit: int = 400) -> list[CurvePoint]:
+        """Return at most about 3·`limit` points for a plot: per bin of ω the first, lowest and highest value."""
         starts = np.concatenate(([0.0], self.breaks))
         bins = np.minimum((starts / (1 + starts) * limit).astype(np.int64), limit - 1)
         filled = np.where(np.isnan(self.between), -np.inf, self.between)
@@ -154,7 +156,7 @@ class StepCurve:
 
 
 def _omegas(lams: Floats) -> Floats:
-    """ω of many λ."""
+    """Return ω of each λ."""
     omegas: Floats = np.ones(len(lams))
     finite = np.isfinite(lams)
     omegas[finite] = lams[finite] / (1 + lams[finite])

@@ -1,7 +1,7 @@
-"""Kendall τ-b of many draws at 201 λ, from counts by pairs of units (segments, say).
+"""Kendall τ-b of many draws at 201 λ, from counts by pairs of units (such as segments).
 
-A draw takes unit s w_s times, so a pair of outputs of s and t counts w_s·w_t times, whatever else is drawn. What the pairs
-of one stretch of ω change is summed by (s, t) once; every draw is then a matrix product. All counts stay exact.
+A draw contains unit s w_s times, so a pair of outputs of s and t counts w_s·w_t times. The changes of all pairs within one
+step of ω are summed by (s, t) once; each draw is then a matrix product. All counts are exact.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from core.calibration.drawn import STEPS, Agreements, Drawn, Members, Tell
-from core.calibration.scan import Field, collect, field, histogram, in_threads
+from core.calibration.bootstrap_batch import STEPS, BootstrapBatch, DrawAgreements, GroupMembers
+from core.calibration.scan import SortedOutputs, collect, histogram, in_threads, sort_outputs
 from core.calibration.terms import start_order
-from core.stats.pairs import Floats, Ints, dense_ranks, weighted_ranks
+from core.progress import Progress
+from core.stats.correlation.pairs import Floats, Ints, dense_ranks, weighted_ranks
 
 PAIRS_AT_ONCE = 15_000_000
 DRAWS_AT_ONCE = 64
@@ -24,27 +25,27 @@ UNITS_AT_ONCE = 256
 Singles = npt.NDArray[np.float32]
 
 
-def by_pairs(d: Drawn, places: list[Ints], tell: Tell) -> Agreements:
-    """The agreement of each draw along λ, and at the three `places`, scores as ranks (n,)."""
+def by_pairs(d: BootstrapBatch, places: list[Ints], progress: Progress) -> DrawAgreements:
+    """Return the agreement of each draw along λ, and at the three `places`, given as score ranks (n,)."""
     size = np.bincount(d.unit) @ d.weights
     total = size * (size - 1) / 2
     human = _tied(d, d.human)
 
     def value(ranks: Ints, apart: Floats) -> Floats:
-        """From C − D (…, n_draws)."""
+        """Return τ-b from C − D (…, n_draws)."""
         below = np.sqrt((total - _tied(d, ranks)) * (total - human))
         return np.where(below > 0, apart / np.where(below > 0, below, 1), np.nan)
 
     start = start_order(d.exp, d.imp)
     zero, inf, here = (value(ranks, _apart(d, ranks)) for ranks in places)
-    changes = _changes(d, tell)
+    changes = _changes(d, progress)
     apart = _apart(d, start) + np.concatenate((np.zeros((1, len(size))), np.cumsum(changes, axis=0)))
-    return Agreements(value(start, apart).T, zero, inf, here)
+    return DrawAgreements(value(start, apart).T, zero, inf, here)
 
 
-def _tied(d: Drawn, groups: Ints) -> Floats:
-    """The pairs of equal `groups` (n,) in each draw, copies of one output among them."""
-    members = Members(groups, d.unit)
+def _tied(d: BootstrapBatch, groups: Ints) -> Floats:
+    """Return the number of pairs with equal `groups` (n,) in each draw, including copies of the same output."""
+    members = GroupMembers(groups, d.unit)
 
     def count(some: slice) -> Floats:
         size = members.sums(d.weights[:, some])
@@ -54,8 +55,8 @@ def _tied(d: Drawn, groups: Ints) -> Floats:
     return np.concatenate(in_threads(count, d.parts(DRAWS_AT_ONCE)))
 
 
-def _apart(d: Drawn, ranks: Ints) -> Floats:
-    """C − D of these ranks in each draw."""
+def _apart(d: BootstrapBatch, ranks: Ints) -> Floats:
+    """Return C − D of these ranks in each draw."""
     order = np.argsort(d.unit, kind="stable")
     m, h = (dense_ranks(x)[order].astype(np.float32) for x in (ranks, d.human))
     starts = np.append(np.flatnonzero(np.diff(d.unit[order], prepend=-1)), len(order))
@@ -67,14 +68,14 @@ def _apart(d: Drawn, ranks: Ints) -> Floats:
         blocks = [(top, min(top + rows, int(starts[high]))) for top in range(int(starts[low]), int(starts[high]), rows)]
         for first, sums in in_threads(partial(_sums, m, h, starts, low), blocks):
             pairs[first - low : first - low + len(sums)] += sums
-        pairs[:, own] = np.triu(pairs[:, own])  # each two units once,
-        pairs[own, own] /= 2  # and the pairs within one
+        pairs[:, own] = np.triu(pairs[:, own])  # count pairs of units once
+        pairs[own, own] /= 2  # and pairs within a unit once
         apart += np.einsum("sd,sd->d", pairs @ d.weights[low:], d.weights[low:high])
     return apart
 
 
 def _sums(m: Singles, h: Singles, starts: Ints, low: int, rows: tuple[int, int]) -> tuple[int, Floats]:
-    """The first unit of some rows, and C − D of these rows by their unit with each unit from `low` on."""
+    """Return the first unit of the rows, and C − D of the rows by their unit with each unit from `low` on."""
     top, end = rows
     metric, human = (np.subtract.outer(x[top:end], x[starts[low] :]) for x in (m, h))
     signs = np.clip(metric, -1, 1, out=metric)
@@ -88,24 +89,24 @@ def _sums(m: Singles, h: Singles, starts: Ints, low: int, rows: tuple[int, int])
     return int(np.searchsorted(starts, top, "right")) - 1, sums
 
 
-def _changes(d: Drawn, tell: Tell) -> Floats:
-    """By how much C − D grows in each stretch and draw (200, n_draws)."""
-    f = field(d.exp, d.imp, weighted_ranks(d.human))
+def _changes(d: BootstrapBatch, progress: Progress) -> Floats:
+    """Return the change of C − D in each step and draw, (200, n_draws)."""
+    f = sort_outputs(d.exp, d.imp, weighted_ranks(d.human))
     pairs = np.cumsum(np.sum(histogram(f, STEPS, by_rank=False), axis=0))
     portion = (pairs // PAIRS_AT_ONCE).astype(np.int64)
     changes = np.zeros((STEPS, d.weights.shape[1]))
     for k in np.unique(portion):
         steps = np.flatnonzero(portion == k)
-        changes[steps] = _of_steps(d, f, steps, tell)
+        changes[steps] = _of_steps(d, f, steps, progress)
     return changes
 
 
-def _of_steps(d: Drawn, f: Field, steps: Ints, tell: Tell) -> Floats:
-    """The same of consecutive stretches."""
+def _of_steps(d: BootstrapBatch, f: SortedOutputs, steps: Ints, progress: Progress) -> Floats:
+    """Return the same for some consecutive steps."""
     n, unit, first = len(d.weights), d.unit[f.row], int(steps[0])
 
     def keys(i: Ints, j: Ints, step: Ints) -> tuple[Ints]:
-        """Stretch, both segments, and 1 for a gain, in one number."""
+        """Encode step, both units and the sign of the change (1 for a gain) as one integer."""
         apart = f.human[i] - f.human[j]
         there = np.flatnonzero(apart)
         i, j, step = i[there], j[there], step[there] - first
@@ -124,11 +125,11 @@ def _of_steps(d: Drawn, f: Field, steps: Ints, tell: Tell) -> Floats:
         parts = (d.weights[:, some] for some in d.parts(DRAWS_AT_ONCE))
         return np.concatenate([2 * np.einsum("sd,sd->d", np.asarray(matrix @ w), w) for w in parts])
 
-    return np.array(in_threads(change, range(len(steps)), lambda share: tell((first + share * len(steps)) / STEPS)))
+    return np.array(in_threads(change, range(len(steps)), lambda share: progress((first + share * len(steps)) / STEPS)))
 
 
 def _matrix(key: Ints, n: int) -> csr_matrix:
-    """Gains less losses by (segment, segment), from ascending keys."""
+    """Return gains minus losses by (unit, unit), from ascending keys."""
     cell = np.flatnonzero(np.diff(key >> 1, prepend=-1))
     row, column = np.divmod(key[cell] >> 1, n)
     value = np.add.reduceat((key & 1) * 2.0 - 1, cell) if len(cell) else np.zeros(0)

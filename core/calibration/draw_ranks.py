@@ -1,28 +1,29 @@
-"""Spearman's ρ of many draws at 201 λ: the ranks of each draw, in the order of the outputs at each λ.
+"""Spearman's ρ of many draws at 201 λ, from the ranks of each draw in the order of the outputs at each λ.
 
-With c_i the copies of all outputs up to i, the mid-rank of i is c_i − (w_i − 1)/2. So at every λ the sum of rank products is
-Σ c_i·(w_i·r_i), with r the centred human ranks of the draw, less a sum that is the same at every λ. All sums are exact.
+With c_i the number of copies of all outputs up to i, the mid-rank of i is c_i − (w_i − 1)/2. So the sum of rank products is
+Σ c_i·(w_i·r_i), with r the centred human ranks of the draw, minus a sum that does not depend on λ. All sums are exact.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from core.calibration.drawn import STEPS, Agreements, Drawn, Members, Tell
+from core.calibration.bootstrap_batch import STEPS, BootstrapBatch, DrawAgreements, GroupMembers
 from core.calibration.scan import in_threads
 from core.calibration.terms import start_order
-from core.stats.pairs import Floats, Ints
+from core.progress import Progress
+from core.stats.correlation.pairs import Floats, Ints
 
 DRAWS_AT_ONCE = 16
 
 
-def by_ranks(d: Drawn, places: list[Ints], tell: Tell) -> Agreements:
-    """The agreement of each draw along λ, and at the three `places`, scores as ranks (n,)."""
+def by_ranks(d: BootstrapBatch, places: list[Ints], progress: Progress) -> DrawAgreements:
+    """Return the agreement of each draw along λ, and at the three `places`, given as score ranks (n,)."""
     start, each = start_order(d.exp, d.imp), np.arange(len(d.unit))
     distinct = np.unique(start, return_index=True)[1]
     exp, imp = d.exp[distinct], d.imp[distinct]
     orders = [np.lexsort((imp, exp, k * exp + (STEPS - k) * imp))[::-1] for k in range(STEPS + 1)]
-    same_human, same_start, *same = (Members(ranks, each) for ranks in (d.human, start, *places))
+    same_human, same_start, *same = (GroupMembers(ranks, each) for ranks in (d.human, start, *places))
 
     def count(some: slice) -> Floats:
         w = d.weights[d.unit, some]
@@ -42,5 +43,5 @@ def by_ranks(d: Drawn, places: list[Ints], tell: Tell) -> Agreements:
             found.append(value(np.einsum("gd,gd->d", sums, np.cumsum(size, axis=0) - size / 2), size))
         return np.array(found)
 
-    values = np.concatenate(in_threads(count, d.parts(DRAWS_AT_ONCE), tell), axis=1)
-    return Agreements(values[: STEPS + 1].T, *values[STEPS + 1 :])
+    values = np.concatenate(in_threads(count, d.parts(DRAWS_AT_ONCE), progress), axis=1)
+    return DrawAgreements(values[: STEPS + 1].T, *values[STEPS + 1 :])

@@ -1,8 +1,8 @@
-"""The exact line search for λ (Lu et al. 2023, section 3.3): which weight of explicit errors agrees best with people.
+"""The exact line search for λ, the weight of explicit errors (Lu et al. 2023, section 3.3).
 
-The ranking of two outputs flips at one λ only, so a rank agreement is a step function of λ. All breakpoints are sorted
-once and swept; the result is the exact optimum with its whole plateau, not the best of a grid. Above 100,000 pooled pairs
-only the breakpoints near the optimum are (`binned`); the result is the same.
+Two outputs change places at one λ only, so a rank agreement is a step function of λ. All breakpoints are sorted and swept
+once; the result is the exact optimum with its plateau, not the best of a grid. Above 100,000 pooled pairs, only the
+breakpoints near the optimum are swept (`binned`), with the same result.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ import numpy as np
 import numpy.typing as npt
 
 from core.calibration.binned import BinnedCurve, ranks_at
-from core.calibration.curve import Best, Curve, StepCurve
+from core.calibration.bootstrap_batch import BootstrapBatch, DrawAgreements
+from core.calibration.breakpoints import DECIMALS, find_breakpoints, on_grid
+from core.calibration.curve import BestLambda, Curve, StepCurve
 from core.calibration.draw_pairs import by_pairs
 from core.calibration.draw_ranks import by_ranks
-from core.calibration.drawn import Agreements, Drawn, Tell
-from core.calibration.flips import DECIMALS, find_flips, on_grid
 from core.calibration.pearson import GRID, SmoothCurve, correlations, moments
 from core.calibration.terms import Prepared, start_order, step_curve, terms, ties_of
 from core.calibration.tie_scan import ScanCurve, TieScan
 from core.errors import UserError
-from core.stats.correlation import Group, Measure, group_ids, known, rows_by
+from core.progress import Progress
+from core.stats.correlation.correlation import Group, Measure, check_measure, group_ids, rows_by
+from core.stats.correlation.pairs import Floats, Ints, dense_ranks
 from core.stats.means import equalized
-from core.stats.pairs import Floats, Ints, dense_ranks
 
 CurveOf = Callable[[Floats], Curve]
-"""From how often each output counts (n,) to agreement by λ. Zeros leave outputs out; whole numbers are a bootstrap draw."""
+"""Returns the curve for weights of the outputs (n,). A weight of 0 leaves an output out; integers are a bootstrap draw."""
 
 
 SWEPT_PAIRS = 100_000
@@ -37,12 +38,12 @@ MOST_OUTPUTS = 50_000
 
 
 class ManyOutputs:
-    """The same for pooled outputs with more pairs than are swept one by one. Raises `UserError` above 50,000 outputs."""
+    """A `CurveOf` for pooled outputs with more than `SWEPT_PAIRS` pairs. Raises `UserError` above 50,000 outputs."""
 
     def __init__(self, measure: Measure, exp: Ints, imp: Ints, human: Floats) -> None:
         if len(exp) > MOST_OUTPUTS:
             raise UserError(
-                "these are too many outputs to compare each with each",
+                "there are too many outputs to compare all pairs",
                 got=f"{len(exp):,} outputs",
                 expected=f"at most {MOST_OUTPUTS:,}",
                 hint="Average by segment or by system, or calibrate on fewer outputs",
@@ -53,11 +54,11 @@ class ManyOutputs:
         rows = np.repeat(np.arange(len(self.exp)), weights.astype(np.int64))
         return BinnedCurve(self.measure, self.exp[rows], self.imp[rows], self.human[rows])
 
-    def drawn(self, unit: Ints, weights: Floats, lam: float, tell: Tell) -> Agreements:
-        """The agreement of many draws of the outputs' units; `weights` are how often each takes a unit (n_units, n_draws)."""
-        d = Drawn(self.exp, self.imp, dense_ranks(self.human), unit, weights)
+    def bootstrap(self, unit: Ints, weights: Floats, lam: float, progress: Progress) -> DrawAgreements:
+        """Return the agreement of many draws of units; `weights` is how often each draw contains a unit, (n_units, n_draws)."""
+        d = BootstrapBatch(self.exp, self.imp, dense_ranks(self.human), unit, weights)
         places = [ranks_at(self.exp, self.imp, at) for at in (0.0, math.inf, lam)]
-        return by_ranks(d, places, tell) if self.measure == "spearman" else by_pairs(d, places, tell)
+        return by_ranks(d, places, progress) if self.measure == "spearman" else by_pairs(d, places, progress)
 
 
 def curve_of(
@@ -70,13 +71,13 @@ def curve_of(
     segments: Sequence[Hashable] = (),
     systems: Sequence[Hashable] = (),
 ) -> CurveOf:
-    """Do the sorting once, and give back the function that draws the curve for any weights of the outputs.
+    """Sort once and return the function that computes the curve for any weights of the outputs.
 
-    Averaged by segment, a segment has the weight of its first output. By system, scores and human scores are averaged
-    per system first. Human scores are compared to twelve decimals. acc_eq takes the best ε at every λ (`tie_scan`), of systems'
-    means ε = 0.
+    With `group="segment"`, a segment has the weight of its first output; with "system", all scores are averaged per system
+    first. Human scores are rounded to twelve decimals. acc_eq uses the best ε at each λ (`tie_scan`), or ε = 0 on
+    systems' means.
     """
-    known(measure, group)
+    check_measure(measure, group)
     e, i, h = (np.asarray(x, dtype=np.float64) for x in (exp, imp, human))
     if not (e.shape == i.shape == h.shape and e.ndim == 1 and np.isfinite([e, i, h]).all()):
         raise ValueError("dist_exp, dist_imp and human must be finite and of one length")
@@ -96,25 +97,25 @@ def _steps(e: Floats, i: Floats, h: Floats, measure: Measure, group: Group, grou
         if len(e) * (len(e) - 1) // 2 > SWEPT_PAIRS:
             return ManyOutputs(measure, *on_grid(e, i), np.round(h, DECIMALS))
         p = _prepared(e, i, h, groups, measure)
-        return lambda weights: step_curve(p.flips, terms(measure, p, weights), np.ones(1))
+        return lambda weights: step_curve(p.breakpoints, terms(measure, p, weights), np.ones(1))
     if measure == "pearson":
         of_groups = moments(e, i, h, groups, np.ones(len(e)))
         at_grid = correlations(of_groups, GRID)
         return lambda weights: SmoothCurve(of_groups, weights[heads], at_grid)
     p = _prepared(e, i, h, groups, measure)
     once = terms(measure, p, np.ones(len(e)))
-    return lambda weights: step_curve(p.flips, once, weights[heads])
+    return lambda weights: step_curve(p.breakpoints, once, weights[heads])
 
 
 def _prepared(e: Floats, i: Floats, h: Floats, groups: Sequence[Ints], measure: Measure) -> Prepared:
     exp, imp = on_grid(e, i)
-    flips = find_flips(exp, imp, groups)
-    ties = ties_of(flips, len(e)) if measure == "spearman" else None
-    return Prepared(exp, imp, np.round(h, DECIMALS), groups, flips, start_order(exp, imp), ties)
+    breakpoints = find_breakpoints(exp, imp, groups)
+    ties = ties_of(breakpoints, len(e)) if measure == "spearman" else None
+    return Prepared(exp, imp, np.round(h, DECIMALS), groups, breakpoints, start_order(exp, imp), ties)
 
 
 def _by_system(e: Floats, i: Floats, h: Floats, measure: Measure, ids: Ints) -> CurveOf:
-    """Few systems, so each draw takes its own means and its own sweep."""
+    """Return a `CurveOf` that averages and sweeps anew for each draw; systems are few."""
     largest = [np.zeros(int(ids.max(initial=-1)) + 1) for _ in range(3)]
     for top, x in zip(largest, (e, i, h), strict=True):
         np.maximum.at(top, ids, np.abs(x))
@@ -132,7 +133,7 @@ def _by_system(e: Floats, i: Floats, h: Floats, measure: Measure, ids: Ints) -> 
 
 
 def _of_means(exp: Floats, imp: Floats, human: Floats, measure: Measure) -> Curve:
-    """The curve of systems' means. acc_eq is pairwise accuracy there, undefined where one side has all systems equal."""
+    """Return the curve of systems' means. acc_eq is pairwise accuracy, undefined if all systems are equal on one side."""
     found = _steps(exp, imp, human, measure, "pooled", [np.arange(len(human))])(np.ones(len(human)))
     if measure != "acc_eq" or not isinstance(found, StepCurve) or not len(human):
         return found
@@ -147,7 +148,7 @@ def _of_means(exp: Floats, imp: Floats, human: Floats, measure: Measure) -> Curv
 
 
 def all_pairs_value(curve: Curve, lam: float) -> float | None:
-    """Return the agreement at λ over all pairs, also where the curve looks at a sample of them; for weights 0 and 1."""
+    """Return the agreement at λ over all pairs, even if the curve uses a sample; for weights of 0 and 1."""
     return curve.exact(lam) if isinstance(curve, ScanCurve) else curve.value(lam)
 
 
@@ -160,8 +161,8 @@ def search(
     group: Group = "pooled",
     segments: Sequence[Hashable] = (),
     systems: Sequence[Hashable] = (),
-) -> tuple[Curve, Best]:
-    """Agreement by λ and its optimum. Raises `UserError` where agreement is undefined at every λ."""
+) -> tuple[Curve, BestLambda]:
+    """Return agreement by λ and its optimum. Raises `UserError` if agreement is undefined at every λ."""
     n = len(np.asarray(human))
     curve = curve_of(exp, imp, human, measure=measure, group=group, segments=segments, systems=systems)(np.ones(n))
     best = curve.best()
@@ -175,7 +176,7 @@ def search(
 
 
 def why_undefined(exp: Floats, imp: Floats, human: Floats, group: Group) -> str:
-    """The likeliest reason, in plain words."""
+    """Return the most likely reason."""
     if len(human) < 2:
         return f"{len(human)} outputs with a human score; at least two are needed"
     if human.min() == human.max():

@@ -1,8 +1,8 @@
-"""How many more labels: agreement and the width of λ's interval against the number of labelled outputs, and a forecast.
+"""Learning curve: agreement and width of λ's interval by the number of labelled outputs, with a forecast.
 
-λ is fitted on part of the labelled segments (20 %, 40 %, … of them, several draws each), as `calibrate` does it. Widths are
-on the scale of ω_exp = λ/(1+λ), between 0 and 1, where λ = ∞ has a place too. The standard error of an estimate falls with
-the root of the number of observations; a + b·n^−½ is fitted to the widths and carried on. That is a forecast, no measurement.
+λ is fitted on parts of the labelled segments (20 %, 40 %, …, several draws each) with `calibrate`. Widths are on the scale of
+ω_exp = λ/(1+λ), in [0, 1]. Standard errors fall with the square root of the number of observations, so a + b·n^−½ is fitted
+to the widths and extrapolated.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.calibration.calibrate import Calibration, Point, calibrate, measure_name
+from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate, measure_name
 from core.calibration.curve import from_omega, omega
-from core.calibration.drawn import Tell, part, quiet
 from core.errors import UserError
+from core.progress import Progress, no_progress, part
 from core.signature import signature
-from core.stats.correlation import Group, Measure, group_ids
-from core.stats.pairs import Ints
+from core.stats.correlation.correlation import Group, Measure, group_ids
+from core.stats.correlation.pairs import Ints
 
 SHARES: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8, 1.0)
 TIMES: tuple[float, ...] = (1.5, 2.0)
 FEWEST_OUTPUTS = 10
-"""A part with fewer outputs is not fitted."""
+"""Parts with fewer outputs are not fitted."""
 FEWEST_TO_FORECAST = 30
 VERSION = 1
 
 
 class Spread(NamedTuple):
-    """The mean over draws, and the smallest and largest of them."""
+    """Mean, minimum and maximum over draws."""
 
     mean: float
     low: float
     high: float
 
 
-class Step(NamedTuple):
-    """What λ is worth fitted on a share of the segments: `n` outputs on average over the draws.
+class LearningStep(NamedTuple):
+    """Results for a share of the segments: `n` outputs on average over the draws.
 
-    `agreement` is cross-validated; `width` that of λ's 95 % interval in ω. None where it is undefined for half the draws or
-    more, with the reason.
+    `agreement` is cross-validated; `width` is that of λ's 95 % interval in ω. They are None, with a reason, if undefined for
+    half of the draws or more.
     """
 
     share: float
@@ -65,7 +65,7 @@ class Law(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """With `times` as many outputs, `n`: the width in ω, and the interval of that width around the present λ."""
+    """Forecast for `times` as many outputs (`n`): the width in ω, and the interval of that width around the present λ."""
 
     times: float
     n: int
@@ -75,9 +75,9 @@ class Forecast(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """The learning curve. Without a forecast `reason` says why there is none."""
+    """The learning curve; `reason` says why there is no forecast."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[LearningStep, ...]
     law: Law | None
     forecasts: tuple[Forecast, ...]
     reason: str
@@ -85,9 +85,9 @@ class Learning:
 
 
 def parts(of_segment: Ints, shares: Sequence[float], repeats: int, seed: int) -> list[tuple[float, list[Ints]]]:
-    """For each share the rows of the outputs drawn, once per draw; all outputs once where the share is 1.
+    """Return for each share the rows of the outputs of each draw; for share 1, all outputs once.
 
-    A draw is one random order of the segments, and a share its first segments: smaller parts lie within larger ones.
+    Each draw is a random order of the segments, and a share takes the first of them, so parts are nested.
     """
     n = int(of_segment.max()) + 1 if len(of_segment) else 0
     orders = [np.random.default_rng([seed, draw]).permutation(n) for draw in range(repeats)]
@@ -100,18 +100,18 @@ def parts(of_segment: Ints, shares: Sequence[float], repeats: int, seed: int) ->
 
 
 def learn(
-    points: Sequence[Point],
+    points: Sequence[CalibrationPoint],
     *,
     measure: Measure = "kendall",
     group: Group = "pooled",
     seed: int = 0,
     repeats: int = 5,
     draws: int = 100,
-    tell: Tell = quiet,
+    progress: Progress = no_progress,
 ) -> Learning:
-    """The learning curve over `SHARES`, `repeats` draws of segments each, with intervals of `draws` resamples.
+    """Compute the learning curve over `SHARES`, with `repeats` draws of segments each and `draws` resamples per interval.
 
-    The same points and seed give the same result. `tell` hears which share is done.
+    The same points and seed give the same result.
     """
     of_segment = group_ids([p.key.segment for p in points])
     drawn = parts(of_segment, SHARES, repeats, seed)
@@ -125,12 +125,12 @@ def learn(
                 if len(rows) < FEWEST_OUTPUTS:
                     raise UserError("too few", got=f"fewer than {FEWEST_OUTPUTS} outputs")
                 some = [points[i] for i in rows]
-                told = part(tell, done, total)
-                fits.append(calibrate(some, measure=measure, group=group, seed=seed, draws=draws, tell=told))
+                of_one = part(progress, done, total)
+                fits.append(calibrate(some, measure=measure, group=group, seed=seed, draws=draws, progress=of_one))
             except UserError as error:
                 reason = error.got or error.what
             done += 1
-            tell(done / total)
+            progress(done / total)
         n = float(np.mean([len(rows) for rows in taken])) if taken else 0.0
         segments = len(set(of_segment[taken[0]].tolist())) if taken else 0
         steps.append(_step(share, n, segments, len(taken), fits, reason))
@@ -142,14 +142,14 @@ def learn(
 
 
 def fitted(widths: Sequence[tuple[float, float]]) -> tuple[Law | None, str]:
-    """The law through (n, width in ω), by least squares with a, b ≥ 0; or None with the reason.
+    """Fit the law to (n, width in ω) by least squares with a, b ≥ 0; return None with a reason if impossible.
 
-    Undefined with fewer than three widths, below `FEWEST_TO_FORECAST` outputs in all, and where the widths do not fall with n.
+    Needs at least three widths, at least `FEWEST_TO_FORECAST` outputs, and widths that fall with n.
     """
     if len(widths) < 3:
-        return None, f"only {len(widths)} of the parts have an interval; a forecast needs three"
+        return None, f"a forecast needs three parts with an interval; only {len(widths)} have one"
     if max(n for n, _ in widths) < FEWEST_TO_FORECAST:
-        return None, f"a forecast needs {FEWEST_TO_FORECAST} labelled outputs or more"
+        return None, f"a forecast needs at least {FEWEST_TO_FORECAST} labelled outputs"
     root = np.array([1 / math.sqrt(n) for n, _ in widths])
     width = np.array([w for _, w in widths])
     dx = root - root.mean()
@@ -158,17 +158,19 @@ def fitted(widths: Sequence[tuple[float, float]]) -> tuple[Law | None, str]:
     if a < 0:
         a, b = 0.0, float(root @ width / (root @ root))
     if b <= 0:
-        return None, "the interval does not narrow as outputs are added, so there is nothing to carry on"
+        return None, "the interval does not narrow with more outputs"
     return Law(a, b), ""
 
 
-def _step(share: float, n: float, segments: int, draws: int, fits: Sequence[Calibration], reason: str) -> Step:
+def _step(share: float, n: float, segments: int, draws: int, fits: Sequence[Calibration], reason: str) -> LearningStep:
     agreements = [f.cross_validated.value for f in fits if f.cross_validated.value is not None]
     widths = [omega(f.ci[1]) - omega(f.ci[0]) for f in fits if f.ci is not None]
     if not reason and len(widths) <= draws / 2:
-        reason = "there is no interval for most draws"
+        reason = "most draws have no interval"
     agreement, width = (_spread(v) if len(v) > draws / 2 else None for v in (agreements, widths))
-    return Step(share, n, segments, draws, agreement, width, reason if agreement is None or width is None else "")
+    return LearningStep(
+        share, n, segments, draws, agreement, width, reason if agreement is None or width is None else ""
+    )
 
 
 def _spread(values: Sequence[float]) -> Spread:
@@ -185,6 +187,6 @@ def _forecasts(law: Law, n: float, lam: float) -> tuple[Forecast, ...]:
 
 
 def around(lam: float, width: float) -> tuple[float, float]:
-    """The interval of λ that is `width` wide in ω with λ in its middle, or pushed to the end of the scale it would leave."""
+    """Return the interval of width `width` in ω centred at λ, shifted to stay within [0, 1]."""
     low = min(max(0.0, omega(lam) - width / 2), 1.0 - width)
     return from_omega(low), from_omega(low + width)

@@ -1,7 +1,7 @@
-"""Pearson's r as a function of λ: smooth, not a step curve.
+"""Pearson's r as a smooth function of λ.
 
-In one group r(ω) = −(ω·cov(e,h) + (1−ω)·cov(i,h)) / √(var h · var(ω·e + (1−ω)·i)). Its derivative vanishes at one ω at
-most, so the optimum is that point or an end: closed form. An average over segments is searched on a grid of 1,001 ω and
+In one group r(ω) = −(ω·cov(e,h) + (1−ω)·cov(i,h)) / √(var h · var(ω·e + (1−ω)·i)). Its derivative is zero at one ω at
+most, so the optimum is that point or an end, in closed form. An average over segments is searched on a grid of 1,001 ω and
 refined by a bounded search around the best grid point.
 """
 
@@ -14,23 +14,23 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from core.calibration.curve import Best, CurvePoint, Plateau, from_omega, omega
-from core.stats.pairs import Floats, Ints
+from core.calibration.curve import BestLambda, CurvePoint, Plateau, from_omega, omega
+from core.stats.correlation.pairs import Floats, Ints
 
 GRID: Floats = np.linspace(0.0, 1.0, 1001)
 TINY = 1e-18
-"""Variances up to this are 0: the distances are known to about 1e-9."""
+"""Variances up to this are 0; distances have a precision of about 1e-9."""
 
 
 class Correlations(NamedTuple):
-    """r of each group at some ω (G, n): 0 where it is undefined, which `there` tells."""
+    """r of each group at some ω, (G, n); 0 where undefined. `there` is 1 where it is defined, else 0."""
 
     r: Floats
     there: Floats
 
 
 def correlations(moments: Floats, omegas: Floats) -> Correlations:
-    """From the `moments` of each group (G, 6)."""
+    """Return the correlations from the `moments` of each group (G, 6)."""
     o = omegas[None, :]
     eh, ih, ee, ei, ii, hh = (column[:, None] for column in moments.T)
     spread = (o * o * ee + 2 * o * (1 - o) * ei + (1 - o) ** 2 * ii) * np.where(hh > TINY, hh, 0)
@@ -41,15 +41,18 @@ def correlations(moments: Floats, omegas: Floats) -> Correlations:
 
 @dataclass(frozen=True, slots=True)
 class SmoothCurve:
-    """`moments` (G, 6): cov(e,h), cov(i,h), var e, cov(e,i), var i, var h of each group; `weights` (G,); and, of many
-    groups, what is at `GRID`: the same for every draw of them."""
+    """Mean r over groups as a function of λ.
+
+    `moments` (G, 6): cov(e,h), cov(i,h), var e, cov(e,i), var i, var h of each group; `weights` (G,); `grid`: the correlations
+    at `GRID` for several groups, which all draws share.
+    """
 
     moments: Floats
     weights: Floats
     grid: Correlations | None = None
 
     def at(self, w: float | Floats) -> Floats:
-        """The weighted mean of r over the groups where it is defined, at each ω; NaN where it is in none."""
+        """Return the weighted mean of r over the groups where it is defined, at each ω; NaN if it is in none."""
         return self._mean(correlations(self.moments, np.atleast_1d(np.asarray(w, dtype=np.float64))))
 
     def _mean(self, of: Correlations) -> Floats:
@@ -60,7 +63,7 @@ class SmoothCurve:
         found = float(self.at(omega(lam))[0])
         return None if np.isnan(found) else found
 
-    def best(self) -> Best | None:
+    def best(self) -> BestLambda | None:
         candidates = [0.0, 1.0]
         if len(self.moments) == 1:
             eh, ih, ee, ei, ii, _ = self.moments[0]
@@ -82,9 +85,9 @@ class SmoothCurve:
             return None
         k = int(np.nanargmax(values))
         lam = from_omega(candidates[k])
-        return Best(lam, float(values[k]), Plateau(lam, lam, True, True))
+        return BestLambda(lam, float(values[k]), Plateau(lam, lam, True, True))
 
-    def drawn(self, limit: int = 400) -> list[CurvePoint]:
+    def points(self, limit: int = 400) -> list[CurvePoint]:
         best = self.best()
         omegas = np.unique(np.append(np.linspace(0, 1, limit + 1), [] if best is None else [omega(best.lam)]))
         return [
@@ -94,7 +97,7 @@ class SmoothCurve:
 
 
 def moments(exp: Floats, imp: Floats, human: Floats, groups: Sequence[Ints], weights: Floats) -> Floats:
-    """The moments of each group (G, 6), each output counted `weights` times."""
+    """Return the moments of each group (G, 6), each output counted `weights` times."""
     rows = []
     for group in groups:
         w = weights[group]

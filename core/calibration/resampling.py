@@ -1,4 +1,4 @@
-"""How sure a fitted λ is (bootstrap over segments), and how well it travels (cross-validation over documents)."""
+"""Bootstrap intervals (over segments) and cross-validation (over documents) of a fitted λ."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from core.calibration.bootstrap_batch import STEPS
 from core.calibration.curve import from_omega, omega
-from core.calibration.drawn import STEPS, Tell, quiet
 from core.calibration.lambda_search import CurveOf, ManyOutputs, all_pairs_value
 from core.calibration.tie_scan import TieScan
 from core.data import OutputKey
+from core.progress import Progress, no_progress
 from core.stats.bootstrap import draws_of, percentiles
-from core.stats.correlation import group_ids
-from core.stats.pairs import Floats, Ints
+from core.stats.correlation.correlation import group_ids
+from core.stats.correlation.pairs import Floats, Ints
 
 RIBBON: tuple[float, ...] = tuple(from_omega(w / 40) for w in range(41))
 
 
-Table = tuple[Floats, Floats, Floats]
-"""By draw, NaN where undefined: ω of the fit (n_draws,), the agreement at the chosen λ, and at `RIBBON` (n_draws, 41)."""
+DrawTable = tuple[Floats, Floats, Floats]
+"""Per draw, NaN where undefined: ω of the fit (n_draws,), agreement at the chosen λ (n_draws,) and at `RIBBON` (n_draws, 41)."""
 
 
 class Band(NamedTuple):
@@ -32,9 +33,9 @@ class Band(NamedTuple):
 
 
 class CrossValidated(NamedTuple):
-    """The mean agreement on parts left out, under the λ fitted on the others; None with the reason where there is none.
+    """The mean agreement on held-out folds with the λ fitted on the others; None, with a reason, if undefined.
 
-    `over`: what was left out, "documents" or, with fewer than four of them, "segments".
+    `over` is what was held out: "documents" or, with fewer than four of them, "segments".
     """
 
     value: float | None
@@ -45,8 +46,7 @@ class CrossValidated(NamedTuple):
 
 
 class Fits(NamedTuple):
-    """Intervals of λ, of the agreement at the chosen λ, of what that is above the agreement at λ = 1, and of the agreement
-    along the curve."""
+    """Intervals of λ, of the agreement at the chosen λ, of its gain over λ = 1, and of the agreement along the curve."""
 
     ci: tuple[float, float] | None
     agreement_ci: tuple[float, float] | None
@@ -56,28 +56,34 @@ class Fits(NamedTuple):
 
 
 def resampled(
-    sweep: CurveOf, of_segment: Ints, lam: float, seed: int, draws: int, tell: Tell = quiet, base: Floats | None = None
+    sweep: CurveOf,
+    of_segment: Ints,
+    lam: float,
+    seed: int,
+    draws: int,
+    progress: Progress = no_progress,
+    base: Floats | None = None,
 ) -> Fits:
-    """Refit λ on resamples of the segments, each output with its `base` weight; draws on which agreement is undefined are left
-    out and counted. Very many outputs come without weights."""
+    """Refit λ on resamples of the segments, each output with its `base` weight (ignored for very many outputs).
+
+    Resamples on which agreement is undefined are left out and counted in a note.
+    """
     n = int(of_segment.max()) + 1
     if n < 2 or draws < 1:
-        return Fits(None, None, None, (), ("There is no interval: that needs at least two segments.",) if draws else ())
+        return Fits(None, None, None, (), ("No interval: at least two segments are needed.",) if draws else ())
     weights = np.array(list(draws_of(n, seed, draws)))
     if isinstance(sweep, ManyOutputs | TieScan):
-        fitted, here, bands = _at_once(sweep, of_segment, weights, lam, tell)
+        fitted, here, bands = _at_once(sweep, of_segment, weights, lam, progress)
     else:
-        fitted, here, bands = _one_by_one(sweep, of_segment, weights, lam, tell, 1.0 if base is None else base)
+        fitted, here, bands = _one_by_one(sweep, of_segment, weights, lam, progress, 1.0 if base is None else base)
     there = ~np.isnan(fitted)
     missing = draws - int(there.sum())
     if missing > draws / 2:
-        return Fits(
-            None, None, None, (), (f"There is no interval: agreement was undefined on {missing} of {draws} resamples.",)
-        )
+        return Fits(None, None, None, (), (f"No interval: agreement is undefined on {missing} of {draws} resamples.",))
     low, high = percentiles(fitted[there])
     known = [_known(column) for column in (here, *bands.T)]
     ribbon = tuple(Band(at, *percentiles(x)) for at, x in zip(RIBBON, known[1:], strict=True) if len(x) >= draws / 2)
-    note = f"Agreement was undefined on {missing} of {draws} resamples; the interval leaves them out."
+    note = f"Agreement is undefined on {missing} of {draws} resamples; they are left out of the interval."
     return Fits(
         (from_omega(low), from_omega(high)),
         percentiles(known[0]) if len(known[0]) else None,
@@ -91,21 +97,23 @@ def _known(values: Floats) -> Floats:
     return values[~np.isnan(values)]
 
 
-def _one_by_one(sweep: CurveOf, unit: Ints, weights: Floats, lam: float, tell: Tell, base: Floats | float) -> Table:
-    """Exactly: a sweep for every draw."""
+def _one_by_one(
+    sweep: CurveOf, unit: Ints, weights: Floats, lam: float, progress: Progress, base: Floats | float
+) -> DrawTable:
+    """Fit each draw exactly, with its own sweep."""
     fitted, bands = np.full(len(weights), np.nan), np.full((len(weights), len(RIBBON) + 1), np.nan)
     for k, draw in enumerate(weights):
         curve = sweep(draw[unit] * base)
         if (best := curve.best()) is not None:
             fitted[k] = omega(best.lam)
             bands[k] = [np.nan if (v := curve.value(at)) is None else v for at in (lam, *RIBBON)]
-        tell((k + 1) / len(weights))
+        progress((k + 1) / len(weights))
     return fitted, bands[:, 0], bands[:, 1:]
 
 
-def _at_once(sweep: ManyOutputs | TieScan, unit: Ints, weights: Floats, lam: float, tell: Tell) -> Table:
-    """The best of 201 λ for every draw, of equals the lowest; λ = 0 and ∞ where they are better than all between."""
-    a = sweep.drawn(unit, np.ascontiguousarray(weights.T), lam, tell)
+def _at_once(sweep: ManyOutputs | TieScan, unit: Ints, weights: Floats, lam: float, progress: Progress) -> DrawTable:
+    """Fit each draw to 201 λ (the lowest on ties), or to λ = 0 or ∞ if these are better than all between."""
+    a = sweep.bootstrap(unit, np.ascontiguousarray(weights.T), lam, progress)
     values = np.column_stack((a.steps, a.zero, a.inf))
     places = np.append(np.arange(STEPS + 1) / STEPS, (0.0, 1.0))
     fitted = np.where(np.isnan(values).all(1), np.nan, places[np.where(np.isnan(values), -np.inf, values).argmax(1)])
@@ -114,9 +122,9 @@ def _at_once(sweep: ManyOutputs | TieScan, unit: Ints, weights: Floats, lam: flo
 
 
 def cross_validated(
-    sweep: CurveOf, keys: Sequence[OutputKey], seed: int, tell: Tell = quiet, base: Floats | None = None
+    sweep: CurveOf, keys: Sequence[OutputKey], seed: int, progress: Progress = no_progress, base: Floats | None = None
 ) -> CrossValidated:
-    """Up to five folds. Each fold's agreement counts by its number of outputs; folds where it is undefined stay out."""
+    """Cross-validate with up to five folds, weighted by their numbers of outputs; undefined folds are left out."""
     documents, segments = [k.doc_id for k in keys], [k.segment for k in keys]
     over, unit = ("documents", group_ids(documents)) if len(set(documents)) >= 4 else ("segments", group_ids(segments))
     n = int(unit.max()) + 1
@@ -131,7 +139,7 @@ def cross_validated(
         held: Floats = (fold == k).astype(np.float64)
         each = 1.0 if base is None else base
         best = sweep((1 - held) * each).best()
-        tell((k + 1) / folds)
+        progress((k + 1) / folds)
         if best is None:
             continue
         lambdas.append(best.lam)
@@ -141,6 +149,6 @@ def cross_validated(
             sizes.append(int(held.sum()))
     if not values:
         return CrossValidated(
-            None, over, folds, tuple(lambdas), f"agreement is undefined within each part of the {over} left out"
+            None, over, folds, tuple(lambdas), f"agreement is undefined in each held-out fold of {over}"
         )
     return CrossValidated(float(np.average(values, weights=sizes)), over, folds, tuple(lambdas))

@@ -1,18 +1,17 @@
-"""How sure a mean over a batch is: the variance of the Hájek mean under the design by which the batch was drawn.
+"""Confidence interval of a mean over a calibration set: the variance of the Hájek mean under the sampling design.
 
-The design (`sampling.drawn`) is systematic sampling of units in a random order, with the probabilities p_u; with strata the order
-is random within them only. A unit is an output, or a segment with its outputs. By Taylor's series (Särndal, Swensson and
-Wretman 1992, section 5.7) the Hájek mean ȳ over a domain varies as the total of e_u/p_u, e_u = Σ (y − ȳ)/N̂ over the unit's
+The design (`sampling.draw_units`) is systematic sampling of units in random order with probabilities p_u; with strata, the order
+is random only within them. A unit is an output, or a segment with its outputs. By Taylor linearization (Särndal, Swensson and
+Wretman 1992, section 5.7), the Hájek mean ȳ over a domain varies as the total of e_u/p_u, e_u = Σ (y − ȳ)/N̂ over the unit's
 outputs in the domain.
 
-* Without strata: sampling of fixed size in a random order comes near to maximal entropy, for which Hájek (1964; Deville and
-  Tillé 2005, their c_u) has  V = Σ c_u (e_u/p_u − A)²,  c_u = (1 − p_u)·n/(n − 1),  A the mean of e_u/p_u weighted by c_u.
-* With strata: given the start of the comb the number of units n_h of every stratum is fixed, and they are a simple random sample of
-  it. So V = Σ_h (the above, within stratum h) + the variance of Σ_h A_h n_h over the start, which lies evenly on [0, 1); the n_h
-  differ by one at most. The second part is exact but for A_h, which is estimated.
+* Without strata: fixed-size sampling in random order is close to maximum entropy, for which Hájek (1964; Deville and
+  Tillé 2005, their c_u) gives  V = Σ c_u (e_u/p_u − A)²,  c_u = (1 − p_u)·n/(n − 1),  A the mean of e_u/p_u weighted by c_u.
+* With strata: given the random start, the number of units n_h of each stratum is fixed, and they are a simple random sample of
+  it. So V = Σ_h (the above, within stratum h) + the variance of Σ_h A_h n_h over the start, which is uniform on [0, 1); each n_h
+  varies by one at most. The second term is exact except for A_h, which is estimated.
 
-Strata in which fewer than two units were drawn are taken together with the next. It is the chance of sampling and nothing else:
-that raters disagree is not in it.
+Strata with fewer than two drawn units are merged with the next. The variance covers sampling only, not rater disagreement.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ import numpy.typing as npt
 
 from core.calibration.sampling import weights
 from core.stats.checks import vectors
-from core.stats.correlation import group_ids
-from core.stats.pairs import Floats, Ints
+from core.stats.correlation.correlation import group_ids
+from core.stats.correlation.pairs import Floats, Ints
 
-ALONE = "an interval needs at least two units that were drawn"
+ALONE = "an interval needs at least two drawn units"
 
 
 class BatchMean(NamedTuple):
-    """The Hájek mean with its interval, or the reason why there is none."""
+    """The Hájek mean with its interval, or the reason why there is no interval."""
 
     value: float
     low: float | None
@@ -50,16 +49,17 @@ def batch_mean(
     places: npt.ArrayLike = (),
     level: float = 0.95,
 ) -> BatchMean:
-    """The mean over all outputs of the `domain` and its interval, by Student's t with as many degrees of freedom as units with
-    outputs in the domain, less the strata these lie in.
+    """Return the mean over all outputs of the `domain` with its interval.
+
+    The interval uses Student's t; the degrees of freedom are the units with outputs in the domain minus their strata.
 
     Args:
-        values, probabilities: of the outputs drawn, shape (n,), those outside the domain too; probabilities in (0, 1].
-        units: what each was drawn with: its segment, or itself. All outputs of a unit have the probability of the unit.
-        stratum: the stratum of each output, in the order in which the comb ran over them; None without strata.
-        places: how many units each stratum was to give (n_strata,), strata from which none was drawn too.
+        values, probabilities: of all drawn outputs, also outside the domain, shape (n,); probabilities in (0, 1].
+        units: the unit of each output (its segment, or itself). All outputs of a unit have the probability of the unit.
+        stratum: the stratum of each output, in the order of the systematic sampling; None without strata.
+        places: the expected number of units of each stratum (n_strata,), including strata without drawn units.
 
-    Raises `ValueError` where the domain is empty.
+    Raises `ValueError` if the domain is empty.
     """
     y, p = vectors(values, probabilities)
     inside = np.ones(len(y), dtype=bool) if domain is None else np.asarray(domain, dtype=bool)
@@ -87,9 +87,12 @@ def batch_mean(
 
 
 def _merged(stratum: Ints, present: npt.NDArray[np.bool_], n_strata: int) -> Ints:
-    """The group of each stratum. Strata of the domain are taken together until two units were drawn in each group, the last few
-    with those before them; one from which nothing was drawn goes with its neighbours where the domain is everything. The
-    others, whose e_u are all 0, are a group by themselves, the last."""
+    """Return the group of each stratum.
+
+    Strata of the domain are merged until each group has two drawn units; the last ones join the group before. A stratum without
+    drawn units is merged with its neighbours if the domain is everything. Strata outside the domain (all e_u = 0) form the
+    last group.
+    """
     drawn = np.bincount(stratum, minlength=n_strata)
     mine = np.bincount(stratum, present, minlength=n_strata) > 0
     mine |= (drawn == 0) & bool(present.all())
@@ -103,17 +106,16 @@ def _merged(stratum: Ints, present: npt.NDArray[np.bool_], n_strata: int) -> Int
 
 
 def _within(expanded: Floats, p: Floats, group: Ints) -> tuple[float, Floats]:
-    """Σ c_u (e_u/p_u − A)² over all groups, and A of each, 0 for an empty one; `expanded` holds e_u/p_u."""
+    """Return Σ c_u (e_u/p_u − A)² over all groups, and A of each group (0 if empty); `expanded` is e_u/p_u."""
     n = np.bincount(group, minlength=int(group.max()) + 2)
     c = (1 - p) * (n / np.maximum(n - 1, 1))[group]
-    c = np.where(c > 0, c, 1e-300)  # where all are certain, A is their plain mean
+    c = np.where(c > 0, c, 1e-300)  # if all p_u are 1, A is the plain mean
     middle = np.bincount(group, c * expanded, len(n)) / np.where(n > 0, np.bincount(group, c, len(n)), 1.0)
     return float(c @ (expanded - middle[group]) ** 2), middle
 
 
 def _between(middle: Floats, expected: Floats) -> float:
-    """The variance of Σ_h A_h n_h over all strata as the comb's start runs from 0 to 1: n_h is constant between the fractions of
-    the ends."""
+    """Return the variance of Σ_h A_h n_h over a random start in [0, 1); n_h is constant between fractional parts of the ends."""
     ends = np.cumsum(expected)
     ends = np.where(np.abs(ends - np.rint(ends)) < 1e-9, np.rint(ends), ends)
     turns = np.unique(np.concatenate(([0.0, 1.0], ends % 1.0)))

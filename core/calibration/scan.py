@@ -1,7 +1,7 @@
-"""All pairs of very many outputs, some hundred thousand at a time: those that stay in the processor's cache.
+"""Process all pairs of very many outputs in blocks that fit in the processor's cache.
 
-A pair changes places at one ω = λ/(1+λ) only. Counting the pairs by stretches of ω takes no sorting and no memory for
-pairs, and gives the agreement exactly at the ends of every stretch.
+A pair changes places at one ω = λ/(1+λ) only. Counting pairs by bins of ω needs no sorting and no memory per pair, and gives
+the exact agreement at the ends of each bin.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from core.calibration.drawn import Tell, quiet
-from core.stats.pairs import Floats, Ints
+from core.progress import Progress, no_progress
+from core.stats.correlation.pairs import Floats, Ints
 
 BLOCK = 1 << 17
 WORKERS = min(4, os.cpu_count() or 1)
@@ -23,9 +23,11 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
-class Field(NamedTuple):
-    """Outputs by explicit, then implicit distance, ascending: both as whole numbers, held as doubles, exactly; the mid-rank
-    of the human score; and which `row` it is. All of shape (n,)."""
+class SortedOutputs(NamedTuple):
+    """Outputs sorted by explicit, then implicit distance (integers stored exactly as doubles), all of shape (n,).
+
+    `human` is the mid-rank of the human score, `row` the original position.
+    """
 
     exp: Floats
     imp: Floats
@@ -33,28 +35,28 @@ class Field(NamedTuple):
     row: Ints
 
 
-def field(exp: Ints, imp: Ints, human: Floats) -> Field:
-    """The outputs in the order the scan needs."""
+def sort_outputs(exp: Ints, imp: Ints, human: Floats) -> SortedOutputs:
+    """Return the outputs sorted for the scan."""
     row = np.lexsort((imp, exp))
-    return Field(exp[row].astype(np.float64), imp[row].astype(np.float64), human[row], row)
+    return SortedOutputs(exp[row].astype(np.float64), imp[row].astype(np.float64), human[row], row)
 
 
-def in_threads(work: Callable[[Part], Result], parts: Sequence[Part], tell: Tell = quiet) -> list[Result]:
-    """`work` on every part, in as many threads as there are processors (numpy lets them run side by side)."""
+def in_threads(work: Callable[[Part], Result], parts: Sequence[Part], progress: Progress = no_progress) -> list[Result]:
+    """Apply `work` to each part in several threads (numpy releases the GIL)."""
     found = []
     with ThreadPoolExecutor(WORKERS) as pool:
         try:
             for result in pool.map(work, parts):
                 found.append(result)
-                tell(len(found) / len(parts))
-        except BaseException:  # also where who is told has the work stopped
+                progress(len(found) / len(parts))
+        except BaseException:  # also where `progress` raises
             pool.shutdown(cancel_futures=True)
             raise
     return found
 
 
-class _Room:
-    """The memory of one thread, used again for every block."""
+class _Buffers:
+    """Memory of one thread, reused for all blocks."""
 
     def __init__(self, n: int) -> None:
         size = max(BLOCK, n)
@@ -65,14 +67,14 @@ class _Room:
         return self.first[:size].reshape(shape), self.second[:size].reshape(shape), self.whole[:size].reshape(shape)
 
 
-def histogram(f: Field, bins: int, *, by_rank: bool) -> tuple[Floats, Floats]:
-    """What pairs that change places gain and lose in each of `bins` equal stretches of ω, ((k − 1)/bins, k/bins]: (bins,) each.
+def histogram(f: SortedOutputs, bins: int, *, by_rank: bool) -> tuple[Floats, Floats]:
+    """Return the gains and losses of pairs that change places in each bin of ω, ((k − 1)/bins, k/bins]: (bins,) each.
 
-    A pair that people order gains as it comes into their order: 1, or `by_rank` the distance of their mid-ranks.
+    A pair gains when it becomes concordant with the human scores: 1, or with `by_rank` the distance of their mid-ranks.
     """
 
     def count(blocks: Sequence[tuple[int, int]]) -> Floats:
-        room, found = _Room(len(f.exp)), np.zeros(2 * bins + 1)
+        room, found = _Buffers(len(f.exp)), np.zeros(2 * bins + 1)
         for top, end in blocks:
             apart, at, key = _stretch(f, top, end, bins, room)
             np.subtract(f.human[top:end, None], f.human[None, top:], out=apart)
@@ -89,16 +91,16 @@ def histogram(f: Field, bins: int, *, by_rank: bool) -> tuple[Floats, Floats]:
 
 
 def collect(
-    f: Field, wanted: npt.NDArray[np.bool_], made: Callable[[Ints, Ints, Ints], tuple[Ints, ...]]
+    f: SortedOutputs, wanted: npt.NDArray[np.bool_], made: Callable[[Ints, Ints, Ints], tuple[Ints, ...]]
 ) -> list[tuple[Ints, ...]]:
-    """The pairs that change places within the `wanted` of equal stretches of ω, shape (bins,), in portions.
+    """Return the pairs that change places within the `wanted` bins of ω, shape (bins,), in portions.
 
-    A portion is what is `made` of: i and j, positions in the field with exp[i] < exp[j], and the number of the stretch.
+    A portion is `made(i, j, bin)`, with i and j positions in `f` such that exp[i] < exp[j].
     """
     table = np.concatenate(([False], wanted))
 
     def pick(blocks: Sequence[tuple[int, int]]) -> list[tuple[Ints, ...]]:
-        room, found = _Room(len(f.exp)), []
+        room, found = _Buffers(len(f.exp)), []
         for top, end in blocks:
             _, at, key = _stretch(f, top, end, len(wanted), room)
             np.copyto(key, at, casting="unsafe")
@@ -112,11 +114,11 @@ def collect(
     return [portion for share in in_threads(pick, _shares(len(f.exp))) for portion in share]
 
 
-def _stretch(f: Field, top: int, end: int, bins: int, room: _Room) -> tuple[Floats, Floats, Ints]:
-    """The room, with ⌈ω·bins⌉ in its middle: of the pairs of rows from `top` to `end` with all rows from `top` on; 0 for
-    those that never change places.
+def _stretch(f: SortedOutputs, top: int, end: int, bins: int, room: _Buffers) -> tuple[Floats, Floats, Ints]:
+    """Return the buffers with ⌈ω·bins⌉ in the second, for pairs of rows `top` to `end` with all rows from `top` on.
 
-    Of i < j, i is ahead by explicit distance; they change places only if j is ahead by implicit distance.
+    It is 0 for pairs that never change places. For i < j, i is better by explicit distance; they change places only if j is
+    better by implicit distance.
     """
     below, at, key = room.shaped(end - top, len(f.exp) - top)
     np.subtract(f.imp[top:end, None], f.imp[None, top:], out=at)
@@ -132,7 +134,7 @@ def _stretch(f: Field, top: int, end: int, bins: int, room: _Room) -> tuple[Floa
 
 
 def _blocks(n: int) -> Iterator[tuple[int, int]]:
-    """Rows from … to …, so that with all later rows they make one block."""
+    """Yield ranges of rows that form one block with all later rows."""
     top = 0
     while top < n - 1:
         end = min(n, top + max(1, BLOCK // (n - top)))
@@ -141,6 +143,6 @@ def _blocks(n: int) -> Iterator[tuple[int, int]]:
 
 
 def _shares(n: int) -> list[Sequence[tuple[int, int]]]:
-    """The blocks, dealt out to the threads."""
+    """Return the blocks of each thread."""
     blocks = list(_blocks(n))
     return [share for k in range(WORKERS) if (share := blocks[k::WORKERS])]

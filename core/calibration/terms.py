@@ -1,8 +1,8 @@
-"""What each rank measure gains or loses when two outputs change places.
+"""Changes of each rank measure when two outputs change places.
 
-Every measure is numerator/denominator in each group of outputs. Between breakpoints the denominator is constant and
-the numerator moves by a sum over the flipping pairs; on a breakpoint these pairs tie, which changes both.
-`weights` are multiplicities of outputs (a bootstrap draw); all of it stays exact under them.
+Each measure is numerator/denominator in each group of outputs. Between breakpoints the denominator is constant and the
+numerator changes by a sum over the pairs that change places; on a breakpoint these pairs tie, which changes both.
+`weights` are multiplicities of outputs (a bootstrap draw); results are exact.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from core.calibration.breakpoints import Breakpoints
 from core.calibration.curve import StepCurve
-from core.calibration.flips import Flips
-from core.stats.correlation import FUNCTIONS, Measure
-from core.stats.pairs import Floats, Ints, pair_counts, weighted_ranks
+from core.stats.correlation.correlation import FUNCTIONS, Measure
+from core.stats.correlation.pairs import Floats, Ints, pair_counts, weighted_ranks
 
 
 class Terms(NamedTuple):
-    """Per group (G,): numerator and denominator just above λ = 0, and the values at λ = 0 and ∞ (NaN: undefined).
-    Per entry of `Flips` (E,): the change of the numerator on and after the breakpoint, and the denominator on it."""
+    """Terms of a measure per group and per entry of `Breakpoints`.
+
+    Per group (G,): numerator and denominator just above λ = 0, and the values at λ = 0 and ∞ (NaN if undefined).
+    Per entry (E,): the change of the numerator on and after the breakpoint, and the denominator on it.
+    """
 
     numerator: Floats
     denominator: Floats
@@ -32,16 +35,15 @@ class Terms(NamedTuple):
 
 
 class Ties(NamedTuple):
-    """Who ties with whom on breakpoints: each output (`row`) of each entry once, and for the flips' left and right
-    outputs in turn which of these they are."""
+    """Ties on breakpoints: each output (`row`) of each entry once, and the index among these of all left, then right outputs."""
 
     row: Ints
     entry: Ints
     number: Ints
 
 
-def ties_of(f: Flips, n: int) -> Ties:
-    """The ties of all entries among n outputs."""
+def ties_of(f: Breakpoints, n: int) -> Ties:
+    """Return the ties of all entries among n outputs."""
     entry = np.repeat(np.arange(len(f.start)), np.diff(np.append(f.start, len(f.left))))
     both = np.concatenate((entry, entry)) * n + np.concatenate((f.left, f.right))
     who, number = np.unique(both, return_inverse=True)
@@ -49,20 +51,19 @@ def ties_of(f: Flips, n: int) -> Ties:
 
 
 class Prepared(NamedTuple):
-    """Distances on the grid, human scores, groups of rows, flips, the score order just above λ = 0, and for Spearman
-    the ties on breakpoints."""
+    """Integer distances, human scores, groups of rows, breakpoints, ranks just above λ = 0, and ties (for Spearman)."""
 
     exp: Ints
     imp: Ints
     human: Floats
     groups: Sequence[Ints]
-    flips: Flips
+    breakpoints: Breakpoints
     start: Ints
     ties: Ties | None = None
 
 
 def start_order(exp: Ints, imp: Ints) -> Ints:
-    """Scores just above λ = 0, as ranks: by implicit distance, then by explicit; higher is better."""
+    """Return the ranks of scores just above λ = 0: by implicit, then explicit distance; higher is better."""
     order = np.lexsort((exp, imp))
     fresh = np.ones(len(order), dtype=np.int64)
     fresh[1:] = (np.diff(exp[order]) != 0) | (np.diff(imp[order]) != 0)
@@ -72,8 +73,8 @@ def start_order(exp: Ints, imp: Ints) -> Ints:
 
 
 def terms(measure: Measure, p: Prepared, weights: Floats) -> Terms:
-    """The terms of Kendall τ-b, Spearman, or acc_eq with ε = 0 (of systems' means)."""
-    f = p.flips
+    """Return the terms of Kendall τ-b, Spearman, or acc_eq with ε = 0 (for systems' means)."""
+    f = p.breakpoints
     pair = weights[f.left] * weights[f.right]
     entry_sum = (lambda x: np.add.reduceat(x, f.start)) if len(f.start) else (lambda x: np.zeros(0))
     zero, inf = (
@@ -96,12 +97,12 @@ def terms(measure: Measure, p: Prepared, weights: Floats) -> Terms:
 
 
 def _spearman(p: Prepared, weights: Floats, pair: Floats, zero: Floats, inf: Floats) -> Terms:
-    """When i overtakes j its rank rises by the multiplicity of j: Σ r_m·r_h moves by ±(r_h(i) − r_h(j)) a pair of copies.
+    """When i overtakes j its rank rises by the multiplicity of j: Σ r_m·r_h changes by ±(r_h(i) − r_h(j)) per pair of copies.
 
-    Ties: an output that ties with `d` more (copies counted), having c copies of its own place, lowers Σ(r − r̄)² by
-    (d² + 2dc)/12; over a tied block this adds up to the usual (t³ − Σc³)/12.
+    Ties: an output with c copies that ties with `d` more (counting copies) lowers Σ(r − r̄)² by (d² + 2dc)/12. Over a block
+    of ties, this adds up to the usual (t³ − Σc³)/12.
     """
-    f = p.flips
+    f = p.breakpoints
     ranks, copies = np.zeros(len(weights)), np.zeros(len(weights))
     sums = []
     for rows in p.groups:
@@ -125,8 +126,8 @@ def _spearman(p: Prepared, weights: Floats, pair: Floats, zero: Floats, inf: Flo
     return Terms(covariance, np.sqrt(metric * human), zero, inf, on, 2 * on, denominator_on)
 
 
-def step_curve(f: Flips, t: Terms, group_weights: Floats) -> StepCurve:
-    """The agreement averaged over groups with these weights; a group where it is undefined stays out of the average."""
+def step_curve(f: Breakpoints, t: Terms, group_weights: Floats) -> StepCurve:
+    """Return the agreement averaged over groups with these weights, leaving out groups where it is undefined."""
     usable = np.where(t.denominator > 0, group_weights, 0.0)
     below = np.where(t.denominator > 0, t.denominator, 1.0)
     total = float(usable.sum())

@@ -1,8 +1,8 @@
-"""acc_eq as a function of λ, with ε found anew at every λ: a fine scan, refined around its best.
+"""acc_eq as a function of λ, with the best ε at each λ: a fine scan, refined around its best value.
 
-ε is the one that is best at each λ, as `evaluate` has it (Deutsch et al. 2023), so this is no step curve that could be swept. The
-scan looks at 201 λ, evenly spaced in ω = λ/(1+λ), then at 40 more beside the best. Of many outputs it looks at a random sample of
-their pairs; `ScanCurve.exact` has the value of all pairs at one λ.
+The best ε changes with λ (Deutsch et al. 2023), so this is not a step curve that could be swept. The scan uses 201 λ, evenly
+spaced in ω = λ/(1+λ), then 40 more near the best. With many outputs it uses a random sample of pairs; `ScanCurve.exact`
+computes the value over all pairs at one λ.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_matrix
 
-from core.calibration.curve import SAME, Best, CurvePoint, Plateau, from_omega, omega
-from core.calibration.drawn import STEPS, Agreements, Tell
-from core.calibration.flips import on_grid
+from core.calibration.bootstrap_batch import STEPS, DrawAgreements
+from core.calibration.breakpoints import on_grid
+from core.calibration.curve import SAME, BestLambda, CurvePoint, Plateau, from_omega, omega
 from core.calibration.scan import in_threads
-from core.stats.pairs import Floats, Ints, pairs_within, random_pairs_within
-from core.stats.ties import calibrate_ties
+from core.progress import Progress
+from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within
+from core.stats.correlation.ties import calibrate_ties
 
 SCANNED = 200_000
-"""Pairs that a scan looks at: all, or so many drawn at random."""
+"""Maximum number of pairs in a scan; above it, a random sample of this size is used."""
 BINS = 1024
-"""Values of ε at each λ of the scan: quantiles of the differences. Up to as many pairs, every ε."""
+"""Number of values of ε at each λ: quantiles of the differences, or all differences of at most this many pairs."""
 FINER = 20
 COARSE = 5
 DRAWS_AT_ONCE = 64
@@ -44,7 +45,7 @@ class _Pairs(NamedTuple):
 
 
 class TieScan:
-    """From how often each output counts to acc_eq by λ; of segments, the average over them."""
+    """Returns the curve of acc_eq by λ for weights of the outputs; with segments, the average over them."""
 
     def __init__(
         self, exp: Floats, imp: Floats, human: Floats, groups: Sequence[Ints], segments: Sequence[int]
@@ -63,29 +64,31 @@ class TieScan:
         return ScanCurve(self, weights)
 
     def pair_weights(self, weights: Floats) -> Floats:
-        """Of outputs (n, …) by pair (n_pairs, …): the product, or within segments the weight of the segment."""
+        """Return weights of pairs (n_pairs, …) from those of outputs (n, …): the product, or that of the segment."""
         i, j, share = self.pairs.i, self.pairs.j, self.pairs.share
         found: Floats = weights[i] if self.segments else weights[i] * weights[j]
         return found * (share if found.ndim == 1 else share[:, None])
 
     def scores(self, w: float) -> Floats:
-        """The scores at ω as whole numbers of 1e-12, whose differences are exact: equal ones stay equal."""
+        """Return the scores at ω as integer multiples of 1e-12, so that differences are exact."""
         return np.rint(-(w * self.exp + (1 - w) * self.imp))
 
     def differences(self, w: float) -> Floats:
-        """The difference of the scores of each pair at ω."""
+        """Return the score difference of each pair at ω."""
         found = self.scores(w)
         return np.asarray(found[self.pairs.i] - found[self.pairs.j])
 
     @cached_property
     def codes(self) -> list[Codes]:
-        """At each ω of `GRID`, where each pair is counted: see `_coded`."""
+        """Return `coded` at each ω of `GRID`."""
         parts = [GRID[k : k + 8] for k in range(0, len(GRID), 8)]
         return [c for found in in_threads(lambda some: [self.coded(w) for w in some], parts) for c in found]
 
     def coded(self, w: float) -> Codes:
-        """The bin of |Δ| of each pair at ω: 0 for 0, then 1 to `BINS`, equal ones together; + `BINS` + 2 where the metric orders the
-        pair as people do. `BINS` + 1: a pair it orders wrongly, which no ε makes right."""
+        """Return the bin of |Δ| of each pair at ω: 0 for 0, else 1 to `BINS`; equal differences share a bin.
+
+        `BINS` + 2 is added for concordant pairs. `BINS` + 1 stands for discordant pairs, which no ε makes correct.
+        """
         apart = self.differences(w)
         gap = np.abs(apart)
         order = np.argsort(gap)
@@ -98,10 +101,10 @@ class TieScan:
         right = ordered & (np.sign(apart) == self.pairs.human)
         return np.where(right, code + BINS + 2, np.where(ordered, BINS + 1, code)).astype(np.uint16)
 
-    def drawn(self, unit: Ints, weights: Floats, lam: float, tell: Tell) -> Agreements:
-        """The agreement of many draws of the outputs' units; `weights` are how often each takes a unit (n_units, n_draws).
+    def bootstrap(self, unit: Ints, weights: Floats, lam: float, progress: Progress) -> DrawAgreements:
+        """Return the agreement of many draws of units; `weights` is how often each draw contains a unit, (n_units, n_draws).
 
-        Every fifth λ of the scan, then those around the best of each; NaN at the others.
+        Computed at every fifth λ of the scan, then around the best of each draw; NaN at the others.
         """
         n_draws, here = weights.shape[1], self.coded(omega(lam))
         found, at_lam = np.full((STEPS + 1, n_draws), np.nan), np.empty(n_draws)
@@ -121,12 +124,12 @@ class TieScan:
                 {int(k) for k in np.add.outer(near, np.arange(1 - COARSE, COARSE)).ravel() if 0 <= k <= STEPS}
             )
             found[fine, start : start + len(some)] = in_threads(at, fine)
-            tell(float(some[-1] + 1) / n_draws)
-        return Agreements(found.T, found[0], found[-1], at_lam)
+            progress(float(some[-1] + 1) / n_draws)
+        return DrawAgreements(found.T, found[0], found[-1], at_lam)
 
 
 def _sums(code: Codes, weights: Floats) -> Floats:
-    """The weights by code, (2·`BINS` + 4, …)."""
+    """Return the sums of weights by code, (2·`BINS` + 4, …)."""
     size = 2 * BINS + 4
     if weights.ndim == 1:
         return np.asarray(np.bincount(code, weights, size), dtype=np.float64)
@@ -136,7 +139,7 @@ def _sums(code: Codes, weights: Floats) -> Floats:
 
 
 def _best(sums: Floats, total: Floats | float) -> Floats:
-    """The highest acc_eq over all ε, from sums by code; NaN without a pair."""
+    """Return the highest acc_eq over all ε, from sums by code; NaN without pairs."""
     tied, right = sums[: BINS + 1], sums[BINS + 3 : 2 * BINS + 3]
     start = right.sum(0) + tied[0]
     best = start + np.maximum(0, np.cumsum(tied[1:] - right, axis=0).max(0))
@@ -146,7 +149,7 @@ def _best(sums: Floats, total: Floats | float) -> Floats:
 
 @dataclass(frozen=True)
 class ScanCurve:
-    """acc_eq along λ under some weights of the outputs."""
+    """acc_eq by λ for given weights of the outputs."""
 
     of: TieScan
     weights: Floats
@@ -156,19 +159,19 @@ class ScanCurve:
         return self.of.pair_weights(self.weights)
 
     def value(self, lam: float) -> float | None:
-        """The agreement at λ ∈ [0, ∞], over the pairs that are scanned."""
+        """Return the agreement at λ ∈ [0, ∞] over the scanned pairs."""
         found = self._at([omega(lam)])
         return None if np.isnan(found[0]) else float(found[0])
 
     def exact(self, lam: float) -> float | None:
-        """The agreement at λ over all pairs, as `evaluate` has it. `weights` are 0 and 1 here."""
+        """Return the agreement at λ over all pairs, as in `evaluate`, for weights of 0 and 1."""
         rows = np.flatnonzero(self.weights > 0)
         scores = self.of.scores(omega(lam))[rows]
         segments = [self.of.segments[k] for k in rows] if self.of.segments else ()
         return calibrate_ties(scores, self.of.human[rows], segments).statistic.value if len(rows) else None
 
     def _at(self, omegas: Sequence[float] | Floats) -> Floats:
-        """Every ε at each ω."""
+        """Return the agreement at each ω with the best of all ε."""
         w, tied, total = self._of_pairs, self.of.pairs.human == 0, self._of_pairs.sum()
         if not total > 0:
             return np.full(len(omegas), np.nan)
@@ -190,7 +193,7 @@ class ScanCurve:
 
     @cached_property
     def _refined(self) -> tuple[Floats, Floats]:
-        """All λ looked at, as ω ascending, and the agreement there."""
+        """Return all λ of the scan as ascending ω, with the agreement."""
         k = int(np.nanargmax(self._scan))
         near = np.unique(np.concatenate([np.linspace(max(0, k - 1), min(STEPS, k + 1), 2 * FINER + 1) / STEPS, [0.5]]))
         far = ~np.isin(GRID, near)
@@ -199,8 +202,8 @@ class ScanCurve:
         order = np.argsort(omegas)
         return omegas[order], values[order]
 
-    def best(self) -> Best | None:
-        """The best λ looked at: of equals the one nearest to λ = 1, with the neighbours looked at that do as well."""
+    def best(self) -> BestLambda | None:
+        """Return the best λ of the scan (on ties the one nearest to 1), with the plateau of equal neighbours."""
         if np.isnan(self._scan).all():
             return None
         omegas, values = self._refined
@@ -213,10 +216,10 @@ class ScanCurve:
         while high + 1 < len(omegas) and values[high + 1] >= top - SAME:
             high += 1
         first, last = (from_omega(float(omegas[at])) for at in (low, high))
-        return Best(from_omega(float(omegas[k])), top, Plateau(first, last, True, True))
+        return BestLambda(from_omega(float(omegas[k])), top, Plateau(first, last, True, True))
 
-    def drawn(self, limit: int = 400) -> list[CurvePoint]:
-        """Every λ looked at."""
+    def points(self, limit: int = 400) -> list[CurvePoint]:
+        """Return all λ of the scan."""
         if np.isnan(self._scan).all():
             return [CurvePoint(0.0, None), CurvePoint(np.inf, None)]
         omegas, values = self._refined

@@ -1,4 +1,4 @@
-"""Agreement by λ on the K best systems (Lu et al. 2023, section 6, Figure 2): does λ depend on how good the systems are?"""
+"""Agreement by λ on the K best systems (Lu et al. 2023, section 6, Figure 2), to see if λ depends on system quality."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.calibration.calibrate import Point, calibrate
+from core.calibration.calibrate import CalibrationPoint, calibrate
 from core.calibration.curve import CurvePoint, Plateau, from_omega
-from core.calibration.drawn import Tell, part, quiet
 from core.calibration.lambda_search import search
 from core.errors import UserError
-from core.stats.correlation import Group, Measure, group_ids
+from core.progress import Progress, no_progress, part
+from core.stats.correlation.correlation import Group, Measure, group_ids
 from core.stats.means import group_means
 
 FEWEST_SYSTEMS = 3
 WHOLE: tuple[float, ...] = tuple(from_omega(w / 40) for w in range(41))
-"""λ from 0 to ∞, evenly on the scale of ω."""
+"""λ from 0 to ∞, evenly spaced in ω."""
 PAPER: tuple[float, ...] = tuple(round(0.5 + 0.1 * k, 1) for k in range(13))
 """λ from 0.5 to 1.7, as in Figure 2 of the paper."""
 
 
-class SystemMean(NamedTuple):
+class SystemHumanMean(NamedTuple):
     """The mean human score of a system over its `n` rated outputs; higher is better."""
 
     system: str
@@ -32,9 +32,9 @@ class SystemMean(NamedTuple):
 
 
 class Top(NamedTuple):
-    """The `k` best systems, of which `last` is the least: `n` outputs, the λ that agrees best on them, and its 95 % interval.
+    """The best λ on the `n` outputs of the `k` best systems, with its 95 % interval; `last` is the lowest-ranked of them.
 
-    `curve` is there to be drawn; `cells` are the agreements at the λ of `WHOLE` and `PAPER`. Without `lam` the `reason` says why.
+    `curve` is for plots; `cells` are the agreements at the λ of `WHOLE` and `PAPER`. If `lam` is None, `reason` says why.
     """
 
     k: int
@@ -49,34 +49,40 @@ class Top(NamedTuple):
     reason: str = ""
 
     def row(self, grid: Sequence[float]) -> list[CurvePoint]:
-        """The agreement at each λ of a grid, `WHOLE` or `PAPER`."""
+        """Return the agreement at each λ of a grid, `WHOLE` or `PAPER`."""
         known = dict(self.cells)
         return [CurvePoint(lam, known.get(lam)) for lam in grid]
 
 
-def ranking(points: Sequence[Point]) -> list[SystemMean]:
-    """Systems by their mean human score over all their rated outputs, best first; ties in order of name."""
+def ranking(points: Sequence[CalibrationPoint]) -> list[SystemHumanMean]:
+    """Return the systems by mean human score over their rated outputs, best first; ties are sorted by name."""
     of = [p.key.system for p in points]
     human = np.array([p.human for p in points], dtype=np.float64)
     averages, sizes = group_means(human, group_ids(of)).tolist(), Counter(of)
-    means = [SystemMean(name, mean, sizes[name]) for name, mean in zip(sizes, averages, strict=True)]
+    means = [SystemHumanMean(name, mean, sizes[name]) for name, mean in zip(sizes, averages, strict=True)]
     return sorted(means, key=lambda s: (-s.mean, s.system))
 
 
 def by_top(
-    points: Sequence[Point], *, measure: Measure = "kendall", group: Group = "pooled", seed: int = 0, draws: int = 100,
-    tell: Tell = quiet,
+    points: Sequence[CalibrationPoint], *, measure: Measure = "kendall", group: Group = "pooled", seed: int = 0, draws: int = 100,
+    progress: Progress = no_progress,
 ) -> list[Top]:  # fmt: skip
-    """K = 3, 4, … up to all systems; nothing where there are fewer than three. `tell` hears which share is done."""
+    """Calibrate λ for K = 3, 4, … up to all systems; return an empty list for fewer than three systems."""
     order = [s.system for s in ranking(points)]
     sizes = range(FEWEST_SYSTEMS, len(order) + 1)
     return [
-        _top(points, order[:k], measure, group, seed, draws, part(tell, i, len(sizes))) for i, k in enumerate(sizes)
+        _top(points, order[:k], measure, group, seed, draws, part(progress, i, len(sizes))) for i, k in enumerate(sizes)
     ]
 
 
 def _top(
-    points: Sequence[Point], best: Sequence[str], measure: Measure, group: Group, seed: int, draws: int, tell: Tell
+    points: Sequence[CalibrationPoint],
+    best: Sequence[str],
+    measure: Measure,
+    group: Group,
+    seed: int,
+    draws: int,
+    progress: Progress,
 ) -> Top:
     there = [p for p in points if p.key.system in best]
     top = Top(len(best), best[-1], len(there))
@@ -86,7 +92,7 @@ def _top(
             measure=measure, group=group,
             segments=[p.key.segment for p in there], systems=[p.key.system for p in there],
         )  # fmt: skip
-        found = calibrate(there, measure=measure, group=group, seed=seed, draws=draws, tell=tell)
+        found = calibrate(there, measure=measure, group=group, seed=seed, draws=draws, progress=progress)
     except UserError as error:
         return top._replace(reason=error.got or error.what)
     cells = tuple(CurvePoint(lam, curve.value(lam)) for lam in dict.fromkeys((*WHOLE, *PAPER)))

@@ -1,19 +1,19 @@
-"""`adversarial`: how often metrics prefer the right text, by phenomenon, as a table and as CSV, JSON or HTML."""
+"""`adversarial`: how often metrics prefer the good text, per phenomenon, as a table and as CSV, JSON or HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.commands.score import Say
+from core.commands.score import Echo
 from core.errors import UserError
 from core.formats import output
 from core.formats.adversarial import read_cases
 from core.formats.load import read_upload
 from core.metrics import registry
-from core.services import adversarial_report as report
-from core.services.adversarial import ALL, Row, answer, failures, table
-from core.services.scoring import Doing
+from core.reports import adversarial as report
+from core.scoring.dataset import ScoringProgress
+from core.services.robustness.adversarial import ALL, PhenomenonRow, answer, failures, table
 
 KINDS = (".csv", ".json", ".html")
 
@@ -22,38 +22,38 @@ def run(
     files: Sequence[Path],
     metrics: Sequence[str],
     out: Path,
-    say: Say,
+    echo: Echo,
     *,
     reference_free: bool = False,
     fixed: bool = False,
     each: int = 3,
     solved_by: str = "",
     seed: int = 0,
-) -> list[Row]:
-    """Score the cases of all files and write a row a metric and phenomenon; the kind of file follows the ending of `out`.
+) -> list[PhenomenonRow]:
+    """Score the cases of all files and write one row per metric and phenomenon, as CSV, JSON or HTML by the suffix of `out`.
 
-    JSON and HTML list `each` failures a metric and phenomenon, with `solved_by` those that this metric gets right. Everything
-    odd is told through `say`. Raises `UserError` for files or metrics that cannot be used, and when no metric scored a case.
+    JSON and HTML also list `each` failures per metric and phenomenon; with `solved_by`, only those that this metric ranks
+    correctly. Notes are printed with `echo`. Raises `UserError` for files or metrics that cannot be used, and if no metric
+    scored a case.
     """
     if not metrics:
-        raise UserError("no metric was named", where="--metrics", expected="some of " + ", ".join(registry.METRICS))
+        raise UserError("no metric given", where="--metrics", expected="some of " + ", ".join(registry.METRICS))
     if out.suffix not in KINDS:
-        raise UserError("a file of this kind is not written", where=str(out), expected=" or ".join(KINDS))
+        raise UserError("cannot write this type of file", where=str(out), expected=" or ".join(KINDS))
     output.check(output.named("an input", *files), [("--out", out)])
     chosen = registry.chosen(metrics)
     solver = registry.load(solved_by).spec.name if solved_by else ""
     if solver and solver not in {m.spec.name for m in chosen}:
-        raise UserError("this metric is not among those scored", where="--solved-by", got=solved_by)
+        raise UserError("this metric is not scored", where="--solved-by", got=solved_by, hint="Add it to --metrics")
     read = read_cases([read_upload(path) for path in files], reference_free=reference_free, fixed=fixed)
 
-    def tell(doing: Doing) -> bool:
-        say(doing.sentence())
-        return True
+    def progress(at: ScoringProgress) -> None:
+        echo(at.sentence())
 
-    answered = answer(read.cases, chosen, tell)
+    answered = answer(read.cases, chosen, progress)
     rows = table(read.cases, answered, seed=seed)
     if not any(row.compared for row in rows):
-        raise UserError("no metric scored a single case", got=next((r.reason for r in rows if r.reason), ""))
+        raise UserError("no metric scored any case", got=next((r.reason for r in rows if r.reason), ""))
     failed = failures(read.cases, answered, each=each, solved_by=solver)
     notes = [*read.notes, *_notes(rows)]
     notes += [] if reference_free else filter(None, [report.published(rows)])
@@ -64,11 +64,11 @@ def run(
     }
     output.write({out: written[out.suffix]()})
     for note in notes:
-        say(f"{note}\n")
+        echo(f"{note}\n")
     return rows
 
 
-def _notes(rows: Sequence[Row]) -> list[str]:
+def _notes(rows: Sequence[PhenomenonRow]) -> list[str]:
     notes = []
     for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
@@ -77,5 +77,5 @@ def _notes(rows: Sequence[Row]) -> list[str]:
             why = next((r.reason for r in mine if r.undefined and r.reason), "")
             notes.append(f"{metric}: {whole.undefined} of {whole.cases} cases have no score ({why}).")
         if whole.tied:
-            notes.append(f"{metric}: {whole.tied} of {whole.compared} cases are tied, and count as wrong.")
+            notes.append(f"{metric}: {whole.tied} of {whole.compared} cases are tied and count as failures.")
     return notes

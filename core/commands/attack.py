@@ -1,14 +1,14 @@
-"""`attack`: good texts worn down against one metric (He et al. 2023, appendix J), and what other metrics make of them, as CSV."""
+"""`attack`: degrade gold texts while one metric keeps its score (He et al. 2023, appendix J), and score the result with others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from core.commands.score import Say
+from core.commands.score import Echo
 from core.data import Dataset, Item, Output, Segment
 from core.errors import UserError
 from core.formats import output
@@ -16,19 +16,20 @@ from core.formats.load import load
 from core.formats.write import csv_text
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.services.lab.gold import REFERENCE, Gold, gold_of, no_references
-from core.services.scoring import in_company
-from core.stress.attack import BOUND, EXPECTED, NEAR, Attack, Shift, attack, compare, relative, signed
+from core.progress import Progress
+from core.robustness.attack import BOUND, EXPECTED, NEAR, Attack, Shift, attack, compare, relative, signed
+from core.robustness.stress.gold import REFERENCE, Gold, gold_of, no_references
+from core.scoring.dataset import for_dataset
 
 ITSELF, REFERENCES = "the gold text", "the references"
 
 
-class Row(NamedTuple):
-    """A metric on one text of an attack; the columns of the file.
+class AttackRow(NamedTuple):
+    """One metric on one text of an attack: a row of the CSV.
 
-    `step` counts edits, 0 is the gold text. The metric under attack has a row a step, `against` the gold text; every metric has one for
-    the gold text and one for the attacked one, against the references. `change` is relative to the gold text, below 0 where the metric
-    likes the text less. `reason` says what is missing, or why the attack stopped short of its bound.
+    `step` counts edits; 0 is the gold text. The attacked metric has one row per step, scored against the gold text. Every metric has
+    one row for the gold text and one for the attacked text, scored against the references. `change` is relative to the gold text and
+    below 0 if the metric scores the text as worse. `reason` says why a value is missing, or why the attack stopped before its bound.
     """
 
     id: str
@@ -48,7 +49,7 @@ def run(
     files: Sequence[Path],
     metric: str,
     out: Path,
-    say: Say,
+    echo: Echo,
     *,
     others: Sequence[str] = (),
     gold: str = REFERENCE,
@@ -56,53 +57,54 @@ def run(
     limit: int = 10,
     expected: int = EXPECTED,
     near: int = NEAR,
-) -> list[Row]:
-    """Attack the first `limit` gold texts of the files and write CSV; then every metric's relative change is told.
+) -> list[AttackRow]:
+    """Attack the first `limit` gold texts of the files, write CSV, and print the relative change of every metric.
 
-    Gold is the first reference of each segment, held against the others, or the outputs of a system. Raises `UserError` for files,
-    names or numbers that cannot be used, and when no text could be attacked.
+    Gold texts are the first reference of each segment, compared with the others, or the outputs of a system. Raises `UserError` for
+    files, names or numbers that cannot be used, and if no text could be attacked.
     """
     if out.suffix != ".csv":
-        raise UserError("a file of this kind is not written", where=str(out), expected=".csv")
+        raise UserError("cannot write this type of file", where=str(out), expected=".csv")
     if limit < 1:
-        raise UserError("there is nothing to attack", where="--limit", got=str(limit), expected="1 or more")
+        raise UserError("no text to attack", where="--limit", got=str(limit), expected="1 or more")
     output.check(output.named("an input", *files), [("--out", out)])
     target, *rest = registry.chosen([metric, *others])
     dataset = load(files)
     golds = gold_of(dataset, gold)[:limit]
     needs_reference = "reference" in target.spec.needs
-    attacked = in_company(
+    attacked = for_dataset(
         target,
         _dataset(g.item._replace(references=(g.item.hypothesis,) if needs_reference else ()) for g in golds),
     )
     name = signed(attacked, bound, expected, near)
-    judges = [in_company(m, _dataset(g.item for g in golds)) for m in (target, *rest)]
+    judges = [for_dataset(m, _dataset(g.item for g in golds)) for m in (target, *rest)]
     found: list[tuple[Gold, Attack, list[Shift]]] = []
     for i, one in enumerate(golds):
-        tell = _telling(say, i, len(golds))
-        made = attack(one.item.hypothesis, one.item.source, attacked, bound, expected=expected, near=near, tell=tell)
+        progress = _progress(echo, i, len(golds))
+        made = attack(
+            one.item.hypothesis, one.item.source, attacked, bound, expected=expected, near=near, progress=progress
+        )
         found.append((one, made, compare(one.item, made.text, judges) if made.steps else []))
     if not any(made.steps for _, made, _ in found):
         raise UserError("no text could be attacked", got=next((made.reason for _, made, _ in found), ""))
     rows = [row for one, made, shifts in found for row in _rows(one, made, shifts, attacked, name)]
-    output.write({out: csv_text(Row._fields, rows)})
+    output.write({out: csv_text(AttackRow._fields, rows)})
     if error := no_references(dataset, gold, golds, [m.spec for m in rest]):
-        say(f"note: {error}\n")
+        echo(f"note: {error}\n")
     for line in summary(found, judges):
-        say(f"{line}\n")
+        echo(f"{line}\n")
     return rows
 
 
-def _telling(say: Say, at: int, of: int) -> Callable[[float], bool]:
-    def tell(share: float) -> bool:
-        say(f"text {at + 1} of {of} · {share:.0%} of the bound")
-        return True
+def _progress(echo: Echo, at: int, of: int) -> Progress:
+    def progress(share: float) -> None:
+        echo(f"text {at + 1} of {of} · {share:.0%} of the bound")
 
-    return tell
+    return progress
 
 
 def _dataset(items: Iterator[Item]) -> Dataset:
-    """The items as one system's outputs."""
+    """Return a dataset in which the items are the outputs of one system."""
     listed = list(items)
     return Dataset(
         tuple(Segment("", str(i), item.source, item.references) for i, item in enumerate(listed)),
@@ -110,26 +112,29 @@ def _dataset(items: Iterator[Item]) -> Dataset:
     )
 
 
-def _rows(gold: Gold, made: Attack, shifts: Sequence[Shift], metric: Metric, name: str) -> Iterator[Row]:
+def _rows(gold: Gold, made: Attack, shifts: Sequence[Shift], metric: Metric, name: str) -> Iterator[AttackRow]:
     against = (
         ITSELF if "reference" in metric.spec.needs else "the source" if gold.item.source is not None else "nothing"
     )
     key = metric.spec.name
-    yield Row(gold.id, 0, "", made.original, 0.0, key, against, made.before, None, made.reason, name)
+    yield AttackRow(gold.id, 0, "", made.original, 0.0, key, against, made.before, None, made.reason, name)
     for i, step in enumerate(made.steps):
         edit = f"{step.old} → {step.new}" if step.new else f"− {step.old}"
         change, reason = relative(metric.spec, made.before, step.score)
-        yield Row(gold.id, i + 1, edit, step.text, step.ratio, key, against, step.score, change, reason, name)
+        yield AttackRow(gold.id, i + 1, edit, step.text, step.ratio, key, against, step.score, change, reason, name)
     last = len(made.steps)
     for s in shifts:
-        yield Row(gold.id, 0, "", made.original, 0.0, s.metric, REFERENCES, s.gold, None, s.reason, s.signature)
-        yield Row(
+        yield AttackRow(gold.id, 0, "", made.original, 0.0, s.metric, REFERENCES, s.gold, None, s.reason, s.signature)
+        yield AttackRow(
             gold.id, last, "", made.text, made.ratio, s.metric, REFERENCES, s.attacked, s.change, s.reason, s.signature
         )
 
 
 def summary(found: Sequence[tuple[Gold, Attack, Sequence[Shift]]], metrics: Sequence[Metric]) -> list[str]:
-    """A line a metric: the relative change of its mean against the references (Figure 10), over the texts it scored twice."""
+    """Return one line per metric: the relative change of its mean score against the references (Figure 10).
+
+    Means are over the texts of which the gold and the attacked version both have a score.
+    """
     done = [(made, shifts) for _, made, shifts in found if made.steps]
     lines = [
         f"{len(done)} of {len(found)} texts attacked, mean noise ratio {np.mean([made.ratio for made, _ in done]):.3f}"
@@ -141,9 +146,9 @@ def summary(found: Sequence[tuple[Gold, Attack, Sequence[Shift]]], metrics: Sequ
         if both:
             gold, attacked = np.array(both, dtype=np.float64).mean(axis=0).tolist()
             change, reason = relative(metric.spec, gold, attacked)
-            said = reason if change is None else f"{change:+.1%}"
+            shown = reason if change is None else f"{change:+.1%}"
             lines.append(
-                f"{metric.spec.name}: {gold:.4g} → {attacked:.4g} against the references, {said} (n = {len(both)})"
+                f"{metric.spec.name}: {gold:.4g} → {attacked:.4g} against the references, {shown} (n = {len(both)})"
             )
         else:
             lines.append(f"{metric.spec.name}: no score against the references ({done[0][1][i].reason})")

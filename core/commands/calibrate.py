@@ -1,4 +1,4 @@
-"""`calibrate`: distances that `refine` wrote, and human scores, to the λ that agrees best with people."""
+"""`calibrate`: find the λ that agrees best with human scores, from the distances that `refine` wrote."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.calibration.calibrate import Calibration, Point, calibrate
+from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
 from core.calibration.presets import PRESETS
 from core.commands import human_scores
 from core.commands.human_scores import KEY, wrong_line
-from core.commands.progress import shared
+from core.commands.progress import counted
 from core.data import OutputKey
 from core.errors import UserError
 from core.formats import output
 from core.formats.files import Upload, numbered_lines
-from core.formats.json_text import NotJson, parsed
 from core.formats.load import read_upload
-from core.formats.numbers import BOUNDS, json_number
-from core.stats.correlation import Group, Measure
+from core.formats.parsing.json_text import NotJson, parsed
+from core.formats.parsing.numbers import BOUNDS, json_number
+from core.stats.correlation.correlation import Group, Measure
 
 SHOWN = 80
 
 
 class Refined(NamedTuple):
-    """What one row of refined.jsonl gives to the calibration."""
+    """The values of one row of refined.jsonl that the calibration needs."""
 
     dist_exp: float
     dist_imp: float
@@ -47,36 +47,36 @@ def run(
     *,
     draws: int = 300,
     human_score: str | None = None,
-    say: Callable[[str], None] = to_stderr,
-    progress: Callable[[str], None] = lambda line: None,
+    echo: Callable[[str], None] = to_stderr,
+    status: Callable[[str], None] = lambda line: None,
 ) -> Calibration:
     """Join both files on (system, doc_id, segment_id), calibrate, and write the report as JSON (∞ is the string "inf").
 
-    Outputs that stand in one file only are left out, counted, and told through `say` and in `notes`.
-    Raises `UserError` for files that cannot be read or joined, and where agreement is undefined at every λ.
+    Outputs found in only one file are left out; their number is in `notes`, which are also printed with `echo`. Raises
+    `UserError` for files that cannot be read or joined, and if agreement is undefined at every λ.
     """
     output.check([("the refined outputs", refined_jsonl), ("--human", human_csv)], [("--out", out)])
     refined, unusable = read_refined(read_upload(refined_jsonl))
     human, unscored = human_scores.read(human_csv, human_score)
     points = [
-        Point(key, r.dist_exp, r.dist_imp, human[key][0], r.score_hyp, human[key][1])
+        CalibrationPoint(key, r.dist_exp, r.dist_imp, human[key][0], r.score_hyp, human[key][1])
         for key, r in refined.items()
         if key in human
     ]
     without_human, without_distances = len(refined) - len(points), len(human) - len(points)
     if not points:
         raise UserError(
-            "no output stands in both files",
+            "the files have no output in common",
             got=f"{len(refined)} outputs in {refined_jsonl.name}, {len(human)} in {human_csv.name}",
             expected="the same system, doc_id and segment_id in both",
-            hint=f"First here {_first(refined)}, there {_first(human)}",
+            hint=f"The first outputs are {_first(refined)} and {_first(human)}",
         )
     alone = ((refined_jsonl.name, without_human), (human_csv.name, without_distances))
-    notes = [f"{n} outputs of {name} have no counterpart and are left out." for name, n in alone if n]
+    notes = [f"{n} outputs of {name} are not in the other file and are left out." for name, n in alone if n]
     notes += [f"{unusable} rows of {refined_jsonl.name} have no distances and are left out."] if unusable else []
     notes += [f"{unscored} rows of {human_csv.name} have no score and are left out."] if unscored else []
     fitted = calibrate(
-        points, measure=measure, group=group, seed=seed, presets=PRESETS, draws=draws, tell=shared(progress, "calibrate")
+        points, measure=measure, group=group, seed=seed, presets=PRESETS, draws=draws, progress=counted(status, "calibrate", 100)
     )  # fmt: skip
     report = fitted.to_json()
     report["notes"] = [*notes, *report["notes"]]
@@ -88,17 +88,17 @@ def run(
     report["measure"], report["group"], report["seed"] = measure, group, seed
     output.write({out: json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"})
     for note in report["notes"]:
-        say(note)
-    say(fitted.advice.why)
+        echo(note)
+    echo(fitted.advice.why)
     return fitted
 
 
 def _first(keys: Mapping[OutputKey, object]) -> str:
-    return " / ".join(next(iter(keys), ("nothing",)))
+    return " / ".join(next(iter(keys), ("none",)))
 
 
 def read_refined(upload: Upload) -> tuple[dict[OutputKey, Refined], int]:
-    """The distances by output, and how many rows have none. Raises `ImportProblems` naming file, line and field."""
+    """Return the distances per output, and the number of rows without distances. Raises `ImportProblems` with file, line and field."""
     found: dict[OutputKey, Refined] = {}
     unusable = 0
     for line, text in numbered_lines(upload):
@@ -107,9 +107,9 @@ def read_refined(upload: Upload) -> tuple[dict[OutputKey, Refined], int]:
         try:
             row = parsed(text)
         except NotJson as e:
-            raise wrong_line(upload, line, "", f"a line that is not JSON ({e})", "one JSON object a line") from e
+            raise wrong_line(upload, line, "", f"a line that is not JSON ({e})", "one JSON object per line") from e
         if not isinstance(row, dict):
-            raise wrong_line(upload, line, "", type(row).__name__, "one JSON object a line")
+            raise wrong_line(upload, line, "", type(row).__name__, "one JSON object per line")
         for name in KEY:
             if not isinstance(row.get(name), str | int):
                 raise wrong_line(upload, line, name, repr(row.get(name))[:SHOWN], "a name")
@@ -119,7 +119,7 @@ def read_refined(upload: Upload) -> tuple[dict[OutputKey, Refined], int]:
             unusable += 1
             continue
         if key in found:
-            raise wrong_line(upload, line, ", ".join(KEY), " / ".join(key), "each output once")
+            raise wrong_line(upload, line, ", ".join(KEY), " / ".join(key), "each output only once")
         found[key] = Refined(exp, imp, hyp)
     return found, unusable
 

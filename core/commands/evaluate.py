@@ -1,9 +1,10 @@
-"""`evaluate`: scores that `score` wrote against human scores such as `mqm` writes; CSV, JSON, LaTeX or one HTML page."""
+"""`evaluate`: compare metric scores with human scores and write CSV, JSON, LaTeX or HTML."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from math import comb
 from pathlib import Path
 from typing import Literal
 
@@ -13,25 +14,32 @@ from core.data import OutputKey
 from core.errors import ImportProblems, Problem, UserError
 from core.formats import output
 from core.formats.load import load, read_upload
-from core.formats.numbers import expected_number, is_absent, number
+from core.formats.parsing.numbers import expected_number, is_absent, number
 from core.formats.write import SCORE_COLUMNS, read_export
 from core.metrics import registry
 from core.metrics.external import name_of
-from core.services.calibration import People
-from core.services.evaluate import (
+from core.reports.evaluation import as_csv, as_html, as_json, as_latex, sentence
+from core.services.calibrate.calibration import HumanScores
+from core.services.evaluate.evaluate import (
     LABELS,
     STATISTICS,
-    Choice,
-    Contestant,
+    AgreementOptions,
     Evaluation,
     Level,
-    Name,
+    ScoredMetric,
+    StatisticName,
     Unit,
     evaluate,
     join,
 )
-from core.services.evaluate_report import as_csv, as_html, as_json, as_latex, sentence
-from core.services.evaluate_tests import NO_TEST, Matrix, compare_metrics, with_soft_intervals
+from core.services.evaluate.significance import (
+    NO_TEST,
+    SOFT_DRAWS,
+    SignificanceMatrix,
+    compare_metrics,
+    contenders,
+    with_soft_intervals,
+)
 from core.signature import signature
 
 ENDINGS = (".csv", ".json", ".tex", ".html")
@@ -58,19 +66,21 @@ def run(
     draws: int = 300,
     tests: bool = False,
     human_score: str | None = None,
-    say: Callable[[str], None] = to_stderr,
-    progress: Callable[[str], None] = lambda line: None,
+    echo: Callable[[str], None] = to_stderr,
+    status: Callable[[str], None] = lambda line: None,
 ) -> Evaluation:
-    """Join both files on (system, doc_id, segment_id), compare, and write what the ending of `out` asks for.
+    """Join all files on (system, doc_id, segment_id), compare, and write the type of file that the suffix of `out` names.
 
-    `external` are files of metrics that were computed elsewhere (`core.commands.external_scores`), beside `scores` or alone.
-    `tests` compares every pair of metrics under each statistic of the level, and says in the files which differ.
-    `human` is a table of scores, or a file with texts or labels (`core.commands.human_scores`); `human_score` says which score.
-    `lower` names metrics of which lower is better, beyond those of ours that say so themselves. Sentinels read texts: those
-    in `outputs`, files as `score` takes them. Raises `UserError` for files that cannot be read or joined.
+    - `scores`: the CSV that `score` wrote; `external`: external scores (`core.commands.external_scores`). One of them is required.
+    - `human`: a table of human scores, or a file with texts or labels (`core.commands.human_scores`); `human_score` selects one.
+    - `lower`: metrics for which lower is better, in addition to those declared so.
+    - `outputs`: files with the texts, as for `score`; the baselines need them.
+    - `tests`: also test the difference of every pair of metrics under each statistic of the level.
+
+    Raises `UserError` for files that cannot be read or joined.
     """
     if out.suffix not in ENDINGS:
-        raise UserError("a file of this kind is not written", where=str(out), expected=", ".join(ENDINGS))
+        raise UserError("cannot write this type of file", where=str(out), expected=", ".join(ENDINGS))
     given = [*output.named("the scores", scores), ("--human", human), *output.named("--outputs", *outputs)]
     output.check([*given, *output.named("--external", *map(external_scores.path_of, external))], [("--out", out)])
     if scores is None and not external:
@@ -82,33 +92,43 @@ def run(
     theirs = {name_of(e.metric.name) for e in elsewhere}
     ours = [name for name in lower if name not in theirs]
     if scores is None and ours:
-        raise UserError("there is no such metric", where="--lower", got=ours[0], expected=", ".join(sorted(theirs)))
+        raise UserError("no metric has this name", where="--lower", got=ours[0], expected=", ".join(sorted(theirs)))
     metrics, values, missing = read_scores(scores, ours) if scores else ([], {}, 0)
     for metric, of_metric, _ in elsewhere:
         if metric.name in values:
-            raise UserError("this metric stands in both files", got=name_of(metric.name), hint="Name it: NAME=FILE")
+            raise UserError(
+                "this metric is in both --external and the scores",
+                got=name_of(metric.name),
+                hint="Give the external one another name: NAME=FILE",
+            )
         metrics.append(metric)
         values[metric.name] = of_metric
     rated, unscored = human_scores.read(human, human_score)
-    people = People(signature("human", {"file": human.name} | ({"score": human_score} if human_score else {})), rated)
+    people = HumanScores(
+        signature("human", {"file": human.name} | ({"score": human_score} if human_score else {})), rated
+    )
     systems = {k.system for k in rated}
     if unknown := [name for name in exclude if name not in systems]:
         raise UserError(
-            "there is no such system", where="--exclude", got=unknown[0], expected=", ".join(sorted(systems))
+            "no system has this name", where="--exclude", got=unknown[0], expected=", ".join(sorted(systems))
         )
     items = dict(texts.items()) if texts else None
     joined = join(people, metrics, values, items=items, excluded=exclude, seed=seed)
     if joined.too_few:
         raise UserError(
-            "fewer than two outputs stand in both files with a score of every metric",
+            "fewer than two outputs have a human score and a score from every metric",
             got=f"{sum(map(len, values.values()))} scores, {len(rated)} outputs in {human.name}",
-            expected="the same system, doc_id and segment_id in both",
+            expected="the same system, doc_id and segment_id in all files",
         )
-    found = evaluate(joined, Choice(level, group, unit, seed, draws), step=counted(progress, "agreement of metrics"))
+    found = evaluate(
+        joined,
+        AgreementOptions(level, group, unit, seed, draws),
+        progress=counted(status, "agreement of metrics", len(joined.scored_metrics)),
+    )
     if level == "system":
-        found = with_soft_intervals(found, counted(progress, "intervals of soft pairwise accuracy"))
+        found = with_soft_intervals(found, counted(status, "95 % CIs of soft pairwise accuracy", SOFT_DRAWS))
     statistic = STATISTICS[level][0]
-    matrices, untested = _tested(found, progress) if tests else ([], [])
+    matrices, untested = _tested(found, status) if tests else ([], [])
     matrix, more = next(iter(matrices), None), matrices[1:]
     text = {
         ".csv": lambda: as_csv(found),
@@ -117,35 +137,45 @@ def run(
         ".html": lambda: as_html(found, statistic, matrix, more=more),
     }[out.suffix]()
     output.write({out: text})
-    lost = [f"{missing} rows of {scores.name} have no score."] if scores and missing else []
-    lost += [f"{e.metric.label} has no score in {e.missing} lines of its file." for e in elsewhere if e.missing]
-    lost += [f"{unscored} rows of {human.name} have no score."] if unscored else []
-    lost += [f"No tests under {LABELS[name]}: {why}" for name, why in untested]
-    lost += ["The tests are not in the file: a CSV holds the table only."] if tests and out.suffix == ".csv" else []
-    lost += [] if outputs else ["No sentinels: they need the texts (--outputs)."]
-    for line in (*joined.notes, *lost, sentence(found, statistic)):
-        say(line)
+    notes = [f"{missing} rows of {scores.name} have no score."] if scores and missing else []
+    notes += [f"{e.metric.label} has no score in {e.missing} lines of its file." for e in elsewhere if e.missing]
+    notes += [f"{unscored} rows of {human.name} have no score."] if unscored else []
+    notes += [f"Differences in {LABELS[name]} were not tested: {why}" for name, why in untested]
+    notes += (
+        ["A CSV holds only the table. To get the tests, write .json, .tex or .html."]
+        if tests and out.suffix == ".csv"
+        else []
+    )
+    notes += [] if outputs else ["Baselines were not computed: they need the outputs (--outputs)."]
+    for line in (*joined.notes, *notes, sentence(found, statistic)):
+        echo(line)
     return found
 
 
-def _tested(found: Evaluation, progress: Callable[[str], None]) -> tuple[list[Matrix], list[tuple[Name, str]]]:
-    """Tests of every pair of metrics under each statistic of the level, and the statistics without a test, with the reason."""
-    matrices: list[Matrix] = []
-    untested: list[tuple[Name, str]] = []
+def _tested(
+    found: Evaluation, status: Callable[[str], None]
+) -> tuple[list[SignificanceMatrix], list[tuple[StatisticName, str]]]:
+    """Test every pair of metrics under each statistic of the level; also return the statistics that cannot be tested, with the reason."""
+    matrices: list[SignificanceMatrix] = []
+    untested: list[tuple[StatisticName, str]] = []
     for statistic in STATISTICS[found.choice.level]:
         if statistic == "soft_pairwise":
             untested.append((statistic, NO_TEST))
             continue
         try:
-            matrices.append(compare_metrics(found, statistic, counted(progress, f"tests under {LABELS[statistic]}")))
+            pairs = comb(len(contenders(found, statistic)), 2)
+            shown = counted(status, f"tests under {LABELS[statistic]}", pairs)
+            matrices.append(compare_metrics(found, statistic, shown))
         except UserError as error:
             untested.append((statistic, str(error)))
     return matrices, untested
 
 
-def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[Contestant], Scores, int]:
-    """The metrics of a file that `score` wrote as CSV, their values turned so that higher is better, and how many rows have
-    none. Raises `ImportProblems` naming file, line and column."""
+def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[ScoredMetric], Scores, int]:
+    """Read a CSV that `score` wrote: the metrics, their values (negated if lower is better), and the number of rows without a score.
+
+    Raises `ImportProblems` with file, line and column.
+    """
     upload = read_upload(path)
     table = read_export(upload)
     at = {name: i for i, name in enumerate(table.columns)}
@@ -153,11 +183,11 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[Contestant]
     if absent := [c for c in needed if c not in at]:
         raise ImportProblems(
             [
-                Problem(upload.name, 1, c, "no such column", ", ".join(needed), "Give the CSV that `score` wrote")
+                Problem(upload.name, 1, c, "this column is missing", ", ".join(needed), "Use a CSV that `score` wrote")
                 for c in absent
             ]
         )
-    found: dict[str, Contestant] = {}
+    found: dict[str, ScoredMetric] = {}
     values: Scores = {}
     missing = 0
     for row in table.rows:
@@ -167,7 +197,7 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[Contestant]
             signed = cells.get("signature", "") or metric
             spec = registry.describe(metric, signed)
             turned = metric in lower or (spec is not None and not spec.higher_is_better)
-            found[metric] = Contestant(metric, spec.label if spec else metric, signed, turned=turned)
+            found[metric] = ScoredMetric(metric, spec.label if spec else metric, signed, turned=turned)
         of_metric = values.setdefault(metric, {})
         if is_absent(cells["score"]):
             missing += 1
@@ -175,11 +205,11 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[Contestant]
         value, key = number(cells["score"]), OutputKey(*(cells[c] for c in ("system", "doc_id", "segment_id")))
         if value is None or key in of_metric:
             wrong = repr(cells["score"][:80]) if value is None else " / ".join(key)
-            expected = expected_number(cells["score"]) if value is None else "each output once a metric"
+            expected = expected_number(cells["score"]) if value is None else "one score per output and metric"
             raise ImportProblems(
-                [Problem(upload.name, row.line, "score", wrong, expected, "Correct the line, or write the file again")]
+                [Problem(upload.name, row.line, "score", wrong, expected, "Fix the line or create the file again")]
             )
         of_metric[key] = -value if found[metric].turned else value
     if unknown := [name for name in lower if name not in found]:
-        raise UserError("there is no such metric", where="--lower", got=unknown[0], expected=", ".join(found))
+        raise UserError("no metric has this name", where="--lower", got=unknown[0], expected=", ".join(found))
     return list(found.values()), values, missing

@@ -1,4 +1,4 @@
-"""Human scores for `evaluate` and `calibrate`: a table of scores, the documents or tables that `score` reads, or labels."""
+"""Read human scores for `evaluate` and `calibrate`: from a table of scores, a file that `score` reads, or labels."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from core.data import HumanScore, OutputKey
 from core.errors import ImportProblems, Problem, UserError, unknown
 from core.formats.columns import guess
 from core.formats.files import Upload, extension
-from core.formats.label_formats import FORMATS
-from core.formats.label_formats import guess as label_format
+from core.formats.labels.label_formats import FORMATS
+from core.formats.labels.label_formats import guess as label_format
 from core.formats.load import load, read_upload
-from core.formats.numbers import expected_number, is_absent, number
+from core.formats.parsing.numbers import expected_number, is_absent, number
 from core.formats.table import TABLE_EXTENSIONS, read_table
 from core.formats.write import read_export
 from core.mqm.schemes import scheme
 from core.mqm.scores import segment_scores
-from core.services.mqm_import import read as read_labels
+from core.services.projects.label_import import read as read_labels
 
 KEY = ("system", "doc_id", "segment_id")
 SCORE, MQM = "score", "mqm"
 Human = tuple[float, int | None]
-"""A score and the number of its raters."""
+"""A score and its number of raters."""
 LOOK = 1000
-"""Rows that are read to tell what the columns hold."""
+"""Number of rows read to detect what the columns hold."""
 SHOWN = 80
 
 
 def read(path: Path, name: str | None = None) -> tuple[dict[OutputKey, Human], int]:
-    """Score and number of raters by output, and how many rows have no score; `name` says which score of a file with several.
+    """Return the score and number of raters per output, and the number of rows without a score.
 
-    Labels become the score “mqm”, by Google's weights. Raises `UserError`, which lists the scores of the file, and
-    `ImportProblems`.
+    `name` selects a score if the file has several. Labels become the score “mqm”, with Google's weights. Raises `UserError`
+    with the scores of the file, and `ImportProblems`.
     """
     upload = read_upload(path)
     kind = label_format(upload)
@@ -41,19 +41,21 @@ def read(path: Path, name: str | None = None) -> tuple[dict[OutputKey, Human], i
         return read_human(upload, name or SCORE)
     scores = load([path]).human_scores
     if not scores:
-        return read_human(upload, name or SCORE)  # which says what is missing
+        return read_human(upload, name or SCORE)  # raises an error that names the missing columns
     return _chosen(scores, {}, upload, name), 0
 
 
 def read_human(upload: Upload, score: str = SCORE) -> tuple[dict[OutputKey, Human], int]:
-    """Score and number of raters by output, and how many rows have no score. Texts may carry the apostrophe of our
-    own exports. Raises `ImportProblems`."""
+    """Return the score and number of raters per output in a table, and the number of rows without a score.
+
+    Removes the apostrophe that our exports put before formulas. Raises `ImportProblems`.
+    """
     table = read_export(upload)
     column = {name: i for i, name in enumerate(table.columns)}
     if missing := [c for c in (*KEY, score) if c not in column]:
         raise ImportProblems(
             [
-                Problem(upload.name, 1, c, "no such column", ", ".join((*KEY, score)), "Name the columns so")
+                Problem(upload.name, 1, c, "this column is missing", ", ".join((*KEY, score)), "Rename the columns")
                 for c in missing
             ]
         )
@@ -70,14 +72,14 @@ def read_human(upload: Upload, score: str = SCORE) -> tuple[dict[OutputKey, Huma
             raise wrong_line(upload, row.line, score, repr(texts[score][:SHOWN]), expected_number(texts[score]))
         key = OutputKey(*(texts[name] for name in KEY))
         if key in found:
-            raise wrong_line(upload, row.line, ", ".join(KEY), " / ".join(key), "each output once")
+            raise wrong_line(upload, row.line, ", ".join(KEY), " / ".join(key), "each output only once")
         raters = number(texts.get("n_raters", ""))
         found[key] = (value, None if raters is None else int(raters))
     return found, unscored
 
 
 def _is_table_of(upload: Upload, score: str) -> bool:
-    """Whether the file has the columns of a table of scores, or all but the score and no texts."""
+    """Return whether the file is a table of scores: it has the columns, or all but the score and no texts."""
     table = read_table(upload, LOOK)
     columns = set(table.columns)
     return {*KEY, score} <= columns or ({*KEY} <= columns and guess(table).scores_only)
@@ -101,7 +103,7 @@ def _chosen(
         by_name.setdefault(called, {})[OutputKey(system, doc_id, segment_id)] = (value, None)
     if name is None and len(by_name) > 1:
         raise UserError(
-            "the file has several human scores", where=upload.name, got=", ".join(by_name), expected="one of them",
+            "the file has several human scores", where=upload.name, got=", ".join(by_name), expected="one score",
             hint=f"Choose one: --human-score {next(iter(by_name))}",
         )  # fmt: skip
     chosen = name or next(iter(by_name))
@@ -111,7 +113,7 @@ def _chosen(
 
 
 def wrong_line(upload: Upload, line: int, column: str, found: str, expected: str) -> ImportProblems:
-    """The error for a line of a file that cannot be used."""
+    """Return the error for a line that cannot be used."""
     return ImportProblems(
-        [Problem(upload.name, line, column, found, expected, "Correct the line, or write the file again")]
+        [Problem(upload.name, line, column, found, expected, "Fix the line or create the file again")]
     )

@@ -1,4 +1,4 @@
-"""`metrics`: every metric, whether it can run here and what it needs, and its options, as a plain table."""
+"""`metrics`: list all metrics with their availability, requirements and options, as a plain table."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from core.metrics import readiness
 from core.metrics.base import MetricSpec, Option
 from core.metrics.readiness import Readiness
 from core.metrics.registry import specs, with_options
-from core.models.roles import ROLES
+from core.models.kinds import MODEL_KINDS
 
 NEEDS: dict[str, str] = {"source": "source", "reference": "reference"} | {
-    role.name: role.words for role in ROLES.values()
+    role.name: role.words for role in MODEL_KINDS.values()
 }
 
 
 def table() -> str:
-    """The text of the table; metrics with the same options share their rows, those that lack the same share its command."""
+    """Return the table. Metrics with the same options share their rows; those that lack the same thing share the command that fixes it."""
     found, ready = specs(), readiness.of_all()
     rows = [_metric(spec, ready[name]) for name, spec in found.items()]
     lines: list[str] = _aligned([("metric", "here", "needs", "better", "paper"), *rows])
@@ -26,12 +26,16 @@ def table() -> str:
         cells = _aligned([(o.name, written(o), o.expected) for o in options], indent=2)
         lines += [line for row, o in zip(cells, options, strict=True) for line in (row, f"      {o.help}")]
     return "\n".join(
-        [*lines, "", "written as name|option:value|option:value, in quotes; λ is no option, it rescores nothing"]
+        [
+            *lines,
+            "",
+            "Write options as name|option:value|option:value, in quotes. λ is not an option: it is set later, without scoring again.",
+        ]
     )
 
 
 def written(option: Option) -> str:
-    """The default as one would write it."""
+    """Return the default in the notation of the command line."""
     return option.write(option.default) or "none"
 
 
@@ -46,7 +50,7 @@ def _metric(spec: MetricSpec, ready: Readiness) -> tuple[str, ...]:
 
 
 def _lacking(ready: Mapping[str, Readiness]) -> list[str]:
-    """Who lacks what, and what mends it."""
+    """Return which metrics are unavailable, why, and the command that fixes it."""
     groups: dict[Readiness, list[str]] = {}
     for name, found in ready.items():
         if found.state != "ready":

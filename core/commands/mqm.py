@@ -1,11 +1,13 @@
-"""`mqm`: labels in Google's TSV to MQM scores, as CSV."""
+"""`mqm`: compute MQM scores from labels in Google's TSV format, as CSV."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from core.errors import ImportProblems, Problem, UserError
-from core.formats import google_mqm, output
+from core.formats import output
+from core.formats.labels import google_mqm
 from core.formats.load import read_upload
 from core.formats.write import csv_text
 from core.mqm.schemes import Scheme
@@ -13,14 +15,12 @@ from core.mqm.schemes import scheme as named
 from core.mqm.scores import SegmentScore, SystemScore, segment_scores, system_scores
 
 
-def run(path: Path, scheme: str, by: str | None, out: Path) -> list[str]:
-    """Write the segment scores (system, doc_id, segment_id, score, n_raters), or with `by="system"` the systems' means
-    (system, score, n_segments, n_raters), best first. Scores are ≤ 0, higher is better. Returns what was odd in the file.
+def run(path: Path, scheme: str, by: Literal["segment", "system"], out: Path) -> list[str]:
+    """Write the segment scores (system, doc_id, segment_id, score, n_raters) and return warnings about the file.
 
-    Raises `UserError` for a file that cannot be read, an unknown scheme or severity.
+    With `by="system"`, write system means (system, score, n_segments, n_raters), best first. Scores are ≤ 0; higher is better.
+    Raises `UserError` for a file that cannot be read, and for an unknown scheme or severity.
     """
-    if by not in (None, "", "segment", "system"):
-        raise UserError("scores are made by segment or by system", got=repr(by), expected="segment or system")
     weights = named(scheme)
     output.check([("the labels", path)], [("--out", out)])
     upload = read_upload(path)
@@ -38,8 +38,8 @@ def run(path: Path, scheme: str, by: str | None, out: Path) -> list[str]:
 
 
 def _unweighed(labels: google_mqm.GoogleMqm, weights: Scheme, file: str) -> list[Problem]:
-    """Every error whose severity has no weight, with its line."""
-    todo = "Correct the line, or rename it: python -m core convert --severity NAME=OURS"
+    """Return every error whose severity has no weight in the scheme, with its line."""
+    todo = "Fix the line, or rename the severity: python -m core convert --severity NAME=OURS"
     found = []
     for (_, _, error), line in labels.lines.items():
         try:

@@ -1,4 +1,4 @@
-"""How far a command is, on stderr: one line that is written over in a terminal, elsewhere a line every ten seconds."""
+"""Progress on stderr: one line that is rewritten in a terminal; elsewhere one line every ten seconds."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from typing import TextIO
 
+from core.progress import Progress
+
 FIRST, EVERY = 2.0, 10.0
-"""Seconds until the first line, and between two lines where stderr is no terminal."""
+"""Seconds until the first line, and between two lines, if stderr is not a terminal."""
 
 
-class Progress:
-    """Called with a status ("BLEU · 12 of 160"), or with a message, which ends in a line feed and is always printed.
+class StatusLine:
+    """Print a status ("BLEU · 12 of 160") or a message, which ends in a line feed and is always printed.
 
-    A thread repeats the last status with the time that has passed, so that a long step without news is not silent. `quiet`
-    hides every status.
+    A thread repeats the last status with the elapsed time, so that long steps show that the program is running. `quiet` hides
+    every status.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -39,7 +41,7 @@ class Progress:
 
     @contextmanager
     def running(self, command: str) -> Iterator[None]:
-        """Show the progress of a command until the block ends."""
+        """Show the progress of a command during the `with` block."""
         self._ended = Event()
         self._command, self._status = command, ""
         self._started = time.monotonic()
@@ -54,7 +56,7 @@ class Progress:
             self._started = 0.0
 
     def done(self) -> None:
-        """Take the status off the terminal and repeat it no more, so that what is printed next has the line to itself."""
+        """Remove the status from the terminal and stop repeating it, so that other output starts on an empty line."""
         with self._lock:
             self._ended.set()
             self._clear()
@@ -74,8 +76,8 @@ class Progress:
         terminal = self._out.isatty()
         if self.quiet or (not terminal and (not self._started or now - self._last < EVERY)):
             return
-        passed = f"{duration(now - self._started)} so far" if self._started and (repeated or not terminal) else ""
-        text = " · ".join(part for part in (self._status or self._command, passed) if part)
+        elapsed = f"{duration(now - self._started)} elapsed" if self._started and (repeated or not terminal) else ""
+        text = " · ".join(part for part in (self._status or self._command, elapsed) if part)
         self._last = now
         if terminal:
             print(f"\r\x1b[K{text}", end="", file=self._out, flush=True)
@@ -87,28 +89,19 @@ class Progress:
             print("\r\x1b[K", end="", file=self._out, flush=True)
 
 
-def counted(say: Callable[[str], None], what: str) -> Callable[[int, int], None]:
-    """A callback for (done, total) that says "what · 12 of 160 · about 2 min left"."""
+def counted(show: Callable[[str], None], what: str, total: int) -> Progress:
+    """Return a callback that shows "what · 12 of 160 · about 2 min left"."""
     started = time.monotonic()
 
-    def step(done: int, total: int) -> None:
+    def report(share: float) -> None:
+        done = round(share * total)
         left = (time.monotonic() - started) / done * (total - done) if done else 0.0
         ending = f" · about {duration(left)} left" if 0 < done < total else ""
-        say(f"{what} · {done:,} of {total:,}{ending}")
+        show(f"{what} · {done:,} of {total:,}{ending}")
 
-    return step
-
-
-def shared(say: Callable[[str], None], what: str) -> Callable[[float], None]:
-    """A callback for the share of the work that is done."""
-    step = counted(say, what)
-
-    def tell(share: float) -> None:
-        step(round(100 * share), 100)
-
-    return tell
+    return report
 
 
 def duration(seconds: float) -> str:
-    """Seconds up to two minutes, then whole minutes."""
+    """Return a duration in seconds, or in whole minutes from two minutes on."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

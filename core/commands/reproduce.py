@@ -1,4 +1,4 @@
-"""`reproduce`: published tables computed anew, beside the figures of the paper."""
+"""`reproduce`: recompute published tables and compare them with the figures of the paper."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from core.data import Item
 from core.errors import UserError
 from core.formats.files import numbered_lines
-from core.formats.json_text import parsed
 from core.formats.load import read_upload
-from core.formats.numbers import BOUNDS, json_number
+from core.formats.parsing.json_text import parsed
+from core.formats.parsing.numbers import BOUNDS, json_number
 from core.formats.problems import shown
 from core.metrics import registry
-from core.metrics.base import no_progress
-from core.stats.correlation import group_ids, kendall
+from core.progress import no_progress
+from core.stats.correlation.correlation import group_ids, kendall
 from core.stats.means import group_means
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 DIMENSIONS = {"Coh": "coherence", "Fac": "consistency", "Flu": "fluency", "Inf": "relevance"}
 MATCHERS = {"ROUGE-1": "rouge1", "ROUGE-2": "rouge2", "ROUGE-L": "rougeL", "BLEU": "bleu", "CHRF": "chrf"}
@@ -42,11 +42,11 @@ SMART_TABLE_1: Mapping[tuple[str, str], tuple[float, float, float, float]] = {
     ("CHRF", "2"): (0.300, 0.700, 0.460, 0.433),
     ("CHRF", "L"): (0.367, 0.733, 0.494, 0.500),
 }
-"""Amplayo et al. 2022, Table 1, string-based matching functions: Kendall τ at system level, in the order of `DIMENSIONS`."""
+"""Amplayo et al. 2022, Table 1, string-based matching functions: system-level Kendall τ, in the order of `DIMENSIONS`."""
 
 
-class Cell(NamedTuple):
-    """One figure of a table: as printed there, and as computed here."""
+class ComparedFigure(NamedTuple):
+    """One figure of a table: as published, and as computed here."""
 
     matcher: str
     variant: str
@@ -59,50 +59,54 @@ class Cell(NamedTuple):
         return abs(self.ours - self.paper) < 0.0005 + 1e-9
 
 
-class Rated(NamedTuple):
-    """An output of SummEval with the experts' mean score on each dimension."""
+class RatedSummary(NamedTuple):
+    """An output of SummEval with the experts' mean score per dimension."""
 
     system: str
     item: Item
     human: Mapping[str, float]
 
 
-def smart_table1(path: Path, say: Say) -> str:
-    """Table 1 of SMART for the string matchers, from SummEval as one JSON object a document. Raises UserError."""
+def smart_table1(path: Path, echo: Echo) -> str:
+    """Return Table 1 of SMART for the string matchers, from SummEval as one JSON object per document. Raises `UserError`."""
     rated = summeval(path)
-    cells: list[Cell] = []
+    cells: list[ComparedFigure] = []
     for matcher in MATCHERS:
         for variant in VARIANTS:
-            say(f"S{variant}-{matcher}")
+            echo(f"S{variant}-{matcher}")
             cells += smart_cells(rated, matcher, variant)
     return "\n".join(_written(cells, rated))
 
 
-def summeval(path: Path) -> list[Rated]:
-    """Documents with `source`, `references` and `outputs` ({system: {text, human: {dimension: score}}}). Raises UserError."""
-    out: list[Rated] = []
+def summeval(path: Path) -> list[RatedSummary]:
+    """Read documents with `source`, `references` and `outputs` ({system: {text, human: {dimension: score}}}). Raises `UserError`."""
+    out: list[RatedSummary] = []
     for number, line in numbered_lines(read_upload(path)):
         try:
             out += _document(parsed(line)) if line.strip() else ()
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(
-                "this is no document of SummEval",
+                "this is not a document of SummEval",
                 where=f"{path.name}, line {number}",
                 got=f"{type(error).__name__} {error}",
                 expected="source, references and outputs: {system: {text, human}} with "
                 + ", ".join(DIMENSIONS.values()),
             ) from error
     if len({r.system for r in out}) < 2:
-        raise UserError("systems cannot be ranked", where=path.name, expected="the outputs of two systems or more")
+        raise UserError(
+            "the file has fewer than two systems",
+            where=path.name,
+            expected="outputs of two or more systems, to rank them",
+        )
     return out
 
 
-def _document(document: Any) -> Iterator[Rated]:
+def _document(document: Any) -> Iterator[RatedSummary]:
     for system, output in document["outputs"].items():
         item = Item(document["source"], output["text"], tuple(document["references"]))
         if not all(isinstance(text, str) for text in (item.source, item.hypothesis, *item.references)):
-            raise TypeError(f"a text of {system} is none")
-        yield Rated(system, item, {d: _score(output["human"][d]) for d in DIMENSIONS.values()})
+            raise TypeError(f"a text of {system} is not a string")
+        yield RatedSummary(system, item, {d: _score(output["human"][d]) for d in DIMENSIONS.values()})
 
 
 def _score(value: object) -> float:
@@ -111,8 +115,8 @@ def _score(value: object) -> float:
     return found
 
 
-def smart_cells(rated: Sequence[Rated], matcher: str, variant: str) -> list[Cell]:
-    """One row of Table 1: Kendall τ-b over systems, of the means of S-matcher and of the experts' scores."""
+def smart_cells(rated: Sequence[RatedSummary], matcher: str, variant: str) -> list[ComparedFigure]:
+    """Return one row of Table 1: Kendall τ-b over systems between the means of S-matcher and of the experts' scores."""
     options = {"matcher": MATCHERS[matcher], "sentences": "point"}
     metric = registry.load(registry.expression(f"smart{variant}", options))
     scored = [value.value for value in metric.score([r.item for r in rated], no_progress)]
@@ -125,11 +129,11 @@ def smart_cells(rated: Sequence[Rated], matcher: str, variant: str) -> list[Cell
         agreement = kendall(means, human)
         if agreement.value is None:
             raise UserError("the systems cannot be ranked", where=DIMENSIONS[name], got=agreement.reason)
-        cells.append(Cell(matcher, variant, name, paper, agreement.value))
+        cells.append(ComparedFigure(matcher, variant, name, paper, agreement.value))
     return cells
 
 
-def _written(cells: Sequence[Cell], rated: Sequence[Rated]) -> Iterator[str]:
+def _written(cells: Sequence[ComparedFigure], rated: Sequence[RatedSummary]) -> Iterator[str]:
     n = len({r.system for r in rated})
     yield "SMART (Amplayo et al. 2022), Table 1, string-based matchers: Kendall τ-b with experts, system level"
     yield f"{len(rated):,} outputs of {n} systems; each dimension: paper, here, difference"
@@ -142,17 +146,17 @@ def _written(cells: Sequence[Cell], rated: Sequence[Rated]) -> Iterator[str]:
     for matcher in MATCHERS:
         own = [c for c in cells if c.matcher == matcher]
         exact, apart = sum(c.exact for c in own), max(abs(c.ours - c.paper) for c in own)
-        far = "" if exact == len(own) else f", the others at most {_three(apart)} apart"
+        far = "" if exact == len(own) else f", the others differ by at most {_three(apart)}"
         yield f"{matcher:<8} {exact} of {len(own)} exact to three digits{far}"
     yield ""
-    yield f"One pair of systems ranked the other way is {_three(2 / (n * (n - 1) / 2))}. What was tried: docs/smart.md"
+    yield f"Reversing one pair of systems changes τ by {_three(2 / (n * (n - 1) / 2))}. More in docs/smart.md"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: ComparedFigure) -> str:
     apart = "exact" if cell.exact else f"{'+' if cell.ours > cell.paper else '−'}{_three(abs(cell.ours - cell.paper))}"
     return f"{_three(cell.paper):>6} {_three(cell.ours):>6} {apart:<7}"
 
 
 def _three(value: float) -> str:
-    """Three digits as the paper prints them: .300."""
+    """Return three digits as the paper prints them: .300."""
     return f"{value:.3f}".replace("0.", ".", 1)

@@ -1,6 +1,6 @@
-"""Summaries with human scores for `reproduce`, in the forms in which REALSumm, QAGS, Rank19 and Newsroom are distributed.
+"""Read summaries with human scores for `reproduce`, in the formats of REALSumm, QAGS, Rank19 and Newsroom.
 
-Pickles are refused: reading one can run any code.
+Pickles are refused, because reading one can run any code.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from core.errors import UserError
 
 T = TypeVar("T")
 LARGEST = 1 << 29
-"""Bytes of text that are read at most."""
+"""Maximum size of the text, in bytes."""
 CORRECT, INCORRECT = "correct", "incorrect"
 RATINGS = {
     "CoherenceRating": "coherence", "FluencyRating": "fluency", "InformativenessRating": "informativeness",
     "RelevanceRating": "relevance",
 }  # fmt: skip
-TO_JSON = "Have it turned into JSON by the program that wrote it; the form is described in docs/reproduce.md"
+TO_JSON = "Convert it to JSON with the program that wrote it; docs/reproduce.md describes the format"
 FORMS = (
     "one JSON object per line with source, references and outputs: {system: {text, human: {name: number}}}; BARTScore's "
     "data.pkl as JSON; QAGS's mturk_*.jsonl; Rank19's val_sentence_pairs.json; or Newsroom's human evaluation as CSV"
@@ -64,7 +64,7 @@ def _text(path: Path) -> str:
     except (OSError, EOFError, zlib.error) as error:
         raise UserError("this gzip file cannot be read", where=path.name, got=str(error)) from error
     if data[:1] == b"\x80" or path.name.removesuffix(".gz").endswith((".pkl", ".pickle")):
-        raise UserError("pickles are not read: opening one can run any program", where=path.name, hint=TO_JSON)
+        raise UserError("pickles are not read, because opening one can run any program", where=path.name, hint=TO_JSON)
     if len(data) > LARGEST:
         raise UserError("this file is too large", where=path.name, expected=f"at most {LARGEST:,} bytes of text")
     try:
@@ -74,7 +74,7 @@ def _text(path: Path) -> str:
 
 
 def _documents(path: Path, text: str) -> Iterator[Summary]:
-    """One JSON value for the whole file, or one per line."""
+    """Read one JSON value for the whole file, or one per line."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
@@ -127,7 +127,7 @@ def _plain(number: int, entry: Any) -> Iterator[Summary]:
 
 
 def _unified(number: int, entry: Any) -> Iterator[Summary]:
-    """BARTScore's form; in sets on factuality the source stands as the reference. A score that is no number is left out."""
+    """Read BARTScore's format. In factuality datasets the reference is the source. Scores that are not numbers are left out."""
     references = tuple(map(_string, entry.get("ref_summs") or [entry["ref_summ"]]))
     for system, output in entry["sys_summs"].items():
         scores = output["scores"]
@@ -136,7 +136,7 @@ def _unified(number: int, entry: Any) -> Iterator[Summary]:
 
 
 def _qags(number: int, entry: Any) -> Iterator[Summary]:
-    """Each sentence counts as correct where most annotators say yes; the summary's score is the share of such sentences."""
+    """Read QAGS. A sentence is correct if most annotators answered yes; the score of a summary is the share of correct sentences."""
     sentences = entry["summary_sentences"]
     yes = [mean(_vote(r["response"]) for r in s["responses"]) > 0.5 for s in sentences]
     article, summary = _string(entry["article"]), " ".join(_string(s["sentence"]) for s in sentences)
@@ -150,7 +150,7 @@ def _rank19(number: int, entry: Any) -> Iterator[Summary]:
 
 
 def _newsroom(text: str) -> Iterator[Summary]:
-    """Newsroom's table has one row per rater and no reference; the human score is the mean over raters."""
+    """Read Newsroom's table, which has one row per rater and no references; the human score is the mean over raters."""
     csv.field_size_limit(LARGEST)
     ratings: dict[tuple[str, str], tuple[Item, dict[str, list[float]]]] = {}
     for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):

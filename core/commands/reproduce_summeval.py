@@ -1,4 +1,4 @@
-"""`reproduce summeval`: how the string metrics agree with SummEval's experts, beside the papers' tables."""
+"""`reproduce summeval`: agreement of the string metrics with SummEval's experts, compared with the papers' tables."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core.commands.reproduce import DIMENSIONS, Rated, Say, summeval
+from core.commands.reproduce import DIMENSIONS, Echo, RatedSummary, summeval
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.base import no_progress
-from core.stats.correlation import Group, Measure, Statistic, agreement
+from core.progress import no_progress
+from core.stats.correlation.correlation import Group, Measure, Statistic, agreement
 
 Array = npt.NDArray[np.float64]
 METRICS = ("rouge1", "rouge2", "rougeL", "bleu", "chrf")
-"""Of the string metrics, those that one of the tables holds; TER of eleven references alone would take longer than all of them."""
+"""The string metrics in the tables. TER is left out: with eleven references it takes longer than all others together."""
 
-IN = " (in brackets: documents in which it is defined, of all)"
+IN = " (in brackets: documents in which it is defined, of all documents)"
 
 SMART_TABLE_2: Mapping[str, tuple[float, ...]] = {
     "rouge1": (0.350, 0.550, 0.527, 0.583),
@@ -31,19 +31,20 @@ SMART_TABLE_2: Mapping[str, tuple[float, ...]] = {
 """Amplayo et al. 2022: Kendall τ at system level."""
 
 BARTSCORE_PP_TABLE_3 = (0.1668, 0.1596, 0.1150, 0.3264)
-"""Lu et al. 2023, the row "ROUGE" under SummEval: Spearman ρ, which ROUGE is not said."""
+"""Lu et al. 2023, the row "ROUGE" under SummEval: Spearman ρ. The paper does not say which ROUGE."""
 
 
-def summeval_strings(path: Path, say: Say) -> str:
-    """Kendall τ of system means beside SMART's Table 2, Spearman ρ and τ within documents beside BARTScore++'s Table 3.
+def summeval_strings(path: Path, echo: Echo) -> str:
+    """Return Kendall τ of system means with SMART's Table 2, and Spearman ρ and τ within documents with BARTScore++'s Table 3.
 
-    Of eleven references the best one counts (the registry's metrics), or the mean over them. Raises UserError.
+    Scores are those of the best of the eleven references (as in the registry's metrics), or the mean over references. Raises
+    `UserError`.
     """
     rated = summeval(path)
     rows = []
     for name in METRICS:
         for how, score in (("best", _best), ("mean", _mean)):
-            say(f"{name}, {how} reference")
+            echo(f"{name}, {how} reference")
             rows.append((name, how, score(name, rated)))
     segments = [r.item.source for r in rated]
     systems = [r.system for r in rated]
@@ -61,11 +62,11 @@ def summeval_strings(path: Path, say: Say) -> str:
     return "\n".join(_written(rows, row))
 
 
-def _best(name: str, rated: Sequence[Rated]) -> Array:
+def _best(name: str, rated: Sequence[RatedSummary]) -> Array:
     return _scores(name, [r.item for r in rated])
 
 
-def _mean(name: str, rated: Sequence[Rated]) -> Array:
+def _mean(name: str, rated: Sequence[RatedSummary]) -> Array:
     one_each = [Item(r.item.source, r.item.hypothesis, (ref,)) for r in rated for ref in r.item.references]
     flat, counts = _scores(name, one_each), [len(r.item.references) for r in rated]
     return np.array([part.mean() for part in np.split(flat, np.cumsum(counts)[:-1])])
@@ -78,7 +79,7 @@ def _scores(name: str, items: Sequence[Item]) -> Array:
 def _written(
     rows: Sequence[tuple[str, str, Array]], row: Callable[[Array, Measure, Group], list[Statistic]]
 ) -> Iterator[str]:
-    yield "Kendall τ-b of the systems' means with the experts'; in brackets SMART (Amplayo et al. 2022), Table 2"
+    yield "Kendall τ-b between system means of metrics and experts; in brackets: SMART (Amplayo et al. 2022), Table 2"
     yield " " * 16 + "".join(f"{name:<18}" for name in DIMENSIONS).rstrip()
     for name, how, values in rows:
         theirs = SMART_TABLE_2.get(name, (None,) * 4)
@@ -103,5 +104,5 @@ def _written(
 
 
 def _documents(found: Statistic) -> str:
-    """In how many documents an average is defined, where not in all: " (98/100)"."""
+    """Return in how many documents an average is defined, as " (98/100)"; "" if in all."""
     return f" ({found.groups}/{found.groups + found.undefined})" if found.undefined else ""

@@ -1,4 +1,4 @@
-"""`reproduce realsumm | qags | rank19 | newsroom`: our metrics on the summaries of BARTScore++'s Tables 3 and 4, beside them."""
+"""`reproduce realsumm | qags | rank19 | newsroom`: compare our metrics with BARTScore++'s Tables 3 and 4."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from core.commands.reproduce_data import CORRECT, INCORRECT, Summary, read
 from core.data import SegmentKey
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.base import no_progress
-from core.services.scoring import values_of
-from core.stats.correlation import Statistic, agreement
+from core.progress import no_progress
+from core.scoring.dataset import values_of
+from core.stats.correlation.correlation import Statistic, agreement
 
 Array = npt.NDArray[np.float64]
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 Kind = Literal["spearman", "pearson", "accuracy"]
 
 
-class Published(NamedTuple):
-    """A table of Lu et al. (2023): its columns by human score, and its rows by the metric of ours that is nearest, in percent.
+class PublishedTable(NamedTuple):
+    """A table of Lu et al. (2023), in percent: its columns by human score, and its rows by the metric of ours that is nearest.
 
-    The paper says "ROUGE" and "BARTScore" and not which variant: `rows` may name one row several times.
+    The paper does not say which variant of ROUGE and BARTScore it uses, so `rows` may contain a row several times.
     """
 
     table: str
@@ -44,8 +44,8 @@ def _rows(
 F_ROUGES = ("rouge1|stem:yes", "rouge2|stem:yes", "rougeL|stem:yes")
 RECALL_ROUGES = tuple(f"{name}|measure:r" for name in F_ROUGES)
 VANILLA = "Vanilla BARTScore"
-TABLES: dict[str, Published] = {
-    "realsumm": Published(
+TABLES: dict[str, PublishedTable] = {
+    "realsumm": PublishedTable(
         "Table 3", "spearman", "Spearman ρ within each document, averaged", {"litepyramid_recall": "COV"},
         _rows(
             (*RECALL_ROUGES, *F_ROUGES),
@@ -53,7 +53,7 @@ TABLES: dict[str, Published] = {
             (49.75,),
         ),
     ),
-    "newsroom": Published(
+    "newsroom": PublishedTable(
         "Table 3", "spearman", "Spearman ρ within each document, averaged",
         {"coherence": "COH", "fluency": "FLU", "informativeness": "INFO", "relevance": "REL"},
         _rows(
@@ -66,7 +66,7 @@ TABLES: dict[str, Published] = {
             (9.46, 10.36, 13.04, 14.73),
         ),
     ),
-    "rank19": Published(
+    "rank19": PublishedTable(
         "Table 4", "accuracy", "share of pairs in which the correct sentence scores strictly higher", {"fact": "Rank19"},
         _rows(
             F_ROUGES,
@@ -74,7 +74,7 @@ TABLES: dict[str, Published] = {
             (63.00,),
         ),
     ),
-    "qags": Published(
+    "qags": PublishedTable(
         "Table 4", "pearson", "Pearson r over all summaries", {"fact": "Q-CNN / Q-XSUM"},
         _rows(
             F_ROUGES,
@@ -92,11 +92,11 @@ TABLES: dict[str, Published] = {
 DIFFERS = (
     "What differs: the paper names no variant of ROUGE, and the code it follows computes it with pyrouge; here it is rouge-score with Porter "
     "stems. Its BARTScore uses BART-large, BART-CNN or BART-CNN-PARA (section 4.3), and it names no model for BERTScore and MoverScore; "
-    "here the models are those configured, named with each row. idf weights come from this file."
+    "here they are the configured models, named in each row. idf weights come from this file."
 )
 
 
-def summaries(name: str, path: Path, say: Say) -> str:
+def summaries(name: str, path: Path, echo: Echo) -> str:
     """Return the table of a data set: each metric's agreement here, and the paper's. Raises `UserError`.
 
     A metric whose model is not configured, or whose texts the file lacks, has a row with the reason.
@@ -110,12 +110,12 @@ def summaries(name: str, path: Path, say: Say) -> str:
             )  # fmt: skip
     lines = []
     for metric, row, paper in table.rows:
-        say(metric)
+        echo(metric)
         lines.append(_line(table, metric, row, paper, rated))
     return "\n".join(_written(name, table, rated, lines))
 
 
-def _line(table: Published, metric: str, row: str, paper: tuple[float, ...], rated: Sequence[Summary]) -> str:
+def _line(table: PublishedTable, metric: str, row: str, paper: tuple[float, ...], rated: Sequence[Summary]) -> str:
     figures = " / ".join(f"{v:.2f}" for v in paper)
     try:
         scores, note = _scores(metric, rated)
@@ -128,9 +128,9 @@ def _line(table: Published, metric: str, row: str, paper: tuple[float, ...], rat
 
 
 def _scores(name: str, rated: Sequence[Summary]) -> tuple[Array, str]:
-    """The metric's values, NaN where there is none, and what one must know of them: model, and how many are missing."""
-    company = [(SegmentKey("", str(r.document)), r.item) for r in rated]
-    metric = registry.load(name).among(company)
+    """Return the values of a metric, NaN if missing, and a note with its model and the number of missing values."""
+    outputs = [(SegmentKey("", str(r.document)), r.item) for r in rated]
+    metric = registry.load(name).for_outputs(outputs)
     fields = dict(part.partition(":")[::2] for part in metric.signature().split("|")[1:])
     found = values_of(metric, [r.item for r in rated], no_progress)
     values = np.array([np.nan if v.value is None else v.value for v in found], dtype=np.float64)
@@ -146,9 +146,9 @@ def _agreement(kind: Kind, scores: Array, human: str, rated: Sequence[Summary]) 
     kept = [r for r, known in zip(rated, there.tolist(), strict=True) if known]
     if kind == "accuracy":
         return _accuracy(scores[there], kept)
-    people = np.array([r.human[human] for r in kept])
+    human_scores = np.array([r.human[human] for r in kept])
     group: Literal["segment", "pooled"] = "segment" if kind == "spearman" else "pooled"
-    return agreement(kind, scores[there], people, group=group, segments=[r.document for r in kept])
+    return agreement(kind, scores[there], human_scores, group=group, segments=[r.document for r in kept])
 
 
 def _accuracy(scores: Array, kept: Sequence[Summary]) -> Statistic:
@@ -159,7 +159,7 @@ def _accuracy(scores: Array, kept: Sequence[Summary]) -> Statistic:
     return Statistic(float(np.mean([good > bad for good, bad in pairs])), "", len(pairs))
 
 
-def _written(name: str, table: Published, rated: Sequence[Summary], lines: Sequence[str]) -> Iterator[str]:
+def _written(name: str, table: PublishedTable, rated: Sequence[Summary], lines: Sequence[str]) -> Iterator[str]:
     documents, systems = len({r.document for r in rated}), len({r.system for r in rated})
     yield f"{name}, BARTScore++ (Lu et al. 2023), {table.table}, in percent: {table.what}"
     yield f"{len(rated):,} summaries of {documents:,} documents, {systems} systems; columns: {' / '.join(table.columns.values())}"

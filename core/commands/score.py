@@ -1,4 +1,4 @@
-"""`score` and `refine` over files alone: the same code as the pages, without a database."""
+"""`score` and `refine`: score and refine outputs in files, with the same code as the pages but without a database."""
 
 from __future__ import annotations
 
@@ -13,33 +13,32 @@ from core.formats import output
 from core.formats.load import load
 from core.formats.write import scores_csv, scores_jsonl
 from core.metrics import registry
-from core.metrics.bartscore_pp import NAMES, refinement_of
 from core.metrics.base import Metric
+from core.metrics.generation.bartscore_pp import NAMES, refinement_of
 from core.refine import prompts
 from core.refine.result import Variant
-from core.services.references import with_references
-from core.services.scoring import Doing, Memory, in_company, score_dataset
+from core.scoring.dataset import Memory, ScoringProgress, for_dataset, score_dataset
+from core.services.projects.references import with_references
 from core.signature import content_key
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
+"""Shows a status, or prints a message that ends in a line feed (`core.commands.progress.StatusLine`)."""
 
 
 def score(
-    files: Sequence[Path], metrics: Sequence[str], out: Path, say: Say, *, references: Sequence[str] = ()
+    files: Sequence[Path], metrics: Sequence[str], out: Path, echo: Echo, *, references: Sequence[str] = ()
 ) -> None:
-    """Score outputs in files with metric expressions; writes CSV, or JSON Lines when `out` ends in .jsonl.
+    """Score the outputs in files with metric expressions and write CSV, or JSON Lines if `out` ends in .jsonl.
 
-    `references` are systems whose outputs are references as well, as in MQM files. Raises UserError.
+    `references` are systems whose outputs also serve as references, as in MQM files. Raises `UserError`.
     """
     if not metrics:
-        raise UserError(
-            "no metric was named", where="--metrics", expected="one or more of " + ", ".join(registry.METRICS)
-        )
+        raise UserError("no metric given", where="--metrics", expected="one or more of " + ", ".join(registry.METRICS))
     chosen = registry.chosen(metrics)
     output.check(output.named("an input", *files), [("--out", out)])
     dataset = with_references(load(files), references)
-    chosen = [in_company(metric, dataset) for metric in chosen]
-    memory = _run(dataset, chosen, say)
+    chosen = [for_dataset(metric, dataset) for metric in chosen]
+    memory = _run(dataset, chosen, echo)
     rows: list[Score] = []
     for metric in chosen:
         name, signature = metric.spec.name, metric.signature()
@@ -54,22 +53,22 @@ def refine(
     variant: Variant,
     options: Mapping[str, object],
     out: Path,
-    say: Say,
+    echo: Echo,
     *,
     prompts_file: Path | None = None,
 ) -> None:
-    """Refine outputs in files, one JSON object a line; `λ` needs nothing more than its `dist_exp` and `dist_imp`.
+    """Refine the outputs in files and write one JSON object per line. To find λ, `dist_exp` and `dist_imp` suffice.
 
-    `options` are those of BARTScore++, as values or as the texts of an expression. `prompts_file` is where prompts were read
-    from. Raises UserError.
+    `options` are those of BARTScore++, as values or in the notation of an expression. `prompts_file` is the file from which
+    prompts were read. Raises `UserError`.
     """
     name = next(n for n, v in NAMES.items() if v == variant)
     if options.get("side") and not options.get("prompt"):
-        raise UserError("a side was named, but no prompt", where="--side", hint="Add --prompt or --prompts")
+        raise UserError("--side needs a prompt", where="--side", hint="Add --prompt or --prompts")
     metric = registry.load(registry.expression(name, options))
     output.check([*output.named("an input", *files), *output.named("--prompts", prompts_file)], [("--out", out)])
     dataset = load(files)
-    memory = _run(dataset, [metric], say)
+    memory = _run(dataset, [metric], echo)
     segments = dataset.segment_of()
     texts = {o.key: o.text for o in dataset.outputs}
     lines: list[str] = []
@@ -96,29 +95,28 @@ def refine(
 
 
 def phrases(given: Sequence[str], listed: str | None) -> tuple[str, ...]:
-    """The prompts of a command line: phrases given one by one, then those of `FILE:LIST` or a list's name. Raises UserError."""
+    """Return the prompts of a command line: single phrases, then those of a list (`FILE:LIST` or its name). Raises `UserError`."""
     alone = tuple(prompts.checked(phrase, "--prompt") for phrase in given)
     return alone + (prompts.from_file(listed) if listed else ())
 
 
 def _step(step: Sequence[Any]) -> dict[str, Any]:
-    from core.refine.result import Step
+    from core.refine.result import EditStep
 
-    return Step(*step)._asdict()
+    return EditStep(*step)._asdict()
 
 
-def _run(dataset: Dataset, metrics: Sequence[Metric], say: Say) -> Memory:
+def _run(dataset: Dataset, metrics: Sequence[Metric], echo: Echo) -> Memory:
     memory = Memory()
 
-    def tell(doing: Doing) -> bool:
-        say(doing.sentence())
-        return True
+    def progress(at: ScoringProgress) -> None:
+        echo(at.sentence())
 
-    for result in score_dataset(dataset, metrics, memory, tell):
+    for result in score_dataset(dataset, metrics, memory, progress):
         if result.failed and not result.new and not result.known:
-            raise UserError(f"{result.metric} scored nothing", got=result.reason)
+            raise UserError(f"{result.metric} scored no output", got=result.reason)
         if result.failed:
-            say(f"{result.metric}: {result.failed} not scored: {result.reason}\n")
+            echo(f"{result.metric}: {result.failed} not scored: {result.reason}\n")
     return memory
 
 

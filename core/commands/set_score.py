@@ -1,4 +1,4 @@
-"""`score --set`: metrics that score all outputs of a system at once, over files alone."""
+"""`score --set`: score all outputs of a system at once."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from core.errors import UserError
 from core.formats import output
 from core.formats.load import load
 from core.formats.write import csv_text
-from core.services.set_level import METRICS, set_scores
+from core.scoring.set_level import METRICS, set_scores
 
 COLUMNS = ("system", "metric", "score", "status", "reason", "signature")
 
 
-def set_score(files: Sequence[Path], metric: str, out: Path, say: Callable[[str], None]) -> None:
-    """One row a system; CSV, or JSON Lines when `out` ends in .jsonl. Raises UserError."""
+def set_score(files: Sequence[Path], metric: str, out: Path, echo: Callable[[str], None]) -> None:
+    """Write one row per system: CSV, or JSON Lines if `out` ends in .jsonl. Raises `UserError`."""
     if metric not in METRICS:
         raise UserError(
-            "there is no such metric of a set", where="--set", got=f"“{metric}”", expected=", ".join(METRICS)
+            "no system-level metric has this name", where="--set", got=f"“{metric}”", expected=", ".join(METRICS)
         )
     output.check(output.named("an input", *files), [("--out", out)])
     dataset = load(files)
 
-    def tell(done: int) -> bool:
-        say(f"{metric} · {done} of {len(dataset.systems)}")
-        return True
+    def progress(share: float) -> None:
+        echo(f"{metric} · {round(share * len(dataset.systems))} of {len(dataset.systems)}")
 
     rows = [
         (found.system, metric, found.value.value, found.value.status, found.value.reason, found.signature)
-        for found in set_scores(dataset, progress=tell)
+        for found in set_scores(dataset, progress=progress)
     ]
     output.write({out: _jsonl(rows) if out.suffix == ".jsonl" else csv_text(COLUMNS, rows)})
 

@@ -1,4 +1,4 @@
-"""`stress`: noised gold texts, what metrics make of them, and a report as HTML, JSON and CSV."""
+"""`stress`: run stress tests over files and write a report as HTML, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from core.commands.score import Say
+from core.commands.score import Echo
 from core.data import Dataset
 from core.errors import UserError, unknown
 from core.formats import output
 from core.formats.files import numbered_lines
 from core.formats.load import load, read_upload
 from core.metrics import registry as metrics_registry
-from core.services.lab.gold import gold_of, left_out, no_references
-from core.services.lab.html import as_html, summary
-from core.services.lab.noised import GROUPS, expanded
-from core.services.lab.pool import cores
-from core.services.lab.report import Report, as_json
-from core.services.lab.run import Asked, checked
-from core.services.lab.run import run as stress
-from core.services.lab.scored_log import ScoredLog, opened
-from core.services.lab.table import as_csv
-from core.services.scoring import Doing, Memory
-from core.stress import registry
-from core.stress.noise.base import Noise
+from core.perturbations import registry
+from core.perturbations.noise.base import Noise
+from core.reports.stress_csv import as_csv
+from core.reports.stress_html import as_html, summary
+from core.robustness.stress.gold import gold_of, left_out, no_references
+from core.robustness.stress.noised import GROUPS, expanded
+from core.robustness.stress.pool import cores
+from core.robustness.stress.report import VERDICT_NAMES, Report, as_json
+from core.robustness.stress.run import StressTestRequest, checked
+from core.robustness.stress.run import run as stress
+from core.robustness.stress.score_log import ScoredLog, opened
+from core.scoring.dataset import Memory, ScoringProgress
 
 
 def run(
     files: Sequence[Path],
     metrics: Sequence[str],
     tests: Sequence[str],
-    say: Say,
+    echo: Echo,
     *,
     out: Path | None = None,
     json: Path | None = None,
@@ -47,15 +47,15 @@ def run(
     inject: Path | None = None,
     workers: int | None = None,
 ) -> tuple[Report, list[str]]:
-    """Run the stress test over the files and write the reports asked for; also which cells of `fail_on` fail, or are
-    untold because their metric broke, a sentence each.
+    """Run stress tests over the files, write the reports, and return the report and one sentence per failure of `fail_on`.
 
-    Scores are logged beside the JSON, or where `resume` says, until the reports are written and no metric broke on a text: the
-    same command goes on where one was stopped. Raises UserError for files, names or numbers that cannot be used.
+    A test in `fail_on` fails if its verdict is fail, or if it has no result because the metric failed with an error. Scores are
+    logged next to the JSON file, or in `resume`, so that the same command continues an interrupted run. The log is removed when
+    the reports are written, unless a metric failed on a text. Raises `UserError` for files, names or numbers that cannot be used.
     """
     written = [(path, write) for path, write in ((out, as_html), (json, as_json), (csv, as_csv)) if path is not None]
     if not written:
-        raise UserError("nothing would be written", expected="one or more of --out, --json and --csv")
+        raise UserError("no output file given", expected="one or more of --out, --json and --csv")
     log = resume or (json.with_name(json.name + ".scores.jsonl") if json else None)
     output.check(
         [*output.named("an input", *files), *output.named("--inject", inject)],
@@ -66,9 +66,9 @@ def run(
         tests = []
     if not metrics or not (tests or inject):
         known = metrics_registry.METRICS if not metrics else ("all", *registry.NOISES)
-        raise UserError("nothing was named", where="--metrics" if not metrics else "--tests", expected=", ".join(known))
+        raise UserError("no name given", where="--metrics" if not metrics else "--tests", expected=", ".join(known))
     names = expanded(tests)
-    asked = Asked(_names(files), gold, "", names, tuple(metrics), seed, seeds, draws)
+    asked = StressTestRequest(_names(files), gold, "", names, tuple(metrics), seed, seeds, draws)
     checked(asked)
     noises = registry.noises(names) + ([own_injection(inject)] if inject else [])
     watched = _watched(fail_on, noises)
@@ -79,25 +79,24 @@ def run(
         raise error
     asked = asked._replace(data=_data(files, dataset), left_out=left_out(dataset, gold))
 
-    def tell(doing: Doing) -> bool:
-        say(doing.sentence())
-        return True
+    def progress(at: ScoringProgress) -> None:
+        echo(at.sentence())
 
     with opened(log) if log else nullcontext(Memory()) as cache:
-        report = stress(golds, asked, cache, tell, noises=noises, workers=workers or cores())
+        report = stress(golds, asked, cache, progress, noises=noises, workers=workers or cores())
         output.write({path: write(report) for path, write in written})
         failed = {signature for (signature, _), value in cache.values.items() if value.status == "error"}
         if isinstance(cache, ScoredLog) and not failed:
             cache.remove()
     for note in report.notes:
-        say(f"{note}\n")
+        echo(f"{note}\n")
     if log and failed:
-        say(f"Texts were not scored: {log} is kept, and the same command tries them again.\n")
+        echo(f"Some texts have no score. {log} is kept; run the same command again to retry them.\n")
     return report, _failing(report, watched, failed)
 
 
 def _failing(report: Report, watched: set[str], failed: set[str]) -> list[str]:
-    """Why the build fails: the verdict of a cell, or that there is none because its metric broke."""
+    """Return why the run fails: the failed tests in `watched`, and those without a result because the metric failed with an error."""
     broken = {m.name for m in report.metrics if m.signature in failed}
     lost = [
         c for c in report.cells if c.test in watched and c.metric in broken and c.verdict == "untold" and c.undefined
@@ -105,29 +104,31 @@ def _failing(report: Report, watched: set[str], failed: set[str]) -> list[str]:
     fails = report.failing(watched) if watched else []
     return [
         *(f"{c.metric} fails {c.test}: {c.why}" for c in fails),
-        *(f"{c.metric} could not be judged under {c.test}, since it broke on texts: {c.why}" for c in lost),
+        *(f"{c.metric} has no result for {c.test}, because it could not score some texts: {c.why}" for c in lost),
     ]
 
 
-def text(report: Report) -> str:
-    """The catalogue for a terminal: tests down, metrics across."""
+def as_text(report: Report) -> str:
+    """Return the verdicts as a table for a terminal: one row per test, one column per metric."""
     lines = [["", *(m.name for m in report.metrics)]]
-    lines += [[t.name, *(report.cell(t.name, m.name).verdict for m in report.metrics)] for t in report.tests]
+    lines += [
+        [t.name, *(VERDICT_NAMES[report.cell(t.name, m.name).verdict] for m in report.metrics)] for t in report.tests
+    ]
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     rows = ("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
     return "\n".join([*rows, summary(report)]) + "\n"
 
 
 def own_injection(path: Path) -> Noise:
-    """An injection test with the lines of a file, blank ones left out. Raises UserError."""
-    from core.stress.noise.injection import own
+    """Return an injection test with the lines of a file, without blank ones. Raises `UserError`."""
+    from core.perturbations.noise.injection import custom_injection
 
     lines = [line for _, line in numbered_lines(read_upload(path))]
-    return own([line for line in lines if line.strip()])
+    return custom_injection([line for line in lines if line.strip()])
 
 
 def cut(dataset: Dataset, limit: int | None) -> Dataset:
-    """The first segments of a dataset, with their outputs."""
+    """Return the first `limit` segments of a dataset with their outputs; all without a limit."""
     if limit is None:
         return dataset
     segments = dataset.segments[:limit]
@@ -136,8 +137,10 @@ def cut(dataset: Dataset, limit: int | None) -> Dataset:
 
 
 def _watched(fail_on: Sequence[str], noises: Sequence[Noise]) -> set[str]:
-    """The tests that decide the exit status, by name or group; `injection` means one's own too. Raises UserError for a test that is
-    not run."""
+    """Return the tests that decide the exit status, from names and groups; `injection` includes --inject.
+
+    Raises `UserError` for a test that is not run.
+    """
     there = [noise.name for noise in noises]
     found: set[str] = set()
     for name in fail_on:

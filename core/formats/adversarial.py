@@ -1,15 +1,15 @@
-"""Adversarial preferences: an anchor, a text that a metric must prefer, and one with an error that it must not.
+"""Read adversarial suites: each case has an anchor, a text that a metric should prefer, and a text with an error.
 
-MENLI's suites (Chen and Eger 2023, section 3): CSV, also `.gz`, with the columns `error`, `id`, `source`, `ref`, `r`, `hyp_para`,
-`hyp_adv_based`, `hyp_adv_free`, and where there are any `hyp_para_fixed`, `hyp_adv_based_fixed`. Equation 1:
+MENLI's suites (Chen and Eger 2023, section 3) are CSV, also `.gz`, with the columns `error`, `id`, `source`, `ref`, `r`, `hyp_para`,
+`hyp_adv_based`, `hyp_adv_free`, and optionally `hyp_para_fixed`, `hyp_adv_based_fixed`. Equation 1:
 
 - reference-based  m(ref, hyp_para) > m(ref, hyp_adv_based), the adversarial text made from ref;
 - reference-free   m(source, ref) > m(source, hyp_adv_free), the adversarial text made from r, a close translation of the source.
 
-The `_fixed` columns, which came later, mend blanks and case that gave the adversarial text away. Other files of pairs
-(`core.formats.pairs`: DEMETR, ACES, one's own) are read as reference-based cases: good against perturbed.
+The `_fixed` columns, added later, correct blanks and case that revealed the adversarial text. Other files of pairs
+(`core.formats.pairs`: DEMETR, ACES, your own) are read as reference-based cases: good against perturbed.
 
-A CSV file whose columns are exactly `COLUMNS` is taken for one that this program wrote (`core.formats.formula`).
+A CSV file whose columns are exactly `COLUMNS` is read as one that this program wrote (`core.formats.parsing.formula`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 from core.data import Item
 from core.errors import ImportProblems, UserError
-from core.formats.cells import Table
 from core.formats.files import Upload
 from core.formats.pairs import read_pairs
+from core.formats.parsing.cells import FileTable
 from core.formats.problems import Collector, counted
 from core.formats.reader import CellReader
 from core.formats.table import read_table
@@ -32,20 +32,20 @@ TYPES: dict[str, str] = {
     "pron": "pronoun error", "word_JJ": "adjective mismatch", "word_NN": "noun mismatch", "word_VB": "verb mismatch",
     "typo": "spelling error", "jumble": "jumbled words", "subject_verb_dis": "subject–verb disagreement",
 }  # fmt: skip
-"""The phenomena by the names of the files, in the order of the authors' script; the last three are about fluency."""
+"""The phenomena by their names in the files, in the order of the authors' script; the last three are about fluency."""
 _OURS = {
     "number": "number error", "pronoun": "pronoun error", "adjective": "adjective mismatch", "noun": "noun mismatch",
     "verb": "verb mismatch", "agreement": "subject–verb disagreement",
 }  # fmt: skip
-"""Names that perturbations of our own have (`core.stress`), where they differ."""
+"""Names of this program's perturbations (`core.perturbations`) that differ."""
 FLUENCY = frozenset(list(TYPES.values())[-3:])
 COLUMNS = ("error", "id", "source", "ref", "r", "hyp_para", "hyp_adv_based", "hyp_adv_free")
-"""The columns of the suites that are written here, in this order; the published file has the two `_fixed` ones besides."""
+"""The columns of suites written by this program, in order; the published file also has the two `_fixed` columns."""
 _MARK = "hypadvbased"
 
 
-class Case(NamedTuple):
-    """Two items with the same anchor; a good metric gives `good` a better score than `bad`."""
+class AdversarialCase(NamedTuple):
+    """Two items with the same anchor; a good metric scores `good` better than `bad`."""
 
     phenomenon: str
     id: str
@@ -54,29 +54,30 @@ class Case(NamedTuple):
 
 
 class Cases(NamedTuple):
-    """The cases in the order of the files, and what is odd about them."""
+    """The cases in the order of the files, with notes on irregularities."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[AdversarialCase, ...]
     reference_free: bool
     fixed: bool
     notes: tuple[str, ...]
 
 
 def read_cases(uploads: Sequence[Upload], *, reference_free: bool = False, fixed: bool = False) -> Cases:
-    """The cases of all files together. Raises `ImportProblems` for cells that are missing, `UserError` for a file that has no
-    such cases."""
-    problems, cases, notes = Collector(), list[Case](), list[str]()
+    """Read the cases of all files. Raises `ImportProblems` for missing cells, `UserError` for a file without such cases."""
+    problems, cases, notes = Collector(), list[AdversarialCase](), list[str]()
     for upload in uploads:
         if table := _menli_table(upload):
             cases += _menli(table, reference_free, fixed, problems)
         elif reference_free or fixed:
             wanted = "hyp_adv_free" if reference_free else "hyp_adv_based_fixed"
-            raise UserError("only MENLI's files have such cases", where=upload.name, expected=f"a column {wanted}")
+            raise UserError(
+                "no such cases: only MENLI's files have them", where=upload.name, expected=f"a column {wanted}"
+            )
         else:
             read = read_pairs([upload])
             notes += read.notes()
             cases += [
-                Case(
+                AdversarialCase(
                     phenomenon(p.type),
                     p.id,
                     Item(p.source, p.good, p.references),
@@ -89,11 +90,11 @@ def read_cases(uploads: Sequence[Upload], *, reference_free: bool = False, fixed
 
 
 def phenomenon(name: str) -> str:
-    """A type of error by its name in the tables; what is not among MENLI's stays as it is."""
+    """Return the phenomenon for the name of an error type in a file; names unknown to MENLI are returned unchanged."""
     return TYPES.get(name) or _OURS.get(name, name)
 
 
-def _menli_table(upload: Upload) -> Table | None:
+def _menli_table(upload: Upload) -> FileTable | None:
     try:
         table = read_table(upload)
     except ImportProblems:
@@ -105,7 +106,7 @@ def _plain(column: str) -> str:
     return column.lower().replace("_", "").strip()
 
 
-def _menli(table: Table, free: bool, fixed: bool, problems: Collector) -> list[Case]:
+def _menli(table: FileTable, free: bool, fixed: bool, problems: Collector) -> list[AdversarialCase]:
     reader, by_name = CellReader(table, problems), {_plain(c): c for c in table.columns}
     good, bad = ("ref", "hypadvfree") if free else ("hyppara", _MARK)
     if fixed and not free:
@@ -123,19 +124,19 @@ def _menli(table: Table, free: bool, fixed: bool, problems: Collector) -> list[C
                 problems.add(table.name, row.line, by_name[name], "nothing", "a text", "Fill it in, or remove the row")
         source, references = texts["source"] or None, () if free else (texts["ref"] or "",)
         items = (Item(source, texts[name] or "", references) for name in (good, bad))
-        cases.append(Case(phenomenon(texts["error"] or ""), texts["id"] or "", *items))
+        cases.append(AdversarialCase(phenomenon(texts["error"] or ""), texts["id"] or "", *items))
     return cases
 
 
-def _odd(cases: Sequence[Case]) -> list[str]:
+def _odd(cases: Sequence[AdversarialCase]) -> list[str]:
     notes = []
     if equal := sum(c.good == c.bad for c in cases):
-        notes.append(f"{counted(equal, 'case')} with the same text twice: no metric can get them right.")
+        notes.append(f"{counted(equal, 'case')} with two equal texts: no metric can get them right.")
     copies = Counter(c.phenomenon for c in cases if c.bad.hypothesis in c.bad.references and c.good != c.bad)
     if copies:
         named = ", ".join(f"{name} {n}" for name, n in copies.most_common())
         notes.append(
-            f"{counted(copies.total(), 'case')} whose adversarial text is the reference itself ({named}): the error was lost on "
-            "the way, and a metric that prefers a copy of the reference is counted as wrong there."
+            f"{counted(copies.total(), 'case')} whose adversarial text equals the reference ({named}): it has no error, and a metric "
+            "that prefers the copy of the reference is counted as wrong."
         )
     return notes

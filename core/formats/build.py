@@ -1,4 +1,4 @@
-"""From tables to one dataset: keys must be unique, and what is said twice must agree."""
+"""Build one dataset from tables: keys must be unique, and repeated texts must agree."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, SegmentKey
-from core.formats.cells import Place, Row, Table
-from core.formats.limits import limits, too_much
 from core.formats.mapping import ColumnMapping
 from core.formats.metric_columns import MetricScores, named, number_in, other_score
 from core.formats.notes import notes_on
-from core.formats.numbers import is_absent
+from core.formats.parsing.cells import FilePlace, FileTable, TableRow
+from core.formats.parsing.limits import limits, too_much
+from core.formats.parsing.numbers import is_absent
 from core.formats.problems import Collector, counted, shown
 from core.formats.reader import CellReader
 
@@ -19,18 +19,16 @@ from core.formats.reader import CellReader
 @dataclass(slots=True)
 class _Segment:
     source: str | None
-    source_at: Place
+    source_at: FilePlace
     references: tuple[str, ...]
-    references_at: Place
+    references_at: FilePlace
 
 
 class Builder:
-    """Takes tables one after another and gives one dataset, or every problem; `add` raises `ImportProblems` for more outputs
-    than the limit of rows.
+    """Collect tables and build one dataset, or report every problem. `add` raises `ImportProblems` for more outputs than the row limit.
 
-    Within a table a key stands once. Between tables the same text under the same key is taken once, and different
-    texts under one key are a problem; references of a segment may be fewer in one table than in another. Scores may speak
-    of the outputs of `known` instead of those in the tables.
+    A key occurs once per table. Tables may repeat a text under the same key, but different texts under one key are a problem; a table
+    may have fewer references of a segment than another. Scores may belong to the outputs of `known` instead of those in the tables.
     """
 
     def __init__(self, known: Dataset | None = None) -> None:
@@ -38,8 +36,8 @@ class Builder:
         self._known = {o.key for o in known.outputs} if known else set[OutputKey]()
         self._known_systems = known.systems if known else ()
         self._segments: dict[SegmentKey, _Segment] = {}
-        self._outputs: dict[OutputKey, tuple[str, Place]] = {}
-        self._scores: dict[tuple[OutputKey, str], tuple[float, Place]] = {}
+        self._outputs: dict[OutputKey, tuple[str, FilePlace]] = {}
+        self._scores: dict[tuple[OutputKey, str], tuple[float, FilePlace]] = {}
         self._metrics = MetricScores(self.problems)
         self._counts: dict[tuple[str, str, str], int] = {}
         self._notes: list[str] = []
@@ -48,8 +46,8 @@ class Builder:
     def holds_outputs(self) -> bool:
         return bool(self._outputs)
 
-    def add(self, table: Table, mapping: ColumnMapping, digest: str = "") -> None:
-        """Read a whole table; `digest` is the SHA-256 of its file. Problems are collected."""
+    def add(self, table: FileTable, mapping: ColumnMapping, digest: str = "") -> None:
+        """Add a table; `digest` is the SHA-256 of its file. Problems are collected."""
         if not self._mapping_fits(table, mapping):
             return
         for metric in mapping.metrics:
@@ -61,13 +59,11 @@ class Builder:
             else self._add_wide(table, mapping, reader)
         )
         if again:
-            self._notes.append(
-                f"{table.name}: {counted(again, 'output')} stood in another file already, word for word."
-            )
+            self._notes.append(f"{table.name}: {counted(again, 'output')} already in another file, with the same text.")
         if unused := [c for c in table.columns if c not in mapping.columns()]:
             self._notes.append(f"{table.name}: not used: {', '.join(unused)}.")
 
-    def _mapping_fits(self, table: Table, mapping: ColumnMapping) -> bool:
+    def _mapping_fits(self, table: FileTable, mapping: ColumnMapping) -> bool:
         before = self.problems.total
         have = ", ".join(table.columns)
         for column in dict.fromkeys(mapping.columns()):
@@ -77,7 +73,7 @@ class Builder:
                 )
         for column in mapping.twice():
             self.problems.add(
-                table.name, 1, column, "the column in two roles", "one role a column", "Map another column"
+                table.name, 1, column, "the column in two roles", "one role per column", "Map another column"
             )
         if mapping.layout == "long" and mapping.output is None and not mapping.scores_only:
             self.problems.add(
@@ -91,8 +87,10 @@ class Builder:
             self.problems.add(table.name, 1, "", "no system", "a column with systems, or one name", "Name the system")
         return self.problems.total == before
 
-    def _keys(self, table: Table, mapping: ColumnMapping, reader: CellReader) -> Iterator[tuple[Row, OutputKey]]:
-        """Each row with its key (system "" in the wide layout); rows without a whole key are problems."""
+    def _keys(
+        self, table: FileTable, mapping: ColumnMapping, reader: CellReader
+    ) -> Iterator[tuple[TableRow, OutputKey]]:
+        """Yield each row with its key (system "" in the wide layout); rows with an incomplete key are problems."""
         long = mapping.layout == "long"
         for row in table.rows:
             document = reader.text(row, mapping.document) or ""
@@ -112,11 +110,11 @@ class Builder:
                 continue
             yield row, OutputKey(system or "", document, segment or "")
 
-    def _missing(self, table: Table, row: Row, column: str, expected: str) -> None:
-        self.problems.add(table.name, row.line, column, "nothing", expected, "Fill it in, or take the row out")
+    def _missing(self, table: FileTable, row: TableRow, column: str, expected: str) -> None:
+        self.problems.add(table.name, row.line, column, "nothing", expected, "Fill it in, or remove the row")
 
     def _check_counts(self) -> None:
-        """Rows without segment ids are matched by their order, so there must be equally many for each system."""
+        """Check that every system has the same number of rows: without segment ids rows are matched by order."""
         longest: dict[str, tuple[int, str]] = {}
         for (file, system, document), n in self._counts.items():
             if n > longest.get(document, (0, ""))[0]:
@@ -129,10 +127,10 @@ class Builder:
                     + (f" of {system}" if system else "")
                     + (f" in document {document}" if document else "")
                 )
-                todo = "Without segment ids rows are matched by their order: add ids, or the missing rows"
+                todo = "Rows without segment ids are matched by order: add ids, or add the missing rows"
                 self.problems.add(file, 0, "", found, f"{most}, as {other} has", todo)
 
-    def _add_long(self, table: Table, mapping: ColumnMapping, reader: CellReader) -> int:
+    def _add_long(self, table: FileTable, mapping: ColumnMapping, reader: CellReader) -> int:
         first: dict[OutputKey, int] = {}
         again = absent = 0
         for row, key in self._keys(table, mapping, reader):
@@ -148,12 +146,12 @@ class Builder:
             for column in mapping.human_scores:
                 self._score(table, row, key, column, reader.text(row, column))
             for metric in mapping.metrics:
-                self._metrics.score(Place(table.name, row.line), key, metric, reader.text(row, metric.column))
+                self._metrics.score(FilePlace(table.name, row.line), key, metric, reader.text(row, metric.column))
         if absent:
             self._notes.append(f"{table.name}: {counted(absent, 'row')} without an output.")
         return again
 
-    def _add_wide(self, table: Table, mapping: ColumnMapping, reader: CellReader) -> int:
+    def _add_wide(self, table: FileTable, mapping: ColumnMapping, reader: CellReader) -> int:
         first: dict[SegmentKey, int] = {}
         again = 0
         for row, (_, document, segment) in self._keys(table, mapping, reader):
@@ -168,12 +166,14 @@ class Builder:
                 again += text is not None and self._output(table, row, OutputKey(system, *key), text, system)
         return again
 
-    def _twice(self, table: Table, row: Row, first: int, what: str) -> None:
-        todo = "Take one of the two rows out, or map the column that tells them apart"
-        self.problems.add(table.name, row.line, "", f"{what} again; it stands in line {first}", "each key once", todo)
+    def _twice(self, table: FileTable, row: TableRow, first: int, what: str) -> None:
+        todo = "Remove one of the two rows, or map the column that distinguishes them"
+        self.problems.add(table.name, row.line, "", f"{what} again, as in line {first}", "each key once", todo)
 
-    def _segment(self, table: Table, row: Row, key: SegmentKey, mapping: ColumnMapping, reader: CellReader) -> None:
-        here = Place(table.name, row.line)
+    def _segment(
+        self, table: FileTable, row: TableRow, key: SegmentKey, mapping: ColumnMapping, reader: CellReader
+    ) -> None:
+        here = FilePlace(table.name, row.line)
         source = reader.text(row, mapping.source) or None
         references = reader.references(row, mapping.references)
         old = self._segments.get(key)
@@ -182,7 +182,7 @@ class Builder:
             return
         if source is not None and old.source is not None and source != old.source:
             what = f"another source for segment {named(key)} than in {old.source_at.seen_from(table.name)}: {shown(source)}"
-            todo = "A segment has one source: mend it, or give the segments different ids"
+            todo = "A segment has one source: correct it, or give the segments different ids"
             self.problems.add(table.name, row.line, mapping.source or "", what, shown(old.source), todo)
         elif source is not None and old.source is None:
             old.source, old.source_at = source, here
@@ -196,33 +196,39 @@ class Builder:
             self._other_references(table, row, key, references, old, mapping)
 
     def _other_references(
-        self, table: Table, row: Row, key: SegmentKey, new: tuple[str, ...], old: _Segment, mapping: ColumnMapping
+        self,
+        table: FileTable,
+        row: TableRow,
+        key: SegmentKey,
+        new: tuple[str, ...],
+        old: _Segment,
+        mapping: ColumnMapping,
     ) -> None:
         where = old.references_at.seen_from(table.name)
         what = f"other references for segment {named(key)} than in {where}: {shown(' · '.join(new))}"
-        todo = "The rows of a segment share its references: mend them, or give the segments different ids"
+        todo = "The rows of a segment share its references: correct them, or give the segments different ids"
         expected = shown(" · ".join(old.references))
         self.problems.add(table.name, row.line, ", ".join(mapping.references), what, expected, todo)
 
-    def _output(self, table: Table, row: Row, key: OutputKey, text: str, column: str) -> bool:
-        """Take an output; True if another table had it already, word for word."""
+    def _output(self, table: FileTable, row: TableRow, key: OutputKey, text: str, column: str) -> bool:
+        """Add an output; return True if another table already has it with the same text."""
         old = self._outputs.get(key)
         if old is None:
             if len(self._outputs) >= self._most:
                 raise too_much(table.name, row.line, "rows", self._most)
-            self._outputs[key] = (text, Place(table.name, row.line))
+            self._outputs[key] = (text, FilePlace(table.name, row.line))
             return False
         if old[0] == text:
             return True
         what = f"another output of {key.system} for segment {named(key.segment)} than in {old[1].seen_from(table.name)}"
-        todo = "Name the systems differently, or take one of the two out"
+        todo = "Give the systems different names, or remove one of the two"
         self.problems.add(table.name, row.line, column, f"{what}: {shown(text)}", shown(old[0]), todo)
         return False
 
-    def _score(self, table: Table, row: Row, key: OutputKey, column: str, text: str | None) -> None:
+    def _score(self, table: FileTable, row: TableRow, key: OutputKey, column: str, text: str | None) -> None:
         if text is None or is_absent(text):
             return
-        here = Place(table.name, row.line)
+        here = FilePlace(table.name, row.line)
         value = number_in(text, here, column, self.problems)
         if value is None:
             return
@@ -231,11 +237,11 @@ class Builder:
             other_score(key, column, value, here, *old, self.problems)
 
     def dataset(self) -> Dataset:
-        """All that was read: segments in the order they were met, outputs in segment order. Raises `ImportProblems`."""
+        """Return the dataset: segments in the order of the files, outputs in segment order. Raises `ImportProblems`."""
         self._check_counts()
         scored = [(key, name, place) for (key, name), (_, place) in self._scores.items()]
         scored += self._metrics.places()
-        strangers: dict[str, Place] = {}
+        strangers: dict[str, FilePlace] = {}
         for key, name, place in scored:
             if key in self._outputs or key in self._known:
                 continue
@@ -244,7 +250,7 @@ class Builder:
                 continue
             what = f"a score of {key.system} for segment {named(key.segment)}, which has no output"
             self.problems.add(
-                place.file, place.line, name, what, "an output", "Upload the output with it, or take the score out"
+                place.file, place.line, name, what, "an output", "Upload the output as well, or remove the score"
             )
         for system, place in strangers.items():
             expected = ", ".join(map(shown, self._known_systems))
@@ -268,11 +274,11 @@ class Builder:
         )
 
     def external(self) -> tuple[ExternalScores, ...]:
-        """The metrics that were computed elsewhere; to be asked for after `dataset` has found no problem."""
+        """Return the external scores; call it after `dataset` found no problem."""
         return self._metrics.done(self._outputs.keys() | self._known)
 
     def notes(self, dataset: Dataset) -> tuple[str, ...]:
-        """What is worth knowing and stops nothing."""
+        """Return notes on the import that are not problems."""
         missing = (
             f"{scores.name}: {counted(n, 'output')} without a score."
             for scores in self.external()

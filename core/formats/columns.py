@@ -1,4 +1,4 @@
-"""Which column holds what: the usual names are recognised, and anything can be mapped by hand."""
+"""Guess which column holds what from the usual names; any column can also be mapped by hand."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from core.data import Dataset
-from core.formats.build import Builder
-from core.formats.cells import Table
 from core.formats.external import looks_like_a_metric, lower_is_better
 from core.formats.files import stem
 from core.formats.mapping import ColumnMapping, MetricColumn
-from core.formats.numbers import is_absent, looks_like_a_number
+from core.formats.parsing.cells import FileTable
+from core.formats.parsing.numbers import is_absent, looks_like_a_number
 
 Role = Literal["document", "segment", "source", "system", "output"]
 
@@ -51,18 +49,18 @@ MQM_COLUMNS = frozenset({"system", "doc", "source", "target", "category", "sever
 
 
 def plain(name: str) -> str:
-    """A column name for comparing: lower case, letters and digits only."""
+    """Return a column name for comparison: lower case, letters and digits only."""
     return "".join(c for c in name.casefold() if c.isalnum())
 
 
 def is_google_mqm(columns: Iterable[str]) -> bool:
-    """True for the header of Google's MQM TSV (system doc doc_id seg_id rater source target category severity)."""
+    """Return whether this is the header of Google's MQM TSV (system doc doc_id seg_id rater source target category severity)."""
     names = {plain(c) for c in columns}
     return names >= MQM_COLUMNS and bool(names & {"segid", "docsegid", "globalsegid"})
 
 
 def roles_of(columns: Iterable[str]) -> dict[Role, str]:
-    """The columns whose names say what they hold."""
+    """Return the columns whose role is known from their names."""
     by_name = _by_name(columns)
     return {
         role: next(by_name[n] for n in names if n in by_name)
@@ -78,13 +76,13 @@ def _by_name(columns: Iterable[str]) -> dict[str, str]:
     return by_name
 
 
-def guess(table: Table) -> ColumnMapping:
-    """The most likely mapping by column names; number columns left over are human scores, or scores of a
-    metric where they are called like one (COMET, BLEURT, …); text columns are systems.
+def guess(table: FileTable) -> ColumnMapping:
+    """Return the most likely mapping by column names.
 
-    With an output column (or a system column beside `target`) the layout is long, else wide. `target` is otherwise a
-    reference. `document` or `doc` without a source column, holding long texts, is the source (summarization).
-    Without a system column all rows belong to one system, named after the file.
+    Other number columns are human scores, or external scores if they have the name of a metric (COMET, BLEURT, …). Other text columns
+    are systems. With an output column (or a system column and `target`) the layout is long, else wide. Otherwise `target` is a
+    reference. Without a source column, `document` or `doc` with long texts is the source (summarization). Without a system column all
+    rows belong to one system, named after the file.
     """
     by_name = _by_name(table.columns)
     roles = roles_of(table.columns)
@@ -122,7 +120,7 @@ def guess(table: Table) -> ColumnMapping:
     return common.with_(layout="wide", system=None, systems=texts)
 
 
-def _long_document(table: Table, by_name: dict[str, str]) -> str | None:
+def _long_document(table: FileTable, by_name: dict[str, str]) -> str | None:
     for name in ("document", "doc"):
         if name in by_name:
             i = table.columns.index(by_name[name])
@@ -132,7 +130,7 @@ def _long_document(table: Table, by_name: dict[str, str]) -> str | None:
     return None
 
 
-def _kind(table: Table, column: str) -> Literal["number", "text", "empty", "other"]:
+def _kind(table: FileTable, column: str) -> Literal["number", "text", "empty", "other"]:
     i = table.columns.index(column)
     seen = False
     kind: Literal["number", "text"] = "number"
@@ -147,14 +145,3 @@ def _kind(table: Table, column: str) -> Literal["number", "text", "empty", "othe
             kind = "text"
             break
     return kind if seen else "empty"
-
-
-def to_dataset(table: Table, mapping: ColumnMapping) -> Dataset:
-    """The dataset a table holds under a mapping, segments in the order of the file.
-
-    Raises `ImportProblems` with every problem found: columns that are missing, keys that stand twice, texts of a segment
-    that differ from row to row, scores that are not numbers. Missing references are no problem.
-    """
-    builder = Builder()
-    builder.add(table, mapping)
-    return builder.dataset()

@@ -1,4 +1,4 @@
-"""JSON Lines of documents, each with the outputs of several systems, as a table of one row an output (SummEval's form)."""
+"""Convert JSON Lines of documents with the outputs of several systems (SummEval) to a table with one row per output."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from core.formats.cells import Cell, Nested, Row, Table
 from core.formats.columns import guess
-from core.formats.limits import Meter
+from core.formats.parsing.cells import Cell, FileTable, Nested, TableRow
+from core.formats.parsing.limits import Meter
 from core.formats.problems import Collector, shown
 
 OUTPUTS = "outputs"
-_ONE = "a text, or an object with text and perhaps human: numbers by name"
+_ONE = "a text, or an object with “text” and optionally “human” (numbers by name)"
 
 
-def holds_documents(table: Table) -> bool:
-    """True where `outputs` is an object of the systems' texts rather than a text, and no other column speaks of systems."""
+def holds_documents(table: FileTable) -> bool:
+    """Return whether `outputs` maps systems to texts and there is no other column for systems or outputs."""
     if OUTPUTS not in table.columns or {"system", "output"} & set(table.columns):
         return False
     at = table.columns.index(OUTPUTS)
     return any(isinstance(cell := row.cells[at], Nested) and cell.json.startswith("{") for row in table.rows)
 
 
-def by_output(table: Table) -> Table:
-    """One row for each output of each document, in the columns of the document, `system`, `output` and the names under `human`.
+def by_output(table: FileTable) -> FileTable:
+    """Return a table with one row per output: the columns of the document, `system`, `output` and the names under `human`.
 
-    `outputs` is {system: text} or {system: {"text": …, "human": {name: number}}}. Rows keep the line of their document.
-    Raises `ImportProblems` with every document of another form, and with every name under `human` that would be taken for another
-    column.
+    `outputs` is {system: text} or {system: {"text": …, "human": {name: number}}}. Rows keep the line of their document. Raises
+    `ImportProblems` with every malformed document and every name under `human` that would be read as another column.
     """
     problems, meter = Collector(), Meter(table.name)
     at = table.columns.index(OUTPUTS)
@@ -50,22 +49,20 @@ def by_output(table: Table) -> Table:
             rows.append((row.line, {**document, "system": system, "output": text, **numbers}))
     problems.check()
     columns = (*kept, "system", "output", *human)
-    return Table(table.name, columns, tuple(Row(line, tuple(map(cells.get, columns))) for line, cells in rows))
+    return FileTable(table.name, columns, tuple(TableRow(line, tuple(map(cells.get, columns))) for line, cells in rows))
 
 
 def _is_taken(name: str) -> bool:
-    """Whether numbers in a column of that name would not be read as human scores, but as a segment, a reference, a metric …"""
-    table = Table("", ("system", "output", name), (Row(1, ("A", "text", "1")),))
+    """Return whether a number column of this name would be read as something other than human scores (segment, reference, metric …)."""
+    table = FileTable("", ("system", "output", name), (TableRow(1, ("A", "text", "1")),))
     return not name or guess(table).human_scores != (name,)
 
 
-def _outputs(file: str, row: Row, cell: Cell, problems: Collector) -> Iterator[tuple[str, str, dict[str, str]]]:
+def _outputs(file: str, row: TableRow, cell: Cell, problems: Collector) -> Iterator[tuple[str, str, dict[str, str]]]:
     outputs: Any = json.loads(cell.json) if isinstance(cell, Nested) else None
     if not isinstance(outputs, dict):
         found = "nothing" if cell is None else shown(cell if isinstance(cell, str) else str(cell))
-        problems.add(
-            file, row.line, OUTPUTS, found, "an object: {system: text}", "Write it as the other documents have it"
-        )
+        problems.add(file, row.line, OUTPUTS, found, "an object: {system: text}", "Use the form of the other documents")
         return
     for system, output in outputs.items():
         body = output if isinstance(output, dict) else {"text": output}
@@ -73,6 +70,6 @@ def _outputs(file: str, row: Row, cell: Cell, problems: Collector) -> Iterator[t
         numbers = isinstance(human, dict) and all(isinstance(value, str) for value in human.values())
         if not system or not isinstance(text, str) or not numbers:
             found = f"{system or 'no name'}: {shown(json.dumps(output, ensure_ascii=False))}"
-            problems.add(file, row.line, OUTPUTS, found, _ONE, "Mend the document")
+            problems.add(file, row.line, OUTPUTS, found, _ONE, "Correct the document")
             continue
         yield system, text, human

@@ -1,4 +1,4 @@
-"""Metrics that were computed elsewhere: how their scores come together from files, and what they may be called."""
+"""External scores: merge them over several files, and check the names of their metrics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_A_METRIC = re.compile(r"[^.]-(ref[A-Za-z0-9]*|src)\.seg\.score(\.gz)?$", re.
 
 
 class Merged(NamedTuple):
-    """What a project holds of a metric after an import; `changed` are the values that are new in it."""
+    """The scores of a metric after an import; `changed` are the new values."""
 
     scores: ExternalScores
     changed: Mapping[OutputKey, Value]
@@ -30,10 +30,10 @@ class Merged(NamedTuple):
 
 
 def merge(old: ExternalScores | None, new: ExternalScores, *, replace: bool = False) -> Merged:
-    """`new` beside what is there of the same name: other outputs are added, equal values stay, a missing one is filled in.
+    """Merge `new` into the scores of the same name: add outputs, keep equal values, fill in missing ones.
 
-    With `replace` nothing of the old stays, unless both are the same. Raises `ImportProblems`, with one problem, where a
-    value or the direction differs.
+    With `replace`, the old scores are dropped unless both are equal. Raises `ImportProblems` (one problem) if a value or the direction
+    differs.
     """
     if old is None:
         return Merged(new, new.values, 0)
@@ -64,7 +64,7 @@ def _differs(old: Value | None, new: Value) -> bool:
 
 def _contradiction(old: ExternalScores, new: ExternalScores, differs: list[OutputKey]) -> Problem:
     where = " + ".join(f.name for f in old.files)
-    todo = "Give it another name, or replace what the project has of this metric"
+    todo = "Choose another name, or replace the project's scores of this metric"
     place = f"metric {shown(new.name)}"
     if old.higher_is_better != new.higher_is_better:
         return Problem(_files(new), 0, place, _direction(new), f"{_direction(old)}, as in {where}", todo)
@@ -89,21 +89,21 @@ def _place(key: OutputKey) -> str:
 
 
 def source_file(upload: Upload, column: str = "") -> SourceFile:
-    """A file with the digest of its bytes, for a signature; of a table the column."""
+    """Return the file with the digest of its bytes, and for a table its column, for a signature."""
     return SourceFile(base_name(upload.name), hashlib.sha256(upload.data).hexdigest(), column)
 
 
 def no_score(file: str) -> Value:
-    """What stands for a score that a file leaves empty."""
+    """Return the value of a score that a file leaves empty."""
     return Value(None, "undefined", f"{base_name(file)} gives no score here")
 
 
 def name_problem(name: str, file: str = "", column: str = "") -> Problem | None:
-    """What is wrong with the name of a metric from elsewhere, or None. It may be that of a metric of ours: they are stored and
-    shown apart."""
+    """Return what is wrong with the name of an external metric, or None. It may equal that of a built-in metric: they are stored and
+    shown separately."""
     todo = "Type another name"
     if not name.strip():
-        return Problem(file, 0, column, "a metric without a name", "a name", todo)
+        return Problem(file, 0, column, "no name for the metric", "a name", todo)
     if len(name) > LONGEST or "|" in name or not name.isprintable():
         expected = f"at most {LONGEST} characters on one line, and no |"
         return Problem(file, 0, column, f"the name {shown(name)}", expected, todo)
@@ -111,16 +111,16 @@ def name_problem(name: str, file: str = "", column: str = "") -> Problem | None:
 
 
 def looks_like_a_metric(name: str) -> bool:
-    """Whether a column is called like an automatic metric (COMET, BLEURT, chrF, GPT-4 …) rather than like a human score."""
+    """Return whether a column has the name of an automatic metric (COMET, BLEURT, chrF, GPT-4 …) rather than of a human score."""
     words = re.split(r"[\W_]+", name.casefold())
     return any(_FAMILY.fullmatch(word) for word in words) and "human" not in words
 
 
 def lower_is_better(name: str) -> bool:
-    """Whether a column is called like one of the error rates and perplexities, of which less is better."""
+    """Return whether a column has the name of an error rate or perplexity, for which lower is better."""
     return "".join(c for c in name.casefold() if c.isalnum()) in _LOWER
 
 
 def file_of_a_metric(name: str) -> bool:
-    """Whether a `.seg.score` file is called `METRIC-REF.seg.score`, as mt-metrics-eval calls those of metrics."""
+    """Return whether a file is named `METRIC-REF.seg.score`, as mt-metrics-eval names the scores of metrics."""
     return bool(_OF_A_METRIC.search(base_name(name)))

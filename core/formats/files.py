@@ -1,4 +1,4 @@
-"""Uploaded files: bytes with a name. What they are is read from their bytes; nothing is ever unpickled or executed."""
+"""Uploaded files: bytes with a name. Their type is detected from the bytes; nothing is unpickled or executed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from core.errors import ImportProblems, Problem
-from core.formats.limits import Meter, limits, too_much
+from core.formats.parsing.limits import Meter, limits, too_much
 
 _CHUNK = 1 << 20
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -41,7 +41,7 @@ _AS_TEXT = "Save the table as CSV (UTF-8), TSV or JSONL and upload that"
 
 
 class Upload(NamedTuple):
-    """A file as it came: its name, which is only ever a label, and its bytes."""
+    """An uploaded file: its bytes, and its name, which is only a label."""
 
     name: str
     data: bytes
@@ -52,28 +52,28 @@ def _refuse(name: str, row: int, found: str, expected: str, todo: str) -> Import
 
 
 def base_name(name: str) -> str:
-    """The last part of a name, without any folder."""
+    """Return a file name without its folder."""
     return re.split(r"[/\\]", name)[-1]
 
 
 def stem(name: str) -> str:
-    """The name without folder, `.gz` and one extension: the system's name where a file is a system."""
+    """Return the name without folder, `.gz` and one extension: the system name if a file holds one system."""
     base = re.sub(r"\.gz$", "", base_name(name), flags=re.IGNORECASE)
     return base.rpartition(".")[0] or base
 
 
 def extension(name: str) -> str:
-    """The last extension in lower case without its dot, `.gz` not counted; "" when there is none."""
+    """Return the last extension except `.gz`, in lower case without the dot; "" if there is none."""
     base = re.sub(r"\.gz$", "", base_name(name), flags=re.IGNORECASE)
     return base.rpartition(".")[2].lower() if "." in base else ""
 
 
 def text_bytes(upload: Upload, max_bytes: int | None = None, *, by_line: bool = True) -> bytes:
-    """The bytes of a text file, gunzipped if need be and known to be UTF-8 (with or without BOM), neither empty nor binary.
+    """Return the bytes of a text file, decompressed if gzipped and checked to be UTF-8 (with or without BOM).
 
-    `max_bytes` is that of the limits by default; with `by_line` they bound the length of a line as well. Raises
-    `ImportProblems`: empty, too large (also a gzip bomb), damaged gzip, a binary file under a text file's name, UTF-16, any byte
-    that is not UTF-8 (with its offset and line), a NUL byte, a line that is too long.
+    `max_bytes` defaults to the limits; with `by_line` the length of a line is limited as well. Raises `ImportProblems` for a file that
+    is empty, too large (also a gzip bomb), damaged gzip, binary, UTF-16, not UTF-8 (with offset and line), has a NUL byte or too long
+    a line.
     """
     name = upload.name
     max_bytes = limits().text_mb << 20 if max_bytes is None else max_bytes
@@ -91,7 +91,7 @@ def text_bytes(upload: Upload, max_bytes: int | None = None, *, by_line: bool = 
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
         utf16 = data.count(b"\0", 0, 4096) * 3 > len(data[:4096])
-        found = "UTF-16 without a mark" if utf16 else f"a NUL byte at offset {nul}"
+        found = "UTF-16 without a byte order mark" if utf16 else f"a NUL byte at offset {nul}"
         todo = "Save it again and choose the encoding UTF-8" if utf16 else "Is it a text file? Remove the NUL bytes"
         raise _refuse(name, line, found, _UTF8, todo)
     if by_line:
@@ -100,7 +100,7 @@ def text_bytes(upload: Upload, max_bytes: int | None = None, *, by_line: bool = 
 
 
 def check_lines(name: str, data: bytes) -> None:
-    """Raise `ImportProblems` for a line that is longer than the limit of a cell."""
+    """Raise `ImportProblems` for a line longer than the limit for a cell."""
     longest = limits().cell_chars
     step = max(1, longest // 2)  # a longer line covers at least one whole step
     start = 0
@@ -116,7 +116,7 @@ def check_lines(name: str, data: bytes) -> None:
 
 
 def binary_kind(data: bytes) -> str:
-    """What a binary file is, in words, from its first bytes; "" for what may be text. Nothing of it is executed."""
+    """Return the kind of a binary file in words, from its first bytes; "" if it may be text."""
     if _PICKLE.match(data):
         return "a Python pickle"
     for magic, kind in _SIGNATURES:
@@ -171,14 +171,14 @@ def _check_utf8(name: str, data: bytes) -> None:
 
 
 def raw_lines(data: bytes) -> Iterator[str]:
-    """The lines of checked UTF-8 with their line ends, split at `\\n` only; a BOM at the start is dropped."""
+    """Yield the lines of checked UTF-8 with their line ends, split at `\\n` only; a leading BOM is dropped."""
     return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="\n")
 
 
 def numbered_lines(upload: Upload) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text file without their ends, counted from 1.
+    """Yield the lines of a text file with their number from 1, without line ends.
 
-    Raises `ImportProblems` as `text_bytes` does, for the line ends of old Macs, and for more lines than the limit of rows.
+    Raises `ImportProblems` as `text_bytes`, for CR-only line ends, and for more lines than the row limit.
     """
     data = text_bytes(upload)
     if cr_only(data):
@@ -190,17 +190,17 @@ def numbered_lines(upload: Upload) -> Iterator[tuple[int, str]]:
 
 
 def without_end(line: str) -> str:
-    """A line without its `\\n` or `\\r\\n`; everything else stays."""
+    """Return a line without its `\\n` or `\\r\\n`."""
     return line[:-2] if line.endswith("\r\n") else line.removesuffix("\n")
 
 
 def cr_only(data: bytes) -> bool:
-    """True for the line ends of old Macs: carriage returns and no line feed at all."""
+    """Return whether all line ends are carriage returns (old Mac files)."""
     return b"\n" not in data and b"\r" in data
 
 
 def refuse_cr_only(name: str) -> ImportProblems:
-    """The error for a file that has carriage returns for line ends."""
+    """Return the error for a file with CR-only line ends."""
     return _refuse(
         name,
         1,

@@ -1,4 +1,4 @@
-"""Line-aligned text: the n-th line of every file belongs to the n-th segment."""
+"""Read line-aligned text files: the n-th line of every file belongs to the n-th segment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from core.data import Dataset, Output, Segment
 from core.errors import ImportProblems
 from core.formats.files import Upload, base_name, numbered_lines, stem
-from core.formats.limits import Meter
+from core.formats.parsing.limits import Meter
 from core.formats.problems import Collector, counted
 
 _SOURCE = re.compile(r"(src|source|sources|input|inputs)")
@@ -18,7 +18,7 @@ _REFERENCE = re.compile(r"(ref|refs|reference|references|gold|target|tgt)(\d+|[a
 
 
 class LineRoles(NamedTuple):
-    """What each line-aligned file is, by file name; `systems` maps a file to the name of its system."""
+    """The role of each file by name; `systems` are pairs of file and system name."""
 
     source: str | None = None
     references: tuple[str, ...] = ()
@@ -26,9 +26,9 @@ class LineRoles(NamedTuple):
 
 
 def guess_roles(names: Sequence[str]) -> LineRoles:
-    """Roles by the words in the file names: src, source, input; ref, reference, gold, target (refA, ref1); the rest are systems.
+    """Guess roles from words in the file names: src, source, input; ref, reference, gold, target (refA, ref1); the rest are systems.
 
-    A system is called after its file without the extension, or with it where two files differ in nothing else.
+    A system is named after its file without the extension, or with it if two names differ only there.
     """
     words = {name: re.split(r"[\W_]+", base_name(name).casefold()) for name in names}
     sources = [n for n in names if any(_SOURCE.fullmatch(w) for w in words[n])]
@@ -40,24 +40,22 @@ def guess_roles(names: Sequence[str]) -> LineRoles:
 
 
 def read_lines(upload: Upload) -> tuple[str, ...]:
-    """The lines of a text file; a line may be empty, and the line break at the very end begins no further line.
+    """Return the lines of a text file, which end in `\\n` or `\\r\\n` and may be empty; a final line break adds no line.
 
-    Lines end in `\\n` or `\\r\\n` and nowhere else. Raises `ImportProblems` as `text_bytes` does, and for CR line ends.
+    Raises `ImportProblems` as `text_bytes`, and for CR-only line ends.
     """
     return tuple(line for _, line in numbered_lines(upload))
 
 
 def aligned(source: Upload | None, references: Sequence[Upload], systems: Mapping[str, Upload]) -> Dataset:
-    """The dataset of line-aligned files; segments are numbered "1", "2", … in the document "".
+    """Return the dataset of line-aligned files; segments are numbered "1", "2", … in the document "".
 
-    An empty line of an output is an empty output; an empty line of the source or a reference means there is none.
-    Raises `ImportProblems`: unreadable files, no system, and every file whose length differs, with both lengths.
+    An empty output line is an empty output; an empty source or reference line means that there is none. Raises `ImportProblems` for
+    unreadable files, no system, and every file with a different number of lines.
     """
     problems = Collector()
     if not systems:
-        problems.add(
-            "", 0, "", "no system", "one text file for each system", "Say which files are the systems' outputs"
-        )
+        problems.add("", 0, "", "no system", "one text file per system", "Choose the files with the systems' outputs")
     files = [*references, *([source] if source else []), *systems.values()]
     read: list[tuple[str, ...]] = []
     for upload in files:
@@ -90,11 +88,7 @@ def aligned(source: Upload | None, references: Sequence[Upload], systems: Mappin
 
 def _todo(is_reference: bool, is_source: bool, has_references: bool) -> str:
     if is_reference:
-        return "Each reference needs one line for each output"
+        return "Each reference needs one line per output"
     if is_source:
         return "Each source line needs one output line"
-    return (
-        "Each output needs one reference line"
-        if has_references
-        else "Each line of one file needs its line in the others"
-    )
+    return "Each output needs one reference line" if has_references else "All files need the same number of lines"

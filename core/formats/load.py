@@ -1,4 +1,4 @@
-"""Files from disk to one dataset, for the command line."""
+"""Load files from disk into one dataset, for the command line."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 from core.data import SEVERITIES, Dataset
 from core.errors import ImportProblems, UserError
 from core.formats.build import Builder
-from core.formats.cells import Row, Table
 from core.formats.columns import guess
 from core.formats.files import Upload, extension
-from core.formats.label_file import Severities
-from core.formats.label_formats import FORMATS
-from core.formats.label_formats import guess as label_format
+from core.formats.labels.label_file import Severities
+from core.formats.labels.label_formats import FORMATS
+from core.formats.labels.label_formats import guess as label_format
 from core.formats.lines import aligned, guess_roles
+from core.formats.parsing.cells import FileTable, TableRow
 from core.formats.problems import Collector
 from core.formats.table import TABLE_EXTENSIONS, read_table
 
 LABELLED = ("google", "marot")
-"""Formats of labels that are tables and hold the outputs."""
+"""Label formats that are tables and include the outputs."""
 
 
 def read_upload(path: Path) -> Upload:
-    """A file as an upload. Raises `UserError` when it cannot be read."""
+    """Read a file as an upload. Raises `UserError` if it cannot be read."""
     try:
         name = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a name need not be UTF-8
         return Upload(name, path.read_bytes())
@@ -34,10 +34,10 @@ def read_upload(path: Path) -> Upload:
 
 
 def load(paths: Sequence[Path]) -> Dataset:
-    """One dataset from tables (CSV, TSV, JSONL, merged) or from line-aligned text, columns and roles recognised by name.
+    """Load one dataset from tables (CSV, TSV, JSONL; merged) or line-aligned text; columns and roles are recognised by name.
 
-    Of an MQM TSV (Google's or Marot's) the texts are taken, without its labels; its references are systems.
-    Raises `UserError` (a file that cannot be read, tables beside text) or `ImportProblems`.
+    An MQM TSV (Google's or Marot's) is read for its texts, without labels; its references are systems.
+    Raises `UserError` (unreadable file, tables and text mixed) or `ImportProblems`.
     """
     uploads = [read_upload(path) for path in paths]
     tables = [u for u in uploads if extension(u.name) in TABLE_EXTENSIONS]
@@ -46,17 +46,17 @@ def load(paths: Sequence[Path]) -> Dataset:
         by_name = {u.name: u for u in uploads}
         if len(by_name) < len(uploads):
             raise UserError(
-                "two files have the same name", hint="Rename one: line-aligned files are told apart by name"
+                "two files have the same name", hint="Rename one: line-aligned files are identified by name"
             )
         source = by_name[roles.source] if roles.source else None
         return aligned(source, [by_name[n] for n in roles.references], {s: by_name[n] for n, s in roles.systems})
     if len(tables) < len(uploads):
         other = next(u.name for u in uploads if u not in tables)
         raise UserError(
-            "tables and plain text together",
+            "tables and plain text are mixed",
             where=other,
             expected="only tables, or only text files",
-            hint="Give one kind",
+            hint="Load them separately",
         )
     builder = Builder()
     problems = Collector()
@@ -74,18 +74,18 @@ def load(paths: Sequence[Path]) -> Dataset:
 
 
 class _AnySeverity(Severities):
-    """For reading texts alone: their labels do not matter."""
+    """Severities that accept any name, for reading texts without their labels."""
 
     def find(self, name: str | None) -> str | None:
         return super().find(name) or SEVERITIES[0]
 
 
-def _labelled(upload: Upload) -> Table:
-    """The outputs of a file of labels, one row per output. Raises `ImportProblems`."""
+def _labelled(upload: Upload) -> FileTable:
+    """Return the outputs of a label file, one row per output. Raises `ImportProblems`."""
     found = FORMATS[label_format(upload) or ""].read(upload, _AnySeverity(), None).dataset
     segments = found.segment_of()
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for output in found.outputs:
         segment = segments[output.key.segment]
-        rows.append(Row(0, (*output.key, segment.source, segment.references or None, output.text)))
-    return Table(upload.name, ("system", "doc_id", "segment_id", "source", "references", "output"), tuple(rows))
+        rows.append(TableRow(0, (*output.key, segment.source, segment.references or None, output.text)))
+    return FileTable(upload.name, ("system", "doc_id", "segment_id", "source", "references", "output"), tuple(rows))

@@ -1,4 +1,4 @@
-"""What a table's columns mean, as one value that a page can edit."""
+"""The roles of a table's columns, as one value that a page can edit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 
 class MetricColumn(NamedTuple):
-    """A column with scores of a metric that was computed elsewhere: what it is called, and which way is better."""
+    """A column with external scores: the metric's name and direction."""
 
     column: str
     name: str
@@ -17,12 +17,12 @@ class MetricColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """Column names by role. Long: one row an output (`system`, `output`, `human_scores`, `metrics`). Wide: one row a segment, and one
-    column a system (`systems`), which is named as its column is.
+    """Column names by role. Long layout: one row per output (`system`, `output`, `human_scores`, `metrics`). Wide layout: one row per
+    segment and one column per system (`systems`), which is named after its column.
 
-    Without a document column the document is ""; without a segment column rows are numbered 1, 2, … within document
-    (and system). In the long layout without a system column all rows belong to `system_name`.
-    An empty source or reference cell means that there is none; an empty output is an output.
+    Without a document column the document is ""; without a segment column rows are numbered 1, 2, … within document (and system).
+    Without a system column in the long layout all rows belong to `system_name`. An empty source or reference cell means that there is
+    none; an empty output cell is an empty output.
     """
 
     layout: Literal["long", "wide"] = "long"
@@ -38,11 +38,11 @@ class ColumnMapping:
     system_name: str = ""
 
     def with_(self, **changes: Any) -> ColumnMapping:
-        """A copy with some roles changed."""
+        """Return a copy with some roles changed."""
         return replace(self, **changes)
 
     def columns(self) -> tuple[str, ...]:
-        """Every column this mapping reads, in the order of the roles; one named in two roles stands here twice."""
+        """Return every column that is read, in the order of the roles; a column with two roles occurs twice."""
         single = [self.document, self.segment, self.source]
         metrics = (m.column for m in self.metrics)
         rest = (self.system, self.output, *self.human_scores, *metrics) if self.layout == "long" else self.systems
@@ -50,9 +50,9 @@ class ColumnMapping:
 
     @property
     def scores_only(self) -> bool:
-        """Whether it reads scores of outputs, but no outputs."""
+        """Whether the mapping reads scores but no outputs."""
         return self.layout == "long" and self.output is None and bool(self.human_scores or self.metrics)
 
     def twice(self) -> tuple[str, ...]:
-        """Columns named in more than one role."""
+        """Return columns with more than one role."""
         return tuple(c for c, n in Counter(self.columns()).items() if n > 1)

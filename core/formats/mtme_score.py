@@ -1,9 +1,9 @@
-"""mt-metrics-eval's `.seg.score` files, of people and of metrics: `SYSTEM SCORE`, one line a segment, block by block a system.
+"""Read and write mt-metrics-eval's `.seg.score` files of human and metric scores: `SYSTEM SCORE`, one line per segment, in blocks by system.
 
-As its README has it: any white space between the two, `None` for a score that is missing, the lines of a system in the order
-of the test set, and human scores named by the file (`en-de.mqm.seg.score` → mqm). Files of metrics are called
-`METRIC-REF.seg.score` (`COMET-refA.seg.score`) and have no `None` there; read here, it is a score that is missing. The texts
-are not in the file: reading needs the outputs.
+According to its README: any white space between the two, `None` for a missing score, the lines of a system in the order of the test
+set, and human scores named by the file (`en-de.mqm.seg.score` → mqm). Files of metrics are named `METRIC-REF.seg.score`
+(`COMET-refA.seg.score`) and have no `None` there; here it is read as a missing score. The texts are not in the file: reading needs
+the outputs.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Iterator, Mapping
 from core.data import Dataset, ExternalScores, OutputKey, Value
 from core.formats.external import lower_is_better, no_score, source_file
 from core.formats.files import Upload, numbered_lines
-from core.formats.label_file import Gatherer, LabelFile, Severities
-from core.formats.mtme_rating import check_blocks, name_in, needed, refuse_name
-from core.formats.numbers import expected_number, is_absent, number
+from core.formats.labels.label_file import Gatherer, LabelFile, Severities
+from core.formats.labels.mtme_rating import check_blocks, name_in, needed, refuse_name
+from core.formats.parsing.numbers import expected_number, is_absent, number
 from core.formats.problems import shown
 
 _NO_NAME = re.compile(r"\s|^$")
 
 
 def read(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
-    """The scores of the outputs of `texts` as human scores of the file's name. Raises `ImportProblems`."""
+    """Read scores of the outputs in `texts` as human scores named after the file. Raises `ImportProblems`."""
     known = needed(upload, texts)
     found = Gatherer(upload.name, severities, known)
     name = name_in(upload.name)
@@ -34,8 +34,8 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
 
 
 def read_metric(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
-    """The scores of a metric on the outputs of `texts`, called as the file is, of which higher is better unless it is an
-    error rate. Raises `ImportProblems`."""
+    """Read external scores of the outputs in `texts`, named after the file; higher is better unless the name is an error rate.
+    Raises `ImportProblems`."""
     known = needed(upload, texts)
     found = Gatherer(upload.name, severities, known)
     missing = no_score(upload.name)
@@ -49,7 +49,7 @@ def read_metric(upload: Upload, severities: Severities, texts: Dataset | None) -
 
 
 def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[OutputKey, float | None]]:
-    """Line by line the output and its score, None where it is missing; then what the lines of the whole file lack."""
+    """Yield each output with its score (None if missing), then check that the file has all lines."""
     keys = [s.key for s in known.segments]
     seen: dict[str, int] = {}
     for at, line in numbered_lines(upload):
@@ -78,7 +78,7 @@ def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[O
 
 
 def write(dataset: Dataset, scores: Mapping[OutputKey, float | None]) -> str:
-    """A line for each segment of every system that has any score. Raises `UserError` for a name with a blank in it."""
+    """Return one line per segment for every system with any score. Raises `UserError` for a system name with a blank."""
     lines = []
     for system in sorted({key.system for key, value in scores.items() if value is not None}):
         refuse_name(system, _NO_NAME, "blanks")

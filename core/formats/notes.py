@@ -1,4 +1,4 @@
-"""What a preview says of a dataset."""
+"""Summarize a dataset for a preview."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.formats.problems import counted
 
 
 def summary(dataset: Dataset) -> str:
-    """`412 segments × 5 systems, 2 references, 1 human score`."""
+    """Return the size of a dataset, such as `412 segments × 5 systems, 2 references, 1 human score`."""
     sizes = {len(s.references) for s in dataset.segments}
     most, fewest = max(sizes, default=0), min(sizes, default=0)
     references = (
@@ -22,7 +22,7 @@ def summary(dataset: Dataset) -> str:
 
 
 def notes_on(dataset: Dataset) -> tuple[str, ...]:
-    """What is missing from a dataset without stopping its import: references, sources, outputs, empty outputs."""
+    """Return notes on missing references, sources and outputs and on empty outputs, none of which prevent an import."""
     notes = []
     n = len(dataset.segments)
     for what, without in (
@@ -30,11 +30,9 @@ def notes_on(dataset: Dataset) -> tuple[str, ...]:
         ("source", sum(s.source is None for s in dataset.segments)),
     ):
         if without == n:
-            notes.append(f"No segment has a {what}; metrics that need one will say so.")
+            notes.append(f"No segment has a {what}; metrics that need one cannot be computed.")
         elif without:
-            notes.append(
-                f"{without} of {counted(n, 'segment')} have no {what}; metrics that need one will leave them out."
-            )
+            notes.append(f"{without} of {counted(n, 'segment')} have no {what}; metrics that need one leave them out.")
     for system, count in Counter(o.system for o in dataset.outputs).items():
         if count < n:
             notes.append(f"{system} has outputs for {count} of {counted(n, 'segment')}.")

@@ -1,4 +1,4 @@
-"""Files that commands write: checked before the work starts, then written whole or not at all."""
+"""Write the output files of commands: check them before the work starts, then write each file completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from core.errors import UserError
 from core.settings import load as settings
 
 Named = tuple[str, Path]
-"""A path and what it is given as, such as ("--human", Path("human.csv"))."""
+"""A path with the option it belongs to, such as ("--human", Path("human.csv"))."""
 
 _DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d+)|(stdout)|(stderr))|/proc/(?:self|\d+)/fd/(\d+)")
 _NO_RENAME = {errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS}
-"""What a system answers where a file may be written but no other one renamed to it: a mount point, a folder without rights."""
+"""Errors for a file that may be written but not replaced by renaming: a mount point, a folder without write permission."""
 _ROLES = ("seq2seq", "encoder", "nli", "lm", "mlm", "unieval", "bleurt", "comet")
 
 
 def named(label: str, *paths: Path | None) -> list[Named]:
-    """The paths that are given, each with the label."""
+    """Return the paths that are not None, each with the label."""
     return [(label, path) for path in paths if path is not None]
 
 
 def check(inputs: Sequence[Named], outputs: Sequence[Named], *, writes_ranges: bool = False) -> None:
-    """Raise UserError where an output cannot be written, or is the same file as an input or another output.
+    """Raise UserError if an output cannot be written, or is the same file as an input or another output.
 
-    Files are compared by device and inode, so links and other spellings of a path do not matter. The files of the settings
-    (database, prompt lists, stored ranges, models) count as inputs; `writes_ranges` takes the stored ranges out of them.
+    Files are compared by device and inode, so links and other spellings of a path do not matter. The files in the settings (database,
+    prompt lists, stored ranges, models) count as inputs; `writes_ranges` excludes the stored ranges.
     """
     taken: dict[object, tuple[str, Path]] = {}
     for label, path in [*inputs, *_of_settings(writes_ranges)]:
@@ -51,7 +51,7 @@ def check(inputs: Sequence[Named], outputs: Sequence[Named], *, writes_ranges: b
                 "the same file is given twice",
                 where=str(path),
                 got=f"{other} {there} and {label}",
-                expected="an output of its own",
+                expected="a separate output file",
                 hint=f"Name another file for {label}; nothing was written",
             )
         if identity is not None:
@@ -59,24 +59,24 @@ def check(inputs: Sequence[Named], outputs: Sequence[Named], *, writes_ranges: b
 
 
 def check_folder(inputs: Sequence[Named], label: str, folder: Path) -> None:
-    """Raise UserError where a folder to be written is a file, or holds an input."""
+    """Raise UserError if an output folder is a file or contains an input."""
     if folder.exists() and not folder.is_dir():
-        raise UserError("this is no folder", where=str(folder), hint=f"Name a folder for {label}")
+        raise UserError("this is not a folder", where=str(folder), hint=f"Name a folder for {label}")
     for other, path in inputs:
         if folder.resolve() in path.resolve().parents:
             got = f"{other} {path} inside it"
             raise UserError(
-                "the folder to write holds an input", where=str(folder), got=got, hint="Name another folder"
+                "the output folder contains an input", where=str(folder), got=got, hint="Name another folder"
             )
 
 
 def write(contents: Mapping[Path, str | bytes]) -> None:
-    """Write every file whole, or none of them: what was there before stays until all the new files are complete on disk.
+    """Write all files completely, or none of them: existing files stay until all new ones are complete on disk.
 
-    A link is followed to its target. A file that no other one can be renamed to (a mount point, or in a folder without rights),
-    or that has several hard links, is written in place: a failure puts back what was there, and a complete copy of the new data
-    stays on disk until it is done. Standard output, pipes and devices are written to directly. Raises UserError for a text that
-    is not valid Unicode, and OSError, which names the file.
+    Links are followed. A file that cannot be replaced by renaming (a mount point, or in a folder without write permission), or that has
+    several hard links, is written in place: after a failure the old content is restored, and a complete copy of the new data stays on
+    disk until then. Standard output, pipes and devices are written to directly. Raises UserError for a text that is not valid Unicode,
+    and OSError with the name of the file.
     """
     encoded = {path: _bytes(path, data) for path, data in contents.items()}
     files = {path: Path(os.path.realpath(path)) for path in contents if _replaceable(path)}
@@ -106,10 +106,10 @@ def _check_writable(path: Path) -> None:
 
 
 def _identity(path: Path) -> object:
-    """What two paths of one file have in common; None for what is no file, such as a pipe, which may be named twice.
+    """Return a value that is equal for two paths of one file; None if the path is not a file (a pipe may be given twice).
 
-    A file that is still to be made is known by its folder and name. Names that differ only in case or in Unicode form count as
-    one, as they do on some file systems.
+    A file that does not exist yet is identified by its folder and name. Names that differ only in case or Unicode form are equal, as on
+    some file systems.
     """
     try:
         found = path.stat()
@@ -147,7 +147,7 @@ def _bytes(path: Path, data: str | bytes) -> bytes:
 
 
 def _descriptor(path: Path) -> int | None:
-    """The number of the open file that a path such as /dev/stdout stands for."""
+    """Return the file descriptor that a path such as /dev/stdout stands for."""
     match = _DESCRIPTOR.fullmatch(os.path.abspath(path))
     if not match:
         return None
@@ -156,7 +156,7 @@ def _descriptor(path: Path) -> int | None:
 
 
 def _replaceable(path: Path) -> bool:
-    """Whether the path is, or will be, a file of its own, that another one can be renamed to."""
+    """Return whether the path is, or will be, a regular file that can be replaced by renaming."""
     target = Path(os.path.realpath(path))
     return _descriptor(path) is None and (target.is_file() or not target.exists())
 
@@ -215,7 +215,7 @@ def _fill(handle: int, data: bytes) -> None:
 
 @contextmanager
 def _staged(target: Path, data: bytes) -> Iterator[Path | None]:
-    """A complete copy of the data on disk; its path, where it may be renamed to the target."""
+    """Write a complete copy of the data to disk; yield its path if it can be renamed to the target."""
     with ExitStack() as stack:
         part: Path | None = None
         try:
@@ -230,7 +230,7 @@ def _staged(target: Path, data: bytes) -> Iterator[Path | None]:
 
 @contextmanager
 def _elsewhere(data: bytes) -> Iterator[None]:
-    """A copy in the folder for temporary files, readable by its owner only."""
+    """Keep a copy in the temporary folder, readable only by its owner."""
     with tempfile.NamedTemporaryFile(prefix="errorscope-", suffix=".part") as file:
         file.write(data)
         file.flush()
@@ -240,9 +240,9 @@ def _elsewhere(data: bytes) -> Iterator[None]:
 
 @contextmanager
 def _beside(target: Path, data: bytes) -> Iterator[Path]:
-    """A copy beside the file it is to replace, with the permissions of that file.
+    """Write a copy next to the file it will replace, with the permissions of that file.
 
-    Until it is complete it has no name where the system allows that, so that even a killed process leaves nothing behind.
+    Where the system allows it, the copy has no name until it is complete, so that a killed process leaves nothing behind.
     """
     part = target.with_name(f".errorscope-{secrets.token_hex(8)}.part")
     handle = _unnamed(target.parent)

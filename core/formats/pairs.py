@@ -1,12 +1,12 @@
-"""Pairs of a good and a perturbed output, one error a pair: what a metric's sensitivity is measured on.
+"""Read pairs of a good and a perturbed output with one error per pair, to measure the sensitivity of metrics.
 
-Tables (CSV, TSV, JSONL, also `.gz`) with the columns type, reference, good, perturbed, and where there are any source and id.
-Other usual names are recognised, among them those of three released suites:
+Tables (CSV, TSV, JSONL, also `.gz`) have the columns type, reference, good, perturbed, and optionally source and id. Other usual names
+are recognised, among them those of three released suites:
 
 - DEMETR (Karpinska et al. 2022), 35 files, each one JSON list of records: `id`, `src_sent`, `eng_sent` (the reference), `mt_sent`
   (good), `pert_sent` (perturbed), `lang_tag`, `data_source`, `pert_check`, `severity`, `pert_id`, `pert_desc`, `pert_name` (the
-  type). Where `pert_check` is false the perturbation did not apply and `pert_sent` repeats `mt_sent`: such records are left
-  out and counted.
+  type). If `pert_check` is false, the perturbation did not apply and `pert_sent` repeats `mt_sent`: such records are left out and
+  counted.
 - MENLI (Chen and Eger 2023): `error`, `source`, `ref`, `hyp_para` (good), `hyp_adv_based` (perturbed, made from `ref`).
 - ACES (Amrhein et al. 2022): `phenomena`, `source`, `reference`, `good-translation`, `incorrect-translation`.
 """
@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.errors import ImportProblems, Problem
-from core.formats.cells import Row, Table
 from core.formats.columns import plain
 from core.formats.files import Upload, extension, text_bytes
-from core.formats.json_list import is_list
-from core.formats.jsonl import read_list
+from core.formats.parsing.cells import FileTable, TableRow
+from core.formats.parsing.json_list import is_list
+from core.formats.parsing.jsonl import read_list
 from core.formats.problems import Collector, counted, shown
 from core.formats.reader import CellReader
 from core.formats.table import read_table, with_rows
@@ -48,8 +48,8 @@ _REFERENCE = re.compile(r"(ref|refs|reference|references|engsent|humantranslatio
 _NEEDED = ("type", "good", "perturbed")
 
 
-class Pair(NamedTuple):
-    """A good output and the same with one error; an empty source or reference cell means that there is none."""
+class PerturbedPair(NamedTuple):
+    """A good output and a copy with one error; empty source and reference cells are omitted."""
 
     type: str
     references: tuple[str, ...]
@@ -59,11 +59,11 @@ class Pair(NamedTuple):
     id: str = ""
 
 
-class Pairs(NamedTuple):
-    """The pairs in the order of the files; `left_out` counts records their file marks as not perturbed, `equal` the pairs
-    whose two texts are the same all the same (they stay, with z = 0)."""
+class PerturbedPairs(NamedTuple):
+    """The pairs in the order of the files. `left_out` counts records that their file marks as not perturbed; `equal` counts pairs with two
+    equal texts, which are kept with z = 0."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PerturbedPair, ...]
     left_out: int = 0
 
     @property
@@ -71,12 +71,12 @@ class Pairs(NamedTuple):
         return sum(p.good == p.perturbed for p in self.pairs)
 
     def notes(self) -> list[str]:
-        """What is odd about them, in words."""
+        """Return notes on irregularities."""
         notes = []
         if self.left_out:
             notes.append(f"{counted(self.left_out, 'record')} marked as not perturbed (pert_check) left out.")
         if self.equal:
-            notes.append(f"{counted(self.equal, 'pair')} with the same text twice: z is 0 there, and counts.")
+            notes.append(f"{counted(self.equal, 'pair')} with two equal texts: included with z = 0.")
         return notes
 
 
@@ -92,14 +92,13 @@ class PairColumns(NamedTuple):
     applies: str | None = None
 
 
-def read_pairs(uploads: Sequence[Upload]) -> Pairs:
-    """The pairs of all files together.
+def read_pairs(uploads: Sequence[Upload]) -> PerturbedPairs:
+    """Read the pairs of all files.
 
-    Raises `ImportProblems` with every problem of every file: a file that cannot be read, a column that is missing, a text
-    that is missing, no pair at all.
+    Raises `ImportProblems` with every problem: unreadable files, missing columns, missing texts, no pairs.
     """
     problems = Collector()
-    pairs: list[Pair] = []
+    pairs: list[PerturbedPair] = []
     left_out = 0
     for upload in uploads:
         try:
@@ -116,15 +115,15 @@ def read_pairs(uploads: Sequence[Upload]) -> Pairs:
                 left_out += 1
     if not pairs and not problems:
         name = ", ".join(u.name for u in uploads)
-        problems.add(name, 0, "", "no pair that was perturbed", "at least one", "Check the column pert_check")
+        problems.add(name, 0, "", "no perturbed pair", "at least one", "Check the column pert_check")
     problems.check()
-    return Pairs(tuple(pairs), left_out)
+    return PerturbedPairs(tuple(pairs), left_out)
 
 
-def guess(table: Table) -> PairColumns:
-    """The columns by their names. Raises `ImportProblems` naming each role that no column has.
+def guess(table: FileTable) -> PairColumns:
+    """Return the columns by role. Raises `ImportProblems` naming each role without a column.
 
-    Without a reference column there must be a source column (metrics that need no reference).
+    Without a reference column there must be a source column (for metrics that need no reference).
     """
     by_name: dict[str, str] = {}
     for column in table.columns:
@@ -144,21 +143,21 @@ def guess(table: Table) -> PairColumns:
     return PairColumns(kind, good, perturbed, references, roles["source"], roles["id"], roles["applies"])
 
 
-def _applies(reader: CellReader, row: Row, column: str | None) -> bool:
+def _applies(reader: CellReader, row: TableRow, column: str | None) -> bool:
     said = (reader.text(row, column) or "true").strip().lower()
     if said not in ("true", "false"):
         reader.problems.add(reader.file, row.line, column or "", shown(said), "true or false", "Correct the cell")
     return said != "false"
 
 
-def _pair(reader: CellReader, row: Row, columns: PairColumns) -> Pair:
+def _pair(reader: CellReader, row: TableRow, columns: PairColumns) -> PerturbedPair:
     def needed(column: str, *, empty: bool) -> str:
         text = reader.text(row, column)
         if reader.cell(row, column) is None or (text == "" and not empty):
             reader.problems.add(reader.file, row.line, column, "nothing", "a text", "Fill it in, or remove the row")
         return text or ""
 
-    return Pair(
+    return PerturbedPair(
         needed(columns.type, empty=False),
         reader.references(row, columns.references),
         needed(columns.good, empty=True),
@@ -168,7 +167,7 @@ def _pair(reader: CellReader, row: Row, columns: PairColumns) -> Pair:
     )
 
 
-def _read(upload: Upload) -> Table:
+def _read(upload: Upload) -> FileTable:
     if extension(upload.name) == "json" and is_list(data := text_bytes(upload, by_line=False)):
         return with_rows(read_list(upload.name, data))
     return read_table(upload)

@@ -1,4 +1,4 @@
-"""Collecting what is wrong with an upload: every problem is found, a bounded number is shown."""
+"""Collect the problems of an upload: all are counted, a limited number is shown."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from core.errors import ImportProblems, Problem
 
 CAP = 200
-"""How many problems are listed; the rest are counted."""
+"""How many problems are listed; the rest are only counted."""
 
 _MORE = re.compile(r"(\d+) more problems?")
 
 
 class Collector:
-    """Takes problems as they are met. The first `cap` are kept; `closed()` ends them with "N more problems"."""
+    """Collect problems. The first `cap` are kept; `closed()` ends them with "N more problems"."""
 
     def __init__(self, cap: int = CAP) -> None:
         self.cap, self.total = cap, 0
@@ -26,7 +26,7 @@ class Collector:
             self.kept.append(Problem(file, row, column, found, expected, todo))
 
     def extend(self, problems: Iterable[Problem]) -> None:
-        """Take the problems of another collection; what its last row only counted stays counted."""
+        """Add the problems of another collector, including those that its last row only counts."""
         for problem in problems:
             if uncounted := _more(problem):
                 self.total += uncounted
@@ -37,11 +37,11 @@ class Collector:
         return self.total > 0
 
     def closed(self) -> tuple[Problem, ...]:
-        """The problems kept, and one last row that counts the others."""
+        """Return the problems kept, and a last row that counts the others."""
         more = self.total - len(self.kept)
         if not more:
             return tuple(self.kept)
-        last = Problem("", 0, "", counted(more, "more problem"), "none", "Mend the ones above and upload again")
+        last = Problem("", 0, "", counted(more, "more problem"), "none", "Fix the problems above and upload again")
         return (*self.kept, last)
 
     def check(self) -> None:
@@ -56,16 +56,16 @@ def _more(problem: Problem) -> int:
 
 
 def how_many(problems: Iterable[Problem]) -> int:
-    """How many problems there were, those included that the last row only counts."""
+    """Return the number of problems, including those that the last row only counts."""
     return sum(_more(problem) or 1 for problem in problems)
 
 
 def shown(text: str, limit: int = 60) -> str:
-    """A user's text for a message: quoted, on one line, cut at `limit` code points."""
+    """Return a user's text for a message: quoted, on one line, cut at `limit` code points."""
     flat = text.encode("unicode_escape").decode() if not text.isprintable() else text
     return f"“{flat[:limit]}{'…' if len(flat) > limit else ''}”"
 
 
 def counted(n: int, one: str, many: str = "") -> str:
-    """`1 line`, `98 lines`."""
+    """Return a count with its noun: `1 line`, `98 lines`."""
     return f"{n} {one if n == 1 else many or one + 's'}"

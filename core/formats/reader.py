@@ -1,22 +1,22 @@
-"""Cells of a table by column name, as texts."""
+"""Read cells of a table as texts, by column name."""
 
 from __future__ import annotations
 
-from core.formats.cells import Cell, Row, Table
+from core.formats.parsing.cells import Cell, FileTable, TableRow
 from core.formats.problems import Collector, shown
 
 
 class CellReader:
-    """Cells of one table by column name; a cell that is no text is a problem."""
+    """Read the cells of one table by column name; a cell that is not a text is a problem."""
 
-    def __init__(self, table: Table, problems: Collector) -> None:
+    def __init__(self, table: FileTable, problems: Collector) -> None:
         self.file, self.problems = table.name, problems
         self.at = {column: i for i, column in enumerate(table.columns)}
 
-    def cell(self, row: Row, column: str | None) -> Cell:
+    def cell(self, row: TableRow, column: str | None) -> Cell:
         return None if column is None else row.cells[self.at[column]]
 
-    def text(self, row: Row, column: str | None) -> str | None:
+    def text(self, row: TableRow, column: str | None) -> str | None:
         cell = self.cell(row, column)
         if cell is None or isinstance(cell, str):
             return cell
@@ -26,7 +26,7 @@ class CellReader:
         )
         return None
 
-    def references(self, row: Row, columns: tuple[str, ...]) -> tuple[str, ...]:
+    def references(self, row: TableRow, columns: tuple[str, ...]) -> tuple[str, ...]:
         out: list[str] = []
         for column in columns:
             cell = self.cell(row, column)

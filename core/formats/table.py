@@ -1,4 +1,4 @@
-"""Reading files with named columns: CSV, TSV and JSONL, also gzipped. Cells are taken as they stand, never stripped."""
+"""Read files with named columns: CSV, TSV and JSONL, also gzipped. Cells are never stripped."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from core.errors import ImportProblems, Problem
-from core.formats.cells import Row, Table
 from core.formats.documents import by_output, holds_documents
 from core.formats.files import Upload, cr_only, extension, raw_lines, refuse_cr_only, text_bytes, without_end
-from core.formats.formula import EXPORTED, unescaped
-from core.formats.jsonl import read_jsonl
-from core.formats.limits import Meter, limits
-from core.formats.numbers import looks_like_a_number
+from core.formats.parsing.cells import FileTable, TableRow
+from core.formats.parsing.formula import EXPORTED, unescaped
+from core.formats.parsing.jsonl import read_jsonl
+from core.formats.parsing.limits import Meter, limits
+from core.formats.parsing.numbers import looks_like_a_number
 from core.formats.problems import Collector, counted, shown
 
 TABLE_EXTENSIONS = frozenset({"csv", "tsv", "tab", "jsonl", "ndjson", "json"})
@@ -24,24 +24,24 @@ _STAND_IN = "\udc0d"  # stands for a lone CR while `csv` looks at it; valid UTF-
 
 
 def is_json(name: str) -> bool:
-    """Whether a table of this name is read as JSON Lines."""
+    """Return whether a file of this name is read as JSON Lines."""
     return extension(name) in ("jsonl", "ndjson", "json")
 
 
-def read_table(upload: Upload, limit: int | None = None) -> Table:
-    """Read a table as `read_as_written`, and undo the escape of formulas in a CSV that this program exported."""
+def read_table(upload: Upload, limit: int | None = None) -> FileTable:
+    """Read a table as `read_as_written` does, and undo the escaping of formulas in a CSV that this program exported."""
     table = read_as_written(upload, limit)
     return unescaped(table) if table.columns in EXPORTED and not is_json(upload.name) else table
 
 
-def read_as_written(upload: Upload, limit: int | None = None) -> Table:
-    """Read a table; `limit` stops after that many rows (for a look at the columns).
+def read_as_written(upload: Upload, limit: int | None = None) -> FileTable:
+    """Read a table; `limit` stops after that many rows (to preview the columns).
 
-    CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record
-    with a quote in it is what a writer that quotes would have written. A header that is all one field is tried with the
-    other delimiters (`;` too). Lines end in `\\n` or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field.
-    Blank lines are skipped. JSONL of documents with the outputs of many systems gives a row an output (`documents`).
-    Raises `ImportProblems` with every ragged row, or why the file cannot be read.
+    CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record with a quote
+    could come from a writer that quotes. If the header is a single field, the other delimiters (also `;`) are tried. Lines end in `\\n`
+    or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field. Blank lines are skipped. JSONL of documents with the outputs
+    of many systems gives one row per output (`documents`). Raises `ImportProblems` with every row of the wrong length, or the reason why
+    the file cannot be read.
     """
     data = text_bytes(upload)
     if cr_only(data):
@@ -50,13 +50,13 @@ def read_as_written(upload: Upload, limit: int | None = None) -> Table:
         table = read_jsonl(upload.name, data, limit)
         if holds_documents(table):
             table = by_output(table)
-            table = Table(table.name, table.columns, table.rows[:limit])
+            table = FileTable(table.name, table.columns, table.rows[:limit])
     else:
         table = _read_delimited(upload.name, data, _delimiter(upload.name, data), limit)
     return with_rows(table)
 
 
-def with_rows(table: Table) -> Table:
+def with_rows(table: FileTable) -> FileTable:
     """Return the table. Raises `ImportProblems` if it has no rows."""
     if not table.rows:
         found = "a header and no rows" if table.columns else "no rows"
@@ -72,7 +72,7 @@ def _delimiter(name: str, data: bytes) -> str:
     return next((d for d in (wanted, "\t", ",", ";") if d in header), wanted)
 
 
-def _read_delimited(name: str, data: bytes, delimiter: str, limit: int | None) -> Table:
+def _read_delimited(name: str, data: bytes, delimiter: str, limit: int | None) -> FileTable:
     problems = Collector()
     plain = delimiter == "\t" and not clearly_quoted(data, delimiter)
     records = _plain_records(data) if plain else _quoted_records(name, data, delimiter, problems)
@@ -80,27 +80,27 @@ def _read_delimited(name: str, data: bytes, delimiter: str, limit: int | None) -
     meter = Meter(name)
     meter.columns(header[0], len(header[1]))
     columns = _column_names(name, header[0], header[1], problems)
-    width, rows, memo = len(columns), list[Row](), dict[str, str]()
+    width, rows, memo = len(columns), list[TableRow](), dict[str, str]()
     shared = memo.setdefault
     for line, fields in records:
         if limit is not None and len(rows) >= limit:
             break
         meter.row(line, len(fields))
         if len(fields) == width:
-            rows.append(Row(line, tuple(map(shared, fields, fields))))
+            rows.append(TableRow(line, tuple(map(shared, fields, fields))))
             if len(memo) > _REMEMBERED:
                 shared = memo.get
         elif fields and fields != [""]:
             todo = (
-                "A text with a comma, a quote or a line break must stand in quotes"
+                "Put texts with a comma, a quote or a line break in quotes"
                 if not plain
-                else "Texts may hold no tab"
+                else "Remove tabs from the texts"
             )
             problems.add(name, line, "", counted(len(fields), "field"), f"{width}, as the header has", todo)
         elif width == 1:
-            rows.append(Row(line, ("",)))
+            rows.append(TableRow(line, ("",)))
     problems.check()
-    return Table(name, columns, tuple(rows))
+    return FileTable(name, columns, tuple(rows))
 
 
 def _column_names(name: str, line: int, fields: Sequence[str], problems: Collector) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ def _column_names(name: str, line: int, fields: Sequence[str], problems: Collect
                 line,
                 column,
                 f"the name twice, in columns {first[column]} and {i}",
-                "a name once",
+                "unique column names",
                 "Rename one of them",
             )
         first.setdefault(column, i)
@@ -128,7 +128,7 @@ def _plain_records(data: bytes) -> Iterator[tuple[int, list[str]]]:
 
 
 def _quoted_records(name: str, data: bytes, delimiter: str, problems: Collector) -> Iterator[tuple[int, list[str]]]:
-    """Records of quoted text, each with the line it begins on. A broken quotation ends the reading with a problem."""
+    """Yield records of quoted text with the line they begin on. Broken quoting ends the reading with a problem."""
     longest = limits().cell_chars
     csv.field_size_limit(longest)
     held, size = False, 0
@@ -153,8 +153,8 @@ def _quoted_records(name: str, data: bytes, delimiter: str, problems: Collector)
             elif "unexpected end" in str(error):
                 found = "a quote that is never closed"
             else:
-                found = f"a quotation that is broken ({error})"
-            todo = "Write each quote inside a quoted text twice, and close the quotation right before the delimiter"
+                found = f"broken quoting ({error})"
+            todo = "Double each quote inside a quoted text, and put the closing quote right before the delimiter"
             problems.add(name, start, "", found, "balanced quotes", todo)
             return
         if fields is None:
@@ -163,9 +163,9 @@ def _quoted_records(name: str, data: bytes, delimiter: str, problems: Collector)
 
 
 def clearly_quoted(data: bytes, delimiter: str = "\t") -> bool:
-    """True if some record holds a quote, and each that does is what a writer of quoted fields would have written.
+    """Return whether some record has a quote, and each such record could come from a writer that quotes fields.
 
-    Three such writers are known: one quotes where it must, one quotes every field, one every field but numbers.
+    Three kinds of writers are known: they quote fields only if necessary, all fields, or all fields except numbers.
     """
     if b'"' not in data:
         return False
@@ -205,8 +205,8 @@ def _ways_to_write(fields: Sequence[str], delimiter: str) -> Iterable[str]:
     yield delimiter.join(f if looks_like_a_number(f) else q for f, q in zip(fields, quoted, strict=True))
 
 
-def sample_values(table: Table, limit: int = 80) -> tuple[str, ...]:
-    """The first value of each column that is not empty, shortened: what a person recognises a column by."""
+def sample_values(table: FileTable, limit: int = 80) -> tuple[str, ...]:
+    """Return the first non-empty value of each column, shortened, to help users recognise the columns."""
     out = []
     for i in range(len(table.columns)):
         cell = next((row.cells[i] for row in table.rows if row.cells[i]), "")

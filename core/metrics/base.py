@@ -1,4 +1,4 @@
-"""What a metric declares and does. One metric (or one family) a file; `core.metrics.registry` finds them by name."""
+"""Types that every metric is declared with. One metric or family per file; `core.metrics.registry` finds them by name."""
 
 from __future__ import annotations
 
@@ -9,32 +9,26 @@ from typing import Literal, NamedTuple
 
 from core.data import Item, SegmentKey, Value
 from core.metrics.options import Option, Values
+from core.progress import Progress
 
 __all__ = [
-    "Cancelled", "Company", "Metric", "MetricSpec", "Need", "Option", "Progress", "Values", "Work", "family", "no_progress"
+    "AllOutputs", "Computation", "Metric", "MetricSpec", "Need", "Option", "Values", "family"
 ]  # fmt: skip
 
 Need = Literal[
     "source", "reference", "seq2seq", "encoder", "nli", "lm", "mlm", "unieval", "bleurt", "comet"
-]  # texts of the item, then roles of core.models.roles
-Progress = Callable[[int], bool]
-"""Called with the number of items done so far; False asks the metric to stop early by raising `Cancelled`."""
-
+]  # texts of the item, then names of core.models.kinds
 Score = Callable[[Sequence[Item], Progress], list[Value]]
-Company = Sequence[tuple[SegmentKey, Item]]
-"""All outputs of a dataset with the segments they belong to: equal texts of two segments are told apart."""
-
-
-class Cancelled(Exception):  # noqa: N818  (an outcome, not an error)
-    """The person who asked for the work no longer wants it."""
+AllOutputs = Sequence[tuple[SegmentKey, Item]]
+"""All outputs of a dataset with their segments, so that equal texts of two segments count separately."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """What is known of a metric without running it. Forms, command line and the common property tests all read it.
+    """Static facts about a metric, used by forms, the command line and the common property tests.
 
-    `name` is what scores are stored under: the metric's own, or an expression with its options where they are not the
-    default (`core.metrics.registry`).
+    Scores are stored under `name`: the metric's own name, or an expression with all options that differ from their
+    defaults (`core.metrics.registry`).
     """
 
     name: str
@@ -46,74 +40,79 @@ class MetricSpec:
     higher_is_better: bool
     needs: frozenset[Need]
     options: tuple[Option, ...] = ()
-    package: str = ""  # a package that is not among the requirements, as one would install it
+    package: str = ""  # pip name of a package that is not among the requirements
     perfect_on_copy: bool = True  # an output equal to its reference gets the best value of the scale
 
+    @property
+    def needs_model(self) -> bool:
+        """Return whether the metric runs a model."""
+        return not self.needs <= {"source", "reference"}
 
-class Work(NamedTuple):
-    """A metric under certain options: what signs its values, and what computes them; `on` and `signed` as `Metric.bind` and `Metric.signed`."""
+
+class Computation(NamedTuple):
+    """The functions behind a metric with given options; `fit` and `signature_for` as in `Metric`."""
 
     signature: Callable[[], str]
     score: Score
-    on: Callable[[Company], Work] | None = None
-    signed: Callable[[Sequence[Item]], str] | None = None
+    fit: Callable[[AllOutputs], Computation] | None = None
+    signature_for: Callable[[Sequence[Item]], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric ready to run.
 
-    `score(items, progress)` gives one `Value` an item, in order; an item it cannot score gets a status and a reason,
-    and never disturbs the others. `signature()` names everything the values depend on. `under(values)` is the same
-    metric with other values of its options, all of them given. `bind` computes the work for a company of items, where a
-    value depends on the other items it is scored with (idf weights, for one); callers use `on`. `signed(items)` is the
-    signature for these items, where their scripts decide how words are found; callers use `among`.
+    - `score(items, progress)` returns one `Value` per item, in order. An item that cannot be scored gets a status and a
+      reason and does not affect the others.
+    - `signature()` names everything the values depend on.
+    - `with_options(values)` returns the same metric with other options; all options must be given.
+    - `fit(outputs)` exists where a value depends on the other outputs, for example through idf weights. Call `fitted_on`.
+    - `signature_for(items)` exists where the scripts of the items decide how words are found. Call `for_outputs`.
     """
 
     spec: MetricSpec
     signature: Callable[[], str]
     score: Score
-    under: Callable[[Values], Metric] | None = None
-    bind: Callable[[Company], Work] | None = None
-    signed: Callable[[Sequence[Item]], str] | None = None
+    with_options: Callable[[Values], Metric] | None = None
+    fit: Callable[[AllOutputs], Computation] | None = None
+    signature_for: Callable[[Sequence[Item]], str] | None = None
 
     @property
-    def on(self) -> Callable[[Company], Metric] | None:
-        """Return what binds this metric to a company, or None where values do not depend on other items.
+    def fitted_on(self) -> Callable[[AllOutputs], Metric] | None:
+        """Return the function that fits this metric on all outputs, or None if values do not depend on other items.
 
-        The bound metric keeps name, label, range and options, and is not bound again to what it scores; its signature names
-        the company. Score the bound metric.
+        The fitted metric keeps name, label, range and options; its signature names the outputs.
         """
-        return None if self.bind is None else partial(_bound, self, self.bind)
+        return None if self.fit is None else partial(_fitted, self, self.fit)
 
-    def among(self, company: Company) -> Metric:
-        """Return the metric for these outputs: bound to them where values depend on them, and signed for their scripts."""
-        if self.on:
-            return self.on(company)
-        if self.signed is None:
+    def for_outputs(self, outputs: AllOutputs) -> Metric:
+        """Return the metric fitted on these outputs if values depend on them, with the signature for their scripts."""
+        if self.fitted_on:
+            return self.fitted_on(outputs)
+        if self.signature_for is None:
             return self
-        sign, items = self.signed, [item for _, item in company]
-        return replace(self, signature=lambda: sign(items), signed=None)
+        sign, items = self.signature_for, [item for _, item in outputs]
+        return replace(self, signature=lambda: sign(items), signature_for=None)
 
 
 def family(
-    spec: MetricSpec, make: Callable[[Values], Work], needs: Callable[[Values], frozenset[Need]] | None = None
+    spec: MetricSpec,
+    make: Callable[[Values], Computation],
+    needs: Callable[[Values], frozenset[Need]] | None = None,
 ) -> Metric:
-    """A metric with options, under their defaults; `make` builds the work for any values, `needs` says what they need."""
+    """Return a metric with options, set to their defaults.
 
-    def under(values: Values) -> Metric:
-        work = make(values)
+    `make(values)` returns the computation for given options, `needs(values)` the texts and models it requires.
+    """
+
+    def with_options(values: Values) -> Metric:
+        made = make(values)
         own = replace(spec, needs=needs(values)) if needs else spec
-        return Metric(own, work.signature, work.score, under, work.on, work.signed)
+        return Metric(own, made.signature, made.score, with_options, made.fit, made.signature_for)
 
-    return under({option.name: option.default for option in spec.options})
-
-
-def _bound(metric: Metric, bind: Callable[[Company], Work], company: Company) -> Metric:
-    work = bind(company)
-    return replace(metric, signature=work.signature, score=work.score, bind=None, signed=None)
+    return with_options({option.name: option.default for option in spec.options})
 
 
-def no_progress(done: int) -> bool:
-    """For callers that neither watch nor cancel."""
-    return True
+def _fitted(metric: Metric, fit: Callable[[AllOutputs], Computation], outputs: AllOutputs) -> Metric:
+    made = fit(outputs)
+    return replace(metric, signature=made.signature, score=made.score, fit=None, signature_for=None)

@@ -1,4 +1,4 @@
-"""What is known of a metric that was computed elsewhere, read from its signature (`core.signature.external_signature`)."""
+"""Describe external scores, which another program computed, from their signature (`core.signature.external_signature`)."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from core.metrics.base import MetricSpec
 from core.signature import EXTERNAL, external_metric
 
 MARK = "external"
-"""What labels say of such a metric, in brackets."""
+"""Added in brackets to the label of an external score."""
 
 
 def is_external(stored: str) -> bool:
-    """Whether scores stored under this name were computed elsewhere."""
+    """Return whether scores stored under this name are external scores."""
     return stored.startswith(external_metric(""))
 
 
 def name_of(stored: str) -> str:
-    """The name without what marks it as external; the name of any other metric as it is."""
+    """Return the name without the prefix of external scores."""
     return stored.removeprefix(external_metric(""))
 
 
 def describe(stored: str, signature: str) -> MetricSpec:
-    """Its label, marked external, and its direction; without the signature, higher is taken to be better."""
+    """Return the spec of an external score. Without a signature, higher is assumed to be better."""
     parts = signature.split("|")
     facts = dict(p.split(":", 1) for p in parts[1:] if ":" in p) if parts[0] == EXTERNAL else {}
     name = name_of(stored)
@@ -30,6 +30,6 @@ def describe(stored: str, signature: str) -> MetricSpec:
     column = f", column {facts['column']}" if "column" in facts else ""
     origin = f", from {file}{column} (sha256 {digest}…)" if file else ""
     return MetricSpec(
-        stored, f"{name} ({MARK})", 1, "", f"computed elsewhere{origin}", (-math.inf, math.inf),
+        stored, f"{name} ({MARK})", 1, "", f"External score, computed by another program{origin}", (-math.inf, math.inf),
         facts.get("direction") != "lower", frozenset(), perfect_on_copy=False,
     )  # fmt: skip

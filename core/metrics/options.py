@@ -1,6 +1,6 @@
-"""Options of a metric: how one is declared, read, written and said. Expressions, forms and tables are made from the same.
+"""Options of a metric: declaration, parsing, formatting and labels. Expressions, forms and tables all use them.
 
-Text of an option stands in a metric expression `name|option:value|…`; what would split it there is percent-encoded.
+Values appear in metric expressions, `name|option:value|…`; reserved characters are percent-encoded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from core.errors import UserError
-from core.formats.numbers import number as finite
+from core.formats.parsing.numbers import number as finite
 from core.refine import prompts
 from core.refine.options import digest, one_line
 from core.signature import number
@@ -37,11 +37,12 @@ def _always(values: Values) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One thing that may be set. `word` says a value in a label ("k = {}"), `label` names it in a form.
+    """One option of a metric.
 
-    `none` is the word for None where that is allowed; `low` and `high` bound numbers; `choices` are the words allowed.
-    `when` tells from all values whether this one has an effect; where it has none it counts as the default. Of a text,
-    `choices` are the likely ones, and `settle` gives the one form of what was written or raises UserError.
+    `label` names it in a form; `word` is its template in the label of a metric ("k = {}"). `none` is the word for None, if
+    None is allowed; `low` and `high` bound numbers; `choices` lists the allowed words, or suggestions if `kind` is "text".
+    `when(values)` returns whether the option has an effect; if not, it counts as its default. `settle` normalises a text
+    or raises UserError.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Option:
 
     @property
     def expected(self) -> str:
-        """What may be written, in words."""
+        """Return a description of the allowed values."""
         if self.kind in ("whole", "decimal"):
             kind = "a whole number" if self.kind == "whole" else "a number"
             bounds = f"from {number(self.low)} to {number(self.high)}"
@@ -73,7 +74,7 @@ class Option:
         return "yes or no" if self.kind == "yes_no" else "one of " + ", ".join(self.choices)
 
     def parse(self, text: str, metric: str = "") -> Any:
-        """The value of a text. Raises UserError naming the option, what was got and what is expected."""
+        """Return the value that a text stands for. Raises UserError naming the option, the text and what was expected."""
         where = f"option {self.name} of {metric}" if metric else f"option {self.name}"
         if self.kind == "phrases":
             return _phrases(text, where)
@@ -84,7 +85,7 @@ class Option:
             return value
         near = get_close_matches(text.strip(), self.choices, n=1)
         raise UserError(
-            "this value cannot be used",
+            "this option does not accept this value",
             where=where,
             got=f"“{text}”",
             expected=self.expected,
@@ -108,7 +109,7 @@ class Option:
         return value if self.low <= value <= self.high else _WRONG
 
     def write(self, value: Any) -> str:
-        """The text of a value, so that `parse` reads it back."""
+        """Return a value as text that `parse` reads back."""
         if value is None:
             return self.none
         if self.kind == "yes_no":
@@ -122,11 +123,11 @@ class Option:
         return ";".join(map(encoded, value)) if self.kind == "phrases" else str(value)
 
     def brief(self, value: Any) -> str:
-        """As `write`; phrases by their number and digest, which `parse` reads back where the list is known."""
+        """Return what `write` does, but phrases as count and digest. `parse` reads those only if the list is known."""
         return f"{DIGEST}{len(value)}-{digest(value)}" if self.kind == "phrases" else self.write(value)
 
     def say(self, text: str) -> str:
-        """A written value as it stands in a label. Asks for no list: a digest is said as it is."""
+        """Return a written value as it appears in a label. A digest is shown as it is, without looking up its list."""
         if self.kind != "phrases":
             return (self.word or self.name + " {}").format(unquote(text) if self.kind == "text" else text)
         if found := _DIGEST.fullmatch(text):
@@ -141,7 +142,7 @@ _WRONG = object()
 
 
 def encoded(phrase: str) -> str:
-    """A phrase as it stands in an expression: percent-encoded where it would be taken for something else."""
+    """Return a phrase for use in an expression, with reserved characters percent-encoded."""
     first = phrase[:1] in (LIST, DIGEST)
     return "".join(
         quote(c, safe="") if c in RESERVED or not one_line(c) or (first and i == 0) else c for i, c in enumerate(phrase)

@@ -1,8 +1,8 @@
-"""From where to where a metric's values go, so that two metrics can be put on one scale (min–max, Chen and Eger 2023, eq. 2).
+"""Ranges of metric values, used to put two metrics on one scale (min–max, Chen and Eger 2023, eq. 2).
 
-Ranges are frozen: they are stored by what signs the values, never taken from the batch at hand, so that a score is the same
-alone and among others. A range is looked for in this order: fitted here (`ranges.json` in the home folder), fitted on the
-sample project and shipped (`ranges.json` beside this file), declared by the metric where both ends are finite.
+Ranges are stored by signature and never computed from the current batch, so a score does not depend on the other outputs.
+Search order: fitted on this machine (`ranges.json` in the home folder), fitted on the sample project and shipped
+(`ranges.json` beside this file), declared by the metric if both ends are finite.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import NamedTuple
 
 from core.errors import UserError
 from core.formats import output
-from core.formats.numbers import number as finite
+from core.formats.parsing.numbers import number as finite
 from core.metrics.base import Metric
 from core.settings import load as settings
 from core.signature import GIVEN, number
 
 SHIPPED = Path(__file__).parent / "ranges.json"
 MACHINE = ("torch", "transformers")
-"""Fields of a signature that move a value in its last digits only."""
+"""Fields of a signature that change only the last digits of a value."""
 FITTED, DECLARED = "fitted", "declared"
 BETWEEN = ".."
 
 
 class Range(NamedTuple):
-    """The values that become 0 and 1; `origin` says where they come from, `n` how many values they were taken from."""
+    """The values that become 0 and 1; `origin` names their source, `n` counts the values they were fitted on."""
 
     low: float
     high: float
@@ -36,38 +36,38 @@ class Range(NamedTuple):
     n: int = 0
 
     def scaled(self, value: float, *, higher_is_better: bool = True) -> float:
-        """0 at the worse end and 1 at the better one. A value outside is not clamped: it would tie with others there."""
+        """Return the value scaled to 0 (worst) … 1 (best). Values outside the range are not clamped, to avoid ties."""
         share = (value - self.low) / (self.high - self.low)
         return share if higher_is_better else 1.0 - share
 
     @property
     def words(self) -> str:
-        """As it stands in a signature, and in an option."""
+        """Return the range as written in a signature and an option."""
         return f"{number(self.low)}{BETWEEN}{number(self.high)}"
 
 
 class NoRange(UserError):  # noqa: N818  (a state, not a fault)
-    """The values of a metric have no bounds, and no range is stored for them; `command` fits one."""
+    """A metric without finite bounds has no stored range; `command` fits one."""
 
     def __init__(self, name: str, label: str) -> None:
         self.command = f"python -m core score FILES --metrics '{name}' --out s.csv\npython -m core ranges s.csv"
         super().__init__(
-            f"the values of {label} have no bounds, and no range is stored for them",
+            f"{label} is unbounded and has no stored range",
             where=name,
-            expected="a range to scale them by",
+            expected="a range to scale its values",
             hint=f"Fit one: {' && '.join(self.command.splitlines())}, or give one as range:LOW..HIGH",
         )
 
 
 def key(signature: str) -> str:
-    """A signature without what leaves the scores as they are: the versions of libraries, and `GIVEN`."""
+    """Return a signature without the parts that do not change scores: library versions and `GIVEN`."""
     return "|".join(p.removesuffix(GIVEN) for p in signature.split("|") if p.partition(":")[0] not in MACHINE)
 
 
 def of(metric: Metric, wanted: str = FITTED) -> Range:
-    """The range of a metric: `fitted`, `declared`, or two numbers joined by “..”.
+    """Return the range of a metric; `wanted` is `fitted`, `declared`, or two numbers joined by “..”.
 
-    Raises NoRange where there is none, and as `metric.signature()` does.
+    Raises NoRange if there is none, and whatever `metric.signature()` raises.
     """
     if wanted not in (FITTED, DECLARED):
         return parse(wanted)
@@ -83,35 +83,37 @@ def of(metric: Metric, wanted: str = FITTED) -> Range:
 
 
 def parse(text: str) -> Range:
-    """The range of a text such as “-6..-0.5”. Raises UserError."""
+    """Return the range of a text such as “-6..-0.5”. Raises UserError."""
     low, high = (finite(end) for end in text.partition(BETWEEN)[::2])
     if low is None or high is None or not low < high:
-        raise UserError("this is no range", got=f"“{text[:60]}”", expected=f"{FITTED}, {DECLARED}, or LOW{BETWEEN}HIGH")
+        raise UserError(
+            "this is not a range", got=f"“{text[:60]}”", expected=f"{FITTED}, {DECLARED}, or LOW{BETWEEN}HIGH"
+        )
     return Range(low, high, "given")
 
 
 def own() -> Path:
-    """The file of ranges that were fitted here."""
+    """Return the path of the ranges fitted on this machine."""
     return settings().home / "ranges.json"
 
 
 def stored(path: Path) -> dict[str, Range]:
-    """The ranges of a file by the key of their signature; none where it does not exist.
+    """Return the ranges in a file by signature key, or none if the file does not exist.
 
-    Raises UserError for a file that is none of ranges, and for a range without two different finite ends.
+    Raises UserError if the file is invalid or a range lacks two different finite ends.
     """
     if not path.exists():
         return {}
-    hint = "Remove it and fit the ranges again"
+    hint = "Delete the file and fit the ranges again"
     try:
         rows = json.loads(path.read_text("utf-8"))
         found = {k: Range(float(r["low"]), float(r["high"]), "", int(r["n"])) for k, r in rows.items()}
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise UserError("this file of ranges cannot be read", where=str(path), got=str(error), hint=hint) from error
+        raise UserError("cannot read this file of ranges", where=str(path), got=str(error), hint=hint) from error
     for name, r in found.items():
         if not _spans(r.low, r.high):
             got = f"{r.low:g}{BETWEEN}{r.high:g} for {name}"
-            raise UserError("this is no range", where=str(path), got=got, expected=f"LOW{BETWEEN}HIGH", hint=hint)
+            raise UserError("this is not a range", where=str(path), got=got, expected=f"LOW{BETWEEN}HIGH", hint=hint)
     return found
 
 
@@ -120,11 +122,11 @@ def _spans(low: float, high: float) -> bool:
 
 
 def fit(values: Mapping[str, Iterable[float]], path: Path | None = None) -> dict[str, Range]:
-    """Store the least and the greatest of the values under each `key` of a signature, and give them back by it.
+    """Store the minimum and maximum of the values of each signature, and return the new ranges by `key`.
 
-    Values under signatures with the same key count as one metric's. Others in the file stay (`own()` unless another is
-    named). The larger the data the better: later values outside are not clamped. Raises UserError, and stores nothing, for
-    fewer than two different values.
+    Values of signatures with the same key are pooled. Other ranges in the file (default `own()`) are kept. Use large data,
+    since later values outside the range are not clamped. Raises UserError and stores nothing for fewer than two different
+    values.
     """
     together: dict[str, list[float]] = {}
     for signature, given in values.items():
@@ -133,10 +135,10 @@ def fit(values: Mapping[str, Iterable[float]], path: Path | None = None) -> dict
     for signed, there in together.items():
         if len(set(there)) < 2 or not all(map(math.isfinite, there)):
             raise UserError(
-                "no range can be fitted",
+                "cannot fit a range",
                 where=signed,
                 got=f"{len(set(there))} different values",
-                expected="at least two, all of them numbers",
+                expected="at least two, all finite",
                 hint="Score more outputs",
             )
         found[signed] = Range(min(there) + 0.0, max(there) + 0.0, "own", len(there))  # no −0

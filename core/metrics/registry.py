@@ -1,7 +1,7 @@
-"""Every metric by name, imported on use. A new metric is a file of its own and one line here (docs/new_metric.md).
+"""All metrics by name, imported on use. To add a metric, add a file and one line here (docs/new_metric.md).
 
-A metric is asked for by an expression: its name, and the options that are not to have their defaults, as in
-`bartscore++|k:5|prompt:Such as` (docs/decisions/006-metric-options.md). λ is no option: it rescores nothing.
+Expressions select a metric and its non-default options, as in `bartscore++|k:5|prompt:Such as`
+(docs/decisions/006-metric-options.md). λ is not an option, because another λ needs no rescoring.
 """
 
 from __future__ import annotations
@@ -18,57 +18,57 @@ from core.metrics import external
 from core.metrics.base import Metric, MetricSpec, Need, Option
 
 METRICS: dict[str, str] = {
-    "chrf": "core.metrics.sacre:CHRF",
-    "bleu": "core.metrics.sacre:BLEU",
-    "ter": "core.metrics.sacre:TER",
-    "rouge1": "core.metrics.rouge:ROUGE1",
-    "rouge2": "core.metrics.rouge:ROUGE2",
-    "rougeL": "core.metrics.rouge:ROUGE_L",
-    "bartscore": "core.metrics.bartscore:F",
-    "bartscore-p": "core.metrics.bartscore:PRECISION",
-    "bartscore-r": "core.metrics.bartscore:RECALL",
-    "bartscore-faithfulness": "core.metrics.bartscore:FAITHFULNESS",
-    "bartscore++": "core.metrics.bartscore_pp:F",
-    "bartscore++-p": "core.metrics.bartscore_pp:PRECISION",
-    "bartscore++-r": "core.metrics.bartscore_pp:RECALL",
-    "bartscore++-faithfulness": "core.metrics.bartscore_pp:FAITHFULNESS",
+    "chrf": "core.metrics.lexical.sacre:CHRF",
+    "bleu": "core.metrics.lexical.sacre:BLEU",
+    "ter": "core.metrics.lexical.sacre:TER",
+    "rouge1": "core.metrics.lexical.rouge:ROUGE1",
+    "rouge2": "core.metrics.lexical.rouge:ROUGE2",
+    "rougeL": "core.metrics.lexical.rouge:ROUGE_L",
+    "bartscore": "core.metrics.generation.bartscore:F",
+    "bartscore-p": "core.metrics.generation.bartscore:PRECISION",
+    "bartscore-r": "core.metrics.generation.bartscore:RECALL",
+    "bartscore-faithfulness": "core.metrics.generation.bartscore:FAITHFULNESS",
+    "bartscore++": "core.metrics.generation.bartscore_pp:F",
+    "bartscore++-p": "core.metrics.generation.bartscore_pp:PRECISION",
+    "bartscore++-r": "core.metrics.generation.bartscore_pp:RECALL",
+    "bartscore++-faithfulness": "core.metrics.generation.bartscore_pp:FAITHFULNESS",
     "smart1": "core.metrics.smart:SMART_1",
     "smart2": "core.metrics.smart:SMART_2",
     "smartL": "core.metrics.smart:SMART_L",
     "smartX": "core.metrics.smart:SMART_X",
-    "bertscore": "core.metrics.bertscore:BERTSCORE",
-    "moverscore": "core.metrics.moverscore:MOVERSCORE",
-    "sms": "core.metrics.sms:SMS",
-    "embedding": "core.metrics.embedding:EMBEDDING",
-    "entailment": "core.metrics.entailment:ENTAILMENT",
-    "nli": "core.metrics.nli:NLI",
-    "nli-ref-sum": "core.metrics.nli:NLI_SUMMARY",
-    "nli-src": "core.metrics.nli:NLI_SOURCE",
-    "menli": "core.metrics.menli:MENLI",
-    "unieval": "core.metrics.unieval:UNIEVAL",
-    "bleurt": "core.metrics.bleurt:BLEURT",
-    "comet": "core.metrics.comet:COMET",
-    "comet-qe": "core.metrics.comet:QE",
-    "prism": "core.metrics.prism:REFERENCE",
-    "prism-src": "core.metrics.prism:SOURCE",
-    "gpt-ppl": "core.metrics.perplexity:CAUSAL",
-    "mlm-ppl": "core.metrics.perplexity:MASKED",
+    "bertscore": "core.metrics.embedding.bertscore:BERTSCORE",
+    "moverscore": "core.metrics.embedding.moverscore:MOVERSCORE",
+    "sms": "core.metrics.embedding.sms:SMS",
+    "embedding": "core.metrics.embedding.cosine:EMBEDDING",
+    "entailment": "core.metrics.entailment.sentence_entailment:ENTAILMENT",
+    "nli": "core.metrics.entailment.nli:NLI",
+    "nli-ref-sum": "core.metrics.entailment.nli:NLI_SUMMARY",
+    "nli-src": "core.metrics.entailment.nli:NLI_SOURCE",
+    "menli": "core.metrics.entailment.menli:MENLI",
+    "unieval": "core.metrics.learned.unieval:UNIEVAL",
+    "bleurt": "core.metrics.learned.bleurt:BLEURT",
+    "comet": "core.metrics.learned.comet:COMET",
+    "comet-qe": "core.metrics.learned.comet:QE",
+    "prism": "core.metrics.generation.prism:REFERENCE",
+    "prism-src": "core.metrics.generation.prism:SOURCE",
+    "gpt-ppl": "core.metrics.generation.perplexity:CAUSAL",
+    "mlm-ppl": "core.metrics.generation.perplexity:MASKED",
 }
 
 STANDARD: tuple[str, ...] = (
     "chrf", "bleu", "ter", "rouge1", "rouge2", "rougeL", "bartscore", "bartscore-p", "bartscore-r", "bartscore++",
 )  # fmt: skip
-"""What a project is scored with unless somebody chooses otherwise; all of it compares outputs with references."""
+"""Default metrics of a new project; all of them compare outputs with references."""
 
 OPTIONS = "|"
-"""Stands in the name of a metric that has other options than its defaults, before each of them."""
+"""Precedes each option in the name of a metric with non-default options."""
 
 LONGEST_NAME = 120
-"""Names of stored scores are at most so long (a database may index 190 characters); phrases give way to their digest."""
+"""Longest name of stored scores, since databases may index 190 characters only; longer phrases are stored as a digest."""
 
 
 def load(text: str) -> Metric:
-    """The metric of an expression. Raises UserError for a name or option that is not there, and for a bad value."""
+    """Return the metric of an expression. Raises UserError for an unknown name or option, and for an invalid value."""
     name, given = split(text)
     plain = _plain(name)
     values = _settled(plain.spec, given)
@@ -88,9 +88,9 @@ def _plain(name: str) -> Metric:
 @cache
 def _under(name: str, changed: tuple[tuple[str, Any], ...]) -> Metric:
     plain, values = _plain(name), dict(changed)
-    if plain.under is None:
+    if plain.with_options is None:
         raise TypeError(f"{name} declares options and cannot take them")
-    metric = plain.under({o.name: values.get(o.name, o.default) for o in plain.spec.options})
+    metric = plain.with_options({o.name: values.get(o.name, o.default) for o in plain.spec.options})
     stored = _written(plain.spec, values)
     if len(stored) > LONGEST_NAME:
         stored = _written(plain.spec, values, brief=True)
@@ -98,24 +98,23 @@ def _under(name: str, changed: tuple[tuple[str, Any], ...]) -> Metric:
 
 
 def expression(name: str, options: Mapping[str, object]) -> str:
-    """The canonical expression: options equal to their default are left out, the others in the order declared.
+    """Return the canonical expression: non-default options only, in the order of their declaration.
 
-    Values are given as they are or as the text of an expression; `load` reads the result back on any machine.
-    Raises UserError.
+    Values may be given as texts. `load` reads the result on any machine. Raises UserError.
     """
     spec = _plain(name).spec
     return _written(spec, _settled(spec, options))
 
 
 def split(text: str) -> tuple[str, dict[str, str]]:
-    """Name and option texts of an expression, not checked against any metric. Raises UserError where it has no such form."""
+    """Return name and option texts of an expression, without checking that they exist. Raises UserError if it is malformed."""
     name, *parts = text.split(OPTIONS)
     given: dict[str, str] = {}
     for part in parts:
         option, colon, value = part.partition(":")
         option = option.strip()
         if not colon or not option or option in given:
-            what = "this option stands there twice" if option in given else "this is no option"
+            what = "this option is given twice" if option in given else "this is not an option"
             raise UserError(what, where=f"metric “{text}”", got=f"“{part}”", expected="name|option:value|option:value")
         given[option] = value
     return name.strip(), given
@@ -138,9 +137,11 @@ def _unknown(spec: MetricSpec, name: str) -> UserError:
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}?" if near else ""
     if name.lower() in ("lambda", "λ"):
-        hint = "λ rescores nothing: move it on Compare, or weigh the two distances that `refine` writes"
+        hint = (
+            "Another λ needs no rescoring: set it on the Compare page, or weight the two distances that `refine` writes"
+        )
     return UserError(
-        f"{spec.name} has no such option", got=f"“{name}”", expected=", ".join(names) or "no option at all", hint=hint
+        f"{spec.name} has no such option", got=f"“{name}”", expected=", ".join(names) or "no options", hint=hint
     )
 
 
@@ -155,8 +156,10 @@ def _label(spec: MetricSpec, given: Mapping[str, str]) -> str:
 
 
 def describe(stored: str, signature: str = "") -> MetricSpec | None:
-    """What is known of a metric by the name its scores are stored under, without its phrases being here; None when it is
-    no metric of ours any more. Of scores from elsewhere the signature says direction and file."""
+    """Return the spec of stored scores by their name, or None if the metric no longer exists.
+
+    Lists of phrases need not be on this machine. For external scores, the signature gives direction and file.
+    """
     if external.is_external(stored):
         return external.describe(stored, signature)
     try:
@@ -170,7 +173,7 @@ def describe(stored: str, signature: str = "") -> MetricSpec | None:
 
 
 def _needs(stored: str, plain: MetricSpec) -> frozenset[Need]:
-    """What a metric needs under its options; where these cannot be read here, what it needs by default."""
+    """Return what a metric needs with its options, or with its defaults if the options cannot be read here."""
     try:
         return load(stored).spec.needs
     except UserError:
@@ -178,12 +181,12 @@ def _needs(stored: str, plain: MetricSpec) -> frozenset[Need]:
 
 
 def specs() -> dict[str, MetricSpec]:
-    """What is known of every metric under its default options, without loading a model."""
+    """Return the spec of every metric with default options, without loading a model."""
     return {name: _plain(name).spec for name in METRICS}
 
 
 def with_options(found: Iterable[MetricSpec]) -> list[tuple[list[str], tuple[Option, ...]]]:
-    """The names of metrics that share their options, and these options; metrics without any are left out."""
+    """Return groups of metrics that share their options, as (names, options); metrics without options are left out."""
     shared: dict[tuple[Option, ...], list[str]] = {}
     for spec in found:
         if spec.options:
@@ -192,6 +195,6 @@ def with_options(found: Iterable[MetricSpec]) -> list[tuple[list[str], tuple[Opt
 
 
 def chosen(texts: Iterable[str]) -> list[Metric]:
-    """The metrics of several expressions, each once, in the order given."""
+    """Return the metrics of several expressions, each once, in the order given."""
     found = {metric.spec.name: metric for metric in map(load, texts)}
     return list(found.values())

@@ -1,4 +1,4 @@
-"""SMART-1, -2, -L and -X (Amplayo et al. 2022): an output against its source and references, sentence by sentence."""
+"""SMART-1, -2, -L and -X (Amplayo et al. 2022): compare an output with source and references sentence by sentence."""
 
 from __future__ import annotations
 
@@ -8,33 +8,34 @@ from typing import NamedTuple
 import numpy as np
 
 from core.data import Item, Value
-from core.metrics.base import Cancelled, Metric, MetricSpec, Need, Option, Progress, Values, Work, family
-from core.metrics.smart_matchers import LIKELY, Matching, matching, settled
+from core.metrics.base import Computation, Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.smart_matchers import LIKELY, MatcherSpec, matching, settled
+from core.progress import Progress
 from core.signature import signature
 from core.smart.alignment import Array, Variant, smart
 from core.smart.matching import Matcher, Sentences
 from core.text.sentences import DEFAULT, SPLITTERS, Splitter, facts, sentences, splitter
 
-BLOCK = 64  # outputs matched together; those of one segment stand side by side
+BLOCK = 64  # outputs matched together, sorted by segment
 MEASURES = {"p": 0, "r": 1, "f": 2}
-NOTHING = "there is no sentence to compare with: every text it is held against is empty"
-NOT_BOTH = "the source or every reference is empty, and both are asked for"
-UNMATCHED = "the matcher gave no score to a pair of its sentences"
+NOTHING = "there is nothing to compare with: source and references are empty"
+NOT_BOTH = "the source is empty, or all references are; the option `against` needs both"
+UNMATCHED = "the matcher has no score for a pair of sentences"
 
 OPTIONS = (
     Option(
-        "matcher", "text", "chrf", "metric that says how alike two sentences are: chrF, BLEU, ROUGE, the embedding, or any "
-        "other from 0 to 1 or 0 to 100, with its options", "Sentences matched by", "matched by {}",
+        "matcher", "text", "chrf", "metric that compares two sentences: chrF, BLEU, ROUGE, embedding cosine, or any "
+        "other with range 0 to 1 or 0 to 100, with its options", "Sentence matcher", "matched by {}",
         choices=LIKELY, settle=settled,
     ),
     Option(
-        "against", "choice", "both", "what the output is held against: source and references, the best (both), the mean of "
-        "the two, the lower, or one of them alone", "Against", "against {}",
+        "against", "choice", "both", "what the output is compared with: the best of source and references (both), their mean "
+        "(average), the lower of the two (minimum), or only one of them", "Compared with", "against {}",
         choices=("both", "average", "minimum", "reference", "source"),
     ),
     Option(
-        "sentences", "choice", DEFAULT, "how sentences are found: by the signs of all scripts but not after abbreviations (prose), or at every such sign (rule), after . ? ! before a "
-        "space (point), or by pySBD for a language", "Sentences by", "sentences by {}", choices=SPLITTERS,
+        "sentences", "choice", DEFAULT, "how texts are split into sentences: at the end marks of all scripts except after abbreviations (prose), at every end mark "
+        "(rule), after . ? ! before a space (point), or with pySBD for a language", "Sentence splitter", "sentences by {}", choices=SPLITTERS,
     ),
     Option(
         "measure", "choice", "f", "F, precision (of the output's sentences) or recall (of the others)", "Measure",
@@ -43,22 +44,22 @@ OPTIONS = (
 )  # fmt: skip
 
 HELP: dict[Variant, str] = {
-    "1": "Best match of every sentence with the source and the references, F.",
-    "2": "Best match of every pair of neighbouring sentences with the source and the references, F.",
-    "L": "Sentences matched in their order with the source and the references, F.",
+    "1": "Matches each sentence with the most similar one of source and references (F). Made for texts of several sentences.",
+    "2": "Matches pairs of adjacent sentences with those of source and references (F), so that their order counts.",
+    "L": "Matches sentences with those of source and references in the same order (F), like ROUGE-L for sentences.",
     "X": "Mean of SMART-1, SMART-2 and SMART-L.",
 }
 
 
-class Target(NamedTuple):
-    """A text an output is held against; `number` is 0 for the source, and counts references from 1."""
+class TargetSentences(NamedTuple):
+    """A text the output is compared with; `number` is 0 for the source, and counts references from 1."""
 
     number: int
     sentences: Sentences
 
 
-class Found(NamedTuple):
-    """Precision, recall and F, and the number of the target that gave the measure, None where several did."""
+class TargetScores(NamedTuple):
+    """Precision, recall and F (3,), and the number of the best target, or None if there are several."""
 
     scores: Array
     target: int | None
@@ -70,15 +71,15 @@ def _metric(variant: Variant) -> Metric:
         label=f"SMART-{variant}",
         version=1,
         paper="Amplayo et al. 2022",
-        help=HELP[variant] + " Segments without a source need against:reference.",
+        help=HELP[variant] + " For segments without a source, set against:reference.",
         range=(0, 1),
         higher_is_better=True,
         needs=frozenset({"source", "reference"}),
         options=OPTIONS,
     )
 
-    def make(values: Values) -> Work:
-        chosen: Matching = matching(values["matcher"])
+    def make(values: Values) -> Computation:
+        chosen: MatcherSpec = matching(values["matcher"])
 
         def sign(matcher: str) -> str:
             return signature(
@@ -96,13 +97,13 @@ def _metric(variant: Variant) -> Metric:
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
             return _Scoring(variant, values, chosen, items, progress).values()
 
-        signed = chosen.signed
+        signed = chosen.signature_for
 
         def among(items: Sequence[Item]) -> str:
             texts = dict.fromkeys(text for item in items for _, text in _targets(item, values["against"]))
             return sign(signed(list(texts)) if signed else chosen.signature())
 
-        return Work(lambda: sign(chosen.signature()), score, signed=among if signed else None)
+        return Computation(lambda: sign(chosen.signature()), score, signature_for=among if signed else None)
 
     return family(spec, make, _needs)
 
@@ -113,7 +114,7 @@ def _needs(values: Values) -> frozenset[Need]:
 
 
 def _targets(item: Item, against: str) -> Iterator[tuple[int, str]]:
-    """What the output is held against, with its number (`Target`)."""
+    """Yield the texts the output is compared with, each with its number (`TargetSentences`)."""
     if item.source is not None and against != "reference":
         yield 0, item.source
     if against != "source":
@@ -121,16 +122,16 @@ def _targets(item: Item, against: str) -> Iterator[tuple[int, str]]:
 
 
 class _Scoring:
-    """One call of `score`, some outputs at a time."""
+    """One call of `score`, in blocks of outputs."""
 
     def __init__(
-        self, variant: Variant, values: Values, chosen: Matching, items: Sequence[Item], progress: Progress
+        self, variant: Variant, values: Values, chosen: MatcherSpec, items: Sequence[Item], progress: Progress
     ) -> None:
         self.against, self.column = values["against"], MEASURES[values["measure"]]
         self.variants: tuple[Variant, ...] = ("1", "2", "L") if variant == "X" else (variant,)
         self.split: Splitter = splitter(values["sentences"])
         self.items, self.progress, self.done = items, progress, 0
-        self.matcher: Matcher = chosen.make(lambda _: progress(self.done))
+        self.matcher: Matcher = chosen.make(lambda _: self._report())
 
     def values(self) -> list[Value]:
         by_targets: dict[tuple[object, ...], list[int]] = {}
@@ -139,12 +140,14 @@ class _Scoring:
         order = [i for together in by_targets.values() for i in together]
         out: dict[int, Value] = {}
         for start in range(0, len(order), BLOCK):
-            if not self.progress(self.done):
-                raise Cancelled
+            self._report()
             part = order[start : start + BLOCK]
             out |= zip(part, self._values([self.items[i] for i in part]), strict=True)
             self.done += len(part)
         return [out[i] for i in range(len(self.items))]
+
+    def _report(self) -> None:
+        self.progress(self.done / len(self.items))
 
     def _values(self, items: Sequence[Item]) -> Iterator[Value]:
         known: dict[str, Sentences] = {}
@@ -154,7 +157,9 @@ class _Scoring:
                 known[text] = tuple(sentences(text, self.split))
             return known[text]
 
-        targets = [[Target(n, s) for n, text in _targets(item, self.against) if (s := split(text))] for item in items]
+        targets = [
+            [TargetSentences(n, s) for n, text in _targets(item, self.against) if (s := split(text))] for item in items
+        ]
         outputs = [split(item.hypothesis) for item in items]
         pairs = [(t.sentences, o) for ts, o in zip(targets, outputs, strict=True) if o for t in ts]
         matrices = self.matcher.matrices(pairs)
@@ -165,8 +170,8 @@ class _Scoring:
             yield self._value(ts, scores[:, at : at + n] if n else np.zeros((len(self.variants), len(ts), 3)))
             at += n
 
-    def _value(self, targets: Sequence[Target], scores: Array) -> Value:
-        """From scores of shape (variants, targets, 3)."""
+    def _value(self, targets: Sequence[TargetSentences], scores: Array) -> Value:
+        """Return the value for scores of shape (variants, targets, 3)."""
         if not targets:
             return Value(None, "undefined", NOTHING)
         two_sides = self.against in ("average", "minimum")
@@ -182,17 +187,17 @@ class _Scoring:
                 parts["target" if len(found) == 1 else f"target{variant}"] = float(one.target)
         return Value(float((p, r, f)[self.column]), parts=parts)
 
-    def _best(self, targets: Sequence[Target], scores: Array) -> Found:
-        """Equation 11 and §4.4: the maximum of each of P, R and F over the targets."""
-        return Found(scores.max(axis=0), targets[int(scores[:, self.column].argmax())].number)
+    def _best(self, targets: Sequence[TargetSentences], scores: Array) -> TargetScores:
+        """Return the maxima of P, R and F over the targets (equation 11, section 4.4)."""
+        return TargetScores(scores.max(axis=0), targets[int(scores[:, self.column].argmax())].number)
 
-    def _of_two(self, targets: Sequence[Target], scores: Array) -> Found:
-        """Table 3: the mean or the lower of source and best reference."""
+    def _of_two(self, targets: Sequence[TargetSentences], scores: Array) -> TargetScores:
+        """Return the mean or the lower of source and best reference (Table 3)."""
         source, best = self._best(targets[:1], scores[:1]), self._best(targets[1:], scores[1:])
         if self.against == "average":
-            return Found((source.scores + best.scores) / 2, None)
+            return TargetScores((source.scores + best.scores) / 2, None)
         lower = source if source.scores[self.column] <= best.scores[self.column] else best
-        return Found(np.minimum(source.scores, best.scores), lower.target)
+        return TargetScores(np.minimum(source.scores, best.scores), lower.target)
 
 
 SMART_1, SMART_2, SMART_L, SMART_X = (_metric(v) for v in ("1", "2", "L", "X"))

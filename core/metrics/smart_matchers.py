@@ -1,6 +1,6 @@
-"""What SMART may match sentences with: any metric of the registry that scores in [0, 1] or [0, 100], or an embedding.
+"""Sentence matchers of SMART: any metric with range [0, 1] or [0, 100], or embedding cosine.
 
-chrF, BLEU and ROUGE give whole matrices at once (`core.smart.strings`); other metrics score every distinct pair of sentences.
+chrF, BLEU and ROUGE compute whole matrices (`core.smart.strings`); other metrics score each distinct pair of sentences.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import numpy as np
 
 from core.data import Item
 from core.errors import UserError
-from core.metrics.base import Cancelled, Metric, Need, Progress
-from core.metrics.encoding import encoder, model_facts
-from core.metrics.rouge import reading, tokenizer
-from core.metrics.sacre import bleu
+from core.metrics.base import Metric, Need
+from core.metrics.embedding.encoding import encoder, model_facts
+from core.metrics.lexical.rouge import reading, tokenizer
+from core.metrics.lexical.sacre import bleu
+from core.progress import Progress
 from core.signature import signature
 from core.smart.alignment import Array
 from core.smart.matching import Matcher, Texts, matrices
@@ -25,43 +26,43 @@ from core.smart.strings import Bleu, Chrf, Rouge
 EMBEDDING = "embedding"
 LIKELY = ("chrf", "bleu", "rouge1", "rouge2", "rougeL", EMBEDDING)
 DIVISORS = {(0, 1): 1, (0, 100): 100, (-1, 1): 1}
-"""What scores of a range are divided by to be at most 1; below 0 they are cut, as a cosine is."""
+"""Divisor per range of a metric; results are clamped to [0, 1]."""
 
 UNBOUNDED = ("bleurt",)
-"""Regressions without bounds that were trained to speak from 0 to 1: what lies outside is cut."""
+"""Unbounded regression metrics trained on values from 0 to 1; results are clamped."""
 
 
-class Matching(NamedTuple):
-    """A matcher before it is asked: its signature, what it needs beside the texts, how it is made, and its signature for
-    target texts, where their scripts decide how words are found."""
+class MatcherSpec(NamedTuple):
+    """A matcher before it is created: signature, required models, factory, and the signature for given target texts if their
+    scripts decide how words are found."""
 
     signature: Callable[[], str]
     needs: frozenset[Need]
     make: Callable[[Progress], Matcher]
-    signed: Callable[[Sequence[str]], str] | None = None
+    signature_for: Callable[[Sequence[str]], str] | None = None
 
 
 def settled(text: str) -> str:
-    """The one form of a matcher's name. Raises UserError for a metric that cannot match sentences, or is not there."""
+    """Return the canonical name of a matcher. Raises UserError if it does not exist or cannot match sentences."""
     if text == EMBEDDING:
         return EMBEDDING
     return _metric(text).spec.name
 
 
-def matching(name: str) -> Matching:
-    """The matcher of a settled name. Raises UserError as `settled` does."""
+def matching(name: str) -> MatcherSpec:
+    """Return the matcher of a canonical name. Raises UserError as `settled`."""
     if name == EMBEDDING:
-        return Matching(
+        return MatcherSpec(
             lambda: signature(EMBEDDING, {"v": 1} | model_facts()),
             frozenset({"encoder"}),
             Cosine,
         )
     metric = _metric(name)
-    signed = metric.signed
-    return Matching(
+    signed = metric.signature_for
+    return MatcherSpec(
         metric.signature,
         metric.spec.needs - {"source", "reference"},
-        lambda go_on: _made(metric, go_on),
+        lambda progress: _made(metric, progress),
         None if signed is None else lambda targets: signed([Item(None, "", (target,)) for target in targets]),
     )
 
@@ -70,32 +71,32 @@ def _metric(text: str) -> Metric:
     from core.metrics import registry
 
     if registry.split(text)[0].startswith("smart"):
-        raise UserError("SMART cannot match sentences by SMART", got=f"“{text}”", expected=", ".join(LIKELY))
+        raise UserError("SMART cannot use itself as sentence matcher", got=f"“{text}”", expected=", ".join(LIKELY))
     metric = registry.load(text)
     spec = metric.spec
     if _divisor(metric) is None or not spec.higher_is_better:
         raise UserError(
-            f"{spec.label} cannot match sentences: its values have no best and worst, or the best is the lowest",
+            f"{spec.label} cannot match sentences: its values are unbounded, or lower is better",
             got=f"“{text}”",
-            expected="a metric from 0 to 1 or 0 to 100, such as " + ", ".join(LIKELY),
+            expected="a metric with range 0 to 1 or 0 to 100, such as " + ", ".join(LIKELY),
         )
     others = len(spec.needs & {"source", "reference"})
-    if metric.on is not None or others != 1:
+    if metric.fitted_on is not None or others != 1:
         raise UserError(
-            f"{spec.label} cannot match sentences: it looks at {'more than two texts' if others else 'the output alone'}",
+            f"{spec.label} cannot match sentences: it reads {'more than two texts' if others else 'only the output'}",
             got=f"“{text}”",
-            expected="a metric of an output and one other text, such as " + ", ".join(LIKELY),
+            expected="a metric that compares the output with one other text, such as " + ", ".join(LIKELY),
         )
     return metric
 
 
-def _made(metric: Metric, go_on: Progress) -> Matcher:
+def _made(metric: Metric, progress: Progress) -> Matcher:
     from core.metrics import registry
 
     name, given = registry.split(metric.spec.name)
     values = {o.name: o.parse(given[o.name]) if o.name in given else o.default for o in metric.spec.options}
     string = _STRINGS.get(name)
-    return string(values) if string else Pairwise(metric, go_on)
+    return string(values) if string else Pairwise(metric, progress)
 
 
 _STRINGS: Mapping[str, Callable[[Mapping[str, Any]], Matcher]] = {
@@ -114,19 +115,19 @@ def _divisor(metric: Metric) -> int | None:
 
 
 class Pairwise:
-    """A metric of the registry as a matcher: every distinct pair of sentences is scored once, in one call.
+    """A registered metric as a matcher. Scores each distinct pair of sentences once, in one call.
 
-    The candidate sentence is the output; the target sentence is its reference, or its source where the metric reads that.
+    The candidate sentence is the output; the target sentence is its reference, or its source if the metric needs one.
     """
 
-    def __init__(self, metric: Metric, go_on: Progress) -> None:
-        self.metric, self.go_on = metric, go_on
+    def __init__(self, metric: Metric, progress: Progress) -> None:
+        self.metric, self.progress = metric, progress
 
     def matrices(self, pairs: Sequence[Texts]) -> list[Array]:
         asked = dict.fromkeys((t, c) for targets, candidates in pairs for t in targets for c in candidates)
         read = "source" in self.metric.spec.needs
         items = [Item(t, c, ()) if read else Item(None, c, (t,)) for t, c in asked]
-        values = self.metric.score(items, self.go_on)
+        values = self.metric.score(items, self.progress)
         divisor = _divisor(self.metric) or 1
         scores = [np.nan if v.value is None else min(1.0, max(0.0, v.value / divisor)) for v in values]
         known = dict(zip(asked, scores, strict=True))
@@ -134,17 +135,16 @@ class Pairwise:
 
 
 class Cosine:
-    """The cosine of sentence embeddings by the model in the `encoder` role, below 0 cut to 0."""
+    """Cosine of sentence embeddings by the configured encoder; negative values become 0."""
 
-    def __init__(self, go_on: Progress) -> None:
-        self.go_on = go_on
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
 
     def matrices(self, pairs: Sequence[Texts]) -> list[Array]:
         return matrices(self._block, pairs)
 
     def _block(self, targets: Sequence[str], candidates: Sequence[str]) -> Array:
-        if not self.go_on(0):
-            raise Cancelled
+        self.progress(0)
         vectors = encoder().sentences([*targets, *candidates]).astype(np.float64)
         cosines: Array = np.clip(vectors[: len(targets)] @ vectors[len(targets) :].T, 0, 1)
         return cosines

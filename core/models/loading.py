@@ -1,4 +1,4 @@
-"""Loading a checkpoint for a role, and passing texts through it in pieces of like length. All of it in float32."""
+"""Load checkpoints, and run texts through them in batches of similar length. All in float32."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from core.errors import UserError
-from core.models.budget import Budget, use_the_cores_that_are_ours
+from core.models.budget import Budget, limit_threads
 from core.models.checkpoint import Checkpoint, check_weights, is_adapter
+from core.progress import Progress, no_progress
 from core.settings import load as settings
 
 T = TypeVar("T")
-Tick = Callable[[int, int], None]
-"""Told how many passes over a text are done, and of how many; may raise to stop the work."""
 
 
-class Row(NamedTuple):
-    """A text, or two, as token ids; `types` where the model tells first and second text apart by them; `truncated`: not all."""
+class TokenRow(NamedTuple):
+    """Token ids of one text or two; `types` if the model uses token types; `truncated` is True if a text was cut."""
 
     ids: list[int]
     types: list[int]
@@ -30,11 +29,11 @@ class Row(NamedTuple):
 
 
 def device() -> str:
-    """cpu or cuda, by the settings and what is there. Raises UserError for a device that is not."""
+    """Return "cpu" or "cuda", by settings and hardware. Raises UserError if the configured device is not available."""
     chosen, there = settings().device, torch.cuda.is_available()
     if chosen not in ("auto", "cpu", "cuda") or (chosen == "cuda" and not there):
         raise UserError(
-            "this device cannot be used",
+            "this device is not available",
             where="ERRORSCOPE_DEVICE",
             got=repr(chosen) + ("" if there else ", and there is no CUDA device here"),
             expected="auto, cpu or cuda",
@@ -43,17 +42,17 @@ def device() -> str:
 
 
 def tokenizer(checkpoint: Checkpoint) -> PreTrainedTokenizerBase:
-    """The tokenizer of a checkpoint. Raises UserError when it needs a package that is not here, or code of its own."""
+    """Return the tokenizer of a checkpoint. Raises UserError if it needs a missing package or custom code."""
     try:
         found: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
             checkpoint.path, local_files_only=True, trust_remote_code=False
         )
     except ImportError as error:
         raise UserError(
-            "the tokenizer of this model needs a package that is not here",
+            "the tokenizer of this model needs a package that is not installed",
             where=checkpoint.name,
             got=str(error).strip().partition("\n")[0],
-            hint="Install it into the environment of Errorscope, for example: pip install sentencepiece",
+            hint="Install it in the environment of Errorscope, for example: pip install sentencepiece",
         ) from error
     except (ValueError, OSError) as error:
         raise UserError(
@@ -63,20 +62,20 @@ def tokenizer(checkpoint: Checkpoint) -> PreTrainedTokenizerBase:
 
 
 def pretrained(kind: Any, checkpoint: Checkpoint, dtype: torch.dtype = torch.float32) -> tuple[Any, dict[str, Any]]:
-    """A model of a checkpoint by one of the Auto classes of transformers, and what its loading said. No pickle is read and no
-    code of the checkpoint runs.
+    """Return the model of a checkpoint, loaded by an Auto class of transformers (`kind`), and the loading report.
 
-    Raises UserError for an adapter, for weights that are not safetensors, and for a kind of model transformers does not know.
+    Reads no pickle and runs no code of the checkpoint. Raises UserError for adapters, weights that are not safetensors, and
+    architectures unknown to transformers.
     """
     if is_adapter(checkpoint.path):
         raise UserError(
-            "this is an adapter, and it cannot be used here",
+            "an adapter cannot be used here",
             where=checkpoint.name,
-            expected="a whole checkpoint; adapters over all-MiniLM-L6-v2 are for ERRORSCOPE_NLI and ERRORSCOPE_BLEURT",
-            hint="Merge it into its base and save that as safetensors",
+            expected="a full checkpoint; only ERRORSCOPE_NLI and ERRORSCOPE_BLEURT accept adapters for all-MiniLM-L6-v2",
+            hint="Merge the adapter into its base model and save that as safetensors",
         )
     check_weights(checkpoint.path)
-    use_the_cores_that_are_ours()
+    limit_threads()
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         found: tuple[Any, dict[str, Any]] = kind.from_pretrained(
@@ -91,16 +90,16 @@ def pretrained(kind: Any, checkpoint: Checkpoint, dtype: torch.dtype = torch.flo
 
 
 def model(kind: Any, checkpoint: Checkpoint, place: str) -> Any:
-    """The model of a checkpoint, by one of the Auto classes of transformers, ready to score.
+    """Return the model of a checkpoint, loaded by an Auto class of transformers (`kind`), in evaluation mode.
 
-    Raises UserError when transformers does not know this kind of model, and when the checkpoint lacks some of its weights:
-    they would be drawn at random.
+    Raises UserError if transformers does not know the architecture, or if the checkpoint lacks weights, which would otherwise
+    be initialised at random.
     """
     found, info = pretrained(kind, checkpoint)
     lacking = sorted({*info["missing_keys"], *(str(k[0]) for k in info["mismatched_keys"])})
     if lacking:
         raise UserError(
-            "this checkpoint lacks weights of the model it is to be",
+            "this checkpoint lacks weights of the model",
             where=str(checkpoint.path),
             got=", ".join(lacking[:4]) + (" and more" if len(lacking) > 4 else ""),
             expected=f"a checkpoint for {type(found).__name__}",
@@ -109,17 +108,17 @@ def model(kind: Any, checkpoint: Checkpoint, place: str) -> Any:
 
 
 def positions(network: Any, words: PreTrainedTokenizerBase) -> int:
-    """How many tokens the model reads at most: what its positions leave, and what its tokenizer says."""
+    """Return the maximum number of tokens, by position embeddings and tokenizer."""
     config = network.config
     most = int(getattr(config, "max_position_embeddings", 0) or getattr(config, "n_positions", 0) or 0)
     for name, part in network.named_modules():
         if name.endswith("position_embeddings") and getattr(part, "padding_idx", None) is not None:
-            most -= part.padding_idx + 1  # RoBERTa counts positions from after the padding
+            most -= part.padding_idx + 1  # RoBERTa counts positions from padding_idx + 1
     return min(n for n in (most, int(words.model_max_length)) if n > 0)
 
 
-def padded(rows: Sequence[Row], pad: int | None, place: torch.device) -> dict[str, Tensor]:
-    """Rows as the arguments of a model, filled up on the right to the longest."""
+def padded(rows: Sequence[TokenRow], pad: int | None, place: torch.device) -> dict[str, Tensor]:
+    """Return model inputs for some rows, padded on the right to the longest."""
     sizes = torch.tensor([len(row.ids) for row in rows], device=place)
     mask = torch.arange(int(sizes.max()), device=place) < sizes[:, None]
     ids = torch.full(mask.shape, pad or 0, dtype=torch.long, device=place)
@@ -132,11 +131,11 @@ def padded(rows: Sequence[Row], pad: int | None, place: torch.device) -> dict[st
 
 
 def in_pieces(
-    sizes: Sequence[int], budget: Budget, work: Callable[[list[int]], Sequence[T]], tick: Tick | None = None
+    sizes: Sequence[int], budget: Budget, work: Callable[[list[int]], Sequence[T]], progress: Progress = no_progress
 ) -> list[T]:
-    """`work` on the numbers of rows of like length, as many as the budget allows; what it gives, in the order of the rows.
+    """Call `work` with indices of rows of similar length, within the budget, and return its results in row order.
 
-    On a processor several threads call `work` at the same time; `tick` is called by this one.
+    On the CPU, several threads call `work` at the same time; this thread calls `progress`.
     """
     order = sorted(range(len(sizes)), key=lambda i: (sizes[i], i))
     out: dict[int, T] = {}
@@ -147,6 +146,5 @@ def in_pieces(
 
     for found in budget.each([sizes[i] for i in order], piece):
         out.update(found)
-        if tick:
-            tick(len(out), len(sizes))
+        progress(len(out) / len(sizes))
     return [out[i] for i in range(len(sizes))]

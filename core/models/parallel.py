@@ -1,7 +1,7 @@
-"""Passes through a model on several processor threads, one pass per thread.
+"""Run forward passes on several CPU threads, one pass per thread.
 
-Within one pass, threads wait for each other after every layer. Where other programs use the cores too, one pass on two threads
-took five times as long as on one. Whole passes side by side wait for nothing.
+Within one pass, threads wait for each other after each layer; with other programs on the same cores, a pass on two threads took
+five times as long as on one. Separate passes do not wait for each other.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ import torch
 T = TypeVar("T")
 P = TypeVar("P")
 MOST = 4
-"""Passes at the same time; on more cores each of them gets several threads."""
+"""Maximum number of simultaneous passes; with more cores, each pass gets several threads."""
 _here = local()
 _starting = Lock()
 
 
 def passes(device: torch.device) -> int:
-    """How many passes run at the same time on a device; 1 where this thread is itself one of several."""
+    """Return the number of simultaneous passes on a device; 1 inside a worker thread."""
     if device.type != "cpu" or getattr(_here, "shares", False):
         return 1
     return max(1, min(MOST, torch.get_num_threads()))
 
 
 def each(items: Iterable[P], work: Callable[[P], T], device: torch.device) -> Iterator[T]:
-    """Yield `work(item)` of every item as they are done, in any order; at most two items per thread are taken ahead.
+    """Yield `work(item)` for each item as it finishes, in any order; reads at most two items per thread ahead.
 
-    Raises what `work` raises. When the caller stops early, what has started is waited for and nothing else is started.
+    Raises what `work` raises. If the caller stops early, waits for started items and starts no others.
     """
     count = passes(device)
     if count == 1:
@@ -60,22 +60,20 @@ def _inferred(work: Callable[[P], T], item: P) -> T:
 
 @lru_cache(maxsize=4)
 def _pool(process: int, count: int, threads: int) -> ThreadPoolExecutor:
-    """Threads that compute with so many threads each. A process that was forked needs a pool of its own."""
+    """Return a pool of `count` workers with `threads` threads each. A forked process needs its own pool."""
     return ThreadPoolExecutor(count, "passes", _begin, (threads,))
 
 
 def _begin(threads: int) -> None:
     _here.shares = True
     with _starting:
-        all_threads = (
-            torch.get_num_threads()
-        )  # also settles the number for this thread, which must come before it is set
+        all_threads = torch.get_num_threads()  # also initialises the number for this thread, before it is set
         torch.set_num_threads(threads)
         _restore(all_threads)
 
 
 def _restore(count: int) -> None:
-    """Give threads that start later the usual number: `set_num_threads` changes it for them too."""
+    """Restore the number for threads started later, which `set_num_threads` changes too."""
     from threading import Thread
 
     thread = Thread(target=torch.set_num_threads, args=(count,))

@@ -1,4 +1,4 @@
-"""Where the pieces of a tokenizer without offsets stand in the text."""
+"""Locate the pieces of a tokenizer without offsets in the text."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def aligned(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """Code points [start, end) of each piece, left to right; white space belongs to the piece after it.
+    """Return the code points [start, end) of each piece; white space belongs to the following piece.
 
-    A piece that is not found where the last one ended (an unknown character, a normalised one) covers what stands
-    between its neighbours; the last piece (`</s>`) is empty and stands at the end.
+    A piece that is not found (an unknown or normalised character) covers the text between its neighbours. The last piece
+    (`</s>`) is empty, at the end of the text.
     """
     starts: list[int | None] = []
     ends: list[int | None] = []
@@ -27,11 +27,11 @@ def aligned(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
     return [*_filled(len(text), starts, ends), (len(text), len(text))]
 
 
-LOST = 8  # code points that unknown pieces may stand for
+LOST = 8  # most code points that unknown pieces may cover
 
 
 def _filled(length: int, starts: list[int | None], ends: list[int | None]) -> list[tuple[int, int]]:
-    """Unknown places run from the end of the piece before to the start of the next known one."""
+    """Fill unknown positions: from the end of the previous piece to the start of the next known one."""
     out: list[tuple[int, int]] = []
     at = 0
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):

@@ -1,4 +1,4 @@
-"""Texts that are longer than a model of pairs reads, as overlapping windows of them."""
+"""Split texts beyond the maximum length of a text-pair model into overlapping windows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from transformers import PreTrainedTokenizerBase
 from core.errors import UserError
 
 OVERLAP = 4
-"""Neighbouring windows share one part in so many of their tokens, or a little less: they begin and end between words."""
+"""Adjacent windows share about one in `OVERLAP` of their tokens; windows start and end between words."""
 SLACK = 6
-"""Tokens left free: a window may be read as a few more of them than it had within its text."""
+"""Tokens left free, since a window may have a few more tokens by itself than within its text."""
 
 
 class Reader:
-    """Tokens of texts, counted and cut; no state is shared with the tokenizer it was made from."""
+    """Counts tokens and cuts texts; shares no state with the original tokenizer."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         from tokenizers import Tokenizer
@@ -25,9 +25,9 @@ class Reader:
         backend: Any = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:
             raise UserError(
-                "this tokenizer does not say where its tokens stand, so that long texts cannot be read in windows",
+                "this tokenizer has no token offsets, so long texts cannot be split into windows",
                 where=type(tokenizer).__name__,
-                hint="Choose long:cut",
+                hint="Set the option long:cut",
             )
         self._inner = Tokenizer.from_str(backend.to_str())
         self._inner.no_truncation()
@@ -36,13 +36,13 @@ class Reader:
         self.special = tokenizer.num_special_tokens_to_add(pair=True)
 
     def count(self, text: str) -> int:
-        """How many tokens a text has, special ones not counted."""
+        """Return the number of tokens of a text, without special tokens."""
         return len(self._inner.encode(text, add_special_tokens=False).ids)
 
     def pieces(self, first: str, second: str, limit: int) -> tuple[list[str], list[str]]:
-        """Windows of both texts such that any two of them fit into `limit` tokens; the texts themselves where they fit.
+        """Return windows of both texts, of which any two fit into `limit` tokens, or the texts themselves if they fit.
 
-        The first text gives way to the second as far as the second needs no more than half of the room.
+        The second text has priority for up to half of the room.
         """
         room = limit - self.special
         if len((first + second).encode("utf-8", "surrogatepass")) + SLACK <= room:
@@ -55,7 +55,7 @@ class Reader:
         return self.windows(first, room - max(map(self.count, seconds))), seconds
 
     def windows(self, text: str, size: int) -> list[str]:
-        """The text where it has at most `size` tokens; else evenly spaced windows of it that leave out nothing."""
+        """Return the text if it has at most `size` tokens, otherwise evenly spaced windows that cover all of it."""
         places = self._inner.encode(text, add_special_tokens=False).offsets
         n, size = len(places), max(size, 2 * OVERLAP)
         if n <= size:
@@ -73,7 +73,7 @@ class Reader:
 
 
 def _beginning(text: str, places: list[tuple[int, int]], at: int, most: int) -> int:
-    """Where the token `at` begins, or one of the `most` after it that begins a word."""
+    """Return the start of token `at`, or of one of the `most` tokens after it that starts a word."""
     if at == 0:
         return 0
     for start, _ in places[at : at + most + 1]:
@@ -83,7 +83,7 @@ def _beginning(text: str, places: list[tuple[int, int]], at: int, most: int) -> 
 
 
 def _end(text: str, places: list[tuple[int, int]], at: int, most: int) -> int:
-    """Where the token `at` ends, or one of the `most` before it that ends a word."""
+    """Return the end of token `at`, or of one of the `most` tokens before it that ends a word."""
     for back in range(max(0, most) + 1):
         end = places[at - back][1]
         if text[end : end + 1].isspace():
@@ -93,5 +93,5 @@ def _end(text: str, places: list[tuple[int, int]], at: int, most: int) -> int:
 
 @lru_cache(maxsize=2)
 def reader(tokenizer: PreTrainedTokenizerBase) -> Reader:
-    """The reader of a tokenizer, made once. Raises UserError for one that does not say where its tokens stand."""
+    """Return the cached reader of a tokenizer. Raises UserError if it has no offsets."""
     return Reader(tokenizer)

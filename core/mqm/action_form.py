@@ -1,4 +1,4 @@
-"""The form of an action that comes from outside: every field is checked before anything of it is recorded."""
+"""Validate all fields of an incoming action before it is recorded."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from datetime import datetime
 from typing import Any, get_args
 
 from core.data import SEVERITIES, Verdict, is_storable
-from core.ports import Action, ActionKind
+from core.ports.labels import Action, ActionKind
 
 VERDICTS: tuple[Verdict | None, ...] = ("no_error", "non_translation", None)
 LONGEST_NOTE = 10_000
 LONGEST_CATEGORY = 200
 LARGEST_PLACE = 2**31
-"""The largest offset of a mark in code points."""
+"""The largest offset of an error span, in code points."""
 _ID = re.compile(r"[ -~]{1,200}")
 
 
 def malformed(action: Action) -> str:
-    """Return what is wrong with the form of an action, or "". The texts of the segment are not looked at."""
+    """Return what is wrong with the form of an action, or "". The texts of the segment are not checked."""
     p = action.payload
     if not isinstance(p, Mapping):
         return f"payload {_shown(p)}"
@@ -28,7 +28,7 @@ def malformed(action: Action) -> str:
     if not isinstance(action.id, str) or not _ID.fullmatch(action.id):
         return f"id {_shown(action.id)}; expected 1 to 200 printable ASCII characters"
     if not _is_time(action.client_time):
-        return f"time {_shown(action.client_time)}; expected a date and time as in ISO 8601"
+        return f"time {_shown(action.client_time)}; expected an ISO 8601 date and time"
     if action.kind in ("add", "change", "delete") and not (isinstance(p.get("mark"), str) and _ID.fullmatch(p["mark"])):
         return f"mark {_shown(p.get('mark'))}; expected 1 to 200 printable ASCII characters"
     if action.kind in ("add", "change"):
@@ -66,7 +66,7 @@ def text_fault(name: str, text: object, longest: int) -> str:
     if len(text) > longest:
         return f"a {name} of {len(text):,} characters; at most {longest:,} are allowed"
     if not is_storable(text):
-        return f"a {name} with a NUL or half a character (a lone surrogate); type it again"
+        return f"a {name} with a NUL or a lone surrogate (half a character); type it again"
     return ""
 
 
@@ -82,5 +82,5 @@ def _is_time(text: object) -> bool:
 def _shown(value: object) -> str:
     try:
         return repr(value)[:60]
-    except (ValueError, RecursionError):  # a whole number of thousands of digits; nesting too deep
+    except (ValueError, RecursionError):  # an integer with thousands of digits; deep nesting
         return type(value).__name__

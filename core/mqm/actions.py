@@ -1,4 +1,4 @@
-"""Rated outputs from a file as actions for the label log, so that an import is recorded like any other work."""
+"""Convert rated outputs from a file to actions of the label log."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from core.mqm.action_form import LONGEST_CATEGORY, LONGEST_NOTE, text_fault
 from core.mqm.log import SegmentLabels
 from core.mqm.scores import errors_of
 from core.mqm.typology import is_non_translation
-from core.ports import Action, ActionKind
+from core.ports.labels import Action, ActionKind
 
 Place = tuple[str, SegmentKey]
-"""A rater and a segment: what the label log keeps together."""
+"""A rater and a segment: the unit of the label log."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelImport:
-    """What to append, by rater and segment and in order; and in plain words what of the file is not taken over."""
+    """The actions to append by rater and segment, in order, and notes on what is not imported."""
 
     actions: Mapping[Place, tuple[Action, ...]]
     notes: tuple[str, ...] = ()
@@ -32,13 +32,12 @@ def label_actions(
     labels: Mapping[Place, SegmentLabels] | None = None,
     known: Collection[str] = frozenset(),
 ) -> LabelImport:
-    """The actions that bring `rated` into the log: marks and verdicts, then submit, per rater and segment.
+    """Return the actions that import `rated`: error spans and verdicts, then submit, per rater and segment.
 
-    Ids are made from the content, so that importing a file twice adds nothing. `labels` and `known` are the labels and
-    the ids of the actions that the log holds already: an output that a rater has labelled there is left as it is, and
-    so is one whose labels came from a file before and were withdrawn since. A submit names the outputs the file rates,
-    since raters in such files often saw some systems only; a segment that gets no new labels is not submitted again.
-    No order of the systems is recorded: files do not say in which one the raters saw them.
+    Ids are derived from the content, so importing a file twice adds nothing. `labels` and `known` are the labels and action
+    ids already in the log. An output is left unchanged if the rater has labelled it here, or if its labels were imported
+    before and withdrawn. A submit names the outputs rated in the file, because raters may have seen only some systems. A
+    segment without new labels is not submitted again. The order in which raters saw the systems is unknown and not recorded.
     """
     held = labels or {}
     by_place: dict[Place, dict[str, list[Span]]] = {}
@@ -51,19 +50,19 @@ def label_actions(
         edits: list[Action] = []
         taken: list[str] = []
         for system, errors in outputs.items():
-            where = f"{place[0] or 'nobody'}, {system}, segment {place[1].segment_id}"
+            where = f"{place[0] or 'no rater'}, {system}, segment {place[1].segment_id}"
             if wrong := _unfit(place[0], errors):
-                notes.append(f"{where}: {wrong}; not taken over")
+                notes.append(f"{where}: {wrong}; not imported")
                 continue
             wanted = _distinct(errors, where, notes)
             if not before.of(system).complete:
                 new = _edits(place, system, wanted)
                 if any(a.id in known for a in new):
-                    notes.append(f"{where}: imported before and withdrawn here since; left as it is here")
+                    notes.append(f"{where}: imported before and withdrawn here; not imported again")
                     continue
                 edits += new
             elif _plain(errors_of(before.of(system))) != _plain(wanted):
-                notes.append(f"{where}: labelled here otherwise; kept as it is here")
+                notes.append(f"{where}: already has different labels here; these are kept")
             taken.append(system)
         if edits:
             submit = _action(place, None, "submit", {"systems": taken}, *(a.id for a in edits))
@@ -72,16 +71,16 @@ def label_actions(
 
 
 def _unfit(rater: str, errors: list[Span]) -> str:
-    """Why the log cannot hold these labels, or ""."""
+    """Return why the log cannot hold these labels, or ""."""
     if not rater.strip():
-        return "no rater is named"
+        return "it has no rater name"
     for e in errors:
         if is_non_translation(e.category):
             continue
         if fault := text_fault("category", e.category, LONGEST_CATEGORY) or text_fault("note", e.note, LONGEST_NOTE):
             return fault
         if e.severity not in SEVERITIES:
-            return f"the severity {e.severity!r} is none of {', '.join(SEVERITIES)}"
+            return f"unknown severity {e.severity!r}; expected {', '.join(SEVERITIES)}"
         if not e.category:
             return "an error has no category"
     return ""
@@ -97,7 +96,7 @@ def _edits(place: Place, system: str, errors: list[Span]) -> list[Action]:
 
 
 def _distinct(errors: list[Span], where: str, notes: list[str]) -> list[Span]:
-    """The errors as the log can hold them: exact duplicates once, and nothing beside a non-translation."""
+    """Return the errors without exact duplicates; a non-translation replaces all other errors."""
     if whole := [e for e in errors if is_non_translation(e.category)]:
         if len(errors) > 1:
             notes.append(f"{where}: a non-translation replaces {len(errors) - 1} other errors")
@@ -109,7 +108,7 @@ def _distinct(errors: list[Span], where: str, notes: list[str]) -> list[Span]:
 
 
 def _plain(errors: Iterable[Span]) -> set[tuple[Any, ...]]:
-    """Errors as they are compared: the place of a non-translation does not matter, nor the order."""
+    """Return errors in a comparable form, ignoring their order and the offsets of a non-translation."""
     return {
         ("non-translation",)
         if is_non_translation(e.category)
@@ -131,7 +130,7 @@ def _payload(e: Span) -> dict[str, Any]:
 
 
 def _action(place: Place, system: str | None, kind: ActionKind, payload: Mapping[str, Any], *after: str) -> Action:
-    """An action whose id is made of its content and of the ids `after` which it comes."""
+    """Return an action whose id is derived from its content and the ids of the preceding actions `after`."""
     return Action(f"import-{_digest(*place, system, kind, payload, *after)}", kind, system, payload)
 
 

@@ -1,7 +1,7 @@
-"""The current labels as a view of the append-only log: fold the events, replay what was not undone.
+"""Compute the current labels from the append-only log of events.
 
-Undo and redo work per rater and segment, over all outputs of the segment. An action that changes labels clears what
-could be redone. Changing labels after a submit withdraws the submission (the segment has to be submitted again).
+Undo and redo work per rater and segment, over all outputs of the segment. An action that changes labels clears the redo
+list. Changing labels after a submit withdraws the submission; the segment must be submitted again.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from core.data import Segment, SegmentKey, Span, Verdict
 from core.errors import UserError
 from core.mqm.action_form import malformed
-from core.ports import Action, Event
+from core.ports.labels import Action, Event
 
 EDITS = frozenset({"add", "change", "delete", "verdict"})
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A span with the id the browser gave it."""
+class ErrorSpan:
+    """A span with the id assigned by the browser."""
 
     id: str
     span: Span
@@ -27,12 +27,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class OutputLabels:
-    """What one rater says of one output. A verdict excludes marks: marking withdraws it, a verdict clears the marks.
+    """One rater's labels of one output: error spans or a verdict.
 
-    Withdrawing a verdict (None) leaves the marks alone.
+    Adding a span withdraws the verdict, and a verdict removes the spans. Withdrawing a verdict (None) keeps the spans.
     """
 
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[ErrorSpan, ...] = ()
     verdict: Verdict | None = None
 
     @property
@@ -42,7 +42,7 @@ class OutputLabels:
 
 @dataclass(frozen=True, slots=True)
 class SegmentLabels:
-    """One rater's labels of one segment. `outputs` has an entry for each system that was ever touched."""
+    """One rater's labels of one segment. `outputs` has an entry for each system with at least one action."""
 
     outputs: Mapping[str, OutputLabels] = field(default_factory=dict)
     submitted: bool = False
@@ -57,11 +57,11 @@ class SegmentLabels:
 
 
 IDLE_SECONDS = 120.0
-"""A pause longer than this between two events counts as this much working time."""
+"""A longer pause between two events counts as this much working time."""
 
 
 def fold(events: Iterable[Event]) -> dict[tuple[str, SegmentKey], SegmentLabels]:
-    """The labels by (rater, segment), from events in the order of their numbers."""
+    """Return the labels by (rater, segment), from events in the order of their numbers."""
     groups: dict[tuple[str, SegmentKey], list[Event]] = {}
     for event in events:
         groups.setdefault((event.rater, event.segment), []).append(event)
@@ -69,7 +69,7 @@ def fold(events: Iterable[Event]) -> dict[tuple[str, SegmentKey], SegmentLabels]
 
 
 def fold_segment(events: Iterable[Event]) -> SegmentLabels:
-    """The labels of one rater on one segment."""
+    """Return the labels of one rater for one segment."""
     done: list[Action] = []
     undone: list[Action] = []
     submitted, order, seed, seconds, last = False, (), None, 0.0, None
@@ -98,7 +98,7 @@ def fold_segment(events: Iterable[Event]) -> SegmentLabels:
     outputs: dict[str, OutputLabels] = {}
     for action in done:
         system = action.system or ""
-        outputs[system] = applied(outputs.get(system, OutputLabels()), action)
+        outputs[system] = apply_action(outputs.get(system, OutputLabels()), action)
     return SegmentLabels(outputs, submitted, order, seed, bool(done), bool(undone), seconds)
 
 
@@ -107,15 +107,15 @@ def span_of(action: Action) -> Span:
     return Span(p["side"], p["start"], p["end"], p["quote"], p["severity"], p["category"], p.get("note", ""))
 
 
-def applied(labels: OutputLabels, action: Action) -> OutputLabels:
-    """The labels of an output after one edit."""
+def apply_action(labels: OutputLabels, action: Action) -> OutputLabels:
+    """Return the labels of an output after one edit."""
     p = action.payload
     match action.kind:
         case "add":
-            return OutputLabels((*labels.marks, Mark(p["mark"], span_of(action))))
+            return OutputLabels((*labels.marks, ErrorSpan(p["mark"], span_of(action))))
         case "change":
             return replace(
-                labels, marks=tuple(Mark(m.id, span_of(action)) if m.id == p["mark"] else m for m in labels.marks)
+                labels, marks=tuple(ErrorSpan(m.id, span_of(action)) if m.id == p["mark"] else m for m in labels.marks)
             )
         case "delete":
             return replace(labels, marks=tuple(m for m in labels.marks if m.id != p["mark"]))
@@ -125,7 +125,7 @@ def applied(labels: OutputLabels, action: Action) -> OutputLabels:
 
 
 def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapping[str, str]) -> None:
-    """Raise `UserError` when `action` is malformed or cannot follow `labels`. `outputs` are the texts of the segment by system."""
+    """Raise `UserError` if `action` is malformed or cannot follow `labels`. `outputs` maps systems to texts of the segment."""
     if wrong := malformed(action):
         raise UserError(
             "this action cannot be read", where=str(action.kind), got=wrong, hint="Reload the page; nothing was changed"
@@ -140,7 +140,8 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
         exists = any(m.id == mark for m in current.marks)
         if exists == (action.kind == "add"):
             raise UserError(
-                "that mark exists already" if exists else "that mark does not exist", hint="Reload the page"
+                "this error span already exists" if exists else "this error span does not exist",
+                hint="Reload the page",
             )
     if action.kind in ("add", "change"):
         span = span_of(action)
@@ -150,18 +151,18 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
         span.check(text)
         if any(m.id != action.payload["mark"] and place(m.span) == place(span) for m in current.marks):
             raise UserError(
-                "the same error is marked already",
+                "this error is already marked",
                 got=repr(span.quote),
-                hint="Change the mark that is there, or choose another category",
+                hint="Change the existing error span, or choose another category",
             )
     rated = action.payload.get("systems", outputs) if action.kind == "submit" else ()
     if missing := [s for s in rated if not labels.of(s).complete]:
         raise UserError(
-            f"{len(missing)} of {len(rated)} outputs have neither a mark nor a verdict",
-            hint="Mark an error, or say “no error” or “non-translation”, for each",
+            f"{len(missing)} of {len(rated)} outputs have neither an error span nor a verdict",
+            hint="Mark an error or choose “no error” or “non-translation” for each",
         )
 
 
 def place(span: Span) -> tuple[str, int, int, str, str]:
-    """What makes two marks of an output the same error."""
+    """Return the fields in which two spans of the same error are equal."""
     return (span.side, span.start, span.end, span.severity, span.category)

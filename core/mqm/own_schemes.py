@@ -1,4 +1,4 @@
-"""Weight schemes of a user's own: made from a table, named, numbered by version, and stored as plain JSON values."""
+"""User-defined weight schemes: built from a table, named, versioned and stored as JSON values."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import replace
 from typing import Any
 
 from core.errors import UserError
-from core.mqm.schemes import ANY, GOOGLE, Rule, Scheme, edited
+from core.mqm.schemes import ANY, GOOGLE, Scheme, WeightRule, edited
 from core.mqm.typology import paths, plain
 
 ANYTHING = "any"
-"""How a rule for every severity, or every category, is written in the table."""
+"""Stands for all severities or all categories in the table."""
 
 
 def categories(base: Scheme) -> tuple[str, ...]:
-    """What a rule can speak of: any category, the branches of the tree and their children, and what `base` names besides."""
+    """Return the categories a rule can have: any, all paths of the MQM tree and their parents, and those of `base`."""
     tree = [name for path in paths(marks_only=True) for name in dict.fromkeys((path.split("/")[0], path))]
     named = [r.category for r in base.rules if r.category]
     return tuple(dict.fromkeys((ANYTHING, *tree, *named)))
 
 
 def table(scheme: Scheme) -> list[dict[str, Any]]:
-    """The rules as rows: severity, category, weight."""
+    """Return the rules as rows: severity, category, weight."""
     return [
         {"severity": r.severity or ANYTHING, "category": r.category or ANYTHING, "weight": r.weight}
         for r in scheme.rules
@@ -32,20 +32,20 @@ def table(scheme: Scheme) -> list[dict[str, Any]]:
 def made(
     name: str, rows: Iterable[Mapping[str, Any]], *, non_translation: float | None, known: Sequence[Scheme] = ()
 ) -> Scheme:
-    """The scheme of these rows, and of nothing else. Its version is that of the scheme in `known` that has its name and weights,
-    else one more than the highest of that name.
+    """Return the scheme made of these rows only.
 
-    Raises `UserError` for a row without severity, category or weight, two rows about the same, a negative weight, no row, and a
-    name of ours.
+    A scheme in `known` with the same name and weights is returned unchanged; otherwise the version is one more than the highest
+    of that name. Raises `UserError` for a row without severity, category or weight, duplicate rows, a negative weight, no
+    rows, and the name of a built-in scheme.
     """
-    rules: list[Rule] = []
+    rules: list[WeightRule] = []
     for number, row in enumerate(rows, 1):
         severity, category, weight = (row.get(k) for k in ("severity", "category", "weight"))
         if not severity or not category or not isinstance(weight, int | float) or weight != weight:
             raise UserError("a weight needs a severity, a category and a number", where=f"row {number}")
-        rule = Rule(_name(severity), _name(category), float(weight))
+        rule = WeightRule(_name(severity), _name(category), float(weight))
         if any((plain(r.severity), plain(r.category)) == (plain(rule.severity), plain(rule.category)) for r in rules):
-            raise UserError("two rows speak of the same errors", where=f"row {number}", got=f"{severity}, {category}")
+            raise UserError("two rows are for the same errors", where=f"row {number}", got=f"{severity}, {category}")
         rules.append(rule)
     if not any(r.severity for r in rules):
         raise UserError(
@@ -66,7 +66,7 @@ def _weights(scheme: Scheme) -> tuple[dict[tuple[str, str], float], float | None
 
 
 def to_json(scheme: Scheme) -> dict[str, Any]:
-    """Name, version and every weight."""
+    """Return the scheme as JSON values."""
     return {
         "name": scheme.name,
         "version": scheme.version,
@@ -76,7 +76,7 @@ def to_json(scheme: Scheme) -> dict[str, Any]:
 
 
 def from_json(stored: Mapping[str, Any]) -> Scheme:
-    """What `to_json` wrote. Raises `UserError` for weights that are none."""
-    rules = tuple(Rule(str(s), str(c), float(w)) for s, c, w in stored["rules"])
+    """Return the scheme stored by `to_json`. Raises `UserError` for invalid weights."""
+    rules = tuple(WeightRule(str(s), str(c), float(w)) for s, c, w in stored["rules"])
     whole = stored["non_translation"]
     return Scheme(str(stored["name"]), int(stored["version"]), rules, None if whole is None else float(whole))

@@ -1,7 +1,7 @@
-"""What an error costs: named, versioned, editable weight schemes, as data.
+"""Named, versioned weight schemes: the penalty of each error.
 
-`google` is the scheme of Freitag et al. 2021 as released with mt-metrics-eval; `marot` forgives source errors and
-creative reinterpretation as the Marot viewer does; `flat` looks at the severity only.
+`google` is the scheme of Freitag et al. 2021 as released with mt-metrics-eval. `marot` gives source errors and
+creative reinterpretation a weight of 0, like the Marot viewer. `flat` uses the severity only.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from core.signature import signature
 ANY = ""
 
 
-class Rule(NamedTuple):
-    """`weight` for errors of `severity` in `category` and below it; "" stands for any. The deepest category decides,
-    then a named severity goes before any."""
+class WeightRule(NamedTuple):
+    """The weight of errors of `severity` in `category` and its subcategories; "" stands for any.
+
+    The rule with the deepest category applies; on ties, one with a named severity.
+    """
 
     severity: str
     category: str
@@ -31,12 +33,15 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """Weights ≥ 0 (penalties). An error of category Non-translation costs `non_translation` at any severity and replaces
-    the other errors of that rater on that output."""
+    """Weights ≥ 0 (penalties).
+
+    A Non-translation error has the penalty `non_translation` at any severity and replaces the rater's other errors on that
+    output.
+    """
 
     name: str
     version: int
-    rules: tuple[Rule, ...]
+    rules: tuple[WeightRule, ...]
     non_translation: float | None = 25.0
 
     def __post_init__(self) -> None:
@@ -48,11 +53,11 @@ class Scheme:
 
     @property
     def severities(self) -> tuple[str, ...]:
-        """The severities the scheme knows, as they are written in its rules."""
+        """Return the severities of the scheme, as spelled in its rules."""
         return tuple(dict.fromkeys(r.severity for r in self.rules if r.severity))
 
     def weight(self, severity: str, category: str) -> float:
-        """The penalty of one error. Raises `UserError` for a severity the scheme does not know: unknown is not 0."""
+        """Return the penalty of one error. Raises `UserError` for an unknown severity."""
         if self.non_translation is not None and is_non_translation(category):
             return self.non_translation
         known = plain(severity) in {plain(s) for s in self.severities}
@@ -73,7 +78,7 @@ class Scheme:
         return max(fits)[2]
 
     def signature(self) -> str:
-        """`mqm|scheme:google|v:1`; a scheme that is not one of ours adds a hash of its rules."""
+        """Return the signature, such as `mqm|scheme:google|v:1`; a user-defined scheme adds a hash of its rules."""
         options: dict[str, object] = {"scheme": self.name, "v": self.version}
         if SCHEMES.get(self.name) != self:
             rules = json.dumps([self.rules, self.non_translation], ensure_ascii=False)
@@ -85,16 +90,16 @@ def _below(path: str, ancestor: str) -> bool:
     return not ancestor or path == ancestor or path.startswith(ancestor + "/")
 
 
-SEVERITY_RULES = (Rule("Major", ANY, 5.0), Rule("Minor", ANY, 1.0), Rule("Neutral", ANY, 0.0))
-GOOGLE = Scheme("google", 1, (*SEVERITY_RULES, Rule("Minor", "Fluency/Punctuation", 0.1)))
+SEVERITY_RULES = (WeightRule("Major", ANY, 5.0), WeightRule("Minor", ANY, 1.0), WeightRule("Neutral", ANY, 0.0))
+GOOGLE = Scheme("google", 1, (*SEVERITY_RULES, WeightRule("Minor", "Fluency/Punctuation", 0.1)))
 MAROT = Scheme(
     "marot",
     1,
     (
         *GOOGLE.rules,
-        Rule(ANY, "Source error", 0.0),
-        Rule(ANY, "Source issue", 0.0),
-        Rule(ANY, "Accuracy/Creative reinterpretation", 0.0),
+        WeightRule(ANY, "Source error", 0.0),
+        WeightRule(ANY, "Source issue", 0.0),
+        WeightRule(ANY, "Accuracy/Creative reinterpretation", 0.0),
     ),
 )
 FLAT = Scheme("flat", 1, SEVERITY_RULES, non_translation=None)
@@ -102,7 +107,7 @@ SCHEMES: dict[str, Scheme] = {s.name: s for s in (GOOGLE, MAROT, FLAT)}
 
 
 def scheme(name: str) -> Scheme:
-    """The scheme of that name; `UserError` with the names there are when there is none."""
+    """Return the built-in scheme of that name. Raises `UserError` with the known names for an unknown one."""
     found = SCHEMES.get(name.strip().lower())
     if found is None:
         raise UserError("there is no such weight scheme", got=repr(name), expected=", ".join(SCHEMES))
@@ -110,11 +115,11 @@ def scheme(name: str) -> Scheme:
 
 
 def edited(
-    base: Scheme, name: str, rules: Iterable[Rule], *, non_translation: float | None = 25.0, version: int = 1
+    base: Scheme, name: str, rules: Iterable[WeightRule], *, non_translation: float | None = 25.0, version: int = 1
 ) -> Scheme:
-    """`base` with the weights of `rules` in place of its own for the same severity and category, under a new name.
+    """Return `base` under a new name, with `rules` replacing its weights for the same severity and category.
 
-    Raises `UserError` when the name is one of ours, so that a signature never means two things.
+    Raises `UserError` for the name of a built-in scheme, because signatures must be unambiguous.
     """
     if not name.strip() or name.strip().lower() in SCHEMES:
         raise UserError(

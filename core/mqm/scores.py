@@ -1,4 +1,4 @@
-"""MQM scores (Freitag et al. 2021, section 3.3): penalties summed per rater, averaged over the raters who rated."""
+"""MQM scores (Freitag et al. 2021, section 3.3): penalties summed per rater and averaged over the raters of an output."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from core.mqm.schemes import Scheme
 from core.mqm.typology import is_non_translation
 
 DECIMALS = 12
-"""Scores are rounded to so many decimals: 5 + 0.1 + 0.1 and 5.2 are one score, whatever the order of the errors."""
+"""Scores are rounded to this many decimals, so that 5 + 0.1 + 0.1 equals 5.2 in any order."""
 NON_TRANSLATION_ROW = "Non-translation!"
-"""How Google's files write the category, and how mt-metrics-eval looks for it."""
+"""The spelling in Google's files, which mt-metrics-eval expects."""
 
 
 class SegmentScore(NamedTuple):
-    """`score` ≤ 0, higher is better: minus the mean penalty over `n_raters` raters."""
+    """MQM score of an output, ≤ 0, higher is better: minus the mean penalty over `n_raters` raters."""
 
     system: str
     doc_id: str
@@ -32,7 +32,7 @@ class SegmentScore(NamedTuple):
 
 
 class SystemScore(NamedTuple):
-    """`score` ≤ 0, higher is better: the mean of the system's segment scores; `n_raters` people took part in it."""
+    """MQM score of a system, ≤ 0, higher is better: the mean of its segment scores, by `n_raters` raters in all."""
 
     system: str
     score: float
@@ -41,10 +41,10 @@ class SystemScore(NamedTuple):
 
 
 def rater_penalty(errors: Iterable[Span], scheme: Scheme) -> float:
-    """What one rater takes off one output, ≥ 0; 0 when no error was found.
+    """Return the penalty of one rater's errors on one output, ≥ 0; 0 without errors.
 
-    A non-translation replaces the other errors where the scheme gives it a weight of its own.
-    Raises `UserError` for a severity the scheme does not know.
+    A non-translation replaces the other errors if the scheme has a weight for it.
+    Raises `UserError` for a severity unknown to the scheme.
     """
     found = tuple(errors)
     whole = [e for e in found if is_non_translation(e.category)]
@@ -54,7 +54,7 @@ def rater_penalty(errors: Iterable[Span], scheme: Scheme) -> float:
 
 
 def segment_scores(rated: Iterable[RatedOutput], scheme: Scheme) -> list[SegmentScore]:
-    """One score an output that somebody rated, in the order of first appearance. Two entries of a rater count as one."""
+    """Return one score per rated output, in the order of first appearance. Several entries of a rater are merged."""
     errors: dict[OutputKey, dict[str, list[Span]]] = {}
     for r in rated:
         errors.setdefault(r.key, {}).setdefault(r.rater, []).extend(r.errors)
@@ -66,7 +66,7 @@ def segment_scores(rated: Iterable[RatedOutput], scheme: Scheme) -> list[Segment
 
 
 def system_scores(rated: Sequence[RatedOutput], scheme: Scheme) -> list[SystemScore]:
-    """The mean segment score of each system, best first; ties in order of name."""
+    """Return the mean segment score of each system, best first; ties are sorted by name."""
     by_system: dict[str, list[float]] = {}
     for s in segment_scores(rated, scheme):
         by_system.setdefault(s.system, []).append(s.score)
@@ -86,8 +86,9 @@ def rated_outputs(
     *,
     submitted_only: bool = True,
 ) -> list[RatedOutput]:
-    """What the label log says, as rated outputs: of submitted segments only, unless asked otherwise, and never an
-    output without a mark or a verdict. With `texts`, a non-translation covers its whole text.
+    """Return the labels as rated outputs, without outputs that have neither an error span nor a verdict.
+
+    With `submitted_only`, unsubmitted segments are left out. With `texts`, a non-translation covers its whole text.
     """
     found = []
     for (rater, segment), of_segment in labels.items():
@@ -101,7 +102,7 @@ def rated_outputs(
 
 
 def errors_of(labels: OutputLabels, text: str = "") -> tuple[Span, ...]:
-    """The errors of one output; a verdict of non-translation is one error over the whole `text`."""
+    """Return the errors of one output; the verdict non-translation is one error over the whole `text`."""
     if labels.verdict == "non_translation":
         return (Span("output", 0, len(text), text, "Major", NON_TRANSLATION_ROW),)
     return tuple(m.span for m in labels.marks)

@@ -1,4 +1,4 @@
-"""The MQM tree (Freitag et al. 2021, as in Google's Anthea template): two levels, as data."""
+"""The two-level MQM typology (Freitag et al. 2021, as in Google's Anthea template)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ Where = Literal["output", "source", "either"]
 
 
 class Category(NamedTuple):
-    """A branch of the tree. Without children the branch is itself an error category.
+    """A branch of the tree. A branch without children is itself an error category.
 
-    `where` says in which text its errors are marked; `needs_note` that the note must explain the error;
-    `verdict` that it speaks of the whole output and is given as one click instead of a mark.
+    `where` is the text in which its errors are marked. With `needs_note`, a note must explain the error. A `verdict` applies
+    to the whole output and is chosen with one click instead of marking a span.
     """
 
     name: str
@@ -42,7 +42,7 @@ TREE: tuple[Category, ...] = (
 
 
 def paths(*, marks_only: bool = False) -> tuple[str, ...]:
-    """Every category as a path such as "Accuracy/Omission", in the order of the tree; `marks_only` leaves out verdicts."""
+    """Return all categories as paths such as "Accuracy/Omission", in tree order; `marks_only` leaves out verdicts."""
     return tuple(
         path
         for branch in TREE
@@ -52,18 +52,18 @@ def paths(*, marks_only: bool = False) -> tuple[str, ...]:
 
 
 def plain(name: str) -> str:
-    """A category or severity as it is compared: case, outer blanks, blanks around "/" and a closing "!" do not count."""
+    """Return a category or severity normalised for comparison: case, extra spaces and a final "!" are ignored."""
     return "/".join(" ".join(part.split()) for part in name.casefold().rstrip("! \t").split("/"))
 
 
 def needs_note(path: str) -> bool:
-    """Whether an error of this category must be explained in its note."""
+    """Return whether an error of this category needs an explanatory note."""
     top = plain(path).split("/")[0]
     return any(branch.needs_note and plain(branch.name) == top for branch in TREE)
 
 
 def marked_in(path: str) -> Where:
-    """The text in which errors of this category are marked: an omission has no place but in the source."""
+    """Return the text in which errors of this category are marked; omissions are marked in the source."""
     if plain(path) == plain(OMISSION):
         return "source"
     top = plain(path).split("/")[0]
@@ -71,5 +71,5 @@ def marked_in(path: str) -> Where:
 
 
 def is_non_translation(category: str) -> bool:
-    """Whether the category says that the output is no translation at all ("Non-translation", "Non-translation!")."""
+    """Return whether the category is non-translation ("Non-translation", "Non-translation!")."""
     return plain(category) == plain(NON_TRANSLATION)

@@ -1,4 +1,4 @@
-"""Charts of agreement between annotators: Kendall's τ of every two, and which severities they give to the same characters."""
+"""Charts of rater agreement: Kendall's τ per pair of raters, and the severities that two raters give to the same characters."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Sequence
 import altair as alt
 
 from core.plots.labels import chart_label, chart_labels
-from core.stats.pairs import Ints
-from core.stats.raters import RaterPair
+from core.stats.correlation.pairs import Ints
+from core.stats.raters.rater_agreement import RaterPair
 
 BLUE, ORANGE = "#4c8bf5", "#e07b39"
-"""Mid tones: readable on a light and on a dark page, and apart for the colour-blind."""
+"""Mid tones, readable on light and dark pages and distinguishable for colour-blind readers."""
 CELL = 44
 NAMES = 120
 FONT = 13
 
 
 def tau_matrix(raters: Sequence[str], pairs: Sequence[RaterPair], *, ink: str = "gray") -> alt.LayerChart:
-    """Raters by raters, each cell the τ-b of the two with how many outputs both rated; undefined ones are empty, with the reason.
+    """Return a rater × rater matrix of τ-b; undefined cells are empty and have the reason in the tooltip.
 
-    `ink` is the colour of the numbers, which no theme gives them. Show it `matrix_width` wide.
+    `ink` is the colour of the numbers, because themes do not set it. Show the chart with width `matrix_width`.
     """
     names, rows = chart_labels(raters), []
     for p in pairs:
@@ -37,7 +37,7 @@ def tau_matrix(raters: Sequence[str], pairs: Sequence[RaterPair], *, ink: str = 
         alt.Tooltip("a:N", title="rater"),
         alt.Tooltip("b:N", title="rater"),
         alt.Tooltip("text:N", title="Kendall τ-b"),
-        alt.Tooltip("n:Q", title="outputs both rated"),
+        alt.Tooltip("n:Q", title="outputs rated by both"),
         alt.Tooltip("why:N", title="note"),
     ]
     axis = alt.Axis(labelLimit=NAMES - 10, domain=False, ticks=False, labelOverlap=False)
@@ -57,16 +57,16 @@ def tau_matrix(raters: Sequence[str], pairs: Sequence[RaterPair], *, ink: str = 
 
 
 def matrix_width(n_raters: int) -> int:
-    """Pixels for n columns and the names beside them."""
+    """Return the width in pixels for n columns and the names of the rows."""
     return (CELL + 16) * n_raters + NAMES
 
 
 def severity_confusion(
     counts: Ints, names: Sequence[str], *, rows: str, columns: str, ink: str = "gray", opacity: float = 0.55
 ) -> alt.LayerChart:
-    """Characters by the severity that one rater (`rows`) and the other (`columns`) gave; shade: the share of the row.
+    """Return the number of characters per severity of one rater (`rows`) and the other (`columns`), shaded by the share of the row.
 
-    `counts` has shape (len(names), len(names)); its last cell, marked by neither, is left out. `ink` is the colour of the numbers.
+    `counts` has shape (len(names), len(names)). The last cell (marked by neither) is left out. `ink` is the colour of the numbers.
     """
     rows, columns, names = chart_label(rows), chart_label(columns), chart_labels(names)
     cells = []

@@ -1,9 +1,8 @@
-"""Agreement by λ: the step curve, its best plateau, the bootstrap ribbon, and the λ and scores to compare it with."""
+"""Chart of agreement by λ: the step curve with its best plateau and bootstrap CI, and reference values of λ."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import altair as alt
 
@@ -13,27 +12,28 @@ from core.calibration.resampling import Band
 from core.plots.labels import chart_label
 
 BLUE, ORANGE, GREY, GREEN = "#4c8bf5", "#e07b39", "#8a8f98", "#3fa37a"
-"""Mid tones: readable on a light and on a dark page, and apart for the colour-blind."""
+"""Mid tones, readable on light and dark pages and distinguishable for colour-blind readers."""
 TICKS = (0.0, 0.25, 0.5, 1.0, 2.0, 5.0, 20.0, float("inf"))
 MEASURE_NAMES = {"kendall": "Kendall τ-b", "acc_eq": "acc_eq", "spearman": "Spearman ρ", "pearson": "Pearson r"}
 
 
-def lambda_text(lam: float, digits: int = 3) -> str:
-    """λ as people read it: three significant digits, or ∞."""
+def format_lambda(lam: float, digits: int = 3) -> str:
+    """Return λ with `digits` significant digits, or ∞."""
     return "∞" if lam == float("inf") else f"{lam:.{digits}g}"
 
 
 def _rows(named: Mapping[str, float]) -> alt.InlineData:
     return alt.InlineData(
         values=[
-            {"omega": omega(lam), "lambda": lambda_text(lam), "name": chart_label(name)} for name, lam in named.items()
+            {"omega": omega(lam), "lambda": format_lambda(lam), "name": chart_label(name)}
+            for name, lam in named.items()
         ]
     )
 
 
 def lambda_axis(field: str = "omega:Q", ticks: Sequence[float] = TICKS) -> alt.X:
-    """λ along the scale of ω, from the first of the ticks to the last."""
-    title = "λ: weight of explicit against implicit errors"
+    """Return an axis of λ on the scale of ω, from the first to the last tick."""
+    title = "λ: weight of explicit relative to implicit errors"
     label = "datum.value > 0.9999 ? '∞' : format(datum.value / (1 - datum.value), '.3~g')"
     at = [omega(t) for t in ticks]
     axis = alt.Axis(values=at, labelExpr=label, title=title, grid=False)
@@ -55,8 +55,8 @@ def agreement_by_lambda(
     presets: Mapping[str, float] | None = None,
     measure: str = "kendall",
 ) -> alt.LayerChart:
-    """The chart from plain values; `vanilla` is the agreement of plain BARTScore, `presets` are λ by name."""
-    title = f"{MEASURE_NAMES.get(measure, measure)} with people ↑"
+    """Return the chart; `vanilla` is the agreement of plain BARTScore, `presets` maps names to λ."""
+    title = f"{MEASURE_NAMES.get(measure, measure)} with human scores ↑"
     x, y = lambda_axis(), _y(title)
     layers: list[alt.Chart] = []
     if ribbon:
@@ -70,7 +70,7 @@ def agreement_by_lambda(
     tooltip = [alt.Tooltip("text:N", title="best λ"), alt.Tooltip("agreement:Q", title=title, format=".4f")]
     layers.append(rect.encode(x=lambda_axis("from:Q"), x2="to:Q", tooltip=tooltip))
     steps = [
-        {"omega": omega(p.lam), "agreement": p.agreement, "lambda": lambda_text(p.lam)}
+        {"omega": omega(p.lam), "agreement": p.agreement, "lambda": format_lambda(p.lam)}
         for p in curve
         if p.agreement is not None
     ]
@@ -84,7 +84,7 @@ def agreement_by_lambda(
     layers.append(_ticks({"λ = 1": 1.0}, GREY, x, [2, 3], 1.0))
     if presets:
         layers.append(_ticks(presets, GREEN, x, [1, 4], 1.0))
-    chosen = alt.InlineData(values=[{"omega": omega(lam), "agreement": agreement, "lambda": lambda_text(lam)}])
+    chosen = alt.InlineData(values=[{"omega": omega(lam), "agreement": agreement, "lambda": format_lambda(lam)}])
     layers.append(
         alt.Chart(chosen).mark_point(color=ORANGE, size=90, filled=True, opacity=1).encode(x=x, y=y, tooltip=tip)
     )
@@ -98,16 +98,16 @@ def _ticks(named: Mapping[str, float], color: str, x: alt.X, dash: list[float], 
 
 
 def plateau_text(p: Plateau) -> str:
-    """[1.2, 2.4) and the like, with as many digits as tell its ends apart; one number when it is one."""
+    """Return the plateau as text, such as [1.2, 2.4), with enough digits to distinguish its ends; one number if it is a point."""
     if p.low == p.high:
-        return lambda_text(p.low)
-    ends = ((lambda_text(p.low, digits), lambda_text(p.high, digits)) for digits in range(3, 17))
+        return format_lambda(p.low)
+    ends = ((format_lambda(p.low, digits), format_lambda(p.high, digits)) for digits in range(3, 17))
     low, high = next((pair for pair in ends if pair[0] != pair[1]), (repr(p.low), repr(p.high)))
     return f"{'[' if p.low_closed else '('}{low}, {high}{']' if p.high_closed else ')'}"
 
 
 def calibration_chart(c: Calibration, measure: str = "kendall") -> alt.LayerChart:
-    """The chart of a calibration."""
+    """Return the chart of a calibration."""
     presets = {name: lam for name, (lam, _) in c.presets.items()}
     return agreement_by_lambda(
         c.curve,
@@ -117,24 +117,5 @@ def calibration_chart(c: Calibration, measure: str = "kendall") -> alt.LayerChar
         ribbon=c.ribbon,
         vanilla=c.at.get("vanilla"),
         presets=presets,
-        measure=measure,
-    )
-
-
-def from_report(report: Mapping[str, Any], measure: str = "kendall") -> alt.LayerChart:
-    """The chart of a stored report (`Calibration.to_json`)."""
-
-    def lam(value: float | str) -> float:
-        return float(value)
-
-    closed = report["plateau_closed"]
-    return agreement_by_lambda(
-        [CurvePoint(lam(x), y) for x, y in report["curve"]],
-        Plateau(lam(report["plateau"][0]), lam(report["plateau"][1]), closed[0], closed[1]),
-        lam(report["lambda"]),
-        report["agreement"],
-        ribbon=[Band(lam(x), low, high) for x, low, high in report["ribbon"]],
-        vanilla=report["agreement_at"].get("vanilla"),
-        presets={name: lam(p["lambda"]) for name, p in report["presets"].items()},
         measure=measure,
     )

@@ -1,4 +1,4 @@
-"""Charts of the Compare page: system means with intervals, and one metric against another."""
+"""Charts of the Compare page: system means with 95 % CIs, and one metric against another."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pandas as pd
 from core.plots.labels import chart_label, chart_labels, with_labels
 
 PICK = "pick"
-"""The name of the scatter's selection; its points carry doc and segment as `chart_label` writes them."""
+"""Name of the selection in the scatter plot; its points have doc and segment as written by `chart_label`."""
 
 
 def means(rows: pd.DataFrame, title: str) -> alt.LayerChart:
-    """Dot plot of system means with their intervals, in the order of the rows.
+    """Return a dot plot of system means with their 95 % CIs, in the order of the rows.
 
     `rows` has the columns system, mean, low, high, n; systems without a mean are left out.
     """
@@ -28,7 +28,7 @@ def means(rows: pd.DataFrame, title: str) -> alt.LayerChart:
     tooltip = [
         alt.Tooltip("system:N"),
         alt.Tooltip("mean:Q", format=".3f"),
-        alt.Tooltip("low:Q", format=".3f", title="95 % from"),
+        alt.Tooltip("low:Q", format=".3f", title="95 % CI from"),
         alt.Tooltip("high:Q", format=".3f", title="to"),
         alt.Tooltip("n:Q", title="outputs"),
     ]
@@ -40,10 +40,10 @@ def means(rows: pd.DataFrame, title: str) -> alt.LayerChart:
 
 
 def scatter(rows: pd.DataFrame, x_label: str, y_label: str, systems: Sequence[str] | None) -> alt.Chart:
-    """One point an output; clicking one selects it (selection `pick`: doc, segment).
+    """Return a scatter plot with one point per output; a click selects it (selection `pick`: doc, segment).
 
-    `rows` has the columns x, y, system, doc, segment. With `systems` points differ by colour and shape; None keeps the
-    systems unknown (blind).
+    `rows` has the columns x, y, system, doc, segment. With `systems`, points differ by colour and shape; None hides the
+    systems (blind mode).
     """
     rows = with_labels(rows, "system", "doc", "segment")
     x_label, y_label = chart_label(x_label), chart_label(y_label)

@@ -1,4 +1,4 @@
-"""Charts of the Evaluate page: which metrics differ, and acc_eq by ε."""
+"""Charts of the Evaluate page: differences between metrics, acc_eq by ε, and system means."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ BLUE, GREY = "#4c8bf5", "#8a8f98"
 
 
 def differences(rows: pd.DataFrame, names: Sequence[str], alpha: float = 0.05) -> alt.LayerChart:
-    """Holm's p for the row metric against the column metric, which is worse; filled where p ≤ alpha.
+    """Return a matrix of Holm's p for the row metric against the (worse) column metric, filled if p ≤ alpha.
 
-    `rows` has the columns better, worse, difference, p, shown (p as text); `names` from best to worst.
+    `rows` has the columns better, worse, difference, p, shown (p as text); `names` are ordered from best to worst.
     """
     rows, names = with_labels(rows, "better", "worse"), chart_labels(names)
     axis = alt.Axis(labelLimit=170, domain=False, ticks=False, labelOverlap=False)
@@ -41,7 +41,7 @@ def differences(rows: pd.DataFrame, names: Sequence[str], alpha: float = 0.05) -
 
 
 def ties(rows: pd.DataFrame, best: float, chance: float) -> alt.LayerChart:
-    """acc_eq as a step function of ε, the chosen ε marked, the chance floor dashed. `rows` has the columns epsilon, accuracy."""
+    """Return acc_eq as a step function of ε with the chosen ε; the chance level is dashed. `rows` has the columns epsilon, accuracy."""
     x = alt.X("epsilon:Q", title="ε: a metric difference of at most ε is a tie", scale=alt.Scale(nice=False))
     y = alt.Y("accuracy:Q", title="acc_eq", scale=alt.Scale(zero=False, padding=12))
     line = alt.Chart(rows).mark_line(interpolate="step-after", color=BLUE).encode(x=x, y=y)
@@ -52,7 +52,7 @@ def ties(rows: pd.DataFrame, best: float, chance: float) -> alt.LayerChart:
 
 
 def system_means(rows: pd.DataFrame, x_label: str, y_label: str) -> alt.LayerChart:
-    """One named point a system: its mean under the metric against that of people. `rows`: system, x, y."""
+    """Return one labelled point per system: its mean metric score by its mean human score. `rows` has the columns system, x, y."""
     rows = with_labels(rows, "system")
     x_label, y_label = chart_label(x_label), chart_label(y_label)
     base = alt.Chart(rows).encode(

@@ -1,4 +1,4 @@
-"""Names in charts. Vega compiles names of metrics and systems into code and keeps them as keys of objects."""
+"""Safe names for charts: Vega compiles names of metrics and systems into code and uses them as object keys."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _PICTURES = {
     0x2028: 0x23CE,
     0x2029: 0xB6,
 }
-"""A sign for every character that ends a line of code, escapes the next one, or controls a terminal."""
+"""A visible symbol for each character that ends a line of code, escapes the next one, or controls a terminal."""
 _RESERVED = frozenset(
     "__proto__ constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf "
     "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__ prototype image title".split()
 )
-"""What every JavaScript object has already, and the two keys that tooltips treat as a picture and a heading."""
+"""Properties of every JavaScript object, and the two keys that tooltips show as an image and a heading."""
 _INVISIBLE = "\u2060"
 
 
 def chart_label(text: str) -> str:
-    """Return `text` as a chart can draw it: control characters as signs, a name that JavaScript reserves set apart."""
+    """Return `text` with control characters as symbols and an invisible prefix before names that JavaScript reserves."""
     shown = text.translate(_PICTURES)
     return _INVISIBLE + shown if shown in _RESERVED else shown
 
 
 def chart_labels(names: Iterable[str]) -> list[str]:
-    """Return every name as `chart_label` does, in the same order."""
+    """Return `chart_label` of each name, in the same order."""
     return [chart_label(name) for name in names]
 
 
 def with_labels(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Return `rows` with the texts in `columns` as `chart_label` writes them; other values stay."""
+    """Return `rows` with `chart_label` applied to the texts in `columns`; other values are unchanged."""
 
     def label(value: Any) -> Any:
         return chart_label(value) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""What a change does to every metric, in pictures."""
+"""Charts of how much each metric's score changes when a text is changed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import pandas as pd
 
 from core.plots.labels import with_labels
 
-NOTICED, FOOLED = "worse", "same or better: fooled"
-_COLOURS = alt.Scale(domain=[NOTICED, FOOLED], range=["#2563eb", "#d97706"])
+NOTICED, MISSED = "worse", "same or better: misses the error"
+_COLOURS = alt.Scale(domain=[NOTICED, MISSED], range=["#2563eb", "#d97706"])
 ROW, COLUMN, LABELS = 26, 72, 130
-"""Pixels; a page fits a chart with its labels into the size it is given."""
+"""Pixels; charts with labels are fitted into the size that is given."""
 
 
 def changes(rows: pd.DataFrame) -> alt.LayerChart:
-    """One bar a metric: by which part of its range its score moves, left where the changed text is worse.
+    """Return one bar per metric: the change of its score as a share of the metric's range, to the left if the changed text is worse.
 
     `rows` has the columns metric, share, good, changed, fooled and range; rows without a share are left out.
     """
@@ -22,14 +22,14 @@ def changes(rows: pd.DataFrame) -> alt.LayerChart:
         with_labels(rows, "metric", "range")
         .dropna(subset=["share"])
         .assign(
-            verdict=lambda r: r["fooled"].map({True: FOOLED, False: NOTICED}),
-            mark=lambda r: r["fooled"].map({True: "fooled", False: ""}),
+            verdict=lambda r: r["fooled"].map({True: MISSED, False: NOTICED}),
+            mark=lambda r: r["fooled"].map({True: "misses", False: ""}),
         )
     )
     order = list(there["metric"])
     base = alt.Chart(there).encode(
         y=alt.Y("metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=220, labelOverlap=False)),
-        x=alt.X("share:Q", title="change, in parts of the metric’s range (left: worse)", axis=alt.Axis(format="+.0%")),
+        x=alt.X("share:Q", title="change, in % of the metric’s range (left: worse)", axis=alt.Axis(format="+.0%")),
         color=alt.Color("verdict:N", scale=_COLOURS, legend=alt.Legend(orient="top", title=None)),
         tooltip=[
             alt.Tooltip("metric:N"),
@@ -48,7 +48,7 @@ def changes(rows: pd.DataFrame) -> alt.LayerChart:
 
 
 def sweep(rows: pd.DataFrame) -> alt.LayerChart:
-    """Perturbation × metric: how far each metric's score falls in parts of its range; a cross where it is fooled.
+    """Return perturbation × metric: the change of the score as a share of the metric's range; a cross if it misses the error.
 
     `rows` has the columns phenomenon, metric, share, fooled, good and changed.
     """

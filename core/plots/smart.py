@@ -1,4 +1,4 @@
-"""Charts of length and bias on the Evaluate page: agreement as texts grow longer, and rank differences by system."""
+"""Charts of length and bias on the Evaluate page: agreement by text length, and rank differences by system."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from core.plots.labels import chart_label, chart_labels, with_labels
 
 BLUE, ORANGE, GREY, INK = "#4c8bf5", "#e08a2e", "#7d838d", "#101418"
 STRONG = 0.5
-"""Share of the largest difference above which a cell is filled, with dark figures; below it is only tinted, so that figures can
-be read on light and dark pages."""
+"""Share of the largest difference above which a cell is filled and its numbers are dark. Other cells are only tinted, so that their
+numbers are readable on light and dark pages."""
 
 
 def lengths(rows: pd.DataFrame, metrics: Sequence[str], y_label: str) -> alt.LayerChart:
-    """One line a metric over buckets from short to long, with intervals where there are any; 0 is dashed.
+    """Return one line per metric over length buckets from short to long, with CIs if given; 0 is dashed.
 
     `rows` has the columns metric, place (0, 1, …), bucket (its name), segments, value, low, high and shown (the value as
-    text); rows without a value are left out, and break the line.
+    text). Rows without a value are left out.
     """
     rows, metrics, y_label = with_labels(rows, "metric", "bucket"), chart_labels(metrics), chart_label(y_label)
     order = list(rows.sort_values("place")["bucket"].unique())
@@ -48,8 +48,10 @@ def lengths(rows: pd.DataFrame, metrics: Sequence[str], y_label: str) -> alt.Lay
 
 
 def rank_differences(rows: pd.DataFrame, metrics: Sequence[str], systems: Sequence[str]) -> alt.LayerChart:
-    """A cell a metric and system: metric rank − human rank. Blue where the metric places the system higher than people do,
-    orange where lower, stronger the further apart. Figures are left out where they would not fit.
+    """Return one cell per metric and system: metric rank − human rank.
+
+    Blue: the metric ranks the system higher than the human scores do; orange: lower; stronger colour for larger differences.
+    Numbers that do not fit are hidden.
 
     `rows` has the columns metric, system, human_rank, metric_rank, difference and shown (the difference as text).
     """
@@ -60,7 +62,7 @@ def rank_differences(rows: pd.DataFrame, metrics: Sequence[str], systems: Sequen
     fill = (0.03 + 0.2 * size / (STRONG * most)).where(~strong, 0.72 + 0.2 * size / most)
     base = alt.Chart(rows.assign(fill=fill, strong=strong)).encode(
         x=alt.X(
-            "system:N", sort=systems, title="systems, from the one people like best",
+            "system:N", sort=systems, title="systems, best human score first",
             axis=alt.Axis(labelLimit=120, labelAngle=-40, domain=False, ticks=False, labelOverlap=False),
         ),
         y=alt.Y(
@@ -70,8 +72,8 @@ def rank_differences(rows: pd.DataFrame, metrics: Sequence[str], systems: Sequen
         tooltip=[
             alt.Tooltip("system:N"),
             alt.Tooltip("metric:N"),
-            alt.Tooltip("human_rank:Q", format=".3~g", title="rank by people"),
-            alt.Tooltip("metric_rank:Q", format=".3~g", title="rank by the metric"),
+            alt.Tooltip("human_rank:Q", format=".3~g", title="human rank"),
+            alt.Tooltip("metric_rank:Q", format=".3~g", title="metric rank"),
             alt.Tooltip("shown:N", title="difference"),
         ],
     )  # fmt: skip

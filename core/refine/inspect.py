@@ -1,4 +1,4 @@
-"""The refinement step by step, and any text looked at as the model sees it: each sub-word, what else was likely, BARTScore."""
+"""Inspect a text or each round of a refinement: sub-words, likely alternatives and BARTScore."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.refine.options import Options
-from core.refine.result import Step, Token, Variant
+from core.refine.result import EditStep, Token, Variant
 
 if TYPE_CHECKING:
-    from core.models.seq2seq import Encoded, Ids, Seq2SeqScorer
+    from core.models.architectures.seq2seq import EncodedText, Ids, Seq2SeqScorer
 
 TOP_K = 10
 
 
 class Round(NamedTuple):
-    """A text before one round of the refinement, or the last one.
+    """The text before one round of the refinement, or the final text.
 
-    `tokens` are its sub-words (`<s>` left out, `</s>` at the end) with code points of `text` and log probabilities given
-    the condition; `alternatives` are, for each of them, the k most probable tokens at that place with their
-    probabilities, special tokens left out. `score` is BARTScore under the variant, without prompts (≤ 0, higher is
-    better). `step` is the edit that was made next, None where there was none.
+    `tokens` are its sub-words (without `<s>`, with `</s>` at the end), with offsets in `text` and log probabilities given
+    the condition. `alternatives` are the k most probable tokens at each sub-word with their probabilities, without
+    special tokens. `score` is BARTScore under the variant, without prompts (≤ 0, higher is better). `step` is the next
+    edit, or None.
     """
 
     text: str
     tokens: tuple[Token, ...]
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
     score: float
-    step: Step | None
+    step: EditStep | None
 
 
 def rounds(
@@ -37,17 +37,17 @@ def rounds(
     variant: Variant,
     options: Options = Options(),  # noqa: B008  (frozen)
 ) -> tuple[Round, ...]:
-    """The refinement of `hypothesis`, done anew: the text as it is, then after every edit, to the refined text."""
+    """Refine `hypothesis` and return its text before the first edit and after each edit."""
     from core.refine.engine import Task, refine_all
 
     [analysis] = refine_all(scorer, [Task(hypothesis, (condition,))], variant, options)
-    return follow(scorer, hypothesis, condition, variant, analysis.steps, options.k)
+    return replay(scorer, hypothesis, condition, variant, analysis.steps, options.k)
 
 
-def follow(
-    scorer: Seq2SeqScorer, hypothesis: str, condition: str, variant: Variant, steps: Sequence[Step], k: int = TOP_K
+def replay(
+    scorer: Seq2SeqScorer, hypothesis: str, condition: str, variant: Variant, steps: Sequence[EditStep], k: int = TOP_K
 ) -> tuple[Round, ...]:
-    """As `rounds`, along a trace that is known already (`Refinement.steps`); much quicker than refining."""
+    """Return the same as `rounds` from known steps (`Refinement.steps`), which is much faster."""
     given, out = _condition(scorer, condition, variant), []
     now = _seen(scorer, hypothesis, scorer.encode(hypothesis).ids, given, variant, k)
     for step in steps:
@@ -57,29 +57,29 @@ def follow(
     return (*out, now.round)
 
 
-def look(scorer: Seq2SeqScorer, text: str, condition: str, variant: Variant, k: int = TOP_K) -> Round:
-    """One text as it is read and scored; it has no next edit."""
+def inspect_text(scorer: Seq2SeqScorer, text: str, condition: str, variant: Variant, k: int = TOP_K) -> Round:
+    """Return the tokens, alternatives and score of one text; its `step` is None."""
     return _seen(scorer, text, scorer.encode(text).ids, _condition(scorer, condition, variant), variant, k).round
 
 
 class _Seen(NamedTuple):
-    """A round with its tokens as ids, and the ids of the alternatives at every one of them, `<s>` included."""
+    """A round with its token ids and the ids of the alternatives at each token, `<s>` included."""
 
     round: Round
     ids: Ids
     near: list[Ids]
 
 
-def _condition(scorer: Seq2SeqScorer, text: str, variant: Variant) -> Encoded:
+def _condition(scorer: Seq2SeqScorer, text: str, variant: Variant) -> EncodedText:
     return scorer.encode(text, "source" if variant == "faithfulness" else "target")
 
 
-def _seen(scorer: Seq2SeqScorer, text: str, ids: Ids, given: Encoded, variant: Variant, k: int) -> _Seen:
-    from core.models.packed import Row
+def _seen(scorer: Seq2SeqScorer, text: str, ids: Ids, given: EncodedText, variant: Variant, k: int) -> _Seen:
+    from core.models.architectures.packed import DecoderRow
     from core.models.spans import aligned
 
     own, read = scorer.encode(text), scorer.read([[*given.lead, *given.ids]])[0]
-    hidden = scorer.run([Row(read, None, 0, scorer.inputs(ids))]).hidden
+    hidden = scorer.run([DecoderRow(read, None, 0, scorer.inputs(ids))]).hidden
     skip = len(scorer.starts) - 1
     found, beside, chances = scorer.likely(hidden, [0] * skip + ids, k)
     logps, near, chance = found[skip:], beside[skip:].tolist(), chances[skip:].exp().tolist()
@@ -100,7 +100,7 @@ def _seen(scorer: Seq2SeqScorer, text: str, ids: Ids, given: Encoded, variant: V
 
 
 class _Words(dict[int, str]):
-    """Tokens as text, with the blank before them where they begin a word."""
+    """Cache of token texts, with a leading space where a token begins a word."""
 
     def __init__(self, scorer: Seq2SeqScorer) -> None:
         super().__init__()
@@ -112,9 +112,11 @@ class _Words(dict[int, str]):
         return word
 
 
-def _edited(scorer: Seq2SeqScorer, now: _Seen, step: Step) -> list[Ids]:
-    """The tokens after an edit. The trace holds the new token as text; those parts of characters that look alike are
-    several possibilities."""
+def _edited(scorer: Seq2SeqScorer, now: _Seen, step: EditStep) -> list[Ids]:
+    """Return the possible token ids after an edit.
+
+    A step stores the new token as text, and different tokens for parts of a character can have the same text.
+    """
     at = scorer.first + step.position
     before, rest = now.ids[:at], now.ids[at + (step.edit != "insert") :]
     if step.edit == "delete":

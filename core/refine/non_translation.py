@@ -1,4 +1,4 @@
-"""The test before refining: is this a translation of it at all? (Lu et al. 2023, section 3.2; METHODS section 1)"""
+"""Detect non-translations before refinement (Lu et al. 2023, section 3.2; METHODS section 1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.refine.options import Options
 from core.signature import number
 
 LONG = 10
-"""Tokens from which on the overlap speaks."""
+"""Minimum number of tokens for the overlap test; shorter outputs use the probability test."""
 
 
 def why_not_a_translation(
@@ -21,11 +21,11 @@ def why_not_a_translation(
     score_ref: float,
     options: Options = Options(),  # noqa: B008  (frozen)
 ) -> str:
-    """The reason in plain words, or "" when the hypothesis passes.
+    """Return why the hypothesis is not a translation, or "" if it passes the test.
 
-    `hypothesis` and `reference` are token ids without special tokens, `logps` those of the hypothesis' tokens given the
-    reference, the scores BARTS(y|r) and BARTS(r|r). Which test is used, and its threshold, is in `options`. An empty
-    hypothesis never passes, unless the tests are off.
+    `hypothesis` and `reference` are token ids without special tokens, `logps` the log probabilities of the hypothesis
+    tokens given the reference; the scores are BARTS(y|r) and BARTS(r|r). `options` set the test and its threshold. An empty
+    hypothesis fails unless the tests are off.
     """
     if options.non_translation == "off":
         return ""
@@ -45,6 +45,6 @@ def why_not_a_translation(
 
 
 def overlap(first: Collection[int], second: Collection[int]) -> float:
-    """|A ∩ B| / |A ∪ B| of two sets of token ids, in [0, 1]; 1 when both are empty."""
+    """Return |A ∩ B| / |A ∪ B| of two sets of token ids, in [0, 1]; 1 if both are empty."""
     a, b = set(first), set(second)
     return len(a & b) / len(a | b) if a | b else 1.0

@@ -1,4 +1,4 @@
-"""How an output is analysed: everything of Lu et al. 2023 that one may set, with the paper's choices as defaults."""
+"""Options of the refinement (Lu et al. 2023); the defaults are those of the paper."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ Side = Literal["encoder", "decoder"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`rounds` None is the paper's bound, half as many as the output has tokens (rounded up).
+    """Options of `refine_all`.
 
-    `non_translation`: "overlap" judges outputs of ten tokens or more by their overlap with the reference (≤ `overlap`) and
-    shorter ones by the share of improbable tokens (≥ `share`); "probability" judges all by the latter; "off" refines
-    everything. `prompts` enter the three scores of the distances, never the refinement itself.
+    `k` is the number of candidate tokens per position. `rounds` is the maximum number of rounds; None is the paper's bound,
+    half the number of tokens (rounded up). `non_translation`: "overlap" rejects outputs of ten tokens or more by their
+    overlap with the reference (≤ `overlap`) and shorter ones by the share of improbable tokens (≥ `share`); "probability"
+    uses the latter for all; "off" refines everything. `prompts` change the three scores of the distances, not the refinement.
     """
 
     k: int = 10
@@ -34,7 +35,7 @@ class Options:
     side: Side = "encoder"
 
     def __post_init__(self) -> None:
-        """Raises UserError for a value out of range; `edits` and `prompts` lose repetitions and keep a fixed order."""
+        """Check ranges (raises UserError) and remove duplicates from `edits` and `prompts`."""
         _within("k", self.k, 1, 1000)
         if self.rounds is not None:
             _within("rounds", self.rounds, 0, 10_000)
@@ -42,16 +43,16 @@ class Options:
         _within("share", self.share, 0, 1)
         unknown = [e for e in self.edits if e not in EDITS]
         if unknown or not self.edits:
-            raise UserError("this is no kind of edit", where="edits", got=repr(self.edits), expected=", ".join(EDITS))
+            raise UserError("unknown edit", where="edits", got=repr(self.edits), expected=", ".join(EDITS))
         object.__setattr__(self, "edits", tuple(e for e in EDITS if e in self.edits))
         object.__setattr__(self, "prompts", tuple(dict.fromkeys(p.strip() for p in self.prompts if p.strip())))
 
     def without_overlap(self) -> Options:
-        """For a summary against its document, which share few tokens: the probability test for every length."""
+        """Return options with the probability test for every length: a summary shares few tokens with its document."""
         return replace(self, non_translation="probability") if self.non_translation == "overlap" else self
 
     def facts(self) -> dict[str, object]:
-        """What a signature says of these options, in a fixed order."""
+        """Return the options as facts of a signature, in a fixed order."""
         tests = {
             "overlap": f"overlap{number(self.overlap)}+prob{number(self.share)}",
             "probability": f"prob{number(self.share)}",
@@ -71,9 +72,9 @@ LONGEST_PHRASE = 80
 
 
 def prompt_fact(prompts: tuple[str, ...], side: Side) -> str:
-    """`none`, one phrase in full, or the number of phrases with the start of their SHA-256; and the side they are put on.
+    """Return the prompts as a fact of a signature: `none`, or the side with one phrase or with the number and digest.
 
-    One phrase that is long, or holds what a signature cannot, is written by its digest too.
+    A single phrase is given by its digest if it is long or contains characters a signature cannot hold.
     """
     if not prompts:
         return "none"
@@ -83,12 +84,12 @@ def prompt_fact(prompts: tuple[str, ...], side: Side) -> str:
 
 
 def digest(prompts: tuple[str, ...]) -> str:
-    """The start of the SHA-256 of the phrases, one a line."""
+    """Return the first 8 hexadecimal digits of the SHA-256 of the phrases, one per line."""
     return hashlib.sha256("\n".join(prompts).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def one_line(text: str) -> bool:
-    """Whether a text has no line breaks, control characters or broken code points."""
+    """Return whether a text has no line breaks, control characters or lone surrogates."""
     return not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text)
 
 

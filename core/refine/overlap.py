@@ -1,13 +1,12 @@
-"""Where the model's edits and people's marks fall on the same characters of an output.
+"""Character overlap between the model's edits and the raters' error spans.
 
-The model's characters are those of the output that the refined text no longer has, word by word (`core.text.diff`): an
-edit inside a word counts the whole word, since people mark words. An insertion marks no character. A rater's characters
-are the union of the Major and Minor spans on the output's side; a verdict of non-translation is the whole text. White
-space counts on neither side, for whether a blank belongs to a mark is chance.
+The model's characters are those of the output that are missing from the refined text, word by word (`core.text.diff`):
+an edit inside a word counts the whole word, because raters mark words. An insertion has no characters. A rater's characters
+are the union of the Major and Minor spans in the output; a non-translation is the whole text. White space is ignored,
+because it is arbitrary whether a span includes it.
 
-A comparison is one output and one rater. Several comparisons (more raters, more outputs) are counted together: the
-characters of all are summed before anything is divided. So a rater who found nothing counts against the model's edits too,
-and precision is the mean over raters of an output.
+A comparison is one output and one rater. Counts of several comparisons are summed before division. So a rater who found
+no error lowers precision, and the precision of an output is the mean over its raters.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from typing import Literal, NamedTuple
 from core.data import Span
 from core.text.diff import diff
 
-COUNTED = ("Minor", "Major")  # the graver last
+COUNTED = ("Minor", "Major")  # ascending severity
 Characters = frozenset[int]
 
 
-class Counts(NamedTuple):
-    """Characters of one comparison: in both layers, edited by the model, marked by the rater."""
+class CharacterCounts(NamedTuple):
+    """Numbers of characters: both edited and marked, edited by the model, marked by the rater."""
 
     both: int
     model: int
@@ -32,9 +31,9 @@ class Counts(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """precision = both / model, recall = both / human, F = their harmonic mean = 2·both / (model + human), all in [0, 1].
+    """precision = both / model, recall = both / human, F = 2·both / (model + human), all in [0, 1], higher is better.
 
-    Without a comparison, an edit or a mark the three are None, `status` is "undefined" and `reason` says which is missing.
+    Without a comparison, an edit or an error span, all three are None, `status` is "undefined" and `reason` says why.
     """
 
     status: Literal["ok", "undefined"]
@@ -42,14 +41,14 @@ class Overlap(NamedTuple):
     precision: float | None
     recall: float | None
     f: float | None
-    counts: Counts
+    counts: CharacterCounts
     comparisons: int
 
 
 class Layer(NamedTuple):
-    """A stretch of the output where nothing changes: edited or not, the gravest mark ("" for none), by how many raters.
+    """A piece of the output: edited or not, its worst severity ("" for none) and the number of raters who marked it.
 
-    `inserted` is what the model put before this stretch in place of nothing.
+    `inserted` is the text that the model inserted before this piece.
     """
 
     text: str
@@ -60,7 +59,7 @@ class Layer(NamedTuple):
 
 
 def edited(text: str, refined: str) -> Characters:
-    """Code points of `text` that the refined text no longer has."""
+    """Return the offsets of characters of `text` that are missing from the refined text."""
     out, at = set[int](), 0
     for piece in diff(text, refined):
         if piece.kind == "delete":
@@ -70,7 +69,7 @@ def edited(text: str, refined: str) -> Characters:
 
 
 def marked(text: str, spans: Iterable[Span], severities: Sequence[str] = COUNTED) -> Characters:
-    """Code points of `text` that one rater marked, on the output's side and with one of the severities."""
+    """Return the offsets of characters of `text` in one rater's output spans with one of the severities."""
     return _seen(
         text,
         (i for s in spans if s.side == "output" and s.severity in severities for i in range(s.start, s.end)),
@@ -81,26 +80,30 @@ def _seen(text: str, places: Iterable[int]) -> Characters:
     return frozenset(i for i in places if not text[i].isspace())
 
 
-def compared(model: Characters, human: Characters) -> Counts:
-    return Counts(len(model & human), len(model), len(human))
+def count_characters(model: Characters, human: Characters) -> CharacterCounts:
+    """Return the counts of one comparison."""
+    return CharacterCounts(len(model & human), len(model), len(human))
 
 
-def agreement(comparisons: Sequence[Counts]) -> Overlap:
-    """Precision, recall and F of the characters of all comparisons together."""
+def agreement(comparisons: Sequence[CharacterCounts]) -> Overlap:
+    """Return precision, recall and F from the summed counts of all comparisons."""
     both, model, human = (sum(c[i] for c in comparisons) for i in range(3))
-    counts, n = Counts(both, model, human), len(comparisons)
+    counts, n = CharacterCounts(both, model, human), len(comparisons)
     missing = [
-        w for w, there in (("the model took nothing away", model), ("nobody marked an error", human)) if not there
+        w for w, there in (("the model removed nothing", model), ("no rater marked an error", human)) if not there
     ]
     if not comparisons or missing:
         return Overlap(
-            "undefined", " and ".join(missing) if n else "nobody has rated it yet", None, None, None, counts, n
+            "undefined", " and ".join(missing) if n else "it has not been rated yet", None, None, None, counts, n
         )
     return Overlap("ok", "", both / model, both / human, 2 * both / (model + human), counts, n)
 
 
 def layers(text: str, refined: str, raters: Sequence[Iterable[Span]]) -> tuple[Layer, ...]:
-    """The output cut where a layer begins or ends; the texts joined give `text`. White space is drawn as it was marked."""
+    """Return the output split where an edit or error span begins or ends; the joined texts are `text`.
+
+    White space is shown as it was marked.
+    """
     at, before, model, inserted = 0, "", set[int](), dict[int, str]()
     for kind, words in diff(text, refined):
         if kind == "insert" and before != "delete":

@@ -1,20 +1,21 @@
-"""The three scores of the distances with prompts: each the mean over the prompts (Yuan et al. 2021; Lu et al. 2023, appendix A)."""
+"""Score outputs with prompts: the mean over all prompts (Yuan et al. 2021; Lu et al. 2023, appendix A)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from core.models.seq2seq import Ids, Seq2SeqScorer, Side
+from core.models.architectures.seq2seq import Ids, Seq2SeqScorer, Side
+from core.progress import Progress
 from core.refine.options import Options
 from core.refine.prompts import conditioned, scored
 from core.refine.result import Variant
 
 
-class Three(NamedTuple):
-    """BARTS(y, r), BARTS(y*, r) and BARTS(r, r); `truncated` where a text with its prompt was cut."""
+class DistanceScores(NamedTuple):
+    """BARTS(y, r), BARTS(y*, r) and BARTS(r, r); `truncated` if a text with its prompt was cut."""
 
     hypothesis: float
     refined: float
@@ -22,14 +23,14 @@ class Three(NamedTuple):
     truncated: bool = False
 
 
-def prompted(
+def prompted_scores(
     scorer: Seq2SeqScorer,
     texts: Sequence[tuple[str, str, str]],
     variant: Variant,
     options: Options,
-    tick: Callable[[int], None],
-) -> list[Three]:
-    """Prompted scores of (output, refined text, condition). ≤ 0, higher is better. `tick` hears now and then of the work."""
+    progress: Progress,
+) -> list[DistanceScores]:
+    """Return the scores with prompts of each (output, refined text, condition). ≤ 0, higher is better."""
     side: Side = "source" if variant == "faithfulness" else "target"
     conditions: list[Ids] = []
     targets: list[Ids] = []
@@ -45,6 +46,6 @@ def prompted(
                     conditions.append([*read.lead, *read.ids])
                     targets.append(target.ids)
                     cut[n] |= read.truncated or target.truncated
-    flat = np.array([p.mean() for p in scorer.pairs(conditions, targets, tick)])
+    flat = np.array([p.mean() for p in scorer.pairs(conditions, targets, progress)])
     values = flat.reshape(len(texts), 3, -1).mean(axis=2)
-    return [Three(float(y), float(z), float(r), short) for (y, z, r), short in zip(values, cut, strict=True)]
+    return [DistanceScores(float(y), float(z), float(r), short) for (y, z, r), short in zip(values, cut, strict=True)]

@@ -1,7 +1,7 @@
-"""Prompts: short phrases joined to the texts that BARTScore reads or scores (Yuan et al. 2021; Lu et al. 2023, appendix A).
+"""Prompts: short phrases added to the texts that BARTScore reads or scores (Yuan et al. 2021; Lu et al. 2023, appendix A).
 
-With several phrases a score is the mean over them. Which phrases helped which task stands in lists: `mt` is built in, a
-fact of the papers; others are read from the JSON file that ERRORSCOPE_PROMPTS names.
+With several phrases, a score is the mean over them. Phrases are kept in named lists, one per task. The list `mt` of the papers
+is built in; others are read from the JSON file set as ERRORSCOPE_PROMPTS.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from core.errors import UserError, unknown
-from core.formats.json_text import parsed
+from core.formats.parsing.json_text import parsed
 from core.refine.options import Side, digest, one_line
 from core.settings import load as settings
 
@@ -21,17 +21,17 @@ SETTING = "ERRORSCOPE_PROMPTS"
 
 
 def conditioned(text: str, prompt: str, side: Side) -> str:
-    """The conditioning text as the encoder reads it: `{text} {prompt},` on the encoder's side."""
+    """Return the encoder's text: `{text} {prompt},` if the prompt is on the encoder's side."""
     return f"{text} {prompt}," if prompt and side == "encoder" else text
 
 
 def scored(text: str, prompt: str, side: Side) -> str:
-    """The text as the decoder scores it: `{prompt}, {text}` on the decoder's side."""
+    """Return the decoder's text: `{prompt}, {text}` if the prompt is on the decoder's side."""
     return f"{prompt}, {text}" if prompt and side == "decoder" else text
 
 
 def load_lists(path: Path) -> Lists:
-    """The lists of a JSON file {name: [phrases]}, each phrase without blanks around it. Raises UserError."""
+    """Read the prompt lists of a JSON file {name: [phrases]}; phrases are stripped. Raises UserError."""
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -41,9 +41,9 @@ def load_lists(path: Path) -> Lists:
     try:
         content = parsed(raw.decode("utf-8-sig"))
     except ValueError as error:
-        raise UserError("this is no JSON file in UTF-8", where=str(path), got=str(error), expected=_FORM) from error
+        raise UserError("this is not a JSON file in UTF-8", where=str(path), got=str(error), expected=_FORM) from error
     if not isinstance(content, dict):
-        raise UserError("this is no set of prompt lists", where=str(path), got=type(content).__name__, expected=_FORM)
+        raise UserError("this file has no prompt lists", where=str(path), got=type(content).__name__, expected=_FORM)
     return {_named(path, name): _phrases(path, name, listed) for name, listed in content.items()}
 
 
@@ -53,7 +53,7 @@ _FORM = '{"name": ["a phrase", "another"], …}'
 def _named(path: Path, name: str) -> str:
     if not name.strip() or not one_line(name) or set(name) & set("|:;,@#%"):
         raise UserError(
-            "a prompt list has a name that cannot be written",
+            "the name of a prompt list is not allowed",
             where=str(path),
             got=repr(name),
             expected="a word without | : ; , @ # %",
@@ -69,15 +69,15 @@ def _phrases(path: Path, name: str, listed: object) -> tuple[str, ...]:
 
 
 def checked(phrase: object, where: str) -> str:
-    """A phrase without blanks around it. Raises UserError for one that is empty, no text, or more than one line."""
+    """Return the stripped phrase. Raises UserError if it is empty, not a string or longer than one line."""
     text = phrase.strip() if isinstance(phrase, str) else ""
     if not text or not one_line(text):
-        raise UserError("this is no prompt", where=where, got=repr(phrase), expected="a phrase on one line")
+        raise UserError("this is not a prompt", where=where, got=repr(phrase), expected="a phrase on one line")
     return text
 
 
 def known_lists() -> Lists:
-    """The lists one may name: the built-in one, and those of the file that the settings name. Raises UserError."""
+    """Return the built-in prompt list and those of the file in the settings. Raises UserError."""
     path = settings().prompts
     if path is None:
         return dict(BUILT_IN)
@@ -94,32 +94,32 @@ def _read(path: Path, changed: int, size: int) -> Lists:
 
 
 def listed(name: str, lists: Lists | None = None) -> tuple[str, ...]:
-    """The phrases of a list. Raises UserError, with the nearest names, when there is none of that name."""
+    """Return the phrases of a list. Raises UserError, with the nearest names, for an unknown name."""
     lists = known_lists() if lists is None else lists
     if name in lists:
         return lists[name]
-    raise unknown("prompt list", name, lists, hint=f"{SETTING} names the file that lists are read from")
+    raise unknown("prompt list", name, lists, hint=f"Set {SETTING} to the file with your lists")
 
 
 def file_in(text: str) -> Path | None:
-    """The file of `FILE:LIST`; None for a list that is known by its name."""
+    """Return the file of `FILE:LIST`, or None for a list name without a file."""
     file, colon, _ = text.rpartition(":")
     return Path(file).expanduser() if colon else None
 
 
 def from_file(text: str) -> tuple[str, ...]:
-    """The phrases of `FILE:LIST`, or of a list that is known by its name. Raises UserError."""
+    """Return the phrases of `FILE:LIST`, or of a known list. Raises UserError."""
     path = file_in(text)
     return listed(text) if path is None else listed(text.rpartition(":")[2], load_lists(path))
 
 
 def with_digest(count: int, code: str) -> tuple[str, ...]:
-    """The known list of that many phrases with that digest. Raises UserError when none is here."""
+    """Return the known list with that number of phrases and digest. Raises UserError if there is none."""
     for phrases in known_lists().values():
         if (len(phrases), digest(phrases)) == (count, code):
             return phrases
     raise UserError(
-        "these prompts are not here any more",
+        "the prompts of this signature cannot be found",
         got=f"{count} phrases with the digest {code}",
-        hint=f"Set {SETTING} to the file with the list they came from",
+        hint=f"Set {SETTING} to the file with this list",
     )

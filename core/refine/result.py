@@ -1,4 +1,4 @@
-"""What a refinement says: the refined sentence, how it came about, and the two distances (Lu et al. 2023, section 3)."""
+"""Results of a refinement: refined text, edits and the two distances (Lu et al. 2023, section 3)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ EDITS: tuple[Edit, ...] = ("insert", "delete", "substitute")
 
 
 class Token(NamedTuple):
-    """A sub-word of a text at code points [start, end), with its log probability given the conditioning text.
+    """A sub-word at code points [start, end) of its text, with its log probability given the conditioning text.
 
-    `</s>` has start == end == len(text): its log probability says whether the text ends where it should.
-    A sub-word that holds part of a character covers that whole character.
+    `</s>` has start == end == len(text); its log probability is low if the text ends too early.
+    A sub-word that encodes part of a character covers the whole character.
     """
 
     text: str
@@ -25,12 +25,12 @@ class Token(NamedTuple):
     logp: float
 
 
-class Step(NamedTuple):
-    """One round: the worst token at `position` (sub-word index without `<s>`), the edit that was chosen, and what it gained.
+class EditStep(NamedTuple):
+    """One round: the edit chosen at the worst token, with the BARTScores of the whole text `before` and `after` it.
 
-    `old` is that worst token (an insertion goes before it; "" at the end of the text), `new` is "" for a deletion;
-    `before` and `after` are BARTScores of the whole text;
-    `alternatives` are the k most probable tokens at that place with their probabilities; `text` is the result.
+    `position` is the sub-word index without `<s>`. `old` is the worst token (an insertion goes before it; "" at the end of
+    the text); `new` is "" for a deletion. `alternatives` are the k most probable tokens at that position with their
+    probabilities. `text` is the edited text.
     """
 
     position: int
@@ -45,10 +45,10 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """The whole analysis of one output. Scores are BARTScores (mean log probability a token, ≤ 0, higher is better)."""
+    """The analysis of one output. Scores are BARTScores (mean log probability per token, ≤ 0, higher is better)."""
 
     variant: Variant
-    condition: int  # index of the reference used; -1 when the source was (faithfulness)
+    condition: int  # index of the reference used; -1 for the source (faithfulness)
     non_translation: bool
     why_non_translation: str
     refined: str
@@ -56,17 +56,17 @@ class Refinement:
     score_refined: float
     score_ref: float
     tokens: tuple[Token, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[EditStep, ...]
     truncated: bool = False
 
     @property
     def dist_exp(self) -> float:
-        """BARTS(y*, r) − BARTS(y, r): what the correctable errors cost. ≥ 0 without prompts; with them an edit may not help."""
+        """Return BARTS(y*, r) − BARTS(y, r), the cost of the correctable errors. ≥ 0 without prompts."""
         return self.score_refined - self.score_hyp
 
     @property
     def dist_imp(self) -> float:
-        """BARTS(r, r) − BARTS(y*, r): how far the refined text still is from the reference; may be negative."""
+        """Return BARTS(r, r) − BARTS(y*, r), the distance of the refined text from the reference; may be negative."""
         return self.score_ref - self.score_refined
 
     def parts(self) -> dict[str, float]:
@@ -86,14 +86,14 @@ class Refinement:
         fields = dict(data)
         fields["tokens"] = tuple(Token(*t) for t in data["tokens"])
         fields["steps"] = tuple(
-            Step(at, edit, old, new, before, after, tuple((str(t), float(p)) for t, p in alternatives), text)
+            EditStep(at, edit, old, new, before, after, tuple((str(t), float(p)) for t, p in alternatives), text)
             for at, edit, old, new, before, after, alternatives, text in data["steps"]
         )
         return cls(**fields)
 
 
 def weighted(dist_exp: float, dist_imp: float, lam: float) -> float:
-    """BARTScore++ = −(ω_exp·Dist_exp + ω_imp·Dist_imp), ω_exp = λ/(1+λ), ω_imp = 1/(1+λ) (Lu et al. 2023, section 3.3).
+    """Return BARTScore++ = −(ω_exp·Dist_exp + ω_imp·Dist_imp), ω_exp = λ/(1+λ), ω_imp = 1/(1+λ) (Lu et al. 2023, section 3.3).
 
     `lam` ∈ [0, ∞]; ∞ counts explicit errors only. Higher is better. Raises ValueError for a negative or NaN λ.
     """

@@ -1,8 +1,4 @@
-"""One round of detect and correct, for many sentences at once (`core.refine.engine` tells the procedure).
-
-What stands before an edit is never computed again; candidates that cannot win are dropped (`core.refine.contest`); the
-scores of the chosen one are carried into the next round.
-"""
+"""One round of detect–correct for many sentences at once; `core.refine.engine` describes the procedure."""
 
 from __future__ import annotations
 
@@ -14,63 +10,63 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from core.models.architectures.packed import DecoderRow
+from core.models.architectures.seq2seq import Array, Seq2SeqScorer
 from core.models.budget import bytes_for
-from core.models.packed import Row
-from core.models.seq2seq import Array, Seq2SeqScorer
-from core.refine.contest import Candidate, Contest, candidates
-from core.refine.opening import Sentence, Text
+from core.refine.candidate_pool import CandidatePool, EditCandidate, edit_candidates
+from core.refine.detokenize import owners_after
 from core.refine.options import Options
-from core.refine.result import Step, Variant
-from core.refine.written import owners_after
+from core.refine.result import EditStep, Variant
+from core.refine.sentence_state import ScoredText, SentenceState
 
 TIE = 1e-6
-"""Two scores nearer than this are equal: the same text scored in different batches may differ in the last digits."""
+"""Scores closer than this are equal: the last digits depend on the batch."""
 
 FIRST, TOGETHER = 4, 64
-"""Candidates of a sentence that are computed first, and those of all sentences together that keep a processor busy."""
+"""Minimum number of edit_candidates per sentence that are scored first, and their total over all sentences."""
 
 ALL = 1 << 30
 
 
-class Turn(NamedTuple):
-    """A sentence in a round: where it is worst, what is likely there, and the contest of its candidates."""
+class SentenceRound(NamedTuple):
+    """A sentence in one round: its worst token `at`, the likely tokens there, and the candidate edits."""
 
-    sentence: Sentence
+    sentence: SentenceState
     at: int
     near: list[tuple[int, float]]
-    contest: Contest
+    pool: CandidatePool
 
 
-class Rounds:
-    """Plays rounds; `hear` is called before every piece of work and may raise."""
+class RoundRunner:
+    """Runs rounds. `report` is called before each batch and may raise `Cancelled`."""
 
-    def __init__(self, scorer: Seq2SeqScorer, variant: Variant, options: Options, hear: Callable[[], None]) -> None:
-        self.scorer, self.variant, self.options, self._hear = scorer, variant, options, hear
+    def __init__(self, scorer: Seq2SeqScorer, variant: Variant, options: Options, report: Callable[[], None]) -> None:
+        self.scorer, self.variant, self.options, self._report = scorer, variant, options, report
         self.forward = variant != "recall"
         self.backward = variant in ("recall", "f")
-        self.kept = len(scorer.starts)  # inputs before the first token of a target is fed
-        self.held = 0  # bytes of keys and values that candidates of this round keep
+        self.kept = len(scorer.starts)  # decoder inputs before the first target token
+        self.held = 0  # bytes of keys and values kept by edit_candidates of this round
 
-    def play(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """Detect and correct once in every sentence; those that are left as they are come back."""
+    def run(self, sentences: Sequence[SentenceState]) -> list[SentenceState]:
+        """Apply the best edit to each sentence; return the sentences that no edit improves."""
         if not sentences:
             return []
         self.held = 0
         turns = self._enter(sentences)
         for width in (max(FIRST, TOGETHER // len(turns)), ALL):
-            asked = [(t, t.contest.open(width, self._unknown)) for t in turns]
+            asked = [(t, t.pool.most_promising(width, self._unknown)) for t in turns]
             self._advance([(t, c) for t, some in asked for c in sorted(some, key=lambda c: len(c.ids))])
             several = 1
-            while ready := [(t, c) for t in turns for c in t.contest.open(several, self._known)]:
+            while ready := [(t, c) for t in turns for c in t.pool.most_promising(several, self._known)]:
                 self._settle(ready)
                 several *= 2
-        won = [(t, t.contest.winner) for t in turns if t.contest.winner]
+        won = [(t, t.pool.winner) for t in turns if t.pool.winner]
         self._complete(won)
         for turn, winner in won:
             self._accept(turn, winner)
-        return [t.sentence for t in turns if not t.contest.winner]
+        return [t.sentence for t in turns if not t.pool.winner]
 
-    def _enter(self, sentences: Sequence[Sentence]) -> list[Turn]:
+    def _enter(self, sentences: Sequence[SentenceState]) -> list[SentenceRound]:
         first, skip = self.scorer.first, self.kept - 1
         places = [first + int(np.argmin(s.now.logps[first:])) for s in sentences]
         hidden = torch.stack([s.now.hidden[skip + t] for s, t in zip(sentences, places, strict=True)])
@@ -81,37 +77,39 @@ class Rounds:
             likely = list(zip(near[i].tolist(), logps[i].tolist(), strict=True))
             full = len(s.now.ids) + skip >= self.scorer.limit
             edits = [e for e in self.options.edits if not (full and e == "insert")]
-            entered = candidates(s.now.ids, s.now.logps, at, likely, float(after[i]), edits)
-            out.append(Turn(s, at, likely, Contest(entered, s.now.score + TIE, self.variant, self.scorer.slack)))
+            entered = edit_candidates(s.now.ids, s.now.logps, at, likely, float(after[i]), edits)
+            out.append(
+                SentenceRound(s, at, likely, CandidatePool(entered, s.now.score + TIE, self.variant, self.scorer.slack))
+            )
         return out
 
-    def _known(self, c: Candidate) -> bool:
+    def _known(self, c: EditCandidate) -> bool:
         return (c.hidden is not None or not self.forward) and (c.back is not None or not self.backward)
 
-    def _unknown(self, c: Candidate) -> bool:
+    def _unknown(self, c: EditCandidate) -> bool:
         return not self._known(c)
 
-    def _advance(self, asked: Sequence[tuple[Turn, Candidate]]) -> None:
-        """Compute what is missing of these candidates' hidden states; those that drop out on the way stay as they are."""
+    def _advance(self, asked: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
+        """Compute the missing hidden states of these edit_candidates, skipping those that can no longer win."""
         if self.forward:
             self._decode([(t, c) for t, c in asked if c.hidden is None])
         if self.backward:
-            self._turn_round([(t, c) for t, c in asked if c.back is None and t.contest.alive(c)])
+            self._turn_round([(t, c) for t, c in asked if c.back is None and t.pool.can_win(c)])
 
-    def _row(self, turn: Turn, c: Candidate) -> Row:
-        return Row(turn.sentence.read, turn.sentence.now.past, self.kept + c.at, c.fed)
+    def _row(self, turn: SentenceRound, c: EditCandidate) -> DecoderRow:
+        return DecoderRow(turn.sentence.read, turn.sentence.now.past, self.kept + c.at, c.fed)
 
-    def _decode(self, asked: Sequence[tuple[Turn, Candidate]]) -> None:
-        """Run the decoder over what is new in each candidate, and narrow the bounds of precision.
+    def _decode(self, asked: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
+        """Run the decoder over the new tokens of each candidate and tighten the bounds of precision.
 
-        Keys and values are kept while there is room for them; a winner without them is run once more.
+        Keys and values are kept while memory allows; a winner without them is run again.
         """
         for _, c in asked:
             c.hidden = self.scorer.parts.weight.new_empty((0, self.scorer.parts.weight.shape[1]))
         some = [(t, c) for t, c in asked if c.fed]
 
         def work(piece: range) -> None:
-            self._hear()
+            self._report()
             part = [some[i] for i in piece]
             run = self.scorer.once([self._row(t, c) for t, c in part])
             keep = self.held + run.past.nbytes <= bytes_for(run.past.device)
@@ -130,17 +128,17 @@ class Rounds:
 
         self.scorer.budget.spend([len(c.fed) for _, c in some], work)
 
-    def _turn_round(self, asked: Sequence[tuple[Turn, Candidate]]) -> None:
-        """Read each candidate and run the decoder over the reference, and narrow the bounds of recall."""
+    def _turn_round(self, asked: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
+        """Encode each candidate, run the decoder over the reference and tighten the bounds of recall."""
         scorer, skip = self.scorer, self.kept - 1
 
         def work(piece: range) -> None:
-            self._hear()
+            self._report()
             part = [asked[i] for i in piece]
             read = scorer.read([[*scorer.starts[1:], *c.ids] for _, c in part])
             given = zip(read, part, strict=True)
             hidden = scorer.once(
-                [Row(r, None, 0, scorer.inputs(t.sentence.condition.ids)) for r, (t, _) in given]
+                [DecoderRow(r, None, 0, scorer.inputs(t.sentence.condition.ids)) for r, (t, _) in given]
             ).hidden
             at = 0
             for turn, group in groupby(part, key=lambda tc: tc[0]):
@@ -154,8 +152,8 @@ class Rounds:
 
         scorer.budget.spend([len(c.ids) + len(t.sentence.condition.ids) for t, c in asked], work)
 
-    def _complete(self, won: Sequence[tuple[Turn, Candidate]]) -> None:
-        """What the next round needs of the winners and was not kept, or was never needed."""
+    def _complete(self, won: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
+        """Compute what the next round needs of the winners and is missing."""
         bare = [(t, c) for t, c in won if c.fed and c.past is None]
         if bare:
             run = self.scorer.run([self._row(t, c) for t, c in bare])
@@ -166,8 +164,8 @@ class Rounds:
                 c.hidden, c.past = hidden, past
         self._exact(c for _, c in won if c.logps is None)
 
-    def _settle(self, ready: Sequence[tuple[Turn, Candidate]]) -> None:
-        """Replace the bounds of these candidates by exact scores."""
+    def _settle(self, ready: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
+        """Replace the bounds of these edit_candidates by exact scores."""
         if self.forward:
             self._exact(c for _, c in ready)
         if self.backward:
@@ -177,9 +175,9 @@ class Rounds:
             for (_, c), part in zip(ready, _cut(flat, [len(row) for row in targets]), strict=True):
                 c.recall = float(part.mean())
         for turn, c in ready:
-            turn.contest.settle(c)
+            turn.pool.settle(c)
 
-    def _exact(self, ready: Iterable[Candidate]) -> None:
+    def _exact(self, ready: Iterable[EditCandidate]) -> None:
         mine = list(ready)
         hidden = [c.hidden for c in mine if c.hidden is not None]
         parts: Iterator[Array] = iter(())
@@ -190,8 +188,8 @@ class Rounds:
             c.logps = np.concatenate([c.head, next(parts)]) if c.hidden is not None else c.head
             c.precision = float(c.logps.mean())
 
-    def _accept(self, turn: Turn, winner: Candidate) -> None:
-        """The winner is the sentence's text from now on."""
+    def _accept(self, turn: SentenceRound, winner: EditCandidate) -> None:
+        """Make the winner the sentence's current text and record the edit."""
         sentence, scorer = turn.sentence, self.scorer
         now, known = sentence.now, self.kept + winner.at
         hidden, past = now.hidden[:known], now.past[:, :, :known]
@@ -199,7 +197,7 @@ class Rounds:
             hidden, past = torch.cat([hidden, winner.hidden]), torch.cat([past, winner.past], dim=2)
         sentence.owners = owners_after(sentence.owners, turn.at, winner.edit)
         score = winner.score(self.variant)
-        step = Step(
+        step = EditStep(
             position=turn.at - scorer.first,
             edit=winner.edit,
             old=scorer.decode([now.ids[turn.at]]),
@@ -207,11 +205,11 @@ class Rounds:
             before=now.score,
             after=score,
             alternatives=tuple((scorer.decode([token]), math.exp(logp)) for token, logp in turn.near),
-            text=sentence.writer.write(winner.ids, sentence.owners),
+            text=sentence.detokenizer.detokenize(winner.ids, sentence.owners),
         )
         sentence.steps.append(step)
         assert winner.logps is not None
-        sentence.now = Text(winner.ids, winner.logps, hidden, past, score)
+        sentence.now = ScoredText(winner.ids, winner.logps, hidden, past, score)
 
 
 def _cut(flat: Array, sizes: Sequence[int]) -> list[Array]:

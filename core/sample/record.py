@@ -1,7 +1,7 @@
 """Record the scores of the sample project: `python -m core.sample.record`.
 
 Runs the standard metrics over the sample with the model that the settings name and writes `core/sample/scores.jsonl.gz`,
-one line a value: {metric, signature, key, value, status, reason, parts, detail}. Equal runs write equal bytes.
+one line per value: {metric, signature, key, value, status, reason, parts, detail}. The file is reproducible byte by byte.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from core.errors import UserError
 from core.formats import output
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.services.sample import LABELS, SCORES, SEGMENTS, dataset
-from core.services.scoring import Doing, score_dataset
+from core.scoring.dataset import ScoringProgress, score_dataset
+from core.services.projects.sample import LABELS, SCORES, SEGMENTS, dataset
 
 
 class Collected:
-    """Scores as they are made, in memory: the cache that `score_dataset` writes to."""
+    """An in-memory cache for `score_dataset`."""
 
     def __init__(self) -> None:
         self.values: dict[tuple[str, str], dict[str, Value]] = {}
@@ -36,10 +36,10 @@ class Collected:
 
 
 def record(metrics: Sequence[Metric], out: Path) -> int:
-    """Score the sample and write the file; the number of values. Raises `UserError`, and writes nothing, if one failed."""
+    """Score the sample, write the file and return the number of values. Raises `UserError` and writes nothing if a metric fails."""
     output.check(output.named("the sample", SEGMENTS, LABELS), [("--out", out)])
     collected = Collected()
-    for scored in score_dataset(dataset(), metrics, collected, _tell):
+    for scored in score_dataset(dataset(), metrics, collected, _show):
         if scored.failed:
             raise UserError("a metric failed", where=scored.metric, got=scored.reason, hint="Nothing was written")
     rows = [
@@ -61,14 +61,13 @@ def record(metrics: Sequence[Metric], out: Path) -> int:
     return len(rows)
 
 
-def _tell(doing: Doing) -> bool:
+def _show(at: ScoringProgress) -> None:
     if sys.stderr.isatty():
-        print(f"\r{doing.sentence():<79}", end="", file=sys.stderr, flush=True)
-    return True
+        print(f"\r{at.sentence():<79}", end="", file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the command and return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m core.sample.record", description="Record the scores of the sample project."
     )

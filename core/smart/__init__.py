@@ -1,1 +1,1 @@
-"""SMART (Amplayo et al. 2022): sentences as the units that are matched. Alignment of sentence matrices, and string matchers."""
+"""SMART (Amplayo et al. 2022): sentence-level matching with alignment of score matrices and string matchers."""

@@ -1,7 +1,7 @@
-"""SMART-1, -2, -L and -X of sentence score matrices (Amplayo et al. 2022, §4), many matrices at once.
+"""SMART-1, -2, -L and -X from sentence score matrices (Amplayo et al. 2022, §4), many matrices at once.
 
-A matrix M holds the match of every target sentence (row) with every candidate sentence (column), in [0, 1]; a target is a
-reference or the source. Matrices of one shape are computed together, so that a score never depends on what else is scored.
+A matrix M holds the match of each target sentence (row) with each candidate sentence (column), in [0, 1]; the target is a
+reference or the source. Matrices are batched by shape without padding, so a score does not depend on the others in the batch.
 """
 
 from __future__ import annotations
@@ -19,22 +19,21 @@ Variant = Literal["1", "2", "L", "X"]
 BLOCK_CELLS = 1 << 21
 
 
-class Best(NamedTuple):
-    """The best match of each sentence of one side: its index on the other side (the first of equals), and their score."""
+class SentenceMatches(NamedTuple):
+    """Best match per sentence of one side: its index on the other side (the first on ties), and the score."""
 
     at: Index
     score: Array
 
 
 def smart(matrices: Sequence[Array], variant: Variant) -> Array:
-    """Precision, recall and F of each matrix, (n, 3), in [0, 1], higher is better.
+    """Return precision, recall and F of each matrix, (n, 3), in [0, 1], higher is better.
 
-    Equations 1 to 10; `X` is the mean of the three (Table 3). F is 0 where both are 0. A matrix without rows or columns gives
-    0: nothing of the one side is matched by a side that says nothing. A score that is not known (NaN) makes those of its
-    matrix unknown.
+    Equations 1 to 10; `X` is the mean of variants 1, 2 and L (Table 3). F is 0 if precision and recall are 0. A matrix without
+    rows or columns scores 0. A NaN in a matrix makes its scores NaN.
 
-    A text against itself gives 1 under 1 and L, where no sentence matches another better than itself; under 2 it gives
-    T / (T + 1) for T sentences, because the blank sentences put around a text match nothing (METHODS: a zero row and column).
+    A text scored against itself gets 1 under 1 and L if no sentence matches another better than itself. Under 2 it gets
+    T / (T + 1) for T sentences, because the blank sentences around a text match nothing (METHODS: a zero row and column).
     """
     out = np.zeros((len(matrices), 3))
     for indices, block in _blocks(matrices):
@@ -45,18 +44,20 @@ def smart(matrices: Sequence[Array], variant: Variant) -> Array:
     return out
 
 
-def best_matches(matrix: Array) -> tuple[Best, Best]:
-    """The best candidate sentence of every target sentence, and the best target sentence of every candidate sentence.
+def best_matches(matrix: Array) -> tuple[SentenceMatches, SentenceMatches]:
+    """Return the best candidate sentence per target sentence, and the best target sentence per candidate sentence.
 
-    Both sides must have sentences.
+    Both sides need at least one sentence.
     """
     rows, columns = matrix.argmax(axis=1), matrix.argmax(axis=0)
-    return Best(rows, matrix.max(axis=1)), Best(columns, matrix.max(axis=0))
+    return SentenceMatches(rows, matrix.max(axis=1)), SentenceMatches(columns, matrix.max(axis=0))
 
 
 def soft_lcs_path(matrix: Array) -> list[int]:
-    """The candidate sentence each target sentence is matched with under SMART-L: never one before its predecessor's, the sum
-    of scores the highest there is (leftmost among equals). One entry a row; `matrix.T` gives that of precision."""
+    """Return the index of the candidate sentence matched with each target sentence (row) under SMART-L.
+
+    Indices never decrease, and the sum of scores is maximal (leftmost on ties). Use `matrix.T` for precision.
+    """
     best = _table(matrix[None])[0]
     path, column = [], matrix.shape[1] - 1
     for row in best[::-1]:
@@ -66,7 +67,7 @@ def soft_lcs_path(matrix: Array) -> list[int]:
 
 
 def _blocks(matrices: Sequence[Array]) -> Iterator[tuple[Index, Array]]:
-    """Matrices of one shape as (n, rows, columns), a bounded number of cells at a time, with their indices."""
+    """Yield matrices stacked by shape as (n, rows, columns), at most `BLOCK_CELLS` cells at a time, with their indices."""
     shapes: dict[tuple[int, ...], list[int]] = {}
     for i, matrix in enumerate(matrices):
         if matrix.size:
@@ -87,28 +88,28 @@ def _measured(recall: Callable[[Array], Array], block: Array) -> Array:
 
 
 def _one(block: Array) -> Array:
-    """Equations 3 and 4 with N = 1: the mean over target sentences of their best match."""
+    """Return the mean best match over target sentences (equations 3 and 4 with N = 1)."""
     means: Array = block.max(axis=2).mean(axis=1)
     return means
 
 
 def _two(block: Array) -> Array:
-    """N = 2: the same over bigrams of sentences, a blank sentence standing on both sides of a text (footnote 1)."""
+    """Return the same over sentence bigrams (N = 2), with a blank sentence on both sides of a text (footnote 1)."""
     padded = np.pad(block, ((0, 0), (1, 1), (1, 1)))
     return _one((padded[:, :-1, :-1] + padded[:, 1:, 1:]) / 2)
 
 
 def _soft_lcs(block: Array) -> Array:
-    """Equations 8 and 9: the soft-LCS of Figure 2 over the number of target sentences."""
+    """Return the soft-LCS of Figure 2 divided by the number of target sentences (equations 8 and 9)."""
     lengths: Array = _table(block)[:, -1, -1] / block.shape[1]
     return lengths
 
 
 def _table(block: Array) -> Array:
-    """The table of Figure 2 without its zero row and column.
+    """Return the table of Figure 2 without its zero row and column.
 
-    A row of it never falls from left to right, so its first two cases are one: lcs[i-1][j-1] + m ≤ lcs[i-1][j] + m. What is
-    left is a running maximum along each row.
+    Rows never decrease from left to right, so lcs[i-1][j-1] + m ≤ lcs[i-1][j] + m and the first two cases are one. The rest
+    is a running maximum along each row.
     """
     table = np.empty_like(block)
     before = np.zeros((block.shape[0], block.shape[2]))

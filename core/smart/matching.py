@@ -1,4 +1,4 @@
-"""What scores sentences against sentences, and how many texts share the work of one matrix."""
+"""Sentence matchers, and score matrices computed for many texts at once."""
 
 from __future__ import annotations
 
@@ -13,29 +13,28 @@ Sentences = tuple[str, ...]
 Texts = tuple[Sentences, Sentences]  # target, candidate
 
 FEW_CELLS, MOST_CELLS = 1 << 12, 1 << 22
-WASTE = 4  # more than a few cells may be so many for each one that is asked for
+WASTE = 4  # maximum ratio of computed to requested cells in blocks above FEW_CELLS
 
 
 class Matcher(Protocol):
     """A sentence matching function in [0, 1], such as chrF.
 
-    `matrices(pairs)` gives one matrix (target sentences × candidate sentences) a pair of texts. The candidate sentence is the
-    hypothesis, the target sentence what it is held against; both texts have sentences. NaN stands where there is no score.
-    What a matrix holds never depends on the other pairs.
+    `matrices(pairs)` returns one matrix (target sentences × candidate sentences) per pair of texts. The candidate sentence is
+    the hypothesis; both texts have sentences. NaN means that there is no score. A matrix does not depend on the other pairs.
     """
 
     def matrices(self, pairs: Sequence[Texts]) -> list[Array]: ...
 
 
 Block = Callable[[Sequence[str], Sequence[str]], Array]
-"""The scores of all given target sentences (rows) with all given candidate sentences (columns), each once."""
+"""Returns the scores of all target sentences (rows) with all candidate sentences (columns)."""
 
 
 def matrices(block: Block, pairs: Sequence[Texts]) -> list[Array]:
-    """The matrices of all pairs, cut out of few blocks over distinct sentences.
+    """Return the matrices of all pairs, taken from a few blocks over distinct sentences.
 
-    Pairs that share texts (one source and its references, outputs of many systems) share a block, as long as it does not
-    become much larger than what is asked for.
+    Pairs that share texts (one source and its references, outputs of many systems) share a block unless the block would be
+    much larger than the cells needed.
     """
     found: list[Array] = []
     for part in _parts(pairs):

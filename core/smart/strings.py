@@ -1,6 +1,7 @@
-"""String matchers: whole sentence matrices equal to sacreBLEU's and rouge-score's scores of every pair, to 1e-9.
+"""String matchers: sentence matrices equal to the sacreBLEU and rouge-score scores of each pair, to 1e-9.
 
-How a target text as a whole is written decides how words are found in it and in the candidates. Words and their n-grams are taken by the packages' own functions, once a distinct sentence. All scores lie in [0, 1].
+The writing system of the whole target text determines how it and the candidates are tokenized. The packages' own functions
+extract words and n-grams, once per distinct sentence. All scores lie in [0, 1], higher is better.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from core.smart.alignment import Array
 from core.smart.matching import Block, Texts, matrices
-from core.smart.overlap import Counts, characters, counted, longest_common, shared, word_grams
+from core.smart.overlap import GramCounts, characters, counted, longest_common, shared, word_grams
 from core.text.scripts import Writing, writing
 
 Tokenize = Callable[[str], Sequence[str]]
@@ -23,7 +24,7 @@ How = TypeVar("How", bound=str)
 def by_writing(
     block: Callable[[How], Block], pairs: Sequence[Texts], read: Callable[[Sequence[str]], How]
 ) -> list[Array]:
-    """Return the matrices of pairs, each by the block for how its target text is read."""
+    """Return the matrices of pairs, each computed by the block for its target text, as determined by `read`."""
     writings = [read(target) for target, _ in pairs]
     found: dict[int, Array] = {}
     for how in dict.fromkeys(writings):
@@ -33,9 +34,9 @@ def by_writing(
 
 
 class Chrf:
-    """sacreBLEU's sentence chrF (Popović 2015) over 100; `word_order` and `beta` as there.
+    """sacreBLEU's sentence chrF (Popović 2015) divided by 100, with its options `word_order` and `beta`.
 
-    White space does not count, case does. Precision and recall are averaged over the orders that both sentences reach.
+    White space is ignored, case is not. Precision and recall are averaged over the orders that both sentences have.
     """
 
     def __init__(self, beta: int = 2, word_order: int = 0) -> None:
@@ -56,7 +57,7 @@ class Chrf:
         below = self.beta**2 * precision + recall
         return np.divide((1 + self.beta**2) * precision * recall, below, out=np.zeros_like(below), where=below > 0)
 
-    def _grams(self, targets: Sequence[str], candidates: Sequence[str]) -> Iterator[tuple[Counts, Counts]]:
+    def _grams(self, targets: Sequence[str], candidates: Sequence[str]) -> Iterator[tuple[GramCounts, GramCounts]]:
         from sacrebleu.metrics.chrf import CHRF
 
         yield from characters(targets, candidates, CHRF.CHAR_ORDER)
@@ -69,9 +70,9 @@ class Chrf:
 
 
 class Bleu:
-    """sacreBLEU's sentence BLEU (Papineni et al. 2002) over 100: effective order, exponential smoothing.
+    """sacreBLEU's sentence BLEU (Papineni et al. 2002) divided by 100, with effective order and exponential smoothing.
 
-    The candidate sentence is the hypothesis, and the shorter one is penalised.
+    The candidate sentence is the hypothesis; it gets the brevity penalty if it is shorter.
     """
 
     def __init__(self, make: Callable[[Writing], Any]) -> None:
@@ -113,8 +114,10 @@ class Bleu:
 
 
 class Rouge(Generic[How]):
-    """rouge-score's F, precision or recall of words (`rouge1`, `rouge2`) or of a longest common subsequence (`rougeL`; Lin
-    2004); `make` gives the tokenizer for how a target text is read."""
+    """rouge-score's F, precision or recall of n-grams (`rouge1`, `rouge2`) or longest common subsequences (`rougeL`; Lin 2004).
+
+    `make` returns the tokenizer for the target text, as determined by `read`.
+    """
 
     def __init__(
         self, kind: str, make: Callable[[How], Tokenize], read: Callable[[Sequence[str]], How], measure: str = "f"

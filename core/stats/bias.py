@@ -1,6 +1,6 @@
-"""Whether a metric favours some systems: its ranking of systems beside that of people (Amplayo et al. 2022, §7).
+"""Rank bias of a metric: its ranking of systems compared with the human ranking (Amplayo et al. 2022, §7).
 
-Rank 1 is the best; equal scores share their mean rank. Both scores are "higher is better", shape (n_systems,).
+Rank 1 is the best; equal scores share their mean rank. Higher scores are better; shape (n_systems,).
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from core.stats.checks import vectors
-from core.stats.correlation import acc_eq
-from core.stats.pairs import Floats
+from core.stats.correlation.correlation import acc_eq
+from core.stats.correlation.pairs import Floats
 from core.stats.pairwise_accuracy import TOO_FEW_SYSTEMS
 
 
 class RankBias(NamedTuple):
-    """`differences[i]` = metric rank − human rank of system i, in ranks: below 0 the metric places it higher than people do
-    (Figure 4). They sum to 0.
+    """Differences of a metric's ranking from the human ranking.
 
-    `deviation` is their population standard deviation, σ(Rank Diff) of Table 4, 0 for the ranking of people and lower for
-    less bias; `mean_absolute` the mean of their sizes; `accuracy` the share of system pairs ordered as people order them,
-    in [0, 1]. Without systems to rank (fewer than two, or all equal for one side) all are None or empty, with the `reason`.
+    `differences[i]` = metric rank − human rank of system i (Figure 4); below 0, the metric favours the system. They sum to 0.
+    `deviation` is their population standard deviation, σ(Rank Diff) of Table 4, lower is better, 0 for the human ranking;
+    `mean_absolute` the mean of their absolute values; `accuracy` the share of system pairs with the human order, in [0, 1].
+    With fewer than two systems, or equal scores on one side, all are None or empty, with the `reason`.
     """
 
     human: tuple[float, ...]
@@ -36,14 +36,14 @@ class RankBias(NamedTuple):
 
 
 def ranks(scores: npt.ArrayLike) -> Floats:
-    """Rank 1 for the highest score, the mean rank for equal ones; shape (n,)."""
+    """Return ranks, 1 for the highest score and the mean rank for ties; shape (n,)."""
     (values,) = vectors(scores)
     found: Floats = np.asarray(rankdata(-values), dtype=np.float64)
     return found
 
 
 def rank_bias(metric: npt.ArrayLike, human: npt.ArrayLike) -> RankBias:
-    """The bias of a metric that scores systems, against what people give them. Raises `ValueError` for different shapes."""
+    """Compare a metric's system scores with the human ones. Raises `ValueError` for different shapes."""
     m, h = vectors(metric, human)
     reason = TOO_FEW_SYSTEMS if len(m) < 2 else ""
     for name, values in (("metric", m), ("human", h)):

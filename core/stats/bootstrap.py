@@ -1,20 +1,20 @@
-"""Percentile bootstrap: resample the units (segments, documents), not the single outputs of one unit."""
+"""Percentile bootstrap over units (segments, documents) rather than single outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from core.stats.correlation import group_ids
-from core.stats.pairs import Floats
+from core.stats.correlation.correlation import group_ids
+from core.stats.correlation.pairs import Floats
 
 DRAWS_AT_ONCE = 2_000_000
 
 
 class Interval(NamedTuple):
-    """An estimate with its percentile interval; None with a reason where there is none. `n` counts the units."""
+    """An estimate with its percentile interval; undefined values are None, with a reason. `n` counts the units."""
 
     value: float | None
     low: float | None
@@ -24,14 +24,14 @@ class Interval(NamedTuple):
 
 
 def draws_of(n: int, seed: int, draws: int) -> Iterator[Floats]:
-    """`draws` resamples of n units with replacement, each as how often every unit was drawn, shape (n,)."""
+    """Yield `draws` resamples of n units with replacement, each as counts of the units, shape (n,)."""
     rng = np.random.default_rng(seed)
     for _ in range(draws):
         yield np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
 
 
 def percentiles(values: Sequence[float] | Floats, level: float = 0.95) -> tuple[float, float]:
-    """The central interval that holds `level` of the values."""
+    """Return the central interval that contains the share `level` of the values."""
     low, high = np.quantile(np.asarray(values, dtype=np.float64), [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
@@ -44,10 +44,10 @@ def mean_interval(
     level: float = 0.95,
     units: Sequence[Hashable] = (),
 ) -> Interval:
-    """The mean with its percentile interval. `units` names the unit (document) of each value; without it each value is one.
+    """Return the mean with its percentile interval.
 
-    A drawn unit brings all its values, so long documents weigh more, as they do in the mean. Fewer than two units:
-    no interval, with the reason.
+    `units` names the unit (document) of each value; by default each value is one. All values of a drawn unit are used, so long
+    documents weigh more, as in the mean. With fewer than two units there is no interval.
     """
     values = np.asarray(values_by_segment, dtype=np.float64)
     if not len(values):
@@ -64,10 +64,3 @@ def mean_interval(
         means.append(sums[drawn].sum(1) / sizes[drawn].sum(1))
     low, high = percentiles(np.concatenate(means), level)
     return Interval(mean, low, high, n)
-
-
-def system_intervals(
-    values: Mapping[str, Sequence[float]], seed: int, *, draws: int = 1000, level: float = 0.95
-) -> dict[str, Interval]:
-    """The mean interval of each system's segment scores."""
-    return {system: mean_interval(scores, seed, draws=draws, level=level) for system, scores in values.items()}

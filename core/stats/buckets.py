@@ -1,4 +1,4 @@
-"""Items split by how long they are, or how good: about equally many in each bucket, and equal values always together."""
+"""Split items by length or quality into buckets of about equal size; equal values share a bucket."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.checks import vectors
-from core.stats.pairs import Ints
+from core.stats.correlation.pairs import Ints
 
 
 class Bucket(NamedTuple):
-    """The smallest and the largest value in it, both included, and how many items it has (`size`)."""
+    """The smallest and largest value of the bucket, both included, and its number of items."""
 
     low: float
     high: float
@@ -27,14 +27,14 @@ class Buckets(NamedTuple):
 
 
 def quantile_buckets(values: npt.ArrayLike, wanted: int = 5) -> Buckets:
-    """At most `wanted` buckets of about n/wanted items each, cut between different values only.
+    """Split values into at most `wanted` buckets of about n/wanted items each, without separating equal values.
 
-    Where many values are equal there are fewer buckets, and they are less even: see the sizes. The k-th cut is put at
-    the boundary between different values that lies nearest to k·n/wanted items. No values, no buckets.
+    With many equal values there are fewer and less even buckets. The k-th cut is at the boundary between different values
+    closest to k·n/wanted items. Without values there are no buckets.
     """
     (v,) = vectors(values)
     if wanted < 1:
-        raise ValueError(f"at least one bucket is needed, not {wanted}")
+        raise ValueError(f"the number of buckets must be 1 or more, got {wanted}")
     if not len(v):
         return Buckets(np.zeros(0, dtype=np.int64), ())
     distinct, rank, counts = np.unique(v, return_inverse=True, return_counts=True)

@@ -1,20 +1,20 @@
-"""What a score array must be before anything is computed from it."""
+"""Validate score arrays."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.pairs import Floats
+from core.stats.correlation.pairs import Floats
 
 
 def vectors(*scores: npt.ArrayLike) -> tuple[Floats, ...]:
-    """Arrays of floats of one shape (n,). Raises `ValueError` for another shape and for what is not a finite number."""
+    """Return float arrays of one shape (n,). Raises `ValueError` for other shapes and for values that are not finite."""
     return _same(scores, 1)
 
 
 def tables(*scores: npt.ArrayLike) -> tuple[Floats, ...]:
-    """Arrays of floats of one shape (n_systems, n_segments), else `ValueError`."""
+    """Return float arrays of one shape (n_systems, n_segments). Raises `ValueError` as `vectors` does."""
     return _same(scores, 2)
 
 

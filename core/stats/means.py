@@ -1,4 +1,4 @@
-"""Means of groups that are equal where the numbers averaged are equal, in whatever order they are added."""
+"""Group means without rounding differences: equal means are exactly equal, in any order of addition."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from core.stats.pairs import Floats, Ints
+from core.stats.correlation.pairs import Floats, Ints
 
 SLACK = 1e-12
-"""Means closer than this share of the largest score averaged in either are equal. Sums of n scores in another order differ by at most
-about n · 1e-16 of it; decimals such as 0.1 + 0.2 and 0.3 by 1e-16."""
+"""Means closer than this share of their largest score are equal. Sums of n scores in different orders differ by at most about
+n · 1e-16 of it, decimals such as 0.1 + 0.2 and 0.3 by 1e-16."""
 
 
 def group_means(values: Floats, ids: Ints) -> Floats:
@@ -29,10 +29,10 @@ def row_means(table: Floats) -> Floats:
 
 
 def equalized(means: Floats, largest: Floats) -> Floats:
-    """Return `means`, shape (…, n_groups), with neighbours along the last axis that only rounding keeps apart made equal.
+    """Return `means`, shape (…, n_groups), with values along the last axis made equal if they differ by rounding only.
 
-    `largest` is the magnitude of the largest number averaged in each group, by which rounding is measured; of the same shape.
-    Each run of such neighbours takes its lowest value; no other mean changes.
+    `largest`, of the same shape, is the largest magnitude averaged in each group. Each run of such values gets its lowest
+    value; other means do not change.
     """
     if means.shape[-1] < 2:
         return means

@@ -1,6 +1,6 @@
-"""How well a metric orders systems: pairwise accuracy (Kocmi et al. 2021) and soft pairwise accuracy (Thompson et al. 2024).
+"""Pairwise accuracy (Kocmi et al. 2021) and soft pairwise accuracy (Thompson et al. 2024) of a metric's system ranking.
 
-Both lie in [0, 1], higher is better, for scores of which higher is better. Tables have the shape (n_systems, n_segments).
+Both lie in [0, 1], higher is better; higher scores must be better. Tables have the shape (n_systems, n_segments).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.checks import tables
-from core.stats.correlation import Statistic, system_agreement
-from core.stats.flips import sign_flips
+from core.stats.correlation.correlation import Statistic, system_agreement
+from core.stats.correlation.pairs import Floats
 from core.stats.means import row_means
-from core.stats.pairs import Floats
+from core.stats.significance.random_signs import random_signs
 
 TOO_FEW_SYSTEMS = "at least two systems are needed"
 TOO_FEW_SEGMENTS = "at least two segments that every system translated are needed"
@@ -20,9 +20,9 @@ ROUNDING = 1e-10
 
 
 def pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike) -> Statistic:
-    """The share of system pairs whose mean scores the metric orders as people do; a tie is right only where people tie.
+    """Return the share of system pairs whose mean scores have the human order; ties must be ties on both sides.
 
-    Undefined where the metric, or people, give all systems the same mean.
+    Undefined if all systems have the same mean on one side.
     """
     m, h = tables(metric, human)
     if reason := _too_small(m):
@@ -31,15 +31,15 @@ def pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike) -> Statistic:
 
 
 def soft_pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike, *, seed: int, draws: int = 1000) -> Statistic:
-    """1 − mean over the pairs i < j of |p_human(i, j) − p_metric(i, j)| (Thompson et al. 2024, section 3).
+    """Return 1 − mean over the pairs i < j of |p_human(i, j) − p_metric(i, j)| (Thompson et al. 2024, section 3).
 
-    p(i, j) is the one-sided p-value of "system i is better than j" from a paired permutation test; people and metric share
-    the permutations. `n` counts systems. p counts draws that equal the difference seen, as the paper's code does, so two
-    systems with many equal scores do not have p(i, j) + p(j, i) = 1, and their order in the table matters a little.
+    p(i, j) is the one-sided p-value of "system i is better than j" from a paired permutation test; human and metric scores
+    share the permutations. `n` counts systems. p counts draws equal to the observed difference, as in the paper's code, so
+    p(i, j) + p(j, i) ≠ 1 for two systems with many equal scores, and their order in the table matters a little.
 
-    With 1,000 draws one seed is off by .001 to .002 (standard deviation over seeds). google-research/mt-metrics-eval always
-    takes seed 4 and computes in single precision, where some ties with the difference seen are lost: its value differs from
-    this one by about as much. Undefined where all systems have equal scores on every segment.
+    With 1,000 draws, the standard deviation over seeds is .001 to .002. google-research/mt-metrics-eval always uses seed 4 and
+    single precision, which loses some ties with the observed difference; its value differs by about as much. Undefined if
+    all systems have equal scores on every segment.
     """
     m, h = tables(metric, human)
     if reason := _too_small(m):
@@ -48,7 +48,7 @@ def soft_pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike, *, seed:
         if (table.max(0) == table.min(0)).all():
             return Statistic(None, f"all systems have equal {name} scores on every segment", len(m))
     found = np.zeros((2, len(m), len(m)))
-    for signs in sign_flips(m.shape[1], seed, draws):
+    for signs in random_signs(m.shape[1], seed, draws):
         found += [at_least(m, signs), at_least(h, signs)]
     pairs = np.triu_indices(len(m), 1)
     p_metric, p_human = (found / draws)[:, *pairs]
@@ -56,9 +56,9 @@ def soft_pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike, *, seed:
 
 
 def at_least(scores: Floats, signs: Floats) -> Floats:
-    """How many of the sign vectors make system i beat j by at least what it does; shape (n_systems, n_systems).
+    """Count the sign vectors for which system i's lead over j is at least the observed one; shape (n_systems, n_systems).
 
-    A sign of −1 exchanges the two systems' scores of that segment.
+    A sign of −1 swaps the two systems' scores of that segment.
     """
     drawn, seen = signs @ scores.T, scores.sum(1)
     counts = np.zeros((len(scores), len(scores)))

@@ -1,8 +1,8 @@
-"""Sensitivity of a metric to an error (Karpinska et al. 2022; Lu et al. 2023, appendix D), from scores alone.
+"""Sensitivity of a metric to errors (Karpinska et al. 2022; Lu et al. 2023, appendix D), computed from scores.
 
-z = (m(r, h) − m(r, h′)) / (m(r, h) − m(r, "")): the share of all that separates a good output h from an empty one which the
-error in h′ costs. 0: the metric does not see the error; 1: as bad as an empty output; below 0: it prefers the error. The sign
-of a metric cancels, so that TER (lower is better) reads as chrF does; z is not bounded on either side.
+z = (m(r, h) − m(r, h′)) / (m(r, h) − m(r, "")): the cost of the error in h′, relative to the difference between a good output
+h and an empty one. 0: the metric misses the error; 1: as bad as an empty output; below 0: it prefers the error. The sign of a
+metric cancels, so metrics for which lower is better (TER) need no special treatment. z is unbounded.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.bootstrap import Interval, mean_interval
-from core.stats.correlation import group_ids, rows_by
-from core.stats.pairs import Floats
+from core.stats.correlation.correlation import group_ids, rows_by
+from core.stats.correlation.pairs import Floats
 
 NEAR_ZERO = 0.01
-"""A denominator this small against the mean |denominator| of the metric's pairs is 0: such a z would count a hundredfold."""
+"""A denominator smaller than this share of the metric's mean |denominator| counts as 0: z would be inflated a hundredfold."""
 ROUNDING = 1e-6
-"""A difference this small against the scores themselves is rounding (single precision carries about seven digits)."""
+"""A difference smaller than this share of the scores is rounding (single precision has about seven digits)."""
 
-TOO_CLOSE = "the metric hardly tells the good text from an empty one"
+TOO_CLOSE = "the scores of the good text and of an empty one are too close"
 NO_SCORE = "a score is missing"
 Flags = npt.NDArray[np.bool_]
 
 
 class Ratios(NamedTuple):
-    """One entry a pair. `z` is NaN where it is undefined; `too_close` says where that is for its denominator."""
+    """z per pair, NaN where undefined; `too_close` marks pairs with too small a denominator."""
 
     z: Floats
     too_close: Flags
 
 
 class Sensitivity(NamedTuple):
-    """What a metric makes of one type of error.
+    """Sensitivity of a metric to one type of error.
 
-    `pairs` counts all of the type; `z.n` those with a z, the mean of which is `z.value`; `accuracy` is the share, among the
-    pairs with both scores, in which the good text gets strictly the better one. `undefined` says why pairs have no z, most
-    frequent first. In `empty_better` pairs, which are part of the mean, the metric likes an empty output more than the
-    good one: their z has the opposite sign.
+    `pairs` counts all pairs of the type, `z.n` those with a z, and `z.value` is its mean. `accuracy` is the share of pairs with
+    both scores in which the good text scores strictly better. `undefined` lists reasons for missing z, most frequent first.
+    In `empty_better` pairs, the empty output scores better than the good one, so z has the opposite sign; they are included
+    in the mean.
     """
 
     type: str
@@ -53,10 +53,10 @@ class Sensitivity(NamedTuple):
 
 
 def ratios(good: Floats, perturbed: Floats, empty: Floats) -> Ratios:
-    """z of each pair; all three of shape (n_pairs,), NaN where there is no score.
+    """Return z of each pair; all three scores have the shape (n_pairs,), NaN where missing.
 
-    Undefined where |m(good) − m(empty)| ≤ `NEAR_ZERO` × its mean over all pairs given, so the same in whatever unit the
-    metric counts; and where it is rounding.
+    Undefined if |m(good) − m(empty)| ≤ `NEAR_ZERO` × its mean over all pairs, which does not depend on the metric's scale, or
+    if it is within rounding.
     """
     gap = good - empty
     size = np.abs(gap)
@@ -81,11 +81,11 @@ def sensitivities(
     draws: int = 1000,
     level: float = 0.95,
 ) -> list[Sensitivity]:
-    """One metric's sensitivity to each type, in the order the types first appear.
+    """Return a metric's sensitivity to each error type, in order of first appearance.
 
-    `good`, `perturbed` and `empty` are its scores, shape (n_pairs,), NaN where there is none; `missing` says why, one text a
-    pair. What is near 0 is judged over the pairs of all types together. Intervals are percentile intervals over resampled
-    pairs of the type, those with a z for z, those with both scores for the accuracy.
+    `good`, `perturbed` and `empty` are its scores, shape (n_pairs,), NaN where missing; `missing` gives the reason per pair.
+    The threshold for denominators near 0 uses the pairs of all types. Intervals are percentile intervals over resampled pairs
+    of the type: those with a z for z, those with both scores for the accuracy.
     """
     sign = 1.0 if higher_is_better else -1.0
     z, too_close = ratios(good, perturbed, empty)

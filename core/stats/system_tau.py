@@ -1,4 +1,4 @@
-"""Kendall τ-b of systems' mean scores on resampled segments, for a metric and people at once."""
+"""Kendall τ-b between a metric's and the human system means, on resampled segments."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy.typing as npt
 
 from core.stats.bootstrap import draws_of
 from core.stats.checks import tables
-from core.stats.correlation import group_ids
-from core.stats.pairs import Floats
+from core.stats.correlation.correlation import group_ids
+from core.stats.correlation.pairs import Floats
 
 SLACK = 1e-12
-"""Means that differ by less than this share of the largest score are equal: sums of the same numbers in another order."""
+"""Means that differ by less than this share of the largest score are equal; the order of addition changes the last digits."""
 
 
 def segment_draws(units: Sequence[Hashable], seed: int, draws: int) -> Floats:
-    """How often each segment is drawn, (draws, n_segments); `units` names the segment or document of each, and is resampled."""
+    """Return how often each segment is drawn, (draws, n_segments); `units` names its segment or document, the resampled unit."""
     ids = group_ids(units)
     drawn = list(draws_of(int(ids.max(initial=-1)) + 1, seed, draws))
     return np.stack(drawn)[:, ids] if drawn else np.zeros((0, len(ids)))
 
 
 def tau_on_draws(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike) -> Floats:
-    """τ-b of the systems' weighted means, one a draw, in [−1, 1]; NaN where a side has all systems equal.
+    """Return τ-b of the systems' weighted means per draw, in [−1, 1]; NaN if all systems are equal on one side.
 
-    `metric` and `human` have the shape (n_systems, n_segments), `weights` (draws, n_segments). Raises `ValueError` for others.
+    `metric` and `human` have the shape (n_systems, n_segments), `weights` (draws, n_segments). Raises `ValueError` otherwise.
     """
     m, h = tables(metric, human)
     (w,) = tables(weights)
@@ -40,7 +40,7 @@ def tau_on_draws(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.Array
 
 
 def _signs(sums: Floats) -> Floats:
-    """The sign of every difference of two systems, (draws, n_pairs)."""
+    """Return the signs of the differences of all pairs of systems, (draws, n_pairs)."""
     i, j = np.triu_indices(sums.shape[1], 1)
     apart = sums[:, i] - sums[:, j]
     slack = SLACK * np.abs(sums).max(axis=1, initial=0.0)[:, None]

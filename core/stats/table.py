@@ -1,4 +1,4 @@
-"""Scores of outputs as a table of systems by segments, without holes: what paired tests need."""
+"""Arrange scores of outputs in a complete table of systems by segments, as paired tests need."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from core.stats.checks import vectors
-from core.stats.correlation import group_ids
-from core.stats.pairs import Floats, Ints
+from core.stats.correlation.correlation import group_ids
+from core.stats.correlation.pairs import Floats, Ints
 
 
-class Table(NamedTuple):
-    """`rows[i, j]` is the place, among the outputs given, of what system i wrote for segment j.
+class SystemTable(NamedTuple):
+    """`rows[i, j]` is the index of the output of system i for segment j.
 
-    Systems and segments stand in the order of their first output. `dropped` counts the segments left out because a
-    system has no score there.
+    Systems and segments are in the order of their first output. `dropped` counts the segments left out because some system
+    has no output for them.
     """
 
     systems: tuple[Hashable, ...]
@@ -25,14 +25,14 @@ class Table(NamedTuple):
     dropped: int
 
     def of(self, scores: Sequence[float] | Floats) -> Floats:
-        """The scores of the same outputs as a table of shape (n_systems, n_segments)."""
+        """Return scores of the same outputs as a table of shape (n_systems, n_segments)."""
         (values,) = vectors(scores)
         found: Floats = values[self.rows]
         return found
 
 
-def complete_table(systems: Sequence[Hashable], segments: Sequence[Hashable]) -> Table:
-    """The segments that every system has an output for. Raises `ValueError` when a system has two for one segment."""
+def complete_table(systems: Sequence[Hashable], segments: Sequence[Hashable]) -> SystemTable:
+    """Return the table of segments with an output of every system. Raises `ValueError` for two outputs of a system for one segment."""
     of_system, of_segment = group_ids(systems), group_ids(segments)
     n_systems, n_segments = len(set(systems)), len(set(segments))
     if len(of_system) != len(of_segment):
@@ -44,4 +44,4 @@ def complete_table(systems: Sequence[Hashable], segments: Sequence[Hashable]) ->
     whole = (rows >= 0).all(0) if n_systems else np.zeros(n_segments, dtype=bool)
     names = tuple(dict.fromkeys(segments))
     kept = tuple(names[j] for j in np.flatnonzero(whole))
-    return Table(tuple(dict.fromkeys(systems)), kept, rows[:, whole], int((~whole).sum()))
+    return SystemTable(tuple(dict.fromkeys(systems)), kept, rows[:, whole], int((~whole).sum()))

@@ -1,7 +1,7 @@
-"""Points that end no sentence: after titles and other abbreviations, initials, acronyms, and ordinals of several languages.
+"""Detect points that do not end a sentence: after titles and other abbreviations, initials, acronyms and ordinals of several languages.
 
-Lists are compared without regard to case; how a word is written decides what it may be. A word that is also an ordinary word at the
-end of a sentence, in any language, is an abbreviation only where its capital, its number or the word before it says so.
+The lists ignore case; the case of the word decides between them. If an abbreviation is also an ordinary word that can end a sentence in
+some language, it counts as one only because of its capital, a following number or the word before it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALWAYS = frozenset(
     د أ
     """.split()
 )
-"""Always followed by more of the sentence, however they are written: ordinary words of no language."""
+"""Never at the end of a sentence, in any case: not ordinary words in any language."""
 
 TITLES = frozenset(
     """
@@ -33,11 +33,11 @@ TITLES = frozenset(
     ing str exc fca ilmo lic ir mw bd cand sigra ssa
     """.split()
 )
-"""Followed by more of the sentence where they are written with a capital, or in a text without any."""
+"""Never at the end of a sentence if written with a capital, or in a text without capitals."""
 
 ALSO_WORDS = frozenset("av brig col det dra fil gen hon maj rep rev sen sig ste sto".split())
-"""Titles with a capital (Det. Smith) before a word that seldom begins a sentence. In small letters, ordinary words at its end: Swedish
-det, sen and sig, German Gen, French col, Polish maj."""
+"""Titles if capitalised (Det. Smith) before a word that rarely begins a sentence; otherwise ordinary words: Swedish det, sen and sig,
+German Gen, French col, Polish maj."""
 
 AFTER = {
     "al": frozenset({"et"}),
@@ -45,10 +45,10 @@ AFTER = {
     "hab": frozenset({"dr"}),
     "sig": frozenset({"al", "dal", "del", "il", "un"}),
 }
-"""Abbreviations in small letters behind these words alone."""
+"""Lower-case abbreviations only after these words."""
 
 BEFORE_SMALL = frozenset("bd blz bl ca env est ex ft hab st str гр им кап пр см ср".split())
-"""Abbreviations before a word in small letters (in a text that has capitals) or a number."""
+"""Abbreviations before a lower-case word (in a text with capitals) or a number."""
 
 MAY_END = frozenset(
     """
@@ -62,10 +62,10 @@ MAY_END = frozenset(
     др пр руб тыс млн млрд напр г гг вв р рр
     """.split()
 )
-"""May stand at the end of a sentence too: they end one before a word that often begins sentences."""
+"""Abbreviations that may end a sentence: they do before a word that often begins sentences."""
 
 NAMES = frozenset("ave co corp ud vd vds".split())
-"""Those of `MAY_END` that need a capital: in small letters they are words (Danish ud, Swedish vd, Polish co, Romanian corp)."""
+"""Those of `MAY_END` that need a capital: in lower case they are words (Danish ud, Swedish vd, Polish co, Romanian corp)."""
 
 BEFORE_NUMBERS = frozenset(
     """
@@ -74,7 +74,7 @@ BEFORE_NUMBERS = frozenset(
     рис стр табл ст с д п т
     """.split()
 )
-"""Abbreviations where a number follows."""
+"""Abbreviations before a number."""
 
 MONTHS = frozenset(
     """
@@ -89,7 +89,7 @@ MONTHS = frozenset(
     jahrhundert jahrhunderts weltkrieg weltkriegs
     """.split()
 )
-"""What stands behind the ordinal of a date or century in languages that write ordinals with a point."""
+"""Words after the ordinal of a date or century in languages that write ordinals with a point."""
 
 STARTERS = frozenset(
     """
@@ -113,7 +113,7 @@ STARTERS = frozenset(
     что это эта этот я
     """.split()
 )
-"""Words that often begin a sentence, and seldom a name behind an abbreviation."""
+"""Words that often begin a sentence, and rarely a name after an abbreviation."""
 
 _WORD = re.compile(r"[^\W_][^\s(\[{„“”«»\"]*$")
 _NEXT = re.compile(r"[\s\"'“”„«»‘’(\[¿¡]*([^\W_]+(?:['’-][^\W_]+)*)")
@@ -124,10 +124,10 @@ _NUMERAL = re.compile(r"\d{1,3}|[ivxlc]{1,6}|[a-z]", re.IGNORECASE)
 
 
 def ends_no_sentence(text: str, start: int, end: int, sentence: int, small: bool = False) -> bool:
-    """Return whether the point in `text[start:end]` (with what closes behind it) belongs to an abbreviation, initial or ordinal.
+    """Return whether the point in `text[start:end]` (with closing characters) belongs to an abbreviation, initial or ordinal.
 
-    `sentence` is where the sentence began; `small`: the whole text has no capitals. Only a single point right behind a word, with
-    blanks behind it, can be one.
+    `sentence` is the start of the sentence; `small` means that the whole text has no capitals. Only a single point directly after a word
+    and before a blank can be one.
     """
     if end - start != 1 or start == 0 or end >= len(text):
         return False
@@ -174,7 +174,7 @@ def _is_title(word: str, begins: bool, small: bool) -> bool:
 
 
 def _is_letter(text: str, start: int, goes_on: bool) -> bool:
-    """True for an initial, which is a capital, and for a small letter among others (z. B., u. a.) or before a word that goes on."""
+    """Return whether a letter is an initial (a capital), or a lower-case letter next to others (z. B., u. a.) or before a continuation."""
     word = text[start - 1]
     if word.isupper():
         return not (word == "I" and _follows_small_word(text, start))

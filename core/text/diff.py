@@ -1,4 +1,4 @@
-"""Word-level difference of two texts, exact to the character."""
+"""Compute the word-level difference of two texts."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ from collections.abc import Iterator, Sequence
 from os.path import commonprefix
 from typing import Literal, NamedTuple
 
-from core.text.words import Unit, units
+from core.text.words import TextUnit, units
 
 
-class Piece(NamedTuple):
-    """A stretch that both texts share, or that only the first (delete) or only the second (insert) has."""
+class DiffPiece(NamedTuple):
+    """A part of both texts (same), only the first (delete) or only the second (insert)."""
 
     kind: Literal["same", "delete", "insert"]
     text: str
 
 
-def diff(a: str, b: str) -> tuple[Piece, ...]:
-    """How `b` differs from `a`, word by word (character by character where a script has no spaces).
+def diff(a: str, b: str) -> tuple[DiffPiece, ...]:
+    """Return how `b` differs from `a`, word by word (character by character in scripts without spaces).
 
-    The pieces "same" and "delete" joined give `a`, "same" and "insert" joined give `b`; neighbours differ in kind, and a
-    delete stands before the insert that replaces it. As many words as possible are kept, in order (longest common
-    subsequence, Hyyrö 2004); white space follows the words around it.
+    The pieces "same" and "delete" join to `a`, "same" and "insert" to `b`; neighbours differ in kind, and a delete comes before the
+    insert that replaces it. The kept words are a longest common subsequence (Hyyrö 2004); white space follows the words around it.
     """
     left, right = units(a), units(b)
     pairs = _common([a[u.start : u.end] for u in left], [b[u.start : u.end] for u in right])
@@ -29,7 +28,7 @@ def diff(a: str, b: str) -> tuple[Piece, ...]:
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """Index pairs of a longest common subsequence."""
+    """Return index pairs of a longest common subsequence."""
     head = 0
     while head < min(len(a), len(b)) and a[head] == b[head]:
         head += 1
@@ -45,7 +44,7 @@ def _common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _subsequence(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """One row of the table a step, as the bits of one integer: bit j is 0 where b[j] lengthens the subsequence."""
+    """Find the pairs with one row of the dynamic programming table per integer: bit j is 0 where b[j] lengthens the subsequence."""
     where: dict[str, int] = {}
     for j, word in enumerate(b):
         where[word] = where.get(word, 0) | 1 << j
@@ -69,36 +68,36 @@ def _subsequence(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _pieces(
-    a: str, b: str, left: Sequence[Unit], right: Sequence[Unit], pairs: Sequence[tuple[int, int]]
-) -> Iterator[Piece]:
+    a: str, b: str, left: Sequence[TextUnit], right: Sequence[TextUnit], pairs: Sequence[tuple[int, int]]
+) -> Iterator[DiffPiece]:
     done_a = done_b = 0
     for i, j in pairs:
         yield from _gap(a[done_a : left[i].start], b[done_b : right[j].start])
-        yield Piece("same", a[left[i].start : left[i].end])
+        yield DiffPiece("same", a[left[i].start : left[i].end])
         done_a, done_b = left[i].end, right[j].end
     yield from _gap(a[done_a:], b[done_b:])
 
 
-def _gap(a: str, b: str) -> Iterator[Piece]:
+def _gap(a: str, b: str) -> Iterator[DiffPiece]:
     """What stands between two shared words: shared white space at its ends, and the change in the middle."""
     space_a, space_b = a[: len(a) - len(a.lstrip())], b[: len(b) - len(b.lstrip())]
     head = len(commonprefix([space_a, space_b]))
     a, b, before = a[head:], b[head:], a[:head]
     space_a, space_b = a[len(a.rstrip()) :], b[len(b.rstrip()) :]
     tail = len(commonprefix([space_a[::-1], space_b[::-1]]))
-    yield Piece("same", before)
-    yield Piece("delete", a[: len(a) - tail])
-    yield Piece("insert", b[: len(b) - tail])
-    yield Piece("same", a[len(a) - tail :])
+    yield DiffPiece("same", before)
+    yield DiffPiece("delete", a[: len(a) - tail])
+    yield DiffPiece("insert", b[: len(b) - tail])
+    yield DiffPiece("same", a[len(a) - tail :])
 
 
-def _merged(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    last: Piece | None = None
+def _merged(pieces: Iterator[DiffPiece]) -> Iterator[DiffPiece]:
+    last: DiffPiece | None = None
     for piece in pieces:
         if not piece.text:
             continue
         if last is not None and last.kind == piece.kind:
-            last = Piece(last.kind, last.text + piece.text)
+            last = DiffPiece(last.kind, last.text + piece.text)
             continue
         if last is not None:
             yield last

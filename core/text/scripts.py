@@ -1,4 +1,4 @@
-"""How a text is written, as far as it decides how words are found in it."""
+"""Detect the kind of script of a text, which decides how it is split into words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from core.text.words import UNSPACED, is_unspaced, words
 
 Writing = Literal["spaced", "han", "unspaced"]
-"""Words stand between spaces; Chinese characters; another script without spaces, or Chinese characters mixed with one."""
+"""Words separated by spaces; Chinese characters; another script without spaces, or mixed with Chinese characters."""
 
 WRITINGS: tuple[Writing, ...] = ("spaced", "han", "unspaced")
 MOSTLY_HAN = 0.9
@@ -19,7 +19,7 @@ _HAN = re.compile("[\u2e80-\u2fdf\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\
 
 
 def has_unspaced(text: str) -> bool:
-    """Return whether a character of a script without spaces stands in the text."""
+    """Return whether the text has a character of a script without spaces."""
     return any(is_unspaced(match[0]) for match in _UNSPACED.finditer(text))
 
 
@@ -27,7 +27,7 @@ def has_unspaced(text: str) -> bool:
 def writing(texts: Sequence[str]) -> Writing:
     """Return how most words of the texts (a tuple) are written; a character of a script without spaces counts as a word.
 
-    The texts alone decide. Texts without any word are "spaced".
+    Texts without any word are "spaced".
     """
     if not any(map(_UNSPACED.search, texts)):
         return "spaced"
@@ -39,6 +39,6 @@ def writing(texts: Sequence[str]) -> Writing:
 
 
 def tokens_by(names: dict[Writing, str], texts: Iterable[Sequence[str]]) -> str:
-    """Return the names of the tokenizers that the texts are read with, joined by +; the first where there are no texts."""
+    """Return the names of the tokenizers used for the texts, joined by +; that for "spaced" if there are no texts."""
     found = {names[writing(tuple(given))] for given in texts}
     return "+".join(name for name in dict.fromkeys(names.values()) if name in found) or names["spaced"]

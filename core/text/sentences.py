@@ -1,6 +1,6 @@
-"""Sentences of a text as half-open code-point ranges: in order, apart, and holding every character but white space.
+"""Split a text into sentences: ordered, disjoint half-open code-point ranges that cover all characters except white space.
 
-Nothing is normalised. Why these splitters and this default: docs/decisions/007-sentences.md.
+Nothing is normalised. For the choice of splitters and default see docs/decisions/007-sentences.md.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ LANGUAGES = (
 )  # fmt: skip
 DEFAULT = PROSE
 PROSE_VERSION = 2
-"""Raised whenever `prose` or its lists cut a text in another way. The first version was signed without it."""
+"""Increased whenever `prose` or its lists change the split of a text. The first version is not in signatures."""
 
 SPLITTERS = (PROSE, RULE, POINT, *(PYSBD + language for language in LANGUAGES))
 
 POINTS = ".\u2024\ufe52\uff0e"
 OPEN_ENDED = POINTS + "?!\u2026\u2025\u203c\u203d\u2047-\u2049\u2e2e\u2e3c\u2e53\u2e54"
-"""Signs that also stand inside sentences (3.5, Yahoo!): they end one before white space, or before a script without any."""
+"""Characters that also occur inside sentences (3.5, Yahoo!): they end one before white space or a script without spaces."""
 
 FINAL = (
     "\u037e\u0589\u061d-\u061f\u06d4\u0700-\u0702\u07f9\u0837\u0839\u083d\u083e\u0964\u0965\u104a\u104b\u1362\u1367\u1368"
@@ -46,10 +46,10 @@ FINAL = (
     "\U00011ef8\U00011f43\U00011f44\U00016a6e\U00016a6f\U00016af5\U00016b37\U00016b38\U00016b44\U00016d6e\U00016d6f"
     "\U00016e98\U0001bc9f\U0001da88"
 )
-"""The other characters of Unicode's Sentence_Terminal, and the Greek question mark: they end a sentence wherever they stand."""
+"""The other characters of Unicode's Sentence_Terminal, and the Greek question mark: they always end a sentence."""
 
 CLOSING = r"’”»›)\]}」』）】〉》〕］｝"
-EITHER = "\"'“‘«‹"  # a quotation mark of some language's other side
+EITHER = "\"'“‘«‹"  # opening in some languages, closing in others
 
 _RUN = re.compile(f"[{OPEN_ENDED}{FINAL}][{OPEN_ENDED}{FINAL}{CLOSING}{EITHER}]*")
 _FINAL, _EITHER, _NOT_POINT = (re.compile(f"[{signs}]") for signs in (FINAL, EITHER, "^" + POINTS + CLOSING + EITHER))
@@ -58,7 +58,7 @@ _POINT = re.compile(r"(?<=[.?!]) ")
 
 
 def splitter(name: str) -> Splitter:
-    """The splitter of a name: `prose`, `rule`, `point` or `pysbd:LANGUAGE`. Raises UserError for another, or without its package."""
+    """Return the splitter `prose`, `rule`, `point` or `pysbd:LANGUAGE`. Raises UserError for another name, or if its package is missing."""
     if name == RULE:
         return rule
     if name == PROSE:
@@ -67,14 +67,14 @@ def splitter(name: str) -> Splitter:
         return point
     language = name.removeprefix(PYSBD)
     if name not in SPLITTERS:
-        raise UserError("there is no such splitter of sentences", got=f"“{name}”", expected=", ".join(SPLITTERS))
+        raise UserError("unknown sentence splitter", got=f"“{name}”", expected=", ".join(SPLITTERS))
     return _pysbd(language)
 
 
 def facts(name: str) -> dict[str, object]:
-    """What a signature says of a splitter: its name, and the version of its rules or package. Raises UserError as `splitter` does.
+    """Return the signature fields of a splitter: its name and the version of its rules or package. Raises UserError as `splitter` does.
 
-    `rule` was the default before, signed without a mark: values of then and of one that asks for it are told apart.
+    `rule` is marked as given, because values from the time when it was the default are signed without the mark.
     """
     splitter(name)
     found: dict[str, object] = {"sentences": f"{name}{GIVEN}" if name == RULE else name}
@@ -83,21 +83,21 @@ def facts(name: str) -> dict[str, object]:
 
 
 def sentences(text: str, split: Splitter) -> list[str]:
-    """The sentences themselves."""
+    """Return the sentences as texts."""
     return [text[start:end] for start, end in split(text)]
 
 
 def rule(text: str) -> list[Span]:
-    """After a sentence terminator of any script with the quotes and brackets that close there, and at line breaks.
+    """Split after sentence terminators of any script, including closing quotes and brackets, and at line breaks.
 
-    `.` `?` `!` `…` end a sentence before white space, or before a script written without it; terminators of other scripts
-    always do. A piece of punctuation alone joins the sentence before it (the first one, the sentence after).
+    `.` `?` `!` `…` end a sentence before white space or a script without spaces; terminators of other scripts always do. A piece of only
+    punctuation joins the sentence before it (the first one joins the next).
     """
     return _joined(text, _pieces(text, sorted([*_breaks(text), *(end for _, end in _terminators(text))])))
 
 
 def prose(text: str) -> list[Span]:
-    """As `rule`, but not after the point of an abbreviation, an initial or an ordinal (`core.text.abbreviations`)."""
+    """Split as `rule`, but not after the point of an abbreviation, initial or ordinal (`core.text.abbreviations`)."""
     breaks, at, sentence, small = _breaks(text), 0, 0, text == text.lower()
     cuts: list[int] = []
     for start, end in _terminators(text):
@@ -117,7 +117,7 @@ def _breaks(text: str) -> list[int]:
 
 
 def _terminators(text: str) -> Iterator[Span]:
-    """The signs that end a sentence by themselves, with what closes behind them."""
+    """Yield the sentence terminators, including closing quotes and brackets."""
     for run in _RUN.finditer(text):
         end = run.end()
         if end < len(text) and not text[end].isspace() and (opening := _EITHER.search(text, run.start(), end)):
@@ -135,12 +135,12 @@ def _ends(text: str, start: int, end: int) -> bool:
 
 
 def point(text: str) -> list[Span]:
-    """After each of `.` `?` `!` before a space, and nowhere else: what the published SMART figures are reproduced with."""
+    """Split after `.` `?` `!` before a space only, to reproduce the published SMART figures."""
     return _pieces(text, [match.start() for match in _POINT.finditer(text)])
 
 
 def _pieces(text: str, cuts: Iterable[int]) -> list[Span]:
-    """What stands between the cuts (in order), without white space at its ends; nothing is left out but white space."""
+    """Return the ranges between the cuts (in order), without white space at their ends."""
     out, start = [], 0
     for cut in (*cuts, len(text)):
         piece = text[start:cut]
@@ -175,7 +175,7 @@ def _pysbd(language: str) -> Splitter:
     segmenter: Any = Segmenter(language=language, clean=False)
 
     def split(text: str) -> list[Span]:
-        """pySBD may give back other characters than it was given; an end that is not found again is no cut."""
+        """Split with pySBD. It may change characters; a sentence that is not found in the text is not a cut."""
         cuts, at = [], 0
         for found in segmenter.segment(text):
             sentence = found.strip()

@@ -1,4 +1,4 @@
-"""Words of any script, as half-open code-point ranges. Nothing is normalised."""
+"""Find the words of a text in any script, as half-open code-point ranges. Nothing is normalised."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ UNSPACED = (
     (0x1B000, 0x1B16F),
     (0x20000, 0x3FFFF),
 )
-_SOUND_MARKS = "\uff9e\uff9f"  # half-width, letters to Unicode; they belong to the kana before them
+_SOUND_MARKS = "\uff9e\uff9f"  # half-width letters in Unicode that belong to the kana before them
 _ZWJ, _ZWNJ = "\u200d", "\u200c"
 
 
 def is_unspaced(char: str) -> bool:
-    """True for a letter or digit of a script written without spaces (Han, kana, Thai, Lao, Khmer, Myanmar)."""
+    """Return whether this is a letter or digit of a script without spaces (Han, kana, Thai, Lao, Khmer, Myanmar)."""
     return _kind(char) == "single"
 
 
-class Unit(NamedTuple):
-    """A word, or one sign of punctuation, with the characters that belong to it."""
+class TextUnit(NamedTuple):
+    """A word or a punctuation character, with its combining marks."""
 
     start: int
     end: int
@@ -57,14 +57,13 @@ def _kind(char: str) -> Kind:
     return "word" if category[0] in "LN" or char == "_" else "other"
 
 
-def units(text: str) -> list[Unit]:
-    """Words and signs in order; white space belongs to none.
+def units(text: str) -> list[TextUnit]:
+    """Return words and punctuation characters in order, without white space.
 
-    A word is a run of letters, digits and marks; apostrophes between letters and `.` `,` between digits belong to it.
-    Scripts written without spaces (Han, kana, Thai, Lao, Khmer, Myanmar) give one unit a character with its marks.
-    Emoji sequences and flags stay whole.
+    A word is a run of letters, digits and marks, with apostrophes between letters and `.` `,` between digits. Scripts without spaces (Han,
+    kana, Thai, Lao, Khmer, Myanmar) give one unit per character with its marks. Emoji sequences and flags are not split.
     """
-    out: list[Unit] = []
+    out: list[TextUnit] = []
     n, i = len(text), 0
     while i < n:
         kind = _kind(text[i])
@@ -77,7 +76,7 @@ def units(text: str) -> list[Unit]:
         elif kind == "flag" and i < n and _kind(text[i]) == "flag":
             i += 1
         i = _cluster_end(text, i, kind)
-        out.append(Unit(start, i, kind in ("word", "single")))
+        out.append(TextUnit(start, i, kind in ("word", "single")))
     return out
 
 
@@ -98,7 +97,7 @@ def _word_end(text: str, i: int) -> int:
 
 
 def _inside(text: str, i: int) -> bool:
-    """True for an apostrophe between letters, or a point or comma between digits."""
+    """Return whether this is an apostrophe between letters, or a point or comma between digits."""
     if i + 1 >= len(text):
         return False
     before, after = text[i - 1], text[i + 1]
@@ -108,7 +107,7 @@ def _inside(text: str, i: int) -> bool:
 
 
 def _cluster_end(text: str, i: int, kind: Kind) -> int:
-    """Past the marks that follow, and past what a zero-width joiner ties to a sign."""
+    """Return the end of the unit, after combining marks and characters attached by a zero-width joiner."""
     n = len(text)
     while i < n:
         following = _kind(text[i])
@@ -124,5 +123,5 @@ def _cluster_end(text: str, i: int, kind: Kind) -> int:
 
 
 def words(text: str) -> list[tuple[int, int]]:
-    """The words as half-open code-point ranges, without punctuation and white space (see `units`)."""
+    """Return the words as half-open code-point ranges, without punctuation and white space (see `units`)."""
     return [(start, end) for start, end, is_word in units(text) if is_word]

@@ -18,8 +18,8 @@ from scipy.stats import kendalltau
 
 from core.calibration.lambda_search import curve_of
 from core.calibration.resampling import resampled
-from core.stats.correlation import Group, Measure
-from core.stats.pairs import Floats
+from core.stats.correlation.correlation import Group, Measure
+from core.stats.correlation.pairs import Floats
 
 Result = TypeVar("Result")
 SYSTEMS = 10

@@ -10,7 +10,6 @@ import argparse
 import os
 import random
 import time
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -22,13 +21,15 @@ from core.errors import UserError
 from core.formats.adversarial import read_cases
 from core.formats.files import Upload
 from core.metrics import registry
-from core.metrics.base import no_progress
-from core.models import classifier, loading
+from core.models import loading
+from core.models.architectures import classifier
+from core.models.architectures.classifier import Classifier, NliModel
 from core.models.checkpoint import MINILM, resolve
-from core.models.classifier import Classifier, NliModel
-from core.models.configs import Labels
+from core.models.configs import NliLabels
+from core.progress import no_progress
+from tests.paths import DATA
 
-SUITE = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "menli_wmt20_de_adversarial.csv.gz"
+SUITE = DATA / "menli_wmt20_de_adversarial.csv.gz"
 
 
 def outputs(sources: int) -> list[Item]:
@@ -58,7 +59,7 @@ def model() -> NliModel:
         torch.manual_seed(0)
         checkpoint = resolve(MINILM)
         network = AutoModelForSequenceClassification.from_pretrained(checkpoint.path, num_labels=3)
-        return NliModel(Classifier(network.to(loading.device()), loading.tokenizer(checkpoint)), Labels(0, 1, 2))
+        return NliModel(Classifier(network.to(loading.device()), loading.tokenizer(checkpoint)), NliLabels(0, 1, 2))
 
 
 def one_by_one(nli: NliModel, items: list[Item]) -> list[float]:

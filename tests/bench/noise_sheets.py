@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 from random import Random
 
-from core.stress.base import Change, Edit
-from core.stress.noise.base import Beside, Noise, Texts
-from core.stress.registry import noise, noises
+from core.perturbations.noise.base import Noise, NoiseContext, TextPool
+from core.perturbations.registry import noise, noises
+from core.text.edits import Change, Edit
+from tests.paths import DATA
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 CASES = 200
 
 
@@ -41,11 +41,11 @@ def texts(seed: int) -> list[str]:
 
 
 def sheet(n: Noise, pool: list[str], seed: int) -> str:
-    beside = Beside(None, Texts(pool))
+    context = NoiseContext(None, TextPool(pool))
     cases: list[str] = []
     for i, text in enumerate(pool):
         level = n.levels[i % len(n.levels)] if n.aspect == "fluency" else n.levels[0]
-        made = n.noised(text, level.strength, seed, beside)
+        made = n.noised(text, level.strength, seed, context)
         if isinstance(made, Change):
             cases.append(f"{len(cases) + 1}. [{level.label}] {marked(text, made.edits)}")
         if len(cases) == CASES:

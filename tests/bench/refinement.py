@@ -14,12 +14,13 @@ import multiprocessing as mp
 import resource
 import time
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-PAIRS = Path(__file__).resolve().parents[3] / "shared" / "data" / "training" / "translation_pairs.tsv.gz"
+from tests.paths import DATA
+
+PAIRS = DATA / "training/translation_pairs.tsv.gz"
 Pair = tuple[str, str]
 
 
@@ -43,7 +44,7 @@ def pairs(count: int, seed: int, longest: int = 200) -> list[Pair]:
         with gzip.open(PAIRS, "rt", encoding="utf-8") as handle:
             rows = [(r, h) for r, h, *_ in (line.rstrip("\n").split("\t") for line in handle)]
     else:
-        from core.services.sample import dataset
+        from core.services.projects.sample import dataset
 
         rows = [(item.references[0], item.hypothesis) for _, item in dataset().items() if item.references]
     shortest = longest // 2 if longest < 200 else 0
@@ -57,7 +58,7 @@ def scorer(size: str, dtype: str):  # type: ignore[no-untyped-def]
     import torch
     from transformers import BartConfig, BartForConditionalGeneration
 
-    from core.models.seq2seq import Seq2SeqScorer, load
+    from core.models.architectures.seq2seq import Seq2SeqScorer, load
 
     small = load("bundled", "auto", dtype)
     if size == "bundled":
@@ -69,7 +70,7 @@ def scorer(size: str, dtype: str):  # type: ignore[no-untyped-def]
 
 def count_tokens(model) -> list[int]:  # type: ignore[no-untyped-def]
     """A counter of what passes through the encoder, and through the decoder of the packed run."""
-    from core.models import packed
+    from core.models.architectures import packed
 
     spent = [0]
     run, read = packed.run, model.read

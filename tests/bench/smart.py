@@ -20,11 +20,12 @@ from sacrebleu.metrics.chrf import CHRF
 from core.commands.reproduce import summeval
 from core.data import Item
 from core.metrics import registry
-from core.metrics.base import no_progress
+from core.progress import no_progress
 from core.smart.alignment import smart
 from core.text.sentences import point, sentences
+from tests.paths import DATA
 
-DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "summeval.jsonl.gz"
+FILE = DATA / "summeval.jsonl.gz"
 NAME = "smart1|sentences:point"
 SYSTEMS, REFERENCES = 16, 11
 BLOCK = 4 * SYSTEMS  # outputs one side scores before the other does
@@ -91,7 +92,7 @@ def peak() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=20, help="documents that both sides score")
-    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--data", type=Path, default=FILE)
     args, _ = parser.parse_known_args()
     items = outputs(args.data)
     ours(items[:SYSTEMS])  # imports

@@ -15,13 +15,13 @@ from pathlib import Path
 from core.data import Item
 from core.formats.load import load
 from core.metrics import registry
-from core.metrics.base import no_progress
-from core.services.lab.gold import Gold, from_references
-from core.services.lab.noised import noised
-from core.services.lab.pool import cores
-from core.services.lab.run import Asked, run
-from core.services.scoring import Memory
-from core.stress.registry import NOISE_TYPES, noises
+from core.perturbations.registry import NOISE_TYPES, noises
+from core.progress import no_progress
+from core.robustness.stress.gold import Gold, from_references
+from core.robustness.stress.noised import noised
+from core.robustness.stress.pool import cores
+from core.robustness.stress.run import StressTestRequest, run
+from core.scoring.dataset import Memory
 from tests.bench.smart import DATA, outputs
 
 METRICS = ("rouge2", "rougeL", "chrf", "bleu")
@@ -51,7 +51,7 @@ def main() -> None:
         metric.score(some, no_progress)
         took = 1000 * (time.perf_counter() - began) / len(some)
         print(f"{name:<8} {took:6.2f} ms a text against {len(some[0].references)} references", flush=True)
-    asked = Asked("bench", "reference", args.data.name, NOISE_TYPES, METRICS, seeds=args.seeds)
+    asked = StressTestRequest("bench", "reference", args.data.name, NOISE_TYPES, METRICS, seeds=args.seeds)
     memory, began = Memory(), time.perf_counter()
     report = run(gold, asked, memory, workers=args.workers)
     told = Counter(cell.verdict for cell in report.cells)

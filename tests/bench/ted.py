@@ -15,19 +15,22 @@ from core.calibration.presets import PRESETS
 from core.data import Dataset
 from core.formats.files import Upload
 from core.metrics import registry
-from core.plots.calibration import lambda_text
-from core.ports import Project, Store
-from core.services import calibration, evaluate, references, scoring
-from core.services.adding import Target
-from core.services.evaluate import Choice, Evaluation, looks_human
-from core.services.evaluate_tests import compare_metrics
-from core.services.export import labels_as_google_mqm
-from core.services.mqm_import import import_labels, read
-from core.services.view import build
-from core.stats.correlation import Measure
+from core.plots.calibration import format_lambda
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.scoring import dataset
+from core.services.calibrate import calibration
+from core.services.evaluate.evaluate import AgreementOptions, Evaluation, evaluate, from_view, looks_human
+from core.services.evaluate.significance import compare_metrics
+from core.services.export.export import labels_as
+from core.services.projects import references
+from core.services.projects.adding import ImportTarget
+from core.services.projects.label_import import import_labels, read
+from core.services.projects.view import build
+from core.stats.correlation.correlation import Measure
 from db.store import open_store
+from tests.paths import DATA
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 LABELS, PUBLISHED = "mqm_ted_zhen.tsv.gz", "mqm_ted_zhen.avg_seg_scores.tsv.gz"
 NAMES = {"ref": "ref-A", "refB": "ref-B"}  # of the label file → of the published scores
 METRICS = ("chrf", "bleu", "rougeL", "bartscore-p", "bartscore++-p")
@@ -40,13 +43,13 @@ def imported(store: Store, upload: Upload) -> Project:
     if there is None:
         found = read([upload])
         print(found.summary(), *(w.sentence() for w in found.warnings), sep="\n  ")
-        there = import_labels(store, Target("TED zh-en"), found).project
+        there = import_labels(store, ImportTarget("TED zh-en"), found).project
         report = references.use(store, there.id, "refB")
         print(f"references added: {report.references}")
     return store.projects.get(there.id)
 
 
-def against_published(people: calibration.People, published: str) -> None:
+def against_published(people: calibration.HumanScores, published: str) -> None:
     """Segment scores and the ranking of systems against the published ones, which have the opposite sign."""
     theirs: dict[tuple[str, str], float | None] = {}
     for line in published.splitlines()[1:]:
@@ -73,7 +76,10 @@ def against_published(people: calibration.People, published: str) -> None:
 def row_by_row(store: Store, project: Project, original: str) -> None:
     """The export against the file it came from, as multisets of rows."""
     before = Counter(original.splitlines()[1:])
-    width, written = original.partition("\n")[0].count("\t") + 1, labels_as_google_mqm(store, project.id).splitlines()
+    width, written = (
+        original.partition("\n")[0].count("\t") + 1,
+        labels_as(store, project.id, "google").data.decode().splitlines(),
+    )
     print("columns of ours that the file has not:", ", ".join(written[0].split("\t")[width:]) or "none")
     after = Counter("\t".join(row.split("\t")[:width]) for row in written[1:])
     gone, new = before - after, after - before
@@ -117,30 +123,29 @@ def score(store: Store, machines: Dataset, metrics: tuple[str, ...]) -> None:
     """Score what is not scored yet, saying now and then how far it is."""
     last = [0.0]
 
-    def tell(doing: scoring.Doing) -> bool:
+    def show(doing: dataset.ScoringProgress) -> None:
         if time.monotonic() - last[0] > 60:
             last[0] = time.monotonic()
             print("  ", doing.sentence(), flush=True)
-        return True
 
     started = time.monotonic()
-    for done in scoring.score_dataset(machines, registry.chosen(metrics), store.scores, tell):
+    for done in dataset.score_dataset(machines, registry.chosen(metrics), store.scores, show):
         print(f"{done.metric}: {done.new} new, {done.known} known, {done.failed} failed")
     print(f"scored in {time.monotonic() - started:.0f} s")
 
 
 def show(found: Evaluation, statistics: tuple[str, ...]) -> None:
     """One line a metric: value and interval under each statistic."""
-    for contestant in found.joined.contestants:
+    for scored_metric in found.joined.scored_metrics:
         cells = []
         for name in statistics:
-            row = next(r for r in found.rows if r.name == contestant.name and r.statistic == name)
+            row = next(r for r in found.rows if r.name == scored_metric.name and r.statistic == name)
             if row.value is None:
                 cells.append(f"{row.reason[:24]:24}")
             else:
                 ends = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
                 cells.append(f"{row.value:.3f}{ends}".ljust(24))
-        print(f"{'· ' if contestant.sentinel else ''}{contestant.label}".ljust(34), *cells)
+        print(f"{'· ' if scored_metric.sentinel else ''}{scored_metric.label}".ljust(34), *cells)
 
 
 def main() -> None:
@@ -169,7 +174,7 @@ def main() -> None:
 
 
 def judge(
-    store: Store, project: Project, people: calibration.People, excluded: list[str], metrics: tuple[str, ...]
+    store: Store, project: Project, people: calibration.HumanScores, excluded: list[str], metrics: tuple[str, ...]
 ) -> None:
     """Fit λ, then evaluate every metric at segment and system level."""
     scored = store.scores.signatures(project.id)
@@ -177,25 +182,25 @@ def judge(
     data = store.projects.dataset(project.id)
     view = build(data, scored, tables, registry.specs())
     kept = {k: v for k, v in people.scores.items() if k.system not in excluded}
-    machines = calibration.People(people.signature, kept, people.raters, people.scheme)
+    machines = calibration.HumanScores(people.signature, kept, people.raters, people.scheme)
     fitted: dict[str, float] = {}
     signed = next((s.signature for s in scored if s.metric == FITTED), "")
     measures: tuple[tuple[Measure, str], ...] = (("kendall", "pooled"), ("kendall", "segment"))
     for measure, group in measures if signed else ():
         started = time.monotonic()
         points = calibration.points(tables[signed], machines)
-        found = calibration.fit(points, calibration.Choice(measure, group), PRESETS)  # type: ignore[arg-type]
+        found = calibration.fit(points, calibration.LambdaFitOptions(measure, group), PRESETS)  # type: ignore[arg-type]
         fitted[group] = found.lam
         print(
-            f"\nλ by {measure} ({group}): {lambda_text(found.lam)} {found.to_json()} in {time.monotonic() - started:.1f} s"
+            f"\nλ by {measure} ({group}): {format_lambda(found.lam)} {found.to_json()} in {time.monotonic() - started:.1f} s"
         )
-    choices = [Choice(), Choice(group="segment"), Choice(level="system")]
+    choices = [AgreementOptions(), AgreementOptions(group="segment"), AgreementOptions(level="system")]
     for choice in choices:
         lam = fitted.get(choice.group, 1.0) if choice.level == "segment" else fitted.get("pooled", 1.0)
-        joined = evaluate.from_view(view, people, names=metrics, lam=lam, excluded=excluded)
-        found_rows = evaluate.evaluate(joined, choice)
+        joined = from_view(view, people, names=metrics, lam=lam, excluded=excluded)
+        found_rows = evaluate(joined, choice)
         names = tuple(dict.fromkeys(r.statistic for r in found_rows.rows))
-        print(f"\n{choice.level}, {choice.group}, λ = {lambda_text(lam)}, n = {len(joined.keys)}: {', '.join(names)}")
+        print(f"\n{choice.level}, {choice.group}, λ = {format_lambda(lam)}, n = {len(joined.keys)}: {', '.join(names)}")
         for note in joined.notes:
             print(note)
         show(found_rows, names)

@@ -13,18 +13,17 @@ import streamlit as st
 from core.calibration.curve import CurvePoint, Plateau
 from core.plots import (
     agreement,
+    calibrate,
     calibration,
+    combining,  # fmt: skip
     compare,
     evaluate,
-    lambda_studio,
-    menli,
     robustness,
-    sensitivity,
     smart,
     stress,
-)  # fmt: skip
-from core.stats.correlation import Statistic
-from core.stats.raters import RaterPair
+)
+from core.stats.correlation.correlation import Statistic
+from core.stats.raters.rater_agreement import RaterPair
 
 NAMES: list[str] = json.loads(st.query_params["names"])
 A, B = NAMES[:2]
@@ -62,20 +61,17 @@ def charts() -> dict[str, Any]:
         "tau": agreement.tau_matrix(NAMES, pairs),
         "confusion": agreement.severity_confusion(np.ones((3, 3), dtype=np.int64), ["Major", "Minor", "none"], rows=A, columns=B),
         "lambda": calibration.agreement_by_lambda(curve, Plateau(0.5, 1.5, True, False), 1.0, 0.3, presets=presets),
-        "estimates": lambda_studio.estimates([lambda_studio.Estimate(n, 1.0, (0.5, 2.0)) for n in NAMES]),
-        "at-top": lambda_studio.metrics_at_top([lambda_studio.AtK(n, k, 0.3, n == B) for n in NAMES for k in (2, 3)], "kendall"),
-        "paths": menli.paths(crossed("metric", "w", [0.0, 1.0], quality=0.3, robustness=0.5), A),
-        "courses": menli.courses(crossed("metric", "w", [0.0, 1.0], quality=0.3), "quality", A),
-        "effect": menli.effect(pd.DataFrame({"w": [0.0, 0.5, 1.0], "value": [0.1, 0.2, 0.2]}), 0.4, A),
-        "pooling": menli.pooling(crossed("direction", "formula", NAMES, value=0.4), A),
-        "heatmap": menli.heatmap(
+        "estimates": calibrate.estimates([calibrate.NamedLambda(n, 1.0, (0.5, 2.0)) for n in NAMES]),
+        "at-top": calibrate.metrics_at_top([calibrate.AgreementAtK(n, k, 0.3, n == B) for n in NAMES for k in (2, 3)], "kendall"),
+        "paths": combining.paths(crossed("metric", "w", [0.0, 1.0], quality=0.3, robustness=0.5), A),
+        "courses": combining.courses(crossed("metric", "w", [0.0, 1.0], quality=0.3), "quality", A),
+        "effect": combining.effect(pd.DataFrame({"w": [0.0, 0.5, 1.0], "value": [0.1, 0.2, 0.2]}), 0.4, A),
+        "pooling": combining.pooling(crossed("direction", "formula", NAMES, value=0.4), A),
+        "heatmap": combining.heatmap(
             crossed("phenomenon", "metric", NAMES, accuracy=0.6, low=0.5, high=0.7, compared=3, tied=0, undefined=0, reason="")
         ),
         "changes": robustness.changes(each("share", "good", "changed", metric=NAMES, fooled=False, range=NAMES)),
         "sweep": robustness.sweep(crossed("phenomenon", "metric", NAMES, share=-0.2, fooled=False, good=1.0, changed=0.5)),
-        "by-type": sensitivity.by_type(
-            crossed("type", "metric", NAMES, z=0.4, z_low=0.3, z_high=0.5, n=3, compared=3, undefined=0)
-        ),
         "lengths": smart.lengths(lengths, NAMES, A),
         "rank-differences": smart.rank_differences(ranks, NAMES, NAMES),
         "catalogue": stress.catalogue(cells, []),

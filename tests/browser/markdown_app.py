@@ -6,7 +6,7 @@ import json
 
 import streamlit as st
 
-from pages._ui.markdown import escape_markdown
+from pages._ui.shared.markdown import escape_markdown
 
 TEXTS: list[str] = json.loads(st.query_params["texts"])
 

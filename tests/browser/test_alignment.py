@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core.data import Dataset, Output, Segment
-from core.metrics.base import no_progress
-from core.services.alignment import GOOD, align
+from core.progress import no_progress
+from core.services.compare.alignment import GOOD, align
 from db.store import open_store
 from tests.browser.conftest import Server, serving
 

@@ -12,7 +12,7 @@ from db.store import open_store
 from tests import hostile
 from tests.browser.conftest import Server, serving
 
-PAGES = ("", "compare", "annotate", "lambda_studio", "evaluate", "robustness", "models", "people")
+PAGES = ("", "compare", "annotate", "labels_and_raters", "meta_evaluation", "calibrate", "robustness", "models")
 TABS = "[data-testid=stTab], button[data-testid^=stBaseButton-segmented_control]"
 POLICY = ("default-src 'self'", "connect-src 'self'", "object-src 'none'", "base-uri 'self'", "frame-ancestors 'none'")
 
@@ -117,7 +117,7 @@ def test_names_stand_on_compare_as_they_are_and_all_that_is_needed_works(
     media: list[Response] = []
     page.on("response", lambda response: media.append(response) if "/media/" in response.url else None)
     page.goto(f"{server.url}/compare?project={project}")
-    expect(page.get_by_role("heading", name=f"{hostile.IMAGE} project")).to_be_visible()
+    expect(page.locator("[data-testid=stCaptionContainer] strong").first).to_have_text(f"{hostile.IMAGE} project")
     cards = page.locator(".esc-card")
     expect(cards).to_have_count(len(hostile.SYSTEMS))  # components
     assert sorted(page.locator(".esc-name").all_inner_texts()) == sorted(hostile.SYSTEMS)

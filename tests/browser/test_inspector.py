@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core.data import SegmentKey
-from core.ports import Store
+from core.ports.store import Store
 from core.refine.result import Refinement
 from db.store import open_store
 from tests.browser.conftest import Server, serving
@@ -127,16 +127,16 @@ def test_tries_pile_up_and_may_be_gone_on_from(server: Server, page: Page) -> No
     token.click()
     desk.locator(".esi-word:not(:disabled)").first.click()
     expect(desk.locator(".esi-change")).to_have_count(1)
-    desk.get_by_role("button", name="go on from here").click()
-    expect(desk.locator(".esi-title")).to_contain_text("your own text, try 1")
+    desk.get_by_role("button", name="continue from here").click()
+    expect(desk.locator(".esi-title")).to_contain_text("your text, try 1")
     desk.locator(".esi-tok").first.click()
-    desk.get_by_role("button", name="delete it").click()
+    desk.get_by_role("button", name="delete token").click()
     expect(desk.locator(".esi-change")).to_have_count(2)
     expect(desk.locator(".esi-tryfoot").first).to_contain_text("from try 1")
     one = re.findall(r"[−-]?\d+\.\d{3}", desk.locator(".esi-tryfoot").nth(1).inner_text())
     two = re.findall(r"[−-]?\d+\.\d{3}", desk.locator(".esi-tryfoot").first.inner_text())
     assert one[1] == two[0]
-    desk.get_by_role("button", name="start again").click()
+    desk.get_by_role("button", name="clear tries").click()
     expect(desk.locator(".esi-change")).to_have_count(0)
     expect(desk.locator(".esi-title")).to_contain_text("round 0: the output")
     page.get_by_role("button", name="close", exact=True).click()
@@ -148,10 +148,10 @@ def test_marks_of_others_are_not_drawn_until_they_are_asked_for(server: Server, 
     desk, _, _ = inspected(server, page)
     expect(desk.locator(".esi-overlap")).to_contain_text("stay hidden")
     expect(desk.locator(".esi-layers, .esi-overlap table")).to_have_count(0)
-    page.get_by_text("Show marks of all raters").click()
+    page.get_by_text("Show error spans of all annotators").click()
     expect(desk.locator(".esi-overlap tbody tr")).to_have_count(3)
     expect(desk.locator(".esi-layers")).to_be_visible()
-    expect(page.get_by_text("This breaks blindness")).to_be_visible()
+    expect(page.get_by_text("it would bias your labels")).to_be_visible()
 
 
 def test_it_fits_a_narrow_window(server: Server, page: Page) -> None:

@@ -48,11 +48,11 @@ def test_a_lost_close_and_a_lost_inspect_arrive(server: Server, page: Page) -> N
     desk, _, key = inspected(server, page)
     lose(page, "close")
     page.get_by_role("button", name="close", exact=True).click()
-    expect(desk).to_have_count(0, timeout=30_000)
+    expect(desk).to_have_count(0)
     assert lost(page) == 1
     lose(page, "inspect")
     page.get_by_role("button", name="inspect ").first.click()
-    expect(desk).to_be_visible(timeout=30_000)
+    expect(desk).to_be_visible()
     assert lost(page) == 2
     page.wait_for_timeout(6000)  # a repeat that is taken twice would close it again
     expect(desk).to_be_visible()
@@ -67,7 +67,7 @@ def test_a_lost_step_to_the_next_segment_is_taken_once(server: Server, page: Pag
     expect(count).to_have_text("1 / 8")
     lose(page, "go")
     page.get_by_role("button", name="next segment").click()
-    expect(page.locator(".esc-place")).to_contain_text(hostile.name(1, "G1"), timeout=30_000)
+    expect(page.locator(".esc-place")).to_contain_text(hostile.name(1, "G1"))
     page.wait_for_timeout(5000)
     expect(count).to_have_text("2 / 8")
     assert lost(page) == 1
@@ -78,7 +78,7 @@ def test_a_lost_step_to_the_next_segment_is_taken_once(server: Server, page: Pag
     page.locator(".esa-read").click()
     lose(page, "go")
     page.keyboard.press("j")
-    expect(page.get_by_text("2 / 8")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("2 / 8")).to_be_visible()
     page.wait_for_timeout(5000)
     expect(page.get_by_text("2 / 8")).to_be_visible()
     assert lost(page) == 1

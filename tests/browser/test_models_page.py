@@ -14,16 +14,16 @@ def test_a_metric_without_weights_says_so_and_offers_the_command(page: Page, tmp
     with serving(tmp_path / "home", **settings) as server:
         page.goto(f"{server.url}/models")
         row = page.locator(".es-metrics tbody tr", has=page.get_by_text("Perplexity", exact=True))
-        expect(row.locator(".es-state")).to_have_text("○ needs weights")
-        expect(row).to_contain_text("A causal language model is needed, and none is set.")
+        expect(row.locator(".es-state")).to_have_text("○ needs a model")
+        expect(row).to_contain_text("A causal language model is not configured.")
 
-        page.locator(".st-key-models-state").get_by_text("needs weights").click()
+        page.locator(".st-key-models-state").get_by_text("needs a model").click()
         expect(page.locator(".es-metrics tbody tr", has_text="chrF")).to_have_count(0)
         expect(row).to_be_visible()
 
-        page.get_by_role("tab", name="Who speaks").click()
+        page.get_by_role("tab", name="Models").click()
         card = page.locator(".st-key-role-lm")
-        expect(card).to_contain_text("nobody plays")
+        expect(card).to_contain_text("Not set. Suggested")
         expect(card.locator("code").last).to_contain_text("hf download openai-community/gpt2")
         expect(card.locator("code").last).to_contain_text("ERRORSCOPE_LM=")
         expect(page.locator(".st-key-role-seq2seq")).to_contain_text("bundled")

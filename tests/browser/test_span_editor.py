@@ -14,11 +14,11 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.mqm.log import fold_segment
-from core.ports import Action, Event
+from core.ports.labels import Action, Event
 from db.store import open_store
 from tests.browser.conftest import PATIENCE, ROOT, Server, serving
 
-SCRIPTS = ROOT / "pages" / "_ui" / "span_annotator"
+SCRIPTS = ROOT / "pages" / "_ui" / "components" / "span_annotator"
 HERE = SegmentKey("news", "1")
 TEXTS = {
     "Aardvark": "😀😀 bad weather 👨‍👩‍👧 kept people at home <b>yesterday</b>.",
@@ -202,15 +202,15 @@ def test_submit_names_what_is_missing_and_goes_there_then_on_to_the_next(server:
     cards = page.locator(".esa-output")
     cards.nth(0).get_by_role("button", name="No error").click()
     page.get_by_test_id("submit").click()
-    expect(page.locator(".esa-said")).to_contain_text("Output 2 has no mark and no verdict")
-    expect(page.locator(".esa-said")).to_contain_text("Output 3 has no mark and no verdict")
+    expect(page.locator(".esa-said")).to_contain_text("Output 2 has no error span and no verdict")
+    expect(page.locator(".esa-said")).to_contain_text("Output 3 has no error span and no verdict")
     expect(cards.nth(1).locator(".esa-text")).to_be_focused()
     assert edits(server, "submit", "submit") == []
     page.keyboard.press("x")
     cards.nth(2).get_by_role("button", name="Non-translation").click()
-    expect(page.get_by_text("Show the systems' names")).to_have_count(0)
+    expect(page.get_by_text("Show system names")).to_have_count(0)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Show the systems' names")).to_be_visible()
+    expect(page.get_by_text("Show system names")).to_be_visible()
     saved(page)
     assert len(edits(server, "submit", "submit")) == 1
     page.keyboard.press("Enter")

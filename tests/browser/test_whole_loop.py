@@ -13,9 +13,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.data import OutputKey, SegmentKey
-from core.formats.google_mqm import read
+from core.formats.labels.google_mqm import read
 from core.mqm.log import fold
-from core.ports import Project, Store
+from core.ports.projects import Project
+from core.ports.store import Store
 from db.store import open_store
 from tests.browser.conftest import PATIENCE, Server, serving
 from tests.browser.test_span_editor import category, drag, saved
@@ -168,7 +169,7 @@ def labels(server: Server, rater: str):
 
 def calibrate(page: Page, server: Server) -> float:
     """λ is fitted, warned about, saved under a name and used on Compare."""
-    page.goto(f"{server.url}/lambda_studio?project={project(server).id}")
+    page.goto(f"{server.url}/calibrate?project={project(server).id}")
     expect(page.get_by_text("agrees best with 1 annotator on 6 outputs")).to_be_visible()
     expect(page.get_by_text("94 are missing")).to_be_visible()
     page.get_by_label("Name for this λ").fill("loop λ")
@@ -194,7 +195,7 @@ def export(page: Page, server: Server, tmp_path: Path) -> None:
     assert sum(r["verdict"] == "no_error" for r in rows) == 2
     page.get_by_label("Format").last.click()
     page.get_by_role("option", name=re.compile("Google MQM TSV")).click()
-    expect(page.get_by_text("As the WMT releases have it")).to_be_visible()
+    expect(page.get_by_text("Format of the WMT releases")).to_be_visible()
     with page.expect_download() as download:
         page.locator("[class*=st-key-export-google]").get_by_role("button", name=re.compile("Download")).click()
     assert download.value.suggested_filename == "loop.mqm.tsv"

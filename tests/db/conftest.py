@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from core.ports import Store
+from core.ports.store import Store
 from db.engine import connect
 from db.store import store_over
 from tests.templates import empty_database

@@ -9,7 +9,7 @@ from itertools import count
 
 from core.data import SegmentKey
 from core.errors import Unavailable
-from core.ports import Action
+from core.ports.labels import Action
 from db.store import open_store
 from tests.fakes import small_dataset
 

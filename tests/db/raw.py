@@ -19,7 +19,7 @@ TABLES = (
     "batches",
     "judgements",
     "cases",
-    "stress_runs",
+    "stress_test_runs",
 )
 
 

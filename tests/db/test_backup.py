@@ -15,8 +15,7 @@ from db.store import open_store
 from tests.db.test_file_gone import Server, part, stored
 from tests.db.test_file_gone import db as db
 from tests.db.test_file_gone import server as server
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
 
 
 def command(*arguments: str, home: Path) -> "subprocess.CompletedProcess[str]":
@@ -32,9 +31,7 @@ def command(*arguments: str, home: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_backup_made_while_labels_come_in_holds_all_that_was_saved_before(
-    db: Path, server: Server, tmp_path: Path
-) -> None:
+def test_a_live_backup_has_all_labels_saved_before(db: Path, server: Server, tmp_path: Path) -> None:
     server.until(lambda: len(server.saved) >= 50)
     before = set(server.saved)
     target = tmp_path / "copy" / "backup.db"
@@ -53,9 +50,7 @@ def test_a_backup_made_while_labels_come_in_holds_all_that_was_saved_before(
     assert copied.exists()
 
 
-def test_a_backup_is_restored_by_putting_it_in_the_place_of_the_database(
-    db: Path, server: Server, tmp_path: Path
-) -> None:
+def test_a_backup_restores_by_replacing_the_file(db: Path, server: Server, tmp_path: Path) -> None:
     server.until(lambda: len(server.saved) >= 30)
     backup(f"sqlite:///{db}", tmp_path / "backup.db")
     server.end()

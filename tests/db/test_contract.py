@@ -8,12 +8,9 @@ import pytest
 
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import ImportProblems, UserError
-from core.ports import (
-    Action,
-    ImportReport,
-    LabelBatch,
-    Store,
-)
+from core.ports.labels import Action, LabelBatch
+from core.ports.projects import ImportReport
+from core.ports.store import Store
 from core.signature import content_key
 from db.store import open_store
 from tests.fakes import memory_store, small_dataset
@@ -58,7 +55,7 @@ def test_importing_the_same_twice_changes_nothing(store: Store, project: int) ->
     assert store.projects.dataset(project) == small_dataset()
 
 
-def test_a_system_can_be_added_without_repeating_sources_and_references(store: Store, project: int) -> None:
+def test_a_system_can_be_added_alone(store: Store, project: int) -> None:
     alone = Dataset((Segment("doc", "1", None),), (Output("C", "doc", "1", "new"),))
     assert store.projects.add(project, alone) == ImportReport(0, 1, 0, 0, unchanged=1)
     data = store.projects.dataset(project)
@@ -67,7 +64,7 @@ def test_a_system_can_be_added_without_repeating_sources_and_references(store: S
     assert data.segment_of()[SegmentKey("doc", "1")].source == "source 1"
 
 
-def test_new_references_are_appended_and_a_missing_source_is_filled_in(store: Store, project: int) -> None:
+def test_new_references_and_sources_are_added(store: Store, project: int) -> None:
     store.projects.add(project, Dataset((Segment("doc", "9", None, ("a",)),), ()))
     report = store.projects.add(project, Dataset((Segment("doc", "9", "s", ("b", "a")),), ()))
     assert report == ImportReport(0, 0, 1, 0, unchanged=1, sources=1)
@@ -246,9 +243,9 @@ def test_texts_and_labels_come_in_together_or_not_at_all(store: Store) -> None:
             store.projects.add(project, small_dataset(), [*good, bad])
         assert store.projects.get(project).n_segments == 0
         assert (store.labels.events(project), store.labels.raters()) == ([], [])
-    told: list[tuple[int, int]] = []
-    report = store.projects.add(project, small_dataset(), good, lambda *at: told.append(at))
-    assert (report.outputs, report.labelled, told) == (6, 2, [(0, 2), (1, 2)])
+    told: list[float] = []
+    report = store.projects.add(project, small_dataset(), good, told.append)
+    assert (report.outputs, report.labelled, told) == (6, 2, [0, 1 / 2])
     more = [*good, LabelBatch("bob", FIRST, [no_error("4", "B"), Action("5", "submit", None, {})])]
     assert store.projects.add(project, small_dataset(), more).labelled == 1
     assert [(e.rater, e.action.id) for e in store.labels.events(project)] == [
@@ -288,7 +285,7 @@ def test_who_only_opened_a_segment_is_a_rater_of_no_project(store: Store, projec
     assert store.labels.raters() == ["looker", "ann"]
 
 
-def test_values_are_read_by_key_whatever_project_their_texts_are_in(store: Store) -> None:
+def test_values_are_read_by_key_across_projects(store: Store) -> None:
     put = {
         "a": Value(0.1 + 0.2, parts={"precision": 1.0}, detail={"trace": []}),
         "b": Value(None, "undefined", "why"),
@@ -305,7 +302,7 @@ def test_values_are_read_by_key_whatever_project_their_texts_are_in(store: Store
     assert store.scores.values("m|v:1", []) == {}
 
 
-def test_a_value_is_claimed_by_one_worker_until_it_is_stored_or_its_job_is_lost(store: Store, project: int) -> None:
+def test_a_value_is_claimed_by_one_worker(store: Store, project: int) -> None:
     other = store.projects.create("other").id
     store.projects.add(other, small_dataset())
     for where in (project, other):

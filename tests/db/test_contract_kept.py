@@ -6,7 +6,10 @@ import pytest
 
 from core.data import OutputKey
 from core.errors import UserError
-from core.ports import Chosen, KeptCase, KeptScore, SavedBatch, SavedLambda, Store
+from core.ports.batches import Chosen, SavedBatch
+from core.ports.calibrations import SavedLambda
+from core.ports.cases import KeptCase, KeptScore
+from core.ports.store import Store
 from tests.db.test_contract import FIRST, no_error, project, store
 
 __all__ = ["project", "store"]
@@ -123,7 +126,7 @@ def test_kept_cases_belong_to_their_project_and_go_with_it(store: Store, project
 REPORT = '{"name": "R", "text": "a 😀 \\ud800"}\ud800'
 
 
-def test_a_stress_run_comes_back_exactly_and_is_listed_without_its_report(store: Store, project: int) -> None:
+def test_a_stress_test_run_is_read_back_exactly(store: Store, project: int) -> None:
     asked = {"tests": ["truncation"], "seeds": 3, "fails": 1, "gold": "reference"}
     first = store.stress.save(project, " R ", REPORT, asked)
     second = store.stress.save(project, "R", "other", {})

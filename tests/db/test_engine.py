@@ -18,11 +18,10 @@ from db.failures import Conflict
 from db.store import open_store
 from db.tables import metadata, to_json
 from tests.db.raw import scalar
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 
-
-def test_sqlite_runs_write_ahead_fully_synchronous_with_foreign_keys(engine: Engine) -> None:
+def test_sqlite_uses_wal_full_sync_and_foreign_keys(engine: Engine) -> None:
     with reading(engine) as connection:
         pragmas = {
             p: connection.exec_driver_sql(f"PRAGMA {p}").scalar()
@@ -91,7 +90,7 @@ def test_an_address_that_is_no_database_is_a_user_error(url: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["file:{}", "file://{}", "file://localhost{}"])
-def test_a_file_named_by_sqlites_own_address_is_kept_like_any_other(tmp_path: Path, form: str) -> None:
+def test_a_file_uri_is_opened_like_a_path(tmp_path: Path, form: str) -> None:
     path = tmp_path / "a home" / "errorscope.db"
     url = f"sqlite:///{form.format(str(path).replace(' ', '%20'))}?mode=rwc&uri=true"
     engine = connect(url)
@@ -112,7 +111,7 @@ def test_a_database_in_memory_has_no_file() -> None:
 
 
 @pytest.mark.parametrize("option", ["mode=ro", "immutable=1", "nolock=1", "cache=shared"])
-def test_an_address_that_asks_for_less_than_the_whole_file_is_a_user_error(tmp_path: Path, option: str) -> None:
+def test_unsafe_sqlite_options_are_refused(tmp_path: Path, option: str) -> None:
     with pytest.raises(UserError, match="cannot be used"):
         connect(f"sqlite:///file:{tmp_path / 'x.db'}?{option}&uri=true")
     assert list(tmp_path.iterdir()) == []

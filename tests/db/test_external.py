@@ -11,13 +11,15 @@ from sqlalchemy import Engine, text
 
 from core.data import Dataset, ExternalScores, Output, OutputKey, Segment, SegmentKey, SourceFile, Value
 from core.errors import ImportProblems, UserError
-from core.ports import ImportReport, Store
+from core.ports.projects import ImportReport
+from core.ports.store import Store
 from core.signature import content_key
 from db.engine import writing
 from db.store import open_store, store_over
 from tests.db.raw import counts, rows, scalar
 from tests.db.test_migrations import at_version
 from tests.fakes import memory_store, small_dataset
+from tests.paths import ROOT
 from tests.templates import empty_database
 
 FIRST = SegmentKey("doc", "0")
@@ -89,7 +91,7 @@ def test_the_same_file_again_changes_nothing(store: Store, project: int) -> None
     assert store.scores.external(project) == before
 
 
-def test_scores_of_further_outputs_join_and_a_missing_one_is_filled_in(store: Store, project: int) -> None:
+def test_further_external_scores_are_merged(store: Store, project: int) -> None:
     add(store, project, comet())
     b1 = OutputKey("B", "doc", "1")
     report = add(store, project, comet({A0: Value(0.75), A1: Value(0.5), b1: Value(0.0)}, OTHER))
@@ -113,7 +115,7 @@ def test_scores_of_further_outputs_join_and_a_missing_one_is_filled_in(store: St
         (comet(higher=False), "lower is better", "higher is better, as in comet.seg.score"),
     ],
 )
-def test_another_value_or_direction_under_the_name_is_one_problem_and_changes_nothing(
+def test_conflicting_external_scores_change_nothing(
     store: Store, project: int, other: ExternalScores, found: str, expected: str
 ) -> None:
     add(store, project, comet())
@@ -146,7 +148,7 @@ def test_a_metric_is_removed_by_name_and_only_it(store: Store, project: int) -> 
     add(store, project, comet(), judge)
     store.scores.remove_external(project, "COMET")
     assert [by.metric for by in store.scores.signatures(project)] == ["external:judge"]
-    with pytest.raises(UserError, match="from elsewhere"):
+    with pytest.raises(UserError, match="no external metric"):
         store.scores.remove_external(project, "COMET")
 
 
@@ -191,7 +193,7 @@ def test_a_process_killed_in_the_middle_leaves_nothing_behind(url: str) -> None:
         given = ExternalScores("COMET", True, (SourceFile("f", "0"),), values)
         store_over(engine).projects.add({made.id}, small_dataset(), external=[given])
     """
-    root = Path(__file__).resolve().parents[2]
+    root = ROOT
     ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=root, check=False, capture_output=True)
     assert ended.returncode == -9, ended.stderr.decode()
     store = open_store(url)
@@ -201,7 +203,7 @@ def test_a_process_killed_in_the_middle_leaves_nothing_behind(url: str) -> None:
     assert len(store.scores.table(made.id, SIGNATURE)) == 3
 
 
-def test_a_database_of_the_version_before_takes_them_after_its_upgrade(url: str) -> None:
+def test_upgraded_databases_store_external_scores(url: str) -> None:
     engine = at_version(url, "0002")
     with writing(engine) as connection:
         connection.execute(text("INSERT INTO signatures VALUES (1, 'chrf', 'chrf|v\\:1', 'd')"))

@@ -14,14 +14,15 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from core.data import SegmentKey
 from core.errors import Unavailable, UserError
-from core.ports import Action
+from core.ports.labels import Action
 from db.engine import connect, migrate, reading, writing
 from db.failures import explained
 from db.store import open_store, store_over
 from tests.fakes import small_dataset
+from tests.paths import ROOT
 
 
-def test_thirty_writers_at_a_locked_database_are_told_so_and_readers_do_not_wait(url: str) -> None:
+def test_writers_of_a_locked_database_get_an_error(url: str) -> None:
     engine = connect(url, patience=2.0)
     migrate(engine)
     store = store_over(engine)
@@ -77,7 +78,7 @@ def test_every_writer_gets_through_once_the_lock_is_gone(url: str) -> None:
     engine.dispose()
 
 
-def test_a_file_used_by_another_program_alone_stops_readers_with_a_message(
+def test_an_exclusive_lock_stops_readers_with_an_error(
     engine: Engine, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("db.engine.READ_SECONDS", 0.05)
@@ -108,9 +109,9 @@ def sqlite_error(name: str) -> sqlite3.OperationalError:
         ("SQLITE_BUSY_SNAPSHOT", "locked by another program"),
         ("SQLITE_LOCKED_SHAREDCACHE", "locked by another program"),
         ("SQLITE_FULL", "disk of the database is full"),
-        ("SQLITE_READONLY", "may not be written to"),
-        ("SQLITE_READONLY_DBMOVED", "may not be written to"),
-        ("SQLITE_READONLY_CANTINIT", "may not be written to"),
+        ("SQLITE_READONLY", "read-only"),
+        ("SQLITE_READONLY_DBMOVED", "read-only"),
+        ("SQLITE_READONLY_CANTINIT", "read-only"),
         ("SQLITE_IOERR_WRITE", "cannot be read or written"),
         ("SQLITE_IOERR_SHORT_READ", "cannot be read or written"),
         ("SQLITE_CORRUPT", "is damaged"),
@@ -121,9 +122,7 @@ def sqlite_error(name: str) -> sqlite3.OperationalError:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_every_error_of_sqlite_that_is_no_fault_of_ours_is_explained(
-    engine: Engine, name: str, message: str, wrapped: bool
-) -> None:
+def test_sqlite_errors_are_explained(engine: Engine, name: str, message: str, wrapped: bool) -> None:
     raw = sqlite_error(name)
     with pytest.raises(Unavailable, match=message) as told, explained(engine):
         raise OperationalError("SELECT 1", {}, raw) if wrapped else raw
@@ -148,7 +147,7 @@ def test_a_database_that_may_only_be_read_can_be_read(engine: Engine, url: str) 
         connection.exec_driver_sql("PRAGMA query_only=ON")
         connection.rollback()
     assert [p.name for p in store_over(engine).projects.list()] == ["p"]
-    with pytest.raises(Unavailable, match="may not be written to"):
+    with pytest.raises(Unavailable, match="read-only"):
         store_over(engine).projects.create("q")
 
 
@@ -162,7 +161,7 @@ def in_another_process(function: str, path: Path) -> None:
     import sys
 
     code = f"from tests.db.test_failures import {function}; from pathlib import Path; {function}(Path({str(path)!r}))"
-    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).resolve().parents[2], check=True)
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_a_damaged_file_is_said_to_be_damaged_with_what_to_do(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from core.errors import Unavailable, UserError
 from db import sqlite_file
 from db.sqlite_file import SqliteFile
 from db.store import open_store
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("", "-wal", "-shm")
 
 
@@ -105,14 +105,12 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "log moved": (lambda db: moved(db, "-wal"), "errorscope.db-wal, a part of the database, is gone"),
     "index moved": (lambda db: moved(db, "-shm"), "errorscope.db-shm, a part of the database, is gone"),
     "all moved": (lambda db: moved(db, *PARTS), "the database file is gone"),
-    "main replaced": (replaced, "another file is at the place of errorscope.db"),
+    "main replaced": (replaced, "another file has replaced errorscope.db"),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_nothing_acknowledged_is_lost_and_work_goes_on_once_the_file_is_back(
-    fault: str, db: Path, server: Server
-) -> None:
+def test_nothing_acknowledged_is_lost(fault: str, db: Path, server: Server) -> None:
     act, message = FAULTS[fault]
     server.until(lambda: len(server.saved) >= 20)
     act(db)
@@ -128,7 +126,7 @@ def test_nothing_acknowledged_is_lost_and_work_goes_on_once_the_file_is_back(
     assert set(server.saved) <= stored(db)
 
 
-def test_labels_in_a_log_that_is_deleted_are_written_to_the_main_file(db: Path, server: Server) -> None:
+def test_labels_in_a_deleted_log_are_rescued(db: Path, server: Server) -> None:
     server.until(lambda: len(server.saved) >= 60)
     part(db, "-wal").unlink()
     server.until(lambda: len(server.refused) >= 3)
@@ -192,7 +190,7 @@ def grown(db: Path) -> sqlite3.Connection:
     return other
 
 
-def test_pages_that_are_in_the_log_alone_after_a_vacuum_are_no_damage(db: Path) -> None:
+def test_pages_only_in_the_log_are_no_damage(db: Path) -> None:
     store = open_store(f"sqlite:///{db}")
     other = grown(db)
     store.projects.create("before")
@@ -224,7 +222,7 @@ def test_the_same_is_no_damage_while_a_reader_holds_the_log_back(db: Path) -> No
     assert {project.name for project in store.projects.list()} == {"before", "after"}
 
 
-def test_a_file_cut_short_whose_last_pages_are_in_the_log_is_refused(db: Path) -> None:
+def test_a_cut_file_with_pages_in_the_log_is_refused(db: Path) -> None:
     store = open_store(f"sqlite:///{db}")
     other = grown(db)
     store.projects.create("before")
@@ -236,7 +234,7 @@ def test_a_file_cut_short_whose_last_pages_are_in_the_log_is_refused(db: Path) -
     other.close()
 
 
-def test_what_an_open_log_holds_is_rescued_once_and_nobody_waits_for_it(tmp_path: Path) -> None:
+def test_the_open_log_is_rescued_once(tmp_path: Path) -> None:
     open_store(f"sqlite:///{tmp_path / 'errorscope.db'}").projects.create("p")
     file = SqliteFile(tmp_path / "errorscope.db", 30)
     file.open()
@@ -273,9 +271,7 @@ def test_what_an_open_log_holds_is_rescued_once_and_nobody_waits_for_it(tmp_path
     file.close()
 
 
-def test_a_process_that_starts_while_another_makes_the_tables_goes_on(
-    db: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_may_start_during_a_migration(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
 
     class Late(sqlite3.Connection):
@@ -299,9 +295,7 @@ def test_a_process_that_starts_while_another_makes_the_tables_goes_on(
     assert part(db, ".made").exists()
 
 
-def test_a_file_that_another_process_makes_at_the_same_moment_is_not_missing(
-    db: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_created_concurrently_is_not_missing(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     servers: list[Server] = []
 
     def before_it_was_made(path: Path) -> tuple[int, int] | None:
@@ -395,7 +389,7 @@ def test_a_log_without_its_file_is_left_alone(db: Path, server: Server) -> None:
     moved(db, "")
     part(db, ".made").unlink()
     log = part(db, "-wal").read_bytes()
-    with pytest.raises(UserError, match="its log is there"):
+    with pytest.raises(UserError, match="its log exists"):
         open_store(f"sqlite:///{db}")
     assert part(db, "-wal").read_bytes() == log
     put_back(db)

@@ -2,15 +2,14 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
-from core.ports import Job, Store
+from core.ports.jobs import Job
+from core.ports.store import Store
 from db.jobs import ATTEMPTS
 from db.store import open_store
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
 
 TAKE_ALL = """
 import sys

@@ -3,7 +3,6 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
@@ -12,24 +11,25 @@ from sqlalchemy.exc import IntegrityError
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import UserError
 from core.formats.files import Upload
-from core.formats.label_file import Severities
-from core.formats.label_formats import FORMATS
+from core.formats.labels.label_file import Severities
+from core.formats.labels.label_formats import FORMATS
 from core.mqm.log import fold_segment
-from core.ports import Action, ActionKind, Store
-from core.services import export
+from core.ports.labels import Action, ActionKind
+from core.ports.store import Store
+from core.services.export import export
 from db.engine import writing
 from db.failures import Conflict
 from db.store import open_store
 from tests.db.raw import counts, rows, scalar
 from tests.fakes import small_dataset
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 FIRST = SegmentKey("doc", "0")
 
 SAVE_AND_WAIT = """
 import sys, time
 from core.data import SegmentKey
-from core.ports import Action
+from core.ports.labels import Action
 from db.store import open_store
 store = open_store(sys.argv[1])
 segment = SegmentKey("doc", "0")
@@ -102,7 +102,7 @@ def test_threads_that_send_the_same_action_record_it_once(url: str, engine: Engi
 
 def test_a_span_that_is_not_in_the_text_leaves_nothing_behind(store: Store, engine: Engine, project: int) -> None:
     before = counts(engine)
-    with pytest.raises(UserError, match="not what stands there"):
+    with pytest.raises(UserError, match="differs from the stored text"):
         store.labels.append(project, "ann", FIRST, [mark("e1"), mark("e2", quote="wrong", category="Style")])
     assert counts(engine) == before
 
@@ -167,9 +167,7 @@ def test_events_can_be_neither_changed_nor_deleted(store: Store, engine: Engine,
     assert rows(engine, "SELECT kind FROM events") == [("add",)]
 
 
-def test_a_project_is_deleted_with_its_log_and_numbers_are_never_used_again(
-    store: Store, engine: Engine, project: int
-) -> None:
+def test_deleted_projects_leave_no_log_and_free_no_ids(store: Store, engine: Engine, project: int) -> None:
     store.labels.append(project, "ann", FIRST, [mark("e1"), mark("e2", severity="Minor")])
     store.projects.delete(project)
     assert scalar(engine, "SELECT count(*) FROM events") == 0

@@ -12,16 +12,16 @@ from sqlalchemy import Engine, text
 
 from core.data import Value
 from core.metrics import registry
-from core.models.roles import player
-from core.ports import Store
-from core.services.lab.report import as_json, from_json
-from core.services.scoring import score_dataset
+from core.models.kinds import configured_model
+from core.ports.store import Store
+from core.robustness.stress.report import as_json, from_json
+from core.scoring.dataset import score_dataset
 from db.engine import reading, writing
 from db.store import open_store
 from tests.core.metrics.expressions import baselines
 from tests.core.metrics.test_names import usable
-from tests.core.services.lab.fake_noise import CUT, PAD, of_words
-from tests.core.services.lab.test_run import made as report_of
+from tests.core.robustness.stress.fake_noise import CUT, PAD, of_words
+from tests.core.robustness.stress.test_run import made as report_of
 from tests.db.raw import rows
 from tests.db.test_migrations import at_version
 from tests.fakes import counting_metric, small_dataset
@@ -179,7 +179,7 @@ def test_the_app_stores_the_names_it_was_asked_for(
 ) -> None:
     for key, value in (environment_of(name) | {"ERRORSCOPE_HOME": str(tmp_path)}).items():
         monkeypatch.setenv(key, value)
-    baselines(tmp_path, player("encoder").name)
+    baselines(tmp_path, configured_model("encoder").name)
     project = store.projects.create("p")
     store.projects.add(project.id, small_dataset(1, ["A"]))
     asked = [one for one in usable(name) if one.count("|") <= 1]

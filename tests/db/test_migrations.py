@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, text
 
 from core.data import OutputKey, SegmentKey
-from core.ports import Chosen, SavedBatch
+from core.ports.batches import Chosen, SavedBatch
 from db.engine import MIGRATIONS, connect, reading, writing
 from db.store import open_store
 from db.tables import metadata
@@ -74,6 +74,7 @@ def test_versions_follow_each_other_in_one_line() -> None:
     assert len(scripts.get_heads()) == 1
     line = [(s.revision, s.down_revision) for s in scripts.walk_revisions()]
     assert line == [
+        ("0009", "0008"),
         ("0008", "0007"),
         ("0007", "0006"),
         ("0006", "0005"),
@@ -102,7 +103,7 @@ def first(url: str) -> str:
     return url
 
 
-def test_ids_are_not_given_again_in_a_database_of_the_first_release(first: str) -> None:
+def test_first_release_databases_never_reuse_ids(first: str) -> None:
     store = open_store(first)
     store.projects.delete(2)
     assert store.projects.create("new").id == 3
@@ -113,7 +114,7 @@ def test_ids_are_not_given_again_in_a_database_of_the_first_release(first: str) 
     engine.dispose()
 
 
-def test_a_database_of_the_first_release_keeps_rows_triggers_indices_and_foreign_keys(first: str) -> None:
+def test_migration_of_the_first_release_keeps_everything(first: str) -> None:
     store = open_store(first)
     engine = connect(first)
     with reading(engine) as connection:
@@ -147,6 +148,7 @@ SHIPPED = {
     "0006_stress_runs": "0029a93976336c5d9f8ef4a47001977265443d76777de9e21de70bf39f77d9c4",
     "0007_ids_and_claims": "5ca17a19bbf682156eadec9920f98f29b5047ef3c45c5dca9d40d0002dd1dee3",
     "0008_metric_names": "d7bafd44d309fea153fc584d93e25240840f7b4d8f61b6e05fce2e412e883f5c",
+    "0009_stress_test_runs": "9c29d7da5bb1f93a0a509a2ba9c0d21e43b5664966b397d21474928763df46a5",
 }
 
 

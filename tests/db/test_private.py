@@ -10,8 +10,8 @@ import pytest
 from db.backup import backup
 from db.private import private_file, private_folder
 from db.store import open_store
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
 
 
@@ -40,7 +40,7 @@ def test_a_new_home_and_all_in_it_are_the_owners_alone(tmp_path: Path) -> None:
     assert mode(tmp_path / "backup.db") == 0o600
 
 
-def test_what_an_older_version_left_readable_is_tightened_at_the_start(tmp_path: Path) -> None:
+def test_readable_files_are_restricted_at_start(tmp_path: Path) -> None:
     home = tmp_path / "home"
     code = f"from db.store import open_store; open_store('sqlite:///{home}/errorscope.db').projects.create('p')"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

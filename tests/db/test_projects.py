@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from core.data import Dataset, HumanScore, Output, Segment
 from core.errors import ImportProblems
-from core.ports import Store
+from core.ports.store import Store
 from core.signature import content_key
 from tests.db.raw import counts, rows
 from tests.fakes import small_dataset
@@ -75,9 +75,7 @@ def test_long_texts_are_quoted_where_they_differ(store: Store) -> None:
     assert len(problem.found) < 100
 
 
-def test_a_text_twice_in_one_file_is_one_row_and_a_contradiction_within_it_is_found(
-    store: Store, engine: Engine
-) -> None:
+def test_repeated_texts_are_one_row_and_conflicts_found(store: Store, engine: Engine) -> None:
     project = store.projects.create("p").id
     segment, output = Segment("d", "1", "s"), Output("A", "d", "1", "t")
     report = store.projects.add(project, Dataset((segment, segment), (output, output)))

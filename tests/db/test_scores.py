@@ -5,7 +5,7 @@ import pytest
 from sqlalchemy import Engine
 
 from core.data import OutputKey, SegmentKey, Value
-from core.ports import Store
+from core.ports.store import Store
 from core.signature import content_key
 from db.scores import machine
 from tests.db.raw import rows, scalar

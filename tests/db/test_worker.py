@@ -16,12 +16,14 @@ from sqlalchemy import Engine
 
 from core.data import Dataset, Output, Segment
 from core.errors import Unavailable
-from core.ports import Job, Store
+from core.ports.jobs import Job
+from core.ports.store import Store
+from core.progress import no_progress
 from db.worker import Pace, work
 from tests.db.raw import rows, scalar
 from tests.fakes import counting_metric, small_dataset
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 N = 40  # items of the project
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -91,7 +93,7 @@ def test_a_job_is_scored_and_reported(start: Start, store: Store, engine: Engine
     assert f"job {job.id}: done" in (tmp_path / "home" / "worker.log").read_text(encoding="utf-8")
 
 
-def test_after_a_kill_another_worker_goes_on_and_repeats_nothing_that_is_stored(
+def test_after_a_kill_another_worker_continues(
     start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
 ) -> None:
     first = start(holds_at=13)
@@ -150,7 +152,7 @@ def test_the_worker_ends_with_the_process_it_belongs_to(start: Start, store: Sto
     assert worker.wait(timeout=60) == 0
 
 
-def test_a_metric_that_cannot_be_loaded_fails_the_job_but_not_the_others(start: Start, store: Store, job: Job) -> None:
+def test_an_unloadable_metric_does_not_stop_others(start: Start, store: Store, job: Job) -> None:
     store.jobs.cancel(job.id)
     second = store.jobs.enqueue(job.project_id, ["missing", "slow"])
     assert start("--once").wait(timeout=60) == 0
@@ -159,7 +161,7 @@ def test_a_metric_that_cannot_be_loaded_fails_the_job_but_not_the_others(start: 
     assert len(store.scores.table(job.project_id, "slow|v:1")) == N
 
 
-def test_a_job_that_kills_every_worker_is_given_up_and_the_queue_goes_on(
+def test_a_job_that_kills_workers_fails(
     start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
 ) -> None:
     store.jobs.cancel(job.id)
@@ -172,7 +174,7 @@ def test_a_job_that_kills_every_worker_is_given_up_and_the_queue_goes_on(
     assert "worker died" in store.jobs.get(deadly.id).message
 
 
-def test_the_lease_is_kept_while_a_model_loads_longer_than_it_holds(store: Store, engine: Engine, job: Job) -> None:
+def test_the_lease_is_kept_while_a_model_loads(store: Store, engine: Engine, job: Job) -> None:
     loading, go = Event(), Event()
 
     def load(name: str) -> object:
@@ -203,7 +205,7 @@ def test_what_is_imported_while_a_job_runs_is_scored_too(store: Store, job: Job)
             if not seen:
                 store.projects.add(job.project_id, late)
             seen.append(item)
-            return metric.score([item], lambda done: True)[0]  # type: ignore[list-item]
+            return metric.score([item], no_progress)[0]  # type: ignore[list-item]
 
         return counting_metric(name, of)  # type: ignore[arg-type]
 
@@ -213,7 +215,7 @@ def test_what_is_imported_while_a_job_runs_is_scored_too(store: Store, job: Job)
 
 
 @pytest.mark.parametrize(("busy", "state", "puts"), [(2, "done", 3), (99, "failed", 4)])
-def test_a_job_whose_scores_cannot_be_written_is_queued_again_a_few_times(
+def test_jobs_with_unwritable_scores_are_retried(
     store: Store, job: Job, monkeypatch: pytest.MonkeyPatch, busy: int, state: str, puts: int
 ) -> None:
     put, calls, states = store.scores.put, [0], list[str]()

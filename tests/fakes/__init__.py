@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.data import Dataset, Item, Output, Segment, Value
-from core.metrics.base import Cancelled, Metric, MetricSpec, Progress
-from core.ports import Store
+from core.metrics.base import Metric, MetricSpec
+from core.ports.store import Store
+from core.progress import Cancelled, Progress
 from tests.fakes.kept import FakeCalibrations, FakeCases, FakeStressRuns
 from tests.fakes.labels import FakeBatches, FakeJudgements, FakeLabels
 from tests.fakes.memory import Memory
@@ -44,14 +45,23 @@ def counting_metric(
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         values = []
         for done, item in enumerate(items):
-            if not progress(done):
-                raise Cancelled
+            progress(done / len(items))
             if seen is not None:
                 seen.append(item)
             values.append(of(item))
         return values
 
     return Metric(spec, lambda: f"{name}|v:1", score)
+
+
+def stop_when(unwanted: Callable[[Any], object]) -> Callable[[Any], None]:
+    """Return a callback that raises `Cancelled` once `unwanted` of what it is called with is true."""
+
+    def stop(at: Any) -> None:
+        if unwanted(at):
+            raise Cancelled
+
+    return stop
 
 
 def small_dataset(n: int = 3, systems: Sequence[str] = ("A", "B")) -> Dataset:

@@ -10,11 +10,9 @@ from datetime import datetime
 from typing import Any
 
 from core.errors import UserError
-from core.ports import (
-    KeptCase,
-    SavedLambda,
-    StressRun,
-)
+from core.ports.calibrations import SavedLambda
+from core.ports.cases import KeptCase
+from core.ports.stress_test_runs import StressTestRun
 from tests.fakes.memory import Memory, now
 
 
@@ -67,13 +65,15 @@ class FakeStressRuns:
 
     def save(
         self, project_id: int, name: str, report: str, settings: Mapping[str, Any], created: datetime | None = None
-    ) -> StressRun:
+    ) -> StressTestRun:
         self.m.need(project_id)
-        run = StressRun(self._named(name), json.loads(json.dumps(dict(settings))), created or now(), next(self.m.ids))
+        run = StressTestRun(
+            self._named(name), json.loads(json.dumps(dict(settings))), created or now(), next(self.m.ids)
+        )
         self.m.stress.setdefault(project_id, []).append((run, report))
         return run
 
-    def list(self, project_id: int) -> list[StressRun]:
+    def list(self, project_id: int) -> list[StressTestRun]:
         return [run for run, _ in self.m.stress.get(project_id, [])]
 
     def report(self, project_id: int, run_id: int) -> str:

@@ -13,11 +13,8 @@ from core.data import (
 )
 from core.errors import UserError
 from core.mqm.log import check, fold_segment
-from core.ports import (
-    Action,
-    Event,
-    SavedBatch,
-)
+from core.ports.batches import SavedBatch
+from core.ports.labels import Action, Event
 from tests.fakes.memory import Memory, now
 
 

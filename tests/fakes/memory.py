@@ -14,14 +14,12 @@ from core.data import (
     Value,
 )
 from core.errors import UserError
-from core.ports import (
-    Event,
-    Job,
-    KeptCase,
-    SavedBatch,
-    SavedLambda,
-    StressRun,
-)
+from core.ports.batches import SavedBatch
+from core.ports.calibrations import SavedLambda
+from core.ports.cases import KeptCase
+from core.ports.jobs import Job
+from core.ports.labels import Event
+from core.ports.stress_test_runs import StressTestRun
 
 
 def now() -> datetime:
@@ -42,7 +40,7 @@ class Memory:
     lambdas: dict[tuple[int, str], SavedLambda] = field(default_factory=dict)
     batches: dict[tuple[int, str], SavedBatch] = field(default_factory=dict)
     cases: dict[int, list[KeptCase]] = field(default_factory=dict)
-    stress: dict[int, list[tuple[StressRun, str]]] = field(default_factory=dict)
+    stress: dict[int, list[tuple[StressTestRun, str]]] = field(default_factory=dict)
     judged: dict[int, dict[tuple[OutputKey, str, str], Judgement]] = field(default_factory=dict)
     external: dict[tuple[int, str], tuple[ExternalScores, datetime]] = field(default_factory=dict)
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))

@@ -18,13 +18,9 @@ from core.data import (
 )
 from core.errors import ImportProblems, Problem, UserError
 from core.formats.external import Merged, merge
-from core.ports import (
-    ImportReport,
-    LabelBatch,
-    Project,
-    Told,
-    nobody,
-)
+from core.ports.labels import LabelBatch
+from core.ports.projects import ImportReport, Project
+from core.progress import Progress, no_progress
 from tests.fakes.labels import FakeLabels
 from tests.fakes.memory import Memory, now
 
@@ -81,7 +77,7 @@ class FakeProjects:
         self.m.batches = {k: v for k, v in self.m.batches.items() if k[0] != project_id}
 
     def add(
-        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), tell: Told = nobody,
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), progress: Progress = no_progress,
         judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
         corrected: Collection[str] = (),
     ) -> ImportReport:  # fmt: skip
@@ -90,7 +86,7 @@ class FakeProjects:
         try:
             report = self._add(project_id, dataset)
             for done, batch in enumerate(labels):
-                tell(done, len(labels))
+                progress(done / len(labels))
                 FakeLabels(self.m).append(project_id, *batch)
             merged = self._merged(project_id, external, replace)
             n_judged = self._judge(project_id, judgements, corrected)

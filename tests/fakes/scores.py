@@ -13,12 +13,8 @@ from core.data import (
     Value,
 )
 from core.errors import UserError
-from core.ports import (
-    ExternalMetric,
-    Job,
-    JobState,
-    ScoredBy,
-)
+from core.ports.jobs import Job, JobState
+from core.ports.scores import ExternalMetric, ScoredBy
 from core.signature import content_key
 from tests.fakes.memory import Memory, now
 
@@ -65,7 +61,7 @@ class FakeScores:
 
     def remove_external(self, project_id: int, name: str) -> None:
         if self.m.external.pop((project_id, name), None) is None:
-            raise UserError(f"there is no metric “{name}” from elsewhere")
+            raise UserError(f"there is no external metric “{name}”")
 
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]:
         return {key: replace(value, detail=None) for key, value in self._rows(project_id, signature).items()}
@@ -85,7 +81,7 @@ class FakeJobs:
         self.m.need(project_id)
         names = tuple(dict.fromkeys(metrics))
         if not names:
-            raise UserError("no metric was chosen")
+            raise UserError("no metric is chosen")
         for job in self.m.jobs.values():
             if job.project_id == project_id and job.state in UNFINISHED and set(job.metrics) == set(names):
                 return job

@@ -13,7 +13,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from core.ports import Store
+from core.ports.store import Store
 from db.store import open_store
 from tests.templates import empty_database
 

@@ -6,9 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment
-from core.ports import Store
-from core.services.alignment import GOOD
-from pages._ui import alignment, compare_cards
+from core.ports.store import Store
+from core.services.compare.alignment import GOOD
+from pages._ui.components import alignment, output_cards
 from tests.pages.test_shell import run, store
 
 __all__ = ["store"]
@@ -18,7 +18,7 @@ __all__ = ["store"]
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the component is given, in order."""
     given: list[dict[str, Any]] = []
-    monkeypatch.setattr(compare_cards, "_component", lambda: lambda **kw: None)
+    monkeypatch.setattr(output_cards, "_component", lambda: lambda **kw: None)
     monkeypatch.setattr(alignment, "_component", lambda: lambda **kw: given.append(kw["data"]))
     return given
 
@@ -73,7 +73,7 @@ def test_an_empty_output_says_so_and_a_segment_without_texts_too(store: Store, p
     assert (drawn[-1]["reason"], drawn[-1]["matrix"]) == ("the output is empty", [])
     n = len(drawn)
     at = chosen(project, "sys2", "2")
-    assert any("neither a reference nor a source" in i.value for i in at.info)
+    assert any("no reference and no source" in i.value for i in at.info)
     assert len(drawn) == n
 
 

@@ -10,10 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment, SegmentKey, Value
-from core.ports import Action
+from core.ports.labels import Action
 from core.signature import content_key
 from db.store import open_store
-from pages._ui.span_annotator.exchange import blind_id
+from pages._ui.components.span_annotator.exchange import blind_id
 from tests.pages.test_span_exchange import HERE, ROOT, TEXTS, add, outbox, texts
 
 
@@ -50,10 +50,10 @@ def said(blocks: Sequence[Any]) -> str:
 def test_the_name_is_asked_before_anything_is_shown(app: AppTest) -> None:
     app.run()
     assert not app.exception
-    assert "Who is annotating?" in said(app.markdown)
+    assert "Enter your name to annotate" in said(app.markdown)
     signed_in(app, "  Ana   Ruiz ")
     assert not app.exception
-    assert "Who is annotating?" not in said(app.markdown)
+    assert "Enter your name to annotate" not in said(app.markdown)
     assert app.session_state["errorscope_annotator"] == "Ana Ruiz"
     assert "name" not in app.query_params
 

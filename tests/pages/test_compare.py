@@ -6,10 +6,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment, Value
-from core.ports import Store
+from core.ports.store import Store
 from core.refine.result import Refinement, Token
 from core.signature import content_key
-from pages._ui import compare_cards
+from pages._ui.components import output_cards
 from tests.pages.test_shell import run, store
 
 __all__ = ["store"]
@@ -21,7 +21,7 @@ SIGN = "bartscore++|lambda:1|v:1|model:bundled/bart-mini|rev:abc"
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the cards are given, in order."""
     given: list[dict[str, Any]] = []
-    monkeypatch.setattr(compare_cards, "_component", lambda: lambda **kw: given.append(kw["data"]))
+    monkeypatch.setattr(output_cards, "_component", lambda: lambda **kw: given.append(kw["data"]))
     return given
 
 
@@ -58,7 +58,7 @@ def test_an_unscored_project_shows_its_texts_and_offers_to_score_them(
     at.multiselect(key=next(m.key for m in at.multiselect if m.key.startswith("metrics-"))).set_value(["chrf"]).run()
     at.button(key=f"score-{project}").click().run()
     assert [j.metrics for j in store.jobs.recent(project)] == [("chrf",)]
-    assert "Being scored now" in at.info[0].value
+    assert "Scoring is running" in at.info[0].value
 
 
 def test_a_scored_segment_comes_with_its_refinement_metrics_and_presets(

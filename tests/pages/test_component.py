@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from pages._ui import component
+from pages._ui.components import shared
 
 
 @pytest.fixture
 def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     kept: dict[str, Any] = {}
-    monkeypatch.setattr(component.st, "session_state", kept)
+    monkeypatch.setattr(shared.st, "session_state", kept)
     return kept
 
 
@@ -26,7 +26,7 @@ def message(number: int, of: str = "a", name: str = "go", **value: Any) -> dict[
 
 def shown(of: str, drawn: list[dict[str, Any]]) -> dict[str, Any]:
     """What the browser is given for `of`."""
-    component.draw(lambda **kw: drawn.append(kw), {"text": "x"}, key="k", of=of, handlers={})
+    shared.draw(lambda **kw: drawn.append(kw), {"text": "x"}, key="k", of=of, handlers={})
     return drawn[-1]["data"]
 
 
@@ -35,12 +35,12 @@ def test_a_message_is_handed_on_once_and_acknowledged_until_it_is_gone(state: di
     heard: list[Any] = []
     handlers = {"go": lambda value: heard.append(value["n"])}
     assert shown("a", drawn)["messages"] == {"key": "k", "of": "a", "acknowledged": []}
-    component.receive("k", sent(message(1)), handlers)
-    component.receive("k", sent(message(1), at=1), handlers)  # sent again, as no answer had come yet
-    component.receive("k", sent(message(1), message(2), at=2), handlers)
+    shared.receive("k", sent(message(1)), handlers)
+    shared.receive("k", sent(message(1), at=1), handlers)  # sent again, as no answer had come yet
+    shared.receive("k", sent(message(1), message(2), at=2), handlers)
     assert heard == [1, 2]
     assert shown("a", drawn)["messages"]["acknowledged"] == ["m1", "m2"]
-    component.receive("k", sent(message(3)), handlers)
+    shared.receive("k", sent(message(3)), handlers)
     assert heard == [1, 2, 3]
     assert shown("a", drawn)["messages"]["acknowledged"] == ["m3"]
 
@@ -49,32 +49,32 @@ def test_a_message_for_something_else_is_acknowledged_and_dropped(state: dict[st
     drawn: list[dict[str, Any]] = []
     heard: list[Any] = []
     shown("b", drawn)
-    component.receive("k", sent(message(1, of="a"), message(2, of="b")), {"go": lambda value: heard.append(value["n"])})
+    shared.receive("k", sent(message(1, of="a"), message(2, of="b")), {"go": lambda value: heard.append(value["n"])})
     assert heard == [2]
     assert shown("b", drawn)["messages"]["acknowledged"] == ["m1", "m2"]
-    assert component.last("k", "go", "b") == {"n": 2}
-    assert component.last("k", "go", "a") == {}
+    assert shared.last("k", "go", "b") == {"n": 2}
+    assert shared.last("k", "go", "a") == {}
     shown("a", drawn)
-    assert component.last("k", "go", "a") == {}
+    assert shared.last("k", "go", "a") == {}
 
 
 @pytest.mark.parametrize(
     "said", [None, {}, {"messages": None}, {"messages": {"list": [1, {}, {"id": 1}]}}, sent({"id": "x"}), sent({"id": "x", "name": "go", "value": 3})]
 )  # fmt: skip
 def test_what_is_no_message_is_ignored(state: dict[str, Any], said: Any) -> None:
-    component.receive("k", said, {"go": lambda value: pytest.fail("nothing was sent")})
+    shared.receive("k", said, {"go": lambda value: pytest.fail("nothing was sent")})
 
 
 def test_a_handler_that_fails_is_not_called_again(state: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
-    monkeypatch.setattr(component.errors, "apologise", lambda error: None)
+    monkeypatch.setattr(shared.errors, "apologise", lambda error: None)
 
     def fail(value: Any) -> None:
         calls.append(value)
         raise ValueError("broken")
 
-    component.receive("k", sent(message(1, of="")), {"go": fail})
-    component.receive("k", sent(message(1, of=""), at=1), {"go": fail})
+    shared.receive("k", sent(message(1, of="")), {"go": fail})
+    shared.receive("k", sent(message(1, of=""), at=1), {"go": fail})
     assert len(calls) == 1
 
 
@@ -84,7 +84,7 @@ def test_a_handler_that_fails_does_not_take_the_next_message_with_it(
     drawn: list[dict[str, Any]] = []
     heard: list[Any] = []
     apologies: list[Exception] = []
-    monkeypatch.setattr(component.errors, "apologise", apologies.append)
+    monkeypatch.setattr(shared.errors, "apologise", apologies.append)
 
     def go(value: Any) -> None:
         if value["n"] == 1:
@@ -92,7 +92,7 @@ def test_a_handler_that_fails_does_not_take_the_next_message_with_it(
         heard.append(value["n"])
 
     shown("a", drawn)
-    component.receive("k", sent(message(1), message(2)), {"go": go})
+    shared.receive("k", sent(message(1), message(2)), {"go": go})
     assert heard == [2]
     assert len(apologies) == 1
     assert shown("a", drawn)["messages"]["acknowledged"] == ["m1", "m2"]

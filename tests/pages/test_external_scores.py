@@ -1,6 +1,6 @@
 """Scores from elsewhere through the pages: a column or a file becomes a metric, is seen everywhere, and can be removed."""
 
-from core.ports import Store
+from core.ports.store import Store
 from tests.pages.test_projects import MQM, button, press, table, texts, uploaded
 from tests.pages.test_shell import run, store
 
@@ -26,9 +26,9 @@ def imported(store: Store) -> int:
 
 def test_a_column_called_like_a_metric_is_one_and_no_human_score(store: Store) -> None:
     at = uploaded(("p.csv", CSV))
-    roles = {s.label.replace("\\", ""): s.value for s in at.selectbox if s.label.startswith("What column")}
-    assert roles["What column comet holds"] == "metrics"
-    assert roles["What column adequacy holds"] == "human_scores"
+    roles = {s.label.replace("\\", ""): s.value for s in at.selectbox if s.label.startswith("Role of column")}
+    assert roles["Role of column comet"] == "metrics"
+    assert roles["Role of column adequacy"] == "human_scores"
     assert "1 human score, 3 metric scores (comet ↑)**; no problems." in said(at)
     assert at.dataframe[0].value["metric: comet"].tolist()[:2] == [0.9, 0.7]
     press(at, "Import")
@@ -42,7 +42,7 @@ def test_a_column_called_like_a_metric_is_one_and_no_human_score(store: Store) -
 
 def test_any_number_column_can_be_made_a_metric_with_a_name_and_a_direction(store: Store) -> None:
     at = uploaded(("p.csv", CSV.replace("adequacy", "hter")))
-    at = next(s for s in at.selectbox if s.label == "What column hter holds").set_value("metrics").run()
+    at = next(s for s in at.selectbox if s.label == "Role of column hter").set_value("metrics").run()
     name = next(t for t in at.text_input if t.label == "Name of the metric in hter")
     at = name.set_value("HTER (tool 2)").run()
     at = [s for s in at.selectbox if s.label == "Direction"][-1].set_value(False).run()
@@ -64,14 +64,14 @@ def test_a_name_that_cannot_be_is_a_problem_before_anything_is_imported(store: S
 def test_a_table_of_scores_alone_goes_to_the_outputs_of_a_project(store: Store) -> None:
     project = imported(store)
     at = uploaded(("judge.csv", SCORES))
-    assert any("it speaks of the outputs of" in s.label for s in at.selectbox)
+    assert any("Attach it to" in s.label for s in at.selectbox)
     assert button(at, "Add 3 human scores to “p”")  # a judge may be a person
-    at = next(s for s in at.selectbox if s.label == "What column judge holds").set_value("metrics").run()
+    at = next(s for s in at.selectbox if s.label == "Role of column judge").set_value("metrics").run()
     at = press(at, "Add 4 metric scores to “p”")
     assert "4 metric scores" in at.success[0].value.replace("\\", "")
     assert [m.name for m in store.scores.external(project)] == ["comet", "judge"]
     at = uploaded(("judge.csv", SCORES))
-    at = next(s for s in at.selectbox if s.label == "What column judge holds").set_value("metrics").run()
+    at = next(s for s in at.selectbox if s.label == "Role of column judge").set_value("metrics").run()
     assert button(at, "Add nothing to “p”").disabled
 
 
@@ -89,7 +89,7 @@ def test_other_numbers_are_refused_until_they_are_to_replace_those_that_are_ther
     [row] = table(at)
     assert {"1 score that differs: 0.1 for “A”, segment “1” of “news”", "0.9 there, as in p.csv"} <= set(row)
     [box] = at.checkbox
-    assert box.label.replace("\\", "") == "Replace what “p” has: 4 scores of comet"
+    assert box.label.replace("\\", "") == "Replace in “p”: 4 scores of comet"
     press(box.check().run(), "Add 4 metric scores to “p”")
     [metric] = store.scores.external(project)
     assert sorted(v.value for v in store.scores.table(project, metric.signature).values() if v.value) == [0.1, 0.7, 0.8]
@@ -120,7 +120,7 @@ def test_it_stands_on_compare_and_evaluate_and_can_be_removed_there(store: Store
     assert any("comet (external)" in str(s.options) for s in at.selectbox)
     assert "comet :gray-badge[external]" in said(at)
     assert "higher is better · 4 of 4 outputs · from p.csv" in said(at)
-    at = run("evaluate")
+    at = run("meta_evaluation")
     assert any("comet (external)" in str(m.options) for m in at.multiselect)
     at = run("projects")
     assert "scored with comet (external)" in said(at)

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,16 +13,16 @@ from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element, Node
 
-from core.ports import Store
-from core.services.lab.report import as_json
-from core.services.lab.saved import settings_of
-from pages._ui import robustness_parts
-from pages._ui.markdown import escape_markdown
+from core.ports.store import Store
+from core.robustness.stress.report import as_json
+from core.services.robustness.stress_test_runs import settings_of
+from pages._ui.robustness import session
+from pages._ui.shared.markdown import escape_markdown
 from tests import hostile
 from tests.pages.test_projects import press, uploaded
+from tests.paths import APP
 from tests.reports import report
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 PLAIN = {
     "selectbox": {"options", "placeholder", "raw_value", "default"},
     "multiselect": {"options", "placeholder", "raw_values", "default"},
@@ -164,8 +163,8 @@ def crawl(at: AppTest, most: int) -> tuple[set[str], list[str]]:
 NOT_PRESSED = {"delete-yes", "external-yes", "begin-sample", "lab-run", "suite-run", "combine-run", "lab-attack-run"}
 STATES = [
     ("projects", {}, 40), ("compare", {}, 40), ("annotate", {"errorscope_annotator": hostile.RATERS[0]}, 10), ("models", {}, 4),
-    ("people", {}, 20), ("lambda_studio", {}, 8), ("evaluate", {}, 10),
-    *(("robustness", {"robustness-section": s, "robustness-metrics": ["chrf"], "lab-metrics": ["chrf"]}, 9) for s in robustness_parts.SECTIONS),
+    ("labels_and_raters", {}, 20), ("calibrate", {}, 8), ("meta_evaluation", {}, 10),
+    *(("robustness", {"robustness-section": s, "robustness-metrics": ["chrf"], "lab-metrics": ["chrf"]}, 9) for s in session.SECTIONS),
 ]  # fmt: skip
 
 

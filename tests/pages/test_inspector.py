@@ -9,12 +9,15 @@ from streamlit.testing.v1 import AppTest
 
 from core.data import OutputKey, RatedOutput, SegmentKey, Span, Value
 from core.mqm.actions import label_actions
-from core.ports import Store
+from core.ports.store import Store
 from core.refine.inspect import Round
-from core.refine.result import Refinement, Step, Token
+from core.refine.result import EditStep, Refinement, Token
 from core.signature import content_key
-from pages._ui import compare_cards, component, identity, inspector, inspector_parts, wiring
-from pages._ui.inspector_parts import Opened
+from pages._ui.annotate import identity
+from pages._ui.compare import inspector as inspector_section
+from pages._ui.compare.inspector import OpenInspector
+from pages._ui.components import inspector, output_cards, shared
+from pages._ui.shared import wiring
 from tests.pages.test_compare import project
 from tests.pages.test_shell import run, store
 
@@ -22,10 +25,10 @@ __all__ = ["project", "store"]
 KEY = SegmentKey("d", "1")
 HERE = {"model": "tests/model", "rev": "abc", "dtype": "fp32"}
 SIGN = "bartscore++|lambda:1|v:1|variant:f|model:tests/model|rev:abc|dtype:fp32"
-STEP = Step(1, "substitute", " river", " stream", -2.0, -1.0, (), "The stream rose.")
+STEP = EditStep(1, "substitute", " river", " stream", -2.0, -1.0, (), "The stream rose.")
 
 
-def seen(text: str, score: float, step: Step | None = None) -> Round:
+def seen(text: str, score: float, step: EditStep | None = None) -> Round:
     tokens = (Token(text, 0, len(text), -1.0), Token("", len(text), len(text), -0.5))
     return Round(text, tokens, (((" other", 0.3),), ((".", 0.6),)), score, step)
 
@@ -34,9 +37,9 @@ def seen(text: str, score: float, step: Step | None = None) -> Round:
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the inspector is given, in order; a text scores minus its length."""
     given: list[dict[str, Any]] = []
-    monkeypatch.setattr(compare_cards, "_component", lambda: lambda **kw: None)
+    monkeypatch.setattr(output_cards, "_component", lambda: lambda **kw: None)
     monkeypatch.setattr(inspector, "_component", lambda: lambda **kw: given.append(kw["data"]))
-    monkeypatch.setattr(inspector_parts, "model_facts", lambda: HERE)
+    monkeypatch.setattr(inspector_section, "model_facts", lambda: HERE)
     monkeypatch.setattr(wiring, "look", lambda text, *_: seen(text, -float(len(text))))
     monkeypatch.setattr(wiring, "rounds", lambda text, *_: (seen(text, -2.0, STEP), seen(STEP.text, -1.0)))
     return given
@@ -63,7 +66,7 @@ def label(store: Store, project: int, rater: str) -> None:
 
 def opened(project: int, system: str = "alpha") -> AppTest:
     at = run(project=str(project))
-    at.session_state[inspector_parts.OPENED] = Opened(project, KEY, system, 1)
+    at.session_state[inspector_section.OPENED] = OpenInspector(project, KEY, system, 1)
     return checked(at.run())
 
 
@@ -74,7 +77,7 @@ def checked(at: AppTest) -> AppTest:
 
 
 def asked(at: AppTest, data: dict[str, Any], **answers: Any) -> AppTest:
-    at.session_state[f"mailbox-{inspector_parts.KEY}"] = component.Mailbox(data["key"], last=answers)
+    at.session_state[f"mailbox-{inspector_section.KEY}"] = shared.Mailbox(data["key"], last=answers)
     return checked(at.run())
 
 
@@ -98,7 +101,7 @@ def test_moving_on_to_another_segment_closes_it(store: Store, project: int, draw
     n = len(drawn)
     checked(at.run())
     assert len(drawn) == n
-    assert inspector_parts.OPENED not in at.session_state
+    assert inspector_section.OPENED not in at.session_state
 
 
 def test_tries_are_scored_once_listed_newest_first_and_may_be_gone_on_from(
@@ -124,12 +127,12 @@ def test_what_was_tried_on_one_output_is_not_tried_on_the_next(store: Store, pro
     score(store, project)
     at = opened(project)
     asked(at, drawn[-1], attempts={"list": [{"n": 11, "base": "r0", "text": "The river"}]})
-    at.session_state[inspector_parts.OPENED] = Opened(project, KEY, "beta", 2)
+    at.session_state[inspector_section.OPENED] = OpenInspector(project, KEY, "beta", 2)
     checked(at.run())
     assert (drawn[-1]["name"], drawn[-1]["tries"]) == ("beta", [])
 
 
-@pytest.mark.parametrize(("base", "text", "why"), [("t5", "x", "gone"), ("r0", "x" * 20_001, "too long")])
+@pytest.mark.parametrize(("base", "text", "why"), [("t5", "x", "no longer exists"), ("r0", "x" * 20_001, "too long")])
 def test_a_try_that_cannot_be_scored_says_why(
     store: Store, project: int, drawn: list[Any], base: str, text: str, why: str
 ) -> None:
@@ -143,7 +146,7 @@ def test_a_try_that_cannot_be_scored_says_why(
 def test_another_model_than_that_of_the_card_is_said_plainly(store: Store, project: int, drawn: list[Any]) -> None:
     score(store, project, SIGN.replace("rev:abc", "rev:old"))
     opened(project)
-    assert "scored by tests/model (old); the model here is tests/model (abc)" in drawn[-1]["notes"][0]
+    assert "scored by tests/model (old); the configured model is tests/model (abc)" in drawn[-1]["notes"][0]
 
 
 def test_blind_names_stay_blind(store: Store, project: int, drawn: list[Any]) -> None:
@@ -164,8 +167,8 @@ def test_marks_stay_hidden_from_who_has_not_submitted_until_asked_for(
     assert (hidden["layers"], hidden["rows"]) == (None, [])
     assert "stay hidden" in hidden["lines"][0]
     assert not at.warning
-    at.toggle(key=inspector_parts.toggle_key(project)).set_value(True).run()
-    assert "breaks blindness" in checked(at).warning[0].value
+    at.toggle(key=inspector_section.toggle_key(project)).set_value(True).run()
+    assert "would bias your labels" in checked(at).warning[0].value
     shown = drawn[-1]["overlap"]
     # the model took away "river", ann marked "river"; beta was not edited and has no mark
     assert [(r["label"], r["p"], r["r"], r["counts"]) for r in shown["rows"]] == [
@@ -196,7 +199,7 @@ def test_undefined_overlap_is_a_reason_and_no_number(store: Store, project: int,
     score(store, project)
     label(store, project, "ann")
     at = opened(project, "beta")
-    at.toggle(key=inspector_parts.toggle_key(project)).set_value(True).run()
+    at.toggle(key=inspector_section.toggle_key(project)).set_value(True).run()
     row = drawn[-1]["overlap"]["rows"][0]
     assert (row["p"], row["r"], row["f"]) == (None, None, None)
-    assert row["why"] == "the model took nothing away and nobody marked an error"
+    assert row["why"] == "the model removed nothing and no rater marked an error"

@@ -1,19 +1,18 @@
-"""Numbers of single raters on the pages: a human score on λ Studio and Evaluate, agreement on People, an export."""
-
-from pathlib import Path
+"""Scores and ranks by rater: human scores to calibrate on and to evaluate with, agreement, an export."""
 
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Judgement, Output, OutputKey, Segment, Value
 from core.metrics import registry
-from core.ports import Chosen, SavedBatch, Store
+from core.ports.batches import Chosen, SavedBatch
+from core.ports.store import Store
 from core.refine.result import weighted
 from core.signature import content_key
-from pages._ui import wiring
+from pages._ui.shared import wiring
 from tests.pages.said import words
 from tests.pages.test_projects import button, press, uploaded
+from tests.paths import APP
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 N, SYSTEMS = 8, ("A", "B", "C")
 
 
@@ -57,7 +56,7 @@ def choose(at: AppTest, project: int, option: tuple[str, str, str]) -> AppTest:
 
 
 def test_lambda_studio_offers_what_follows_from_the_numbers(store: Store) -> None:
-    at = opened("lambda_studio", project := filled(store))
+    at = opened("calibrate", project := filled(store))
     assert at.selectbox(key=f"lambda-people-{project}").options == [
         "score: mean over raters", "score: mean of z-scores by rater", "rank: share of the others ranked below",
         "rank: Bradley–Terry strengths of the systems",
@@ -68,29 +67,27 @@ def test_lambda_studio_offers_what_follows_from_the_numbers(store: Store) -> Non
 
 
 def test_strengths_are_compared_by_system_means_only(store: Store) -> None:
-    at = choose(opened("lambda_studio", project := filled(store)), project, ("numbers", "rank", "strengths"))
+    at = choose(opened("calibrate", project := filled(store)), project, ("numbers", "rank", "strengths"))
     assert at.selectbox(key="lambda-group").options == ["system means"]
     assert "held fixed" in words(at)
-    at = choose(opened("evaluate", project), project, ("numbers", "rank", "strengths"))
+    at = choose(opened("meta_evaluation", project), project, ("numbers", "rank", "strengths"))
     assert at.selectbox(key="evaluate-level").options == ["system means"]
     assert "whole systems" in words(at) or "held fixed" in words(at)
 
 
 def test_where_there_are_no_strengths_the_reason_and_another_way_are_said(store: Store) -> None:
-    at = choose(
-        opened("lambda_studio", project := filled(store, upset=False)), project, ("numbers", "rank", "strengths")
-    )
+    at = choose(opened("calibrate", project := filled(store, upset=False)), project, ("numbers", "rank", "strengths"))
     assert "never lost to the others" in words(at)
     assert "share of the others ranked below" in words(at)
 
 
 def test_evaluate_takes_the_raters_numbers(store: Store) -> None:
-    at = choose(opened("evaluate", project := filled(store)), project, ("numbers", "score", "mean"))
+    at = choose(opened("meta_evaluation", project := filled(store)), project, ("numbers", "score", "mean"))
     assert "agrees with 2 annotators on 24 outputs" in words(at)
 
 
 def test_people_says_how_far_raters_agree_in_their_numbers(store: Store) -> None:
-    at = opened("people", filled(store))
+    at = opened("labels_and_raters", filled(store))
     assert "Scores and ranks by rater" in words(at)
     tables = [d.value for d in at.dataframe]
     alphas = next(t for t in tables if "α ↑" in t.columns)
@@ -105,19 +102,19 @@ def test_people_says_how_far_raters_agree_in_their_numbers(store: Store) -> None
 
 def test_agreement_follows_an_import_at_once(store: Store) -> None:
     project = filled(store)
-    opened("people", project)
+    opened("labels_and_raters", project)
     more = [Judgement(OutputKey("A", "d", "0"), "eve", "score", 1.0)]
     store.projects.add(project, Dataset((), ()), judgements=more)
     wiring.changed(project)
-    tables = [d.value for d in opened("people", project).dataframe]
+    tables = [d.value for d in opened("labels_and_raters", project).dataframe]
     assert "eve" in set(next(t for t in tables if "standard deviation" in t.columns)["rater"])
 
 
 def test_scores_that_follow_from_numbers_can_be_averaged_with_the_one_chosen(store: Store) -> None:
-    at = choose(opened("evaluate", project := filled(store)), project, ("numbers", "score", "mean"))
+    at = choose(opened("meta_evaluation", project := filled(store)), project, ("numbers", "score", "mean"))
     at.button_group(key="evaluate-section").set_value("Length and bias").run()
     assert not at.exception
-    assert next(m for m in at.multiselect if m.label == "Averaged with").options == ["score z", "rank wins"]
+    assert next(m for m in at.multiselect if m.label == "Average with").options == ["score z", "rank wins"]
 
 
 def test_other_numbers_of_a_rater_are_refused_until_they_are_to_replace_those_there(store: Store) -> None:
@@ -126,7 +123,10 @@ def test_other_numbers_of_a_rater_are_refused_until_they_are_to_replace_those_th
     at = uploaded(("p.csv", wrong), at=opened("projects", project), what="labels")
     assert button(at, "Add to “p”").disabled
     [box] = at.checkbox
-    assert box.label.replace("\\", "") == "Replace what “p” has of the same raters: 24 judgements by 1 rater (score)"
+    assert (
+        box.label.replace("\\", "")
+        == "Replace the existing scores of these raters in “p”: 24 judgements by 1 rater (score)"
+    )
     press(box.check().run(), "Add 2 judgements to “p”")
     left = [j for j in store.judgements.list(project) if j.name == "score"]
     assert [j.value for j in left if j.rater == "ann"] == [3, 4]
@@ -142,11 +142,11 @@ def test_a_batch_is_fitted_by_its_probabilities(store: Store) -> None:
     project = filled(store)
     chosen = tuple(Chosen(OutputKey(s, "d", str(i)), (1 + i) / 10) for i in range(5) for s in SYSTEMS)
     store.batches.save(project, SavedBatch("pilot", "informative", 0, "s", chosen, 24, {"whole": True}))
-    at = opened("lambda_studio", project)
+    at = opened("calibrate", project)
     assert "on 24 outputs" in words(at)
     at.selectbox(key=f"lambda-batch-{project}").set_value("pilot").run()
     assert not at.exception
     assert "on 15 outputs" in words(at)
     assert "weights:1/probability" in words(at)
     at.selectbox(key="lambda-measure").set_value("acc_eq").run()
-    assert "The weights of the batch are not used" in words(at)
+    assert "The sampling weights are not used" in words(at)

@@ -8,7 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages._ui.markdown import escape_markdown
+from pages._ui.shared.markdown import escape_markdown
 
 PIECES = st.lists(
     st.sampled_from(

@@ -10,9 +10,11 @@ from streamlit.testing.v1 import AppTest
 from core.metrics import readiness
 from core.metrics.readiness import Readiness
 from core.metrics.registry import METRICS, load
-from core.models.roles import ROLES
-from core.ports import Store
-from pages._ui.models_parts import hidden, lacks, megabytes, metric_rows, spread, table
+from core.models.kinds import MODEL_KINDS
+from core.ports.store import Store
+from pages._ui.models.installation import hidden
+from pages._ui.models.metric_table import metric_rows, spread, table
+from pages._ui.models.model_cards import lacks, megabytes
 from tests.pages.said import unescaped
 from tests.pages.test_shell import run, store
 
@@ -21,7 +23,7 @@ __all__ = ["store"]
 
 @pytest.fixture(autouse=True)
 def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    for role in ROLES.values():
+    for role in MODEL_KINDS.values():
         monkeypatch.delenv(role.variable, raising=False)
 
 
@@ -63,10 +65,10 @@ def test_every_metric_of_the_registry_is_listed_with_its_direction(store: Store)
 def test_a_metric_without_weights_says_so_and_the_command_is_there(store: Store) -> None:
     at = run("models")
     perplexity = rows(html(at))["Perplexity"]
-    assert perplexity[1] == "○ needs weights"
-    assert "A causal language model is needed, and none is set." in perplexity[2]
-    assert ROLES["lm"].command in [code.value for code in at.code]
-    assert "nobody plays" in card(at, "A causal language model")
+    assert perplexity[1] == "○ needs a model"
+    assert "A causal language model is not configured" in perplexity[2]
+    assert MODEL_KINDS["lm"].command in [code.value for code in at.code]
+    assert "Not set. Suggested" in card(at, "A causal language model")
     assert "0.5 GB" in card(at, "A causal language model")
 
 
@@ -110,7 +112,7 @@ def test_a_model_that_is_not_here_is_said_with_the_command_that_fetches_it(
     assert any(code.value.startswith("hf download no/such-model ") for code in at.code)
     found = rows(html(at))
     assert found["chrF"][1] == "● ready"
-    assert found["BARTScore F"][1] == "○ needs weights"
+    assert found["BARTScore F"][1] == "○ needs a model"
 
 
 def test_what_metrics_say_of_themselves_is_text_and_no_markup() -> None:
@@ -121,9 +123,9 @@ def test_what_metrics_say_of_themselves_is_text_and_no_markup() -> None:
 
 
 def test_lacks_are_told_once_for_all_the_metrics_that_share_them() -> None:
-    groups = lacks(readiness.of_all(), readiness.players())
+    groups = lacks(readiness.of_all(), readiness.configured_models())
     assert ["Prism-ref", "Prism-src"] in groups.values()
-    assert all(one.reason != "an entailment model is needed, and none is set" for one in groups)
+    assert all(one.reason != "an entailment model is not configured" for one in groups)
 
 
 @pytest.mark.parametrize(("size", "said"), [(90_868_376, "90.9 MB"), (1_625_000_000, "1.6 GB")])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.ports import Store
-from pages._ui import exports
+from core.ports.store import Store
+from pages._ui.projects import exports
 from tests.pages.test_projects import MQM, press, texts, uploaded
 from tests.pages.test_shell import run, store
 
@@ -20,7 +20,7 @@ def test_exports_are_offered_where_there_is_something(store: Store) -> None:
         "Labels: MQM scores, .seg.score",
     ]  # fmt: skip
     assert len(at.get("download_button")) == 1
-    assert "There are no scores to export yet." in texts(at)
+    assert "No scores to export yet." in texts(at)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_what_an_export_does_not_hold_is_said_beside_the_button(store: Store) ->
     said = texts(at).replace("\\", "")
     assert "2 ratings without a score from 0 to 100: esa_score is null." in said
     at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
-    assert "one MQM score an output is kept" in texts(at).replace("\\", "")
+    assert "one MQM score per output is kept" in texts(at).replace("\\", "")
     assert not at.exception
 
 
@@ -47,5 +47,5 @@ def test_a_name_that_a_format_cannot_hold_is_said_in_place_of_the_button(store: 
     press(uploaded(("wmt.tsv", MQM.replace("A\tnews", "my system\tnews")), what="labels"), "Import")
     at = run("projects")
     at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
-    assert "cannot stand in a file of mt-metrics-eval" in at.error[0].value.replace("\\", "")
+    assert "t-metrics-eval files cannot store this name" in at.error[0].value.replace("\\", "")
     assert not at.get("download_button")

@@ -1,6 +1,6 @@
 """Labels and scores of several formats through the Projects page."""
 
-from core.ports import Store
+from core.ports.store import Store
 from tests.pages.test_projects import MQM, press, table, texts, uploaded
 from tests.pages.test_shell import store
 
@@ -41,14 +41,14 @@ def test_a_format_guessed_wrong_is_changed_by_hand(store: Store) -> None:
     at = uploaded(("labels.txt", '{"nothing": "known"}\n' + ESA), what="labels")
     format_of = next(s for s in at.selectbox if s.label.startswith("Format of"))
     assert format_of.value == "google"
-    assert "Not recognised: labels.txt. Choose the format." in texts(at).replace("\\", "")
+    assert "Not recognized: labels.txt. Choose the format." in texts(at).replace("\\", "")
     at = format_of.set_value("esa").run()
     assert ["labels.txt", "1", "system", "nothing"] in [row[:4] for row in table(at)]
 
 
 def test_scores_without_texts_go_to_the_outputs_they_speak_of(store: Store) -> None:
     at = uploaded(("en-de.DA.seg.score", "A 70\n"), what="labels")
-    assert "Import the outputs it speaks of first" in at.warning[0].value
+    assert "Import the outputs first, then this file" in at.warning[0].value
     press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
     at = uploaded(("en-de.DA.seg.score", "A 70\nB None\n"), what="labels")
     press(at, "Add 1 human score to “wmt”")
@@ -62,5 +62,5 @@ def test_scores_without_texts_go_to_the_outputs_they_speak_of(store: Store) -> N
         ("adequacy",),
     )
     again = uploaded(("ratings.csv", "system,doc,seg,rater,adequacy\nA,news,7,x,5\n"), what="labels")
-    assert "It cannot be added there" in again.error[0].value
+    assert "Cannot add to this project" in again.error[0].value
     assert "“adequacy” by “x” for A / news / 7" in table(again)[0]

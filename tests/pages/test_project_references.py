@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
-from core.ports import Store
+from core.ports.store import Store
 from tests.fakes import small_dataset
 from tests.pages.test_shell import run, store
 

@@ -10,13 +10,13 @@ from core.data import Dataset, Output, Segment
 from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.mapping import ColumnMapping
-from core.ports import Store
-from core.services import sample
-from core.services.adding import Target
-from core.services.importing import TablePlan
-from pages._ui import importing, upload
-from pages._ui.upload_columns import mapping_of, role_of
-from pages._ui.upload_lines import first_line
+from core.ports.store import Store
+from core.services.projects import sample
+from core.services.projects.adding import ImportTarget
+from core.services.projects.importing import TablePlan
+from pages._ui.projects import importing, upload
+from pages._ui.projects.upload_columns import mapping_of, role_of
+from pages._ui.projects.upload_lines import first_line
 from tests.fakes import small_dataset
 from tests.pages.test_shell import run, store
 
@@ -103,7 +103,7 @@ def test_what_was_imported_can_be_scored_at_once(store: Store) -> None:
 
 def test_the_same_file_again_goes_to_the_open_project_and_offers_nothing(store: Store) -> None:
     at = uploaded(("p.csv", CSV), at=press(uploaded(("p.csv", CSV)), "Import"))
-    assert any(t.value.startswith("Nothing is new. There already") for t in at.text)
+    assert any(t.value.startswith("Nothing is new. Unchanged") for t in at.text)
     assert button(at, "Add nothing to “p”").disabled
 
 
@@ -121,9 +121,9 @@ def test_other_texts_under_the_same_names_cannot_be_added(store: Store) -> None:
     at = press(uploaded(("p.csv", CSV)), "Import")
     (project,) = store.projects.list()
     at = uploaded(("q.csv", CSV.replace("The cat 🐈", "A dog")), at=at)
-    into = next(s for s in at.selectbox if s.label == "Into")
+    into = next(s for s in at.selectbox if s.label == "ImportTarget")
     assert into.value == project.id
-    assert "cannot be added" in at.error[0].value
+    assert "Cannot add to this project" in at.error[0].value
     (row,) = table(at)
     assert "A dog" in row[1]
     assert button(at, "Add to").disabled
@@ -170,7 +170,7 @@ def test_line_files_of_different_length_are_named_with_both_lengths(store: Store
 
 def test_line_files_are_imported_with_the_roles_chosen_by_hand(store: Store) -> None:
     at = uploaded(("one.txt", "a\nb\n"), ("two.txt", "c\n\u2028d\n"))
-    roles = [s for s in at.selectbox if s.label.startswith("What ")]
+    roles = [s for s in at.selectbox if s.label.startswith("Role of ")]
     at = roles[1].set_value("reference").run()
     at = next(t for t in at.text_input if "one" in t.label).set_value("my system").run()
     press(at, "Import 2 segments × 1 system into “one”")
@@ -186,9 +186,9 @@ def test_columns_can_be_mapped_by_hand(store: Store) -> None:
     assert layout.value == "wide"
     at = layout.set_value("long").run()
     by_label = {s.label: s for s in at.selectbox}
-    by_label["What column key holds"].set_value("segment")
-    by_label["What column what holds"].set_value("source")
-    by_label["What column said holds"].set_value("output")
+    by_label["Role of column key"].set_value("segment")
+    by_label["Role of column what"].set_value("source")
+    by_label["Role of column said"].set_value("output")
     at = at.run()
     press(at, "Import 2 segments × 1 system into “t”")
     data = store.projects.dataset(store.projects.list()[0].id)
@@ -199,15 +199,15 @@ def test_columns_can_be_mapped_by_hand(store: Store) -> None:
 def test_two_columns_in_a_role_for_one_are_a_problem(store: Store) -> None:
     at = uploaded(("p.csv", CSV))
     by_label = {s.label: s for s in at.selectbox}
-    at = by_label["What column reference holds"].set_value("source").run()
+    at = by_label["Role of column reference"].set_value("source").run()
     (row,) = table(at)
-    assert row == ["p.csv", "1", "source, reference", "2 columns", "one source text", "Choose one of them above"]
+    assert row == ["p.csv", "1", "source, reference", "2 columns", "one Source", "Choose one of them above"]
 
 
 def test_tables_with_the_same_columns_are_mapped_once(store: Store) -> None:
     head = "segment_id,source,output\n"
     at = uploaded(("a.csv", head + "1,x,one\n"), ("b.csv", head + "1,x,two\n"))
-    assert len([s for s in at.selectbox if s.label.startswith("What column")]) == 3
+    assert len([s for s in at.selectbox if s.label.startswith("Role of column")]) == 3
     press(at, "Import 1 segment × 2 systems")
     assert store.projects.list()[0].systems == ("a", "b")
 
@@ -216,8 +216,8 @@ def test_an_import_that_fails_says_why_and_keeps_the_files(store: Store, monkeyp
     at = uploaded(("p.csv", CSV))
     store.projects.create("p")  # somebody else takes the name between the preview and the button
 
-    def known_before(ready: upload.Ready, projects: object, current: object) -> importing.Offer:
-        return importing.Offer(Target("p"), "Import now", True)
+    def known_before(ready: upload.ReadyUpload, projects: object, current: object) -> importing.ImportOffer:
+        return importing.ImportOffer(ImportTarget("p"), "Import now", True)
 
     monkeypatch.setattr(importing, "offer", known_before)
     at = press(at.run(), "Import now")
@@ -236,7 +236,9 @@ def test_what_is_cached_of_a_project_is_read_again_after_an_import_that_failed(
     def fail(*args: object) -> None:
         raise UserError("the disk is full")
 
-    monkeypatch.setattr(importing, "offer", lambda *args: importing.Offer(Target("p", project), "Import now", True))
+    monkeypatch.setattr(
+        importing, "offer", lambda *args: importing.ImportOffer(ImportTarget("p", project), "Import now", True)
+    )
     monkeypatch.setattr(importing.adding, "add", fail)
     monkeypatch.setattr(importing.wiring, "changed", seen.append)
     at = press(at.run(), "Import now")

@@ -1,14 +1,13 @@
 """Robustness: a change is scored and kept, a suite is made, scored and opened, and empty projects are told what they lack."""
 
-from pathlib import Path
-
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment
-from core.ports import KeptCase, KeptScore, Store
+from core.ports.cases import KeptCase, KeptScore
+from core.ports.store import Store
 from tests.pages.said import words
+from tests.paths import APP
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 GOOD = "She has bought 20 cars in <b>Berlin</b>."
 SEGMENTS = (
     Segment("d", "1", "Sie hat 20 Autos gekauft.", ("She bought 20 cars in Berlin.", "In Berlin she got 20 cars.")),
@@ -43,7 +42,7 @@ def test_a_first_change_is_made_and_scored_without_being_asked(store: Store) -> 
     assert at.text_area(key="robustness-good").value == GOOD
     changed = at.text_area(key="robustness-changed").value
     assert changed != GOOD
-    assert "0 of 2 metrics fooled" in words(at)
+    assert "0 of 2 metrics miss the error" in words(at)
     shown = at.dataframe[0].value
     assert list(shown["metric"]) == ["chrF ↑", "TER ↓"]
     assert list(shown["verdict"]) == ["notices", "notices"]
@@ -54,7 +53,7 @@ def test_a_typed_change_that_comes_nearer_to_the_reference_fools_and_is_kept(sto
     project = filled(store)
     at = opened(project)
     at.text_area(key="robustness-changed").set_value("She bought 20 cars in Berlin.").run()
-    assert "2 of 2 metrics fooled: chrF, TER" in words(at)
+    assert "2 of 2 metrics miss the error: chrF, TER" in words(at)
     at.button(key="keep-desk").click().run()
     assert not at.exception
     (case,) = store.cases.list(project)
@@ -74,7 +73,7 @@ def test_the_same_case_is_kept_once_and_the_second_time_says_so(store: Store) ->
     project = filled(store)
     at = opened(project)
     at.button(key="keep-desk").click().run()
-    assert [s.value.replace("\\", "") for s in at.success] == ["Kept in demo"]
+    assert [s.value.replace("\\", "") for s in at.success] == ["Saved in demo"]
     at.button(key="keep-desk").click().run()
     assert "This case is in “demo” already" in words(at)
     assert len(store.cases.list(project)) == 1
@@ -89,31 +88,31 @@ def test_nothing_changed_says_what_to_do(store: Store) -> None:
 def test_every_kind_of_error_is_tried_at_once(store: Store) -> None:
     at = opened(filled(store), robustness_every=True)
     assert not at.exception
-    assert "✕: fooled" in words(at)
+    assert "✕: misses the error" in words(at)
 
 
 def test_a_project_without_texts_can_be_typed_into(store: Store) -> None:
     at = opened(store.projects.create("empty").id)
     assert not at.exception
-    assert "type an output to begin with" in words(at)
+    assert "Type an output" in words(at)
     at.text_area(key="robustness-good").set_value("We will go.")
     at.text_area(key="robustness-changed").set_value("We will not go.").run()
     assert "Metrics need a reference or a source" in words(at)
     at.text_area(key="robustness-reference").set_value("We shall go.").run()
-    assert "metrics fooled" in words(at)
+    assert "the error" in words(at)
 
 
 def test_a_suite_is_made_scored_and_a_failure_opened_and_kept(store: Store) -> None:
     project = filled(store)
-    at = opened(project, "Suite")
+    at = opened(project, "Adversarial suite")
     at.multiselect(key="suite-names").set_value(["negation", "number"]).run()
     at.button(key="suite-run").click().run()
     assert not at.exception
     # "not" in the second reference's place: the perturbed reference is nearer to the reference than the paraphrase is
-    assert "No metric prefers the right text in a single case" in words(at)
+    assert "No metric prefers the good text in any case" in words(at)
     assert "most often" not in words(at)
     # a number in the first only, a negation in both
-    assert any("3 cases made; 1 times" in e.label for e in at.expander)
+    assert any("3 cases made; 1 not possible" in e.label for e in at.expander)
     at.button(key="keep-suite-0").click().run()
     (case,) = store.cases.list(project)
     assert (case.phenomenon, case.reference) == ("negation", "She bought 20 cars in Berlin.")
@@ -122,31 +121,31 @@ def test_a_suite_is_made_scored_and_a_failure_opened_and_kept(store: Store) -> N
     assert not at.exception
     assert at.text_area(key="robustness-good").value == "In Berlin she got 20 cars."
     assert at.text_area(key="robustness-changed").value == case.changed
-    assert "2 of 2 metrics fooled" in words(at)
+    assert "2 of 2 metrics miss the error" in words(at)
 
 
 def test_a_file_in_menlis_form_is_scored(store: Store) -> None:
-    at = opened(filled(store), "Suite")
-    at.selectbox(key="suite-origin").set_value("a file in MENLI’s form").run()
+    at = opened(filled(store), "Adversarial suite")
+    at.selectbox(key="suite-origin").set_value("A file in MENLI’s format").run()
     content = b"error,id,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\nnum,1,,It is 5.,,It is 5!,Was it 99 then,\n"
     at.get("file_uploader")[0].set_value(("menli.csv", content, "text/csv")).run()
     at.button(key="suite-run").click().run()
     assert not at.exception
-    assert "No metric stands out: each prefers the right text in 100.0 % of the cases" in words(at)
+    assert "All metrics are equal: each prefers the good text in 100.0 % of the cases" in words(at)
     assert "1 case." in words(at)
-    assert "There is no such case" in words(at)
+    assert "No case matches" in words(at)
 
 
 def test_without_references_cases_come_from_a_file_only(store: Store) -> None:
-    at = opened(filled(store, (Segment("d", "1", "Quelle"),)), "Suite")
+    at = opened(filled(store, (Segment("d", "1", "Quelle"),)), "Adversarial suite")
     assert "No segment of this project has a reference" in words(at)
-    assert at.selectbox(key="suite-origin").options == ["a file in MENLI’s form"]
+    assert at.selectbox(key="suite-origin").options == ["A file in MENLI’s format"]
 
 
 def test_kept_cases_are_shown_opened_and_removed(store: Store) -> None:
     project = filled(store)
-    at = opened(project, "Kept cases")
-    assert "No case is kept in this project yet" in words(at)
+    at = opened(project, "Saved cases")
+    assert "This project has no saved cases yet" in words(at)
     scores = (KeptScore("chrf", "chrf|v:1", True, 50.0, 60.0), KeptScore("nli", "nli", True, None, 0.5, "no words"))
     case = store.cases.keep(
         project, KeptCase("demo", "negation", None, "A *ref*.", "It is.", "It is not.", "+ not", scores)
@@ -155,7 +154,7 @@ def test_kept_cases_are_shown_opened_and_removed(store: Store) -> None:
     assert "negation** · + not" in words(at)
     at.button(key=f"open-kept-{case.id}").click().run()
     assert at.text_area(key="robustness-changed").value == "It is not."
-    at.segmented_control[0].set_value("Kept cases").run()
+    at.segmented_control[0].set_value("Saved cases").run()
     at.button(key=f"remove-kept-{case.id}").click().run()
     assert not at.exception
     assert store.cases.list(project) == []

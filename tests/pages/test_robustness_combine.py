@@ -8,13 +8,13 @@ from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, HumanScore, Output, Segment
 from core.metrics import registry
-from core.metrics.nli import STRATEGIES
-from core.ports import Store
-from core.services import menli
+from core.metrics.entailment.nli import STRATEGIES
+from core.ports.store import Store
+from core.services.robustness import nli_weights
 from tests import tiny_checkpoints as tiny
 from tests.pages.said import words
+from tests.paths import APP
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 THINGS = ("cat", "red dog", "house", "blue mat")
 SEGMENTS = tuple(
     Segment(f"d{i % 2}", str(i), None, (f"The {t} was not on {i} mats.", f"On {i} mats there was no {t}."))
@@ -59,7 +59,7 @@ def pressed(project: int, others: list[str], file: bytes | None = None) -> AppTe
     at.multiselect(key=f"combine-others-{project}").set_value(others).run()
     at.multiselect(key="combine-names").set_value(["negation", "number"]).run()
     if file is not None:
-        at.get("file_uploader")[0].set_value([("menli.csv", file, "text/csv")]).run()
+        at.get("file_uploader")[0].set_value([("nli_weights.csv", file, "text/csv")]).run()
     return at.button(key="combine-run").click().run()
 
 
@@ -100,15 +100,15 @@ def test_the_combination_is_scored_on_the_project_by_one_button(store: Store) ->
     assert not at.exception
     (job,) = store.jobs.recent(project)
     assert job.metrics == ("menli|with:chrf|w:0.4",)
-    assert "It is being scored" in words(at)
+    assert "Scoring is running" in words(at)
 
 
 def test_all_metrics_together_are_the_figures_of_the_paper(store: Store) -> None:
-    at = section(pressed(filled(store), ["chrf", "ter"]), "All of them")
+    at = section(pressed(filled(store), ["chrf", "ter"]), "All metrics")
     assert not at.exception
     assert "Figure 2 of the paper" in words(at)
     assert "Figure 3" in words(at)
-    assert "Left out, as their value alone is 0 or undefined: chrF (adversarial accuracy)" in words(at)
+    assert "Left out, because their value alone is 0 or undefined: chrF (adversarial accuracy)" in words(at)
     shown = at.dataframe[0].value
     assert len(shown) == 22
     ends = shown[shown["w"] == 1.0]
@@ -121,17 +121,17 @@ def test_with_one_dataset_no_strategy_is_called_chosen(store: Store) -> None:
     at = section(pressed(filled(store, people=False), ["chrf"]), "Pooling strategies")
     assert not at.exception
     assert "is best on cases of this project" in words(at)
-    assert "There is one dataset only" in words(at)
+    assert "With one dataset" in words(at)
 
 
 def test_with_a_file_beside_the_project_each_is_tried_under_the_choice_of_the_other(store: Store) -> None:
     at = section(pressed(filled(store), ["chrf"], CASES), "Pooling strategies")
     assert not at.exception
-    assert "is best on menli.csv" in words(at)
+    assert "is best on nli_weights.csv" in words(at)
     (shown,) = at.table
     rows = shown.value.to_numpy().tolist()
     assert [str(r[0]).replace("\\", "") for r in rows] == [
-        "outputs of this project, the human score", "cases of this project", "menli.csv"
+        "outputs of this project, the human score", "cases of this project", "nli_weights.csv"
     ]  # fmt: skip
     assert len(STRATEGIES) == 15
 
@@ -149,7 +149,7 @@ def test_a_metric_without_a_range_is_left_out_with_the_command_and_can_be_fitted
     project = filled(store)
     at = pressed(project, ["bartscore", "chrf"])
     assert not at.exception
-    assert "**BARTScore F** is left out: its values have no bounds, and no range is stored" in words(at)
+    assert "**BARTScore F** is left out: its values are unbounded and it has no stored range" in words(at)
     assert any("python -m core ranges s.csv" in c.value for c in at.code)
     assert f"combine-w-{project}-nli-chrf" in [s.key for s in at.slider]
     at.button(key="combine-fit-bartscore").click().run()
@@ -162,16 +162,16 @@ def test_without_human_scores_only_robustness_is_spoken_of(store: Store) -> None
     at = pressed(filled(store, people=False), ["chrf"])
     assert not at.exception
     said = words(at)
-    assert "Nobody has labelled an output yet" in said
+    assert "no labels and no human scores" in said
     assert re.search(r"Adversarial accuracy on 24 cases: NLI \d+ %, chrF 0 %", said)
-    assert "The mean over phenomena, each alike." in said
-    assert "No weight can be said to agree best with people: nobody has judged outputs." in said
+    assert "Mean over phenomena, equally weighted." in said
+    assert "The best weight cannot be computed: there are no human scores." in said
 
 
 def test_without_references_cases_come_from_a_file(store: Store) -> None:
     project = filled(store, references=False)
     at = opened(project)
-    assert "adversarial cases can come from files only" in words(at)
+    assert "adversarial cases need a file" in words(at)
     at = pressed(project, ["chrf"], CASES)
     assert not at.exception
     assert "Adversarial accuracy on 3 cases" in words(at)
@@ -181,7 +181,7 @@ def test_with_neither_people_nor_cases_the_button_waits_and_says_why(store: Stor
     at = opened(store.projects.create("empty").id)
     assert not at.exception
     assert at.button(key="combine-run").disabled
-    assert "There is nothing to look at yet" in words(at)
+    assert "Nothing to compute yet" in words(at)
 
 
 def test_without_an_nli_model_the_command_that_fetches_one_is_there(
@@ -191,7 +191,7 @@ def test_without_an_nli_model_the_command_that_fetches_one_is_there(
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     at = opened(filled(store))
     assert not at.exception
-    assert "XNLI-D is set as an entailment model, and is not on this machine" in words(at)
+    assert "XNLI-D is configured as an entailment model, but it is not on this machine" in words(at)
     assert any(c.value.startswith("hf download MoritzLaurer/") for c in at.code)
 
 
@@ -222,35 +222,35 @@ def test_a_slider_nobody_moved_follows_the_best_weight_and_one_that_was_moved_st
 def test_figures_and_strategies_are_computed_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     at, done = pressed(filled(store), ["chrf"]), list[str]()
     for name in ("path", "grid"):
-        real = getattr(menli, name)
-        monkeypatch.setattr(menli, name, lambda *a, real=real, name=name, **k: done.append(name) or real(*a, **k))
-    section(at, "All of them")
+        real = getattr(nli_weights, name)
+        monkeypatch.setattr(nli_weights, name, lambda *a, real=real, name=name, **k: done.append(name) or real(*a, **k))
+    section(at, "All metrics")
     section(at, "Pooling strategies")
     assert not at.exception
     assert sorted(done) == ["grid", "grid", "path"]  # people, and the cases of the project
     at.run()
-    section(at, "All of them")
+    section(at, "All metrics")
     assert sorted(done) == ["grid", "grid", "path"]
 
 
 def test_the_same_cases_twice_are_one_dataset_and_count_once(store: Store) -> None:
     at = opened(project := filled(store, people=False))
     at.multiselect(key=f"combine-others-{project}").set_value(["chrf"]).run()
-    at.selectbox(key=f"combine-origin-{project}").set_value("none of this project").run()
+    at.selectbox(key=f"combine-origin-{project}").set_value("None from this project").run()
     at.get("file_uploader")[0].set_value([("a.csv", CASES, "text/csv"), ("b.csv", CASES, "text/csv")]).run()
     at.button(key="combine-run").click().run()
     assert not at.exception
-    assert "b.csv has the same cases as a.csv, and counts once" in words(at)
+    assert "b.csv has the same cases as a.csv; they count once" in words(at)
     assert "Adversarial accuracy on 3 cases" in words(at)
-    assert "There is one dataset only" in words(section(at, "Pooling strategies"))
+    assert "With one dataset" in words(section(at, "Pooling strategies"))
 
 
 def test_a_file_of_the_projects_own_texts_does_not_choose_for_the_project(store: Store) -> None:
     ref = SEGMENTS[0].references[0]
     mine = CASES.replace(b"The dog ran.,,", f"{ref},,".encode())
     at = pressed(filled(store), ["chrf"], mine)
-    assert "menli.csv shares texts with this project" in words(at)
-    assert "There is one dataset only" in words(section(at, "Pooling strategies"))
+    assert "nli_weights.csv shares texts with this project" in words(at)
+    assert "With one dataset" in words(section(at, "Pooling strategies"))
 
 
 def test_cases_that_could_not_be_made_or_have_no_scores_are_not_called_unchosen(store: Store) -> None:
@@ -259,14 +259,14 @@ def test_cases_that_could_not_be_made_or_have_no_scores_are_not_called_unchosen(
     at.multiselect(key=f"combine-others-{project}").set_value(["chrf"]).run()
     at.multiselect(key="combine-names").set_value(["pronoun"]).run()
     at = at.button(key="combine-run").click().run()
-    assert "cases of this project: not a single case could be made of it" in words(at)
+    assert "cases of this project: no case could be made" in words(at)
     at.selectbox(key=f"combine-nli-{project}").set_value("nli-src").run()
     at.multiselect(key="combine-names").set_value(["negation"]).run()
     at = at.button(key="combine-run").click().run()
     assert not at.exception
     said = words(at)
     assert re.search(r"None of the \d+ adversarial cases has both scores", said)
-    assert "fewer than two judged outputs have both scores" in said
+    assert "fewer than 2 outputs with a human score have both scores" in said
     assert "0 cases" not in said
 
 
@@ -277,7 +277,7 @@ def test_one_judged_output_is_not_called_none(store: Store) -> None:
     store.projects.add(project, Dataset((segment,), (Output("A", "d2", "2", "A cat."),), (one,)))
     at = opened(project)
     at.multiselect(key=f"combine-others-{project}").set_value(["chrf"]).run()
-    at.selectbox(key=f"combine-origin-{project}").set_value("none of this project").run()
+    at.selectbox(key=f"combine-origin-{project}").set_value("None from this project").run()
     at = at.button(key="combine-run").click().run()
     assert not at.exception
-    assert "One judged output is too few" in words(at)
+    assert "Only one output has a human score" in words(at)

@@ -9,16 +9,17 @@ from streamlit.testing.v1 import AppTest
 from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import ranges, registry
-from core.metrics.base import Metric, Progress
-from core.ports import Store
-from core.services import robustness
-from core.services.robustness import Reaction
+from core.metrics.base import Metric
+from core.ports.store import Store
+from core.progress import Progress
+from core.services.robustness import break_metric
+from core.services.robustness.break_metric import Reaction
 from tests.pages.said import words
 from tests.pages.test_robustness import filled, opened
 
 
 def suite(project: int) -> AppTest:
-    at = opened(project, "Suite")
+    at = opened(project, "Adversarial suite")
     at.multiselect(key="suite-names").set_value(["negation"]).run()
     return at
 
@@ -49,18 +50,18 @@ def test_a_metric_that_failed_is_tried_again_when_asked_and_the_others_are_not(
     assert not at.exception
     first = dict(watched.asked)
     assert first == {"chrf": 8, "ter": 4}  # all four, then halves, until two texts fail with one message
-    assert "TER prefers the right text" in words(at) or "TER never" in words(at)
-    assert "without a score, and left out: chrF 2" in words(at)
+    assert "TER prefers the good text" in words(at) or "TER never" in words(at)
+    assert "left out because they have no score: chrF 2" in words(at)
     at.run()
     assert watched.asked == first  # a rerun tries nothing
     at.button(key="suite-run").click().run()
     assert watched.asked == {"chrf": 16, "ter": 4}
     watched.broken = False
-    next(b for b in at.button if b.label == "Try it again").click().run()
+    next(b for b in at.button if b.label == "Retry").click().run()
     assert watched.asked == {"chrf": 20, "ter": 4}
     assert not at.exception
     assert "[" in at.dataframe[0].value["chrf"][0]
-    assert "Something failed" not in words(at)
+    assert "Part of this failed" not in words(at)
 
 
 def test_on_the_desk_a_metric_that_failed_is_tried_again_when_asked_only(
@@ -70,13 +71,13 @@ def test_on_the_desk_a_metric_that_failed_is_tried_again_when_asked_only(
     at = opened(filled(store))
     first = dict(watched.asked)
     assert first == {"chrf": 4, "ter": 2}  # both texts, then each alone
-    assert "0 of 1 metrics fooled" in words(at)
+    assert "0 of 1 metric miss the error" in words(at)
     at.run()
     assert watched.asked == first
     watched.broken = False
-    next(b for b in at.button if b.label == "Try it again").click().run()
+    next(b for b in at.button if b.label == "Retry").click().run()
     assert watched.asked == {"chrf": 6, "ter": 2}
-    assert "0 of 2 metrics fooled" in words(at)
+    assert "0 of 2 metrics miss the error" in words(at)
     at.text_area(key="robustness-changed").set_value("She bought 20 cars in Berlin.").run()
     assert watched.asked == {"chrf": 7, "ter": 3}  # the good output is scored already
 
@@ -84,12 +85,12 @@ def test_on_the_desk_a_metric_that_failed_is_tried_again_when_asked_only(
 def test_a_range_that_was_fitted_since_is_used_on_the_desk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     shares: list[tuple[float, float]] = []
 
-    def watched(*given: object, real: Callable[..., list[Reaction]] = robustness.reactions) -> list[Reaction]:
+    def watched(*given: object, real: Callable[..., list[Reaction]] = break_metric.reactions) -> list[Reaction]:
         found = real(*given)
         shares.extend((r.share or 0, r.change or 0) for r in found if r.spec.name == "ter")
         return found
 
-    monkeypatch.setattr(robustness, "reactions", watched)
+    monkeypatch.setattr(break_metric, "reactions", watched)
     at = opened(filled(store))
     ranges.fit({registry.load("ter").signature(): [0.0, 50.0]})
     at.run()
@@ -110,4 +111,4 @@ def test_what_was_scored_is_there_after_a_stop(store: Store) -> None:
 def test_an_empty_project_is_not_told_to_choose_a_segment(store: Store) -> None:
     at = opened(store.projects.create("empty").id)
     assert "Choose a segment" not in words(at)
-    assert "no segment to choose yet: type an output to begin with" in words(at)
+    assert "This project has no segments. Type an output" in words(at)

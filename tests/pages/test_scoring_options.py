@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment, Value
 from core.metrics.registry import load
-from core.ports import Store
+from core.ports.store import Store
 from core.signature import content_key
 from tests.pages.test_shell import run, store
 
@@ -115,7 +115,7 @@ def test_variants_that_have_scored_something_are_listed_after_their_plain_form(s
     assert list(frame["metric"])[:3] == ["chrF", "chrF (β = 3)", "BLEU"]
     assert list(frame["scored"])[1] == "1 / 1"
     row = frame[frame["metric"] == "BARTScore F (9 prompts 12345678)"].iloc[0]
-    assert (row["scored"], "ERRORSCOPE_PROMPTS" in row["what it says"]) == ("1 / 1", True)
+    assert (row["scored"], "ERRORSCOPE_PROMPTS" in row["description"]) == ("1 / 1", True)
     assert "gone" not in " ".join(frame["metric"])
 
 

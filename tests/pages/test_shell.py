@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from core.data import Dataset, Output, Segment
-from core.ports import Job, Store
-from pages._ui import jobs, state, theme, wiring
+from core.ports.jobs import Job
+from core.ports.store import Store
+from pages._ui.shared import jobs, state, theme, wiring
+from tests.paths import APP
 from tests.templates import empty_database
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DATA = Dataset((Segment("d", "1", "source", ("reference",)),), (Output("a", "d", "1", "output"),))
 
@@ -57,7 +59,7 @@ def test_the_switcher_opens_the_project_the_address_names(store: Store) -> None:
     second = next(p for p in store.projects.list() if p.name == "second")
     at = run(project=str(second.id))
     assert at.sidebar.selectbox(key="switcher").value == second.id
-    assert at.title[0].value == "second"
+    assert at.caption[0].value.startswith("**second** · ")
 
 
 def test_switching_the_project_forgets_the_place_in_the_old_one(store: Store) -> None:
@@ -69,7 +71,7 @@ def test_switching_the_project_forgets_the_place_in_the_old_one(store: Store) ->
     assert at.query_params["segment"] == "1"
     at.sidebar.selectbox(key="switcher").set_value(ids[1]).run()
     assert at.query_params["project"] == str(ids[1])
-    assert at.title[0].value == "second"
+    assert at.caption[0].value.startswith("**second** · ")
 
 
 @pytest.mark.parametrize("asked", ["99", "x'; --", "-1"])
@@ -77,7 +79,7 @@ def test_an_address_with_an_unknown_project_gets_a_calm_answer(store: Store, ask
     store.projects.add(store.projects.create("only").id, DATA)
     at = run(project=asked)
     assert not at.exception
-    assert "There is no such project" in at.error[0].value
+    assert "This project does not exist" in at.error[0].value
 
 
 def test_a_running_job_stands_at_the_foot_and_can_be_cancelled(store: Store) -> None:
@@ -112,7 +114,7 @@ def test_a_database_that_is_gone_is_said_on_every_page_and_work_goes_on_when_it_
     assert "The database file is gone" in said
     assert "Move errorscope.db back here" in said
     assert "docs/backup.md" in said
-    assert "Marks that are not saved yet stay in the annotator's browser" in said
+    assert "Error spans that are not saved yet stay in the annotator's browser" in said
     assert not database.exists()
     aside.rename(database)
     assert not at.run().error
@@ -137,20 +139,20 @@ def test_a_job_says_what_it_waits_for() -> None:
     later = NOW + timedelta(seconds=90)
     assert "python -m db.worker" in jobs.progress_text(job(state="queued"), NOW, own_worker=False)
     assert jobs.progress_text(job(state="queued"), NOW, own_worker=True) == "waiting to start"
-    assert "gone silent" in jobs.progress_text(job(done=5), later, own_worker=True)
+    assert "does not respond" in jobs.progress_text(job(done=5), later, own_worker=True)
     assert jobs.progress_text(job(done=5, message="chrF · 5 of 9"), NOW, own_worker=True) == "5 of 100 · chrF · 5 of 9"
 
 
 def test_a_fault_of_ours_is_an_apology_with_a_number_and_no_traceback() -> None:
     def page() -> None:
-        from pages._ui import errors
+        from pages._ui.shared import errors
 
         with errors.boundary():
             raise RuntimeError("secret detail")
 
     at = AppTest.from_function(page).run()
     assert not at.exception
-    assert "not your doing" in at.error[0].value
+    assert "a fault of the program" in at.error[0].value
     assert "secret" not in at.error[0].value
     assert "safe" not in at.error[0].value  # nobody knows that here
 
@@ -158,7 +160,7 @@ def test_a_fault_of_ours_is_an_apology_with_a_number_and_no_traceback() -> None:
 def test_a_user_error_is_shown_with_its_next_step_and_its_text_unformatted() -> None:
     def page() -> None:
         from core.errors import UserError
-        from pages._ui import errors
+        from pages._ui.shared import errors
 
         with errors.boundary():
             raise UserError("the file is *odd*", where="a_b.csv", got="<b>", expected="text", hint="Look at it")
@@ -178,6 +180,26 @@ def test_lambda_in_the_address_is_a_number_from_zero_to_infinity_or_nothing(text
 
 
 def test_the_bundled_model_is_always_said_to_be_small() -> None:
-    assert "bundled demonstration BART, small" in theme.speaker("bartscore++|lambda:1|model:bundled/bart-mini|rev:abc")
-    assert theme.speaker("chrf|v:1") == ""
-    assert "facebook" in theme.speaker("bartscore|model:facebook/bart-large-cnn|rev:abc")
+    assert "bundled demonstration BART, small" in theme.scored_by(
+        "bartscore++|lambda:1|model:bundled/bart-mini|rev:abc"
+    )
+    assert theme.scored_by("chrf|v:1") == ""
+    assert "facebook" in theme.scored_by("bartscore|model:facebook/bart-large-cnn|rev:abc")
+
+
+@pytest.mark.parametrize(
+    ("old", "title"),
+    [("people", "Labels and raters"), ("evaluate", "Meta-evaluation"), ("lambda_studio", "Calibrate λ")],
+)
+def test_an_old_address_opens_the_new_page(store: Store, old: str, title: str) -> None:
+    for name in ("first", "second"):
+        store.projects.add(store.projects.create(name).id, DATA)
+    second = next(p for p in store.projects.list() if p.name == "second")
+    at = AppTest.from_file(APP, default_timeout=30).run()
+    at.query_params["project"], at.query_params["lambda"] = str(second.id), "1.68"
+    at._page_hash = calc_hash(old)
+    at.run()
+    assert not at.exception
+    assert at.title[0].value == title
+    assert at.caption[0].value.startswith("**second** · ")
+    assert at.query_params == {"project": str(second.id), "lambda": "1.68"}

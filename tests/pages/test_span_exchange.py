@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +13,14 @@ from hypothesis import strategies as st
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import Unavailable
-from core.ports import Action, Store
-from core.services import labels as work
-from pages._ui import identity
-from pages._ui.span_annotator.exchange import Answer, blind_id, editor_data, receive
+from core.ports.labels import Action
+from core.ports.store import Store
+from core.services.labels import labels as work
+from pages._ui.annotate import identity
+from pages._ui.components.span_annotator.exchange import OutboxAnswer, blind_id, editor_data, receive
 from tests.fakes import memory_store
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 HERE = SegmentKey("news", "2")
 TEXTS = {"Aardvark": "😀 bad <b>text</b>", "Buzzard": "A good text."}
 
@@ -58,11 +58,11 @@ def outbox(project: int, *actions: object, rater: str = "Ana", n: int = 7) -> di
     return {"n": n, "rater": rater, "batches": [batch]}
 
 
-def drawn(store: Store, project: int, rater: str, answer: Answer | None = None, **options: Any) -> dict[str, Any]:
+def drawn(store: Store, project: int, rater: str, answer: OutboxAnswer | None = None, **options: Any) -> dict[str, Any]:
     order = work.open_segment(store, project, rater, HERE, systems(store)(project, HERE), seed=3)
     events = store.labels.events(project, rater=rater, segment=HERE)
     dataset = store.projects.dataset(project)
-    return editor_data(dataset, project, rater, HERE, order, events, answer or Answer(), more=True, **options)
+    return editor_data(dataset, project, rater, HERE, order, events, answer or OutboxAnswer(), more=True, **options)
 
 
 def test_a_mark_is_recorded_under_its_system_and_acknowledged() -> None:
@@ -88,7 +88,7 @@ def test_only_the_wrong_action_of_a_batch_is_refused() -> None:
     answer = receive(store, "Ana", outbox(project, add(project), wrong_quote, duplicate, fine), systems(store))
     assert answer.acknowledged == ["a1", "a4"]
     assert set(answer.refused) == {"a2", "a3"}
-    assert "marked already" in answer.refused["a3"]
+    assert "already marked" in answer.refused["a3"]
 
 
 UNDO = {"id": "u", "kind": "undo", "output": None, "payload": {}}
@@ -107,7 +107,7 @@ def test_an_undo_after_a_refused_action_undoes_nothing_older(readable: bool, par
         second["batches"] = [batch for part in ([wrong], [UNDO, fine]) for batch in outbox(project, *part)["batches"]]
     answer = receive(store, "Ana", second, systems(store))
     assert (answer.acknowledged, set(answer.refused)) == (["a3"], {wrong["id"], "u"})
-    assert "done before it was refused" in answer.refused["u"]
+    assert "an earlier action was refused" in answer.refused["u"]
     assert [m.id for m in work.current(store, project, "Ana")[HERE].of("Aardvark").marks] == ["m1", "m3"]
     # what the browser draws: the events it is sent, and what is left in its outbox, which is nothing
     assert [e["id"] for e in drawn(store, project, "Ana", answer)["events"]] == ["a1", "a3"]
@@ -135,7 +135,7 @@ def test_what_a_busy_database_did_not_take_is_neither_acknowledged_nor_refused(m
         answer = receive(store, "Ana", sent, systems(store))
         assert (answer.received, answer.acknowledged, answer.refused) == (7, ["a1", "a2"], {})
         busy_after(store, patched, 0)
-        assert receive(store, "Ana", sent, systems(store)) == Answer(received=7)
+        assert receive(store, "Ana", sent, systems(store)) == OutboxAnswer(received=7)
     assert receive(store, "Ana", sent, systems(store)).acknowledged == ["a1", "a2", "a3"]
 
 
@@ -148,7 +148,7 @@ def test_a_database_that_gets_busy_between_two_actions_keeps_the_later_ones(monk
     assert (answer.acknowledged, set(answer.refused)) == (["a3"], {"a2"})
 
 
-OUTBOX_SCRIPT = ROOT / "pages" / "_ui" / "span_annotator" / "outbox.js"
+OUTBOX_SCRIPT = ROOT / "pages" / "_ui" / "components" / "span_annotator" / "outbox.js"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="runs the editor's own script in Node")
@@ -278,7 +278,7 @@ def test_an_outbox_of_another_annotator_waits_in_its_browser() -> None:
 @pytest.mark.parametrize("value", [None, "text", {}, {"n": 1}, {"rater": "Ana"}, {"rater": "Ana", "n": "1"}])
 def test_what_is_no_outbox_is_left_alone(value: object) -> None:
     store, _ = filled()
-    assert receive(store, "Ana", value, systems(store)) == Answer()
+    assert receive(store, "Ana", value, systems(store)) == OutboxAnswer()
 
 
 def test_the_browser_is_told_no_system() -> None:
@@ -342,7 +342,7 @@ def test_a_submit_of_some_outputs_says_which_and_one_of_all_says_nothing() -> No
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="runs the editor's own script in Node")
 def test_labels_of_other_outputs_do_not_count_as_submitted_in_the_browser_either() -> None:
-    script = (ROOT / "pages/_ui/span_annotator/editor.js").read_text(encoding="utf-8")
+    script = (ROOT / "pages/_ui/components/span_annotator/editor.js").read_text(encoding="utf-8")
     line = next(row for row in script.splitlines() if "labels.submitted &&=" in row)
     code = (
         "const NO = { marks: [], verdict: null }; const outputs = new Map([['a', { marks: [1], verdict: null }]]);"

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.calibration.calibrate import Calibration, Point, calibrate
+from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
 from core.calibration.presets import PRESETS
 from core.data import OutputKey
 from core.errors import UserError
@@ -14,7 +14,7 @@ from core.refine.result import weighted
 
 def points(
     n_docs: int = 6, seed: int = 0, *, lam: float = 2.0, noise: float = 0.05, raters: int | None = 2
-) -> list[Point]:
+) -> list[CalibrationPoint]:
     """Human scores that are BARTScore++ at `lam` with some noise, five systems on four segments a document."""
     rng = np.random.default_rng(seed)
     found = []
@@ -24,7 +24,7 @@ def points(
                 exp, imp = max(0.0, rng.normal(0.2, 0.4)), rng.normal(0.5, 0.4)
                 human = weighted(exp, imp, lam) + rng.normal(0, noise)
                 key = OutputKey(system, f"d{doc}", f"{segment}")
-                found.append(Point(key, exp, imp, human, -3 - exp - imp, raters))
+                found.append(CalibrationPoint(key, exp, imp, human, -3 - exp - imp, raters))
     return found
 
 
@@ -60,7 +60,7 @@ def test_segments_are_left_out_where_documents_are_few() -> None:
     assert calibrate(points(3), draws=0).cross_validated.over == "segments"
 
 
-def test_one_segment_has_neither_interval_nor_cross_validation_and_says_so() -> None:
+def test_one_segment_has_no_interval_and_no_cross_validation() -> None:
     found = calibrate(points(1)[:5], draws=20)
     assert (found.ci, found.agreement_ci, found.ribbon) == (None, None, ())
     assert found.cross_validated.value is None
@@ -68,7 +68,7 @@ def test_one_segment_has_neither_interval_nor_cross_validation_and_says_so() -> 
     assert any("at least two segments" in note for note in found.notes)
 
 
-def test_the_same_seed_gives_the_same_report_and_another_seed_another() -> None:
+def test_the_report_depends_on_the_seed_only() -> None:
     one, same, other = (calibrate(points(2), seed=s, draws=30).to_json() for s in (1, 1, 2))
     assert one == same
     assert one["ci"] != other["ci"] or one["cross_validated"] != other["cross_validated"]
@@ -82,8 +82,8 @@ def test_the_order_of_the_outputs_does_not_matter_to_the_optimum() -> None:
 
 def test_what_the_guidance_asks_for_and_is_missing_is_told() -> None:
     notes = calibrate(points(2, raters=1), draws=0).notes
-    assert notes[0] == "40 outputs have both scores; 100 or more are advised: 60 are missing."
-    assert notes[1] == "40 of 40 outputs were rated by fewer than 2 people; 2 or 3 are advised."
+    assert notes[0] == "40 of 100 recommended outputs have both scores; 60 are missing."
+    assert notes[1] == "40 of 40 outputs have fewer than 2 raters; 2 or 3 are recommended."
     assert calibrate(points(2, raters=None), draws=0).raters is None
 
 
@@ -108,7 +108,7 @@ def test_every_measure_and_grouping_gives_a_whole_report(measure: Any, group: An
 def test_infinity_is_written_as_a_word() -> None:
     # people look at explicit errors only, and tie where these tie
     there = [
-        Point(OutputKey(s, f"d{k}", "1"), float(e), float(i), -float(e))
+        CalibrationPoint(OutputKey(s, f"d{k}", "1"), float(e), float(i), -float(e))
         for k in range(4)
         for s, e, i in [("A", 0, 2), ("B", 0, 5), ("C", 1, -9)]
     ]

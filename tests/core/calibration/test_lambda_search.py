@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.calibration.breakpoints import find_breakpoints, on_grid
 from core.calibration.curve import Plateau, StepCurve, from_omega, middle, omega
-from core.calibration.flips import find_flips, on_grid
 from core.calibration.lambda_search import curve_of, search
 from core.errors import UserError
 from core.refine.result import weighted
-from core.stats.correlation import GROUPS, MEASURES, agreement
+from core.stats.correlation.correlation import GROUPS, MEASURES, agreement
 from tests.core.calibration import brute
 
 RANKS = ("kendall", "spearman")
@@ -55,7 +55,7 @@ def test_the_sweep_equals_brute_force_over_all_breakpoints(measure: Any, group: 
 
 
 @pytest.mark.parametrize(("measure", "group"), [*SWEPT, *(("pearson", g) for g in GROUPS)])
-def test_the_scores_at_the_chosen_lambda_have_the_agreement_that_was_promised(measure: Any, group: Any) -> None:
+def test_scores_at_the_chosen_lambda_have_the_reported_agreement(measure: Any, group: Any) -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
         n = 40
@@ -112,7 +112,7 @@ def test_a_plateau_with_the_arithmetic_written_out() -> None:
     assert best.lam == pytest.approx(1)
 
 
-def test_infinity_and_zero_are_candidates_and_the_middle_is_inside() -> None:
+def test_infinity_and_zero_can_be_chosen() -> None:
     # explicit distances order as people do, implicit ones the other way round: breakpoint 1, plateau (1, ∞]
     _, best = search([0, 1], [1, 0], [2, 1])
     assert best.plateau == Plateau(1, math.inf, False, True)
@@ -126,7 +126,7 @@ def test_infinity_and_zero_are_candidates_and_the_middle_is_inside() -> None:
     assert best.agreement == 1
 
 
-def test_a_tie_that_holds_at_one_lambda_only_is_told_and_not_chosen() -> None:
+def test_a_tie_at_a_single_lambda_is_reported_but_not_chosen() -> None:
     # a and b tie for people and at λ = 1 only; c is worst for both
     curve, best = search([0, 1, 9], [1, 0, 9], [2, 2, 1], **OF_SYSTEMS)
     assert best.peak == (1, 1)
@@ -134,7 +134,7 @@ def test_a_tie_that_holds_at_one_lambda_only_is_told_and_not_chosen() -> None:
     assert curve.value(best.lam) == pytest.approx(2 / 3)
 
 
-def test_agreement_that_never_changes_is_one_plateau_from_0_to_infinity() -> None:
+def test_constant_agreement_is_one_plateau_from_0_to_infinity() -> None:
     _, best = search([1, 2, 3], [1, 2, 3], [3, 2, 1])
     assert best.plateau == Plateau(0, math.inf, True, True)
     assert best.lam == 1
@@ -170,7 +170,7 @@ def test_many_pairs_are_swept_in_about_a_second() -> None:
     start = time.process_time()
     curve, best = search(exp, imp, human)
     assert time.process_time() - start < 10  # 0.1 s on two idle cores
-    points = curve.drawn(200)
+    points = curve.points(200)
     assert len(points) < 700
     assert max(p.agreement for p in points if p.agreement is not None) == best.agreement
     assert [p.lam for p in points] == sorted(p.lam for p in points)
@@ -179,15 +179,15 @@ def test_many_pairs_are_swept_in_about_a_second() -> None:
 def test_pairs_are_read_in_portions_and_none_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     exp, imp = on_grid(rng.exponential(size=60), rng.normal(size=60))
-    whole = find_flips(exp, imp, [np.arange(60)])
-    monkeypatch.setattr("core.calibration.flips.PAIRS_AT_ONCE", 300)
-    portions = find_flips(exp, imp, [np.arange(60)])
+    whole = find_breakpoints(exp, imp, [np.arange(60)])
+    monkeypatch.setattr("core.calibration.breakpoints.PAIRS_AT_ONCE", 300)
+    portions = find_breakpoints(exp, imp, [np.arange(60)])
     assert np.array_equal(whole.breaks, portions.breaks)
     assert np.array_equal(whole.left * 60 + whole.right, portions.left * 60 + portions.right)
 
 
 def test_too_many_pairs_are_refused_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.calibration.flips.MOST_PAIRS", 2)
+    monkeypatch.setattr("core.calibration.breakpoints.MOST_PAIRS", 2)
     with pytest.raises(UserError, match="by segment or by system"):
         search([0, 1, 2], [2, 0, 1], [2, 3, 1])
 
@@ -199,7 +199,7 @@ def test_omega_and_back() -> None:
     assert 1e17 < middle(Plateau(1e17, 1.5e17, False, False)) < 1.5e17
 
 
-def test_equal_means_of_systems_tie_in_whatever_order_they_are_added() -> None:
+def test_equal_system_means_tie_in_any_order_of_addition() -> None:
     values, rng = [0.1, 0.2, 0.3, 5.1, 7.7, 1e-3], np.random.default_rng(3)
     exp = np.concatenate([rng.permutation(values) for _ in range(20)] + [np.full(6, 9.0)])
     human, systems = np.concatenate([np.ones(120), np.zeros(6)]), np.repeat(np.arange(21), 6).tolist()
@@ -208,7 +208,7 @@ def test_equal_means_of_systems_tie_in_whatever_order_they_are_added() -> None:
         assert [curve.value(lam) for lam in (0, 1, math.inf)] == pytest.approx([1, 1, 1])
 
 
-def test_pairwise_accuracy_of_systems_with_equal_scores_is_undefined() -> None:
+def test_pairwise_accuracy_of_equal_systems_is_undefined() -> None:
     equal, differing, systems = [1.0, 1.0, 1.0], [1.0, 2.0, 3.0], ["a", "b", "c"]
     for exp, imp, human, undefined in (
         (equal, differing, differing, (math.inf,)),

@@ -3,14 +3,14 @@ import math
 import numpy as np
 import pytest
 
-from core.calibration.calibrate import Point, calibrate
+from core.calibration.calibrate import CalibrationPoint, calibrate
 from core.calibration.curve import omega
 from core.calibration.learning import FEWEST_OUTPUTS, around, fitted, learn, parts
 from core.data import OutputKey
-from core.stats.correlation import group_ids
+from core.stats.correlation.correlation import group_ids
 
 
-def points(n_segments: int, n_systems: int = 3, seed: int = 0) -> list[Point]:
+def points(n_segments: int, n_systems: int = 3, seed: int = 0) -> list[CalibrationPoint]:
     """People follow λ = 2 with noise."""
     rng = np.random.default_rng(seed)
     found = []
@@ -18,11 +18,11 @@ def points(n_segments: int, n_systems: int = 3, seed: int = 0) -> list[Point]:
         for system in range(n_systems):
             e, i = rng.random(2)
             human = -(2 * e + i) / 3 + 0.15 * rng.standard_normal()
-            found.append(Point(OutputKey(f"s{system}", f"d{segment % 5}", str(segment)), e, i, human))
+            found.append(CalibrationPoint(OutputKey(f"s{system}", f"d{segment % 5}", str(segment)), e, i, human))
     return found
 
 
-def test_parts_are_whole_segments_and_smaller_parts_lie_in_larger_ones() -> None:
+def test_parts_are_nested_sets_of_whole_segments() -> None:
     of_segment = np.repeat(np.arange(10), 3)
     drawn = parts(of_segment, (0.2, 0.5, 1.0), 4, seed=3)
     # 2, 5 and 10 of the ten segments with three outputs each; all of them only once

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.calibration.presets import PRESETS, Preset
+from core.calibration.presets import PRESETS, LambdaPreset
 from core.metrics import registry
 
 BY_LABEL = {p.label: p for p in PRESETS}
@@ -93,4 +93,4 @@ def test_what_differs_from_the_scores_shown_is_said(preset: str, expression: str
 
 def test_a_broken_file_of_lists_does_not_hide_the_presets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_PROMPTS", str(tmp_path / "none.json"))
-    assert Preset("MT", "x", "", 1.0, "f", "mt").differs(facts("bartscore++|prompt:Such as")) == ""
+    assert LambdaPreset("MT", "x", "", 1.0, "f", "mt").differs(facts("bartscore++|prompt:Such as")) == ""

@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.calibration.sampling import (
-    Candidate,
+    LabelCandidate,
     choose,
     crossings,
-    drawn,
-    hajek,
-    horvitz_thompson,
+    draw_units,
     places,
     proportional,
     strata,
@@ -26,10 +24,10 @@ from core.errors import UserError
 PROBABILITIES = st.lists(st.floats(0, 1), max_size=30)
 
 
-def candidates(n_segments: int = 40, systems: str = "AB", seed: int = 0) -> list[Candidate]:
+def candidates(n_segments: int = 40, systems: str = "AB", seed: int = 0) -> list[LabelCandidate]:
     rng = np.random.default_rng(seed)
     return [
-        Candidate(OutputKey(system, "d", str(i)), *rng.exponential(size=3))
+        LabelCandidate(OutputKey(system, "d", str(i)), *rng.exponential(size=3))
         for i in range(n_segments)
         for system in systems
     ]
@@ -43,7 +41,7 @@ def test_strata_hold_equal_shares_and_part_no_equal_values() -> None:
     assert np.bincount(strata(np.random.default_rng(0).normal(size=100), 5)).tolist() == [20] * 5
 
 
-def test_places_are_shared_equally_and_small_strata_give_theirs_away() -> None:
+def test_unused_places_of_small_strata_go_to_the_others() -> None:
     assert places([10, 10, 10], 6).tolist() == [2, 2, 2]
     # the stratum of 1 has room for one: the other five places are shared by two
     assert places([1, 10, 10], 6).tolist() == [1, 2.5, 2.5]
@@ -68,7 +66,7 @@ def test_probabilities_are_proportional_and_cut_off_at_one() -> None:
     assert proportional([96, 1, 1, 1, 1], 3, 1e-9).tolist() == pytest.approx([1, 0.5, 0.5, 0.5, 0.5])
     assert proportional([0, 0, 0, 0], 1).tolist() == [0.25] * 4
     assert proportional([1, 5], 7).tolist() == [1, 1]
-    with pytest.raises(ValueError, match="0 or more"):
+    with pytest.raises(ValueError, match="≥ 0"):
         proportional([-1, 2], 1)
 
 
@@ -81,7 +79,7 @@ def test_every_output_keeps_a_chance(sizes: list[float], n: int) -> None:
 
 @given(PROBABILITIES, st.integers(0, 10**6))
 def test_as_many_are_drawn_as_the_probabilities_add_up_to(p: list[float], seed: int) -> None:
-    taken = drawn(p, seed)
+    taken = draw_units(p, seed)
     assert len(taken) in (math.floor(sum(p) + 1e-6), math.ceil(sum(p) - 1e-6))
     assert {i for i, x in enumerate(p) if x == 1} <= set(taken.tolist())
     assert not {i for i, x in enumerate(p) if x == 0} & set(taken.tolist())
@@ -93,16 +91,16 @@ def test_each_is_drawn_as_often_as_its_probability_says() -> None:
     for order in (None, [0, 0, 1, 1, 1, 2, 2, 2, 2, 2]):
         often = np.zeros(len(p))
         for seed in range(draws):
-            often[drawn(p, seed, order)] += 1
+            often[draw_units(p, seed, order)] += 1
         # four standard errors of a share over 4,000 draws
         assert (np.abs(often / draws - p) <= 4 * np.sqrt(p * (1 - p) / draws)).all()
 
 
-def test_with_an_order_each_stratum_gets_its_places_rounded_up_or_down() -> None:
+def test_each_stratum_gets_its_places_rounded_up_or_down() -> None:
     stratum = np.repeat([0, 1, 2], [4, 10, 20])
     p = stratified(stratum, 8)
     for seed in range(200):
-        counts = np.bincount(stratum[drawn(p, seed, stratum)], minlength=3)
+        counts = np.bincount(stratum[draw_units(p, seed, stratum)], minlength=3)
         assert counts.sum() == 8
         assert set(counts.tolist()) <= {2, 3}  # 8 places in three strata: 2⅔ each
 
@@ -122,9 +120,11 @@ def test_crossings_are_counted_by_brute_force(
     assert crossings(exp, imp, *interval, known).tolist() == pytest.approx(expected)
 
 
-def test_an_output_whose_place_is_certain_within_the_interval_is_asked_for_less() -> None:
+def test_outputs_without_crossings_in_the_interval_are_drawn_less() -> None:
     # a and b change places at λ* = 1; c is worse than both at every λ
-    a, b, c = (Candidate(OutputKey(s, "d", "1"), 0.0, *d) for s, d in (("a", (1, 2)), ("b", (2, 1)), ("c", (5, 5))))
+    a, b, c = (
+        LabelCandidate(OutputKey(s, "d", "1"), 0.0, *d) for s, d in (("a", (1, 2)), ("b", (2, 1)), ("c", (5, 5)))
+    )
     often = {"a": 0, "b": 0, "c": 0}
     for seed in range(300):
         for key, probability in choose([a, b, c], 1, method="informative", seed=seed, interval=(0.5, 2)):
@@ -142,7 +142,7 @@ def test_an_output_whose_place_is_certain_within_the_interval_is_asked_for_less(
 
 @pytest.mark.parametrize("method", ["stratified", "informative"])
 @pytest.mark.parametrize("whole", [False, True])
-def test_the_corrected_mean_is_unbiased_where_the_plain_one_is_not(method: str, whole: bool) -> None:
+def test_the_weighted_mean_is_unbiased_and_the_plain_one_is_not(method: str, whole: bool) -> None:
     all_of = candidates(30, "AB")
     at = {c.key: i for i, c in enumerate(all_of)}
     rng = np.random.default_rng(1)
@@ -159,8 +159,8 @@ def test_the_corrected_mean_is_unbiased_where_the_plain_one_is_not(method: str, 
         batch = choose(all_of, 14, method=method, seed=seed, whole=whole, **options)  # type: ignore[arg-type]
         y, p = people[[at[c.key] for c in batch]], [c.probability for c in batch]
         plain.append(y.mean())
-        total.append(horvitz_thompson(y, p, len(all_of)))
-        ratio.append(hajek(y, p))
+        total.append((y * weights(p)).sum() / len(all_of))  # Horvitz–Thompson
+        ratio.append(np.average(y, weights=weights(p)))  # Hájek
     error = np.std(total) / math.sqrt(len(total))
     assert abs(np.mean(total) - truth) < 4 * error
     assert abs(np.mean(ratio) - truth) < 0.05 * abs(truth)
@@ -176,7 +176,7 @@ def test_a_batch_is_the_same_for_the_same_seed() -> None:
     assert len(batch) == 20
 
 
-def test_segments_come_in_a_random_order_with_their_outputs_together() -> None:
+def test_outputs_are_sorted_by_segment_in_random_order() -> None:
     batch = choose(candidates(30, "AB"), 60, seed=2)
     segments = [c.key.segment_id for c in batch]
     assert segments[::2] == segments[1::2]
@@ -198,7 +198,7 @@ def test_every_quality_and_every_system_is_in_a_stratified_batch() -> None:
     assert set(counts.values()) <= {1, 2, 3}
 
 
-def test_whole_segments_come_with_all_their_outputs_and_one_probability() -> None:
+def test_outputs_of_whole_segments_share_a_probability() -> None:
     batch = choose(candidates(40, "ABCD"), 30, seed=1, whole=True)  # 30 outputs are 7.5 segments
     by_segment: dict[str, list[float]] = {}
     for c in batch:
@@ -214,22 +214,18 @@ def test_asking_for_more_than_there_are_gives_all_with_certainty() -> None:
         assert {c.probability for c in batch} == {1.0}
 
 
-def test_nothing_to_choose_from_is_said() -> None:
-    with pytest.raises(UserError, match="no output to choose from"):
+def test_without_candidates_or_places_choosing_fails() -> None:
+    with pytest.raises(UserError, match="no outputs to choose from"):
         choose([], 5)
-    with pytest.raises(UserError, match="nothing to choose"):
+    with pytest.raises(UserError, match="must be 1 or more"):
         choose(candidates(), 0)
 
 
 def test_weights_are_one_over_the_probability() -> None:
     assert weights([1, 0.5, 0.25]).tolist() == [1, 2, 4]
-    # two chosen with ½ each out of 4: (3 + 5)·2/4; their ratio estimate (6 + 10)/4
-    assert horvitz_thompson([3, 5], [0.5, 0.5], 4) == 4
-    assert hajek([3, 5], [0.5, 0.25]) == pytest.approx((6 + 20) / 6)
-    assert hajek([], []) is None
     for wrong in ([0.0], [1.1], [-0.5]):
-        with pytest.raises(ValueError, match="probability"):
+        with pytest.raises(ValueError, match="probabilities"):
             weights(wrong)
     for wrong_draw in ([1.2], [-0.1]):
-        with pytest.raises(ValueError, match="between 0 and 1"):
-            drawn(wrong_draw, 0)
+        with pytest.raises(ValueError, match="must lie in"):
+            draw_units(wrong_draw, 0)

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from core.calibration.sampling import Candidate, choose, design, hajek
+from core.calibration.sampling import LabelCandidate, choose, design, weights
 from core.calibration.sampling_variance import ALONE, batch_mean
 from core.data import OutputKey
 
 SYSTEMS = "ABCD"
 
 
-def population(n_segments: int, seed: int) -> tuple[list[Candidate], np.ndarray]:
+def population(n_segments: int, seed: int) -> tuple[list[LabelCandidate], np.ndarray]:
     """Outputs whose human score depends on the segment, the system and the metric's value; few errors, skewed as MQM is."""
     rng = np.random.default_rng(seed)
     found, people = [], []
@@ -20,7 +20,7 @@ def population(n_segments: int, seed: int) -> tuple[list[Candidate], np.ndarray]
         hard = rng.normal()
         for k, system in enumerate(SYSTEMS):
             value = hard + 0.4 * k + rng.normal()
-            found.append(Candidate(OutputKey(system, "d", str(i)), value, *rng.exponential(size=2)))
+            found.append(LabelCandidate(OutputKey(system, "d", str(i)), value, *rng.exponential(size=2)))
             people.append(-float(rng.poisson(2 * math.exp(-0.5 * value))))
     return found, np.array(people)
 
@@ -37,7 +37,7 @@ DESIGNS = {
 
 @pytest.mark.parametrize("name", DESIGNS)
 @pytest.mark.parametrize("system", ["", "B"])
-def test_the_interval_holds_the_mean_over_all_outputs_95_times_of_100(name: str, system: str) -> None:
+def test_the_interval_covers_the_overall_mean_95_times_of_100(name: str, system: str) -> None:
     options = dict(DESIGNS[name])
     whole, by_strata = bool(options.get("whole")), options["method"] == "stratified"
     everything, people = population(120, 3)
@@ -84,7 +84,7 @@ def test_two_strata_have_the_textbook_interval_of_their_own() -> None:
     assert found.high == pytest.approx(9.5 + 4.302653 * (1 / 72 + 5 / 8) ** 0.5, abs=1e-5)
 
 
-def test_places_that_are_no_whole_numbers_add_the_chance_of_the_comb() -> None:
+def test_fractional_places_add_the_variance_of_the_random_start() -> None:
     # 1.5 and 1.5 places of 3 units each, all alike within: two of one stratum and one of the other, evenly likely
     # values 0 and 1: mean ⅓ or ⅔ by n_h; truth ½. Merged (fewer than two in one), so the spread within counts instead
     low = batch_mean([0, 0, 1], [0.5] * 3, "abc", stratum=[0, 0, 1], places=[1.5, 1.5])
@@ -103,7 +103,7 @@ def test_what_is_certain_has_no_sampling_error() -> None:
 def test_the_mean_is_that_of_hajek() -> None:
     rng = np.random.default_rng(0)
     y, p = rng.normal(size=9), rng.uniform(0.1, 1, 9)
-    assert batch_mean(y, p, list(range(9))).value == pytest.approx(hajek(y, p))
+    assert batch_mean(y, p, list(range(9))).value == pytest.approx(np.average(y, weights=weights(p)))
 
 
 def test_one_unit_has_no_interval_and_nothing_has_no_mean() -> None:

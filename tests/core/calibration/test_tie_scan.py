@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from core.calibration import tie_scan
 from core.calibration.advice import advice
-from core.calibration.calibrate import Calibration, Point, calibrate
+from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
 from core.calibration.curve import from_omega, omega
 from core.calibration.lambda_search import curve_of
 from core.calibration.tie_scan import TieScan
 from core.data import OutputKey
 from core.refine.result import weighted
-from core.stats.agreement_interval import agreement_interval
-from core.stats.perm_both import agreement_with_ties
-from core.stats.ties import calibrate_ties
+from core.stats.correlation.agreement_interval import agreement_interval
+from core.stats.correlation.ties import calibrate_ties
+from core.stats.significance.perm_both import agreement_with_ties
 
 LAMBDAS = (0.0, 0.3, 1.0, 4.9, math.inf)
 
@@ -57,20 +57,22 @@ def test_the_curve_is_the_definition_at_every_lambda(rows: list[tuple[int, int, 
             assert curve.exact(from_omega(w)) == pytest.approx(expected, abs=1e-12)  # type: ignore[attr-defined]
         best = curve.best()
         if best is not None:
-            assert best.agreement == pytest.approx(max(p.agreement or 0.0 for p in curve.drawn()), abs=1e-12)
+            assert best.agreement == pytest.approx(max(p.agreement or 0.0 for p in curve.points()), abs=1e-12)
 
 
-def points(n: int, seed: int = 0, effect: float = 0.0, systems: int = 5) -> list[Point]:
+def points(n: int, seed: int = 0, effect: float = 0.0, systems: int = 5) -> list[CalibrationPoint]:
     """Half of the human scores tie at 0. Both distances tell as much of the quality, or with an `effect` the explicit one more."""
     rng = np.random.default_rng(seed)
     quality = np.round(rng.exponential(2, n) * (rng.random(n) > 0.5))
     exp = np.round(0.2 * quality + rng.normal(0, 0.3, n), 3)
     imp = 0.2 * (1 - effect) * quality + rng.normal(0, 0.3 * (1 + 3 * effect), n)
     keys = [OutputKey(f"s{k % systems}", f"d{k // (5 * systems)}", str(k // systems)) for k in range(n)]
-    return [Point(k, float(e), float(i), -float(q)) for k, e, i, q in zip(keys, exp, imp, quality, strict=True)]
+    return [
+        CalibrationPoint(k, float(e), float(i), -float(q)) for k, e, i, q in zip(keys, exp, imp, quality, strict=True)
+    ]
 
 
-def evaluated(data: list[Point], lam: float, group: Any) -> float:
+def evaluated(data: list[CalibrationPoint], lam: float, group: Any) -> float:
     found = agreement_with_ties(
         "acc_eq", [weighted(p.dist_exp, p.dist_imp, lam) for p in data], [p.human for p in data], group=group,
         segments=[p.key.segment for p in data], systems=[p.key.system for p in data],
@@ -90,7 +92,7 @@ def test_calibrate_and_evaluate_have_one_definition(group: Any, sampled: bool, m
         assert found.at[name] == pytest.approx(evaluated(data, lam, group), abs=1e-12)
     if group != "system":
         assert any("scan" in note for note in found.notes)
-        assert any("drawn at random" in note for note in found.notes) is sampled
+        assert any("random sample" in note for note in found.notes) is sampled
         assert "acc_eq(eps=best at each lambda)" in found.signature
     if not sampled and group != "system":
         grid = [evaluated(data, from_omega(w), group) for w in np.linspace(0, 1, 401)]
@@ -107,7 +109,7 @@ def test_plain_ties_at_zero_no_longer_win() -> None:
     assert found.lam > 0
 
 
-def agreement_with_plain_ties(data: list[Point], lam: float) -> float:
+def agreement_with_plain_ties(data: list[CalibrationPoint], lam: float) -> float:
     scores = [weighted(p.dist_exp, p.dist_imp, lam) for p in data]
     pairs = list(combinations(range(len(data)), 2))
     return float(np.mean([np.sign(scores[i] - scores[j]) == np.sign(data[i].human - data[j].human) for i, j in pairs]))
@@ -122,7 +124,7 @@ def test_draws_are_those_of_the_interval_of_evaluate(group: Any) -> None:
     assert isinstance(sweep, TieScan)
     rng = np.random.default_rng(1)
     weights = rng.multinomial(20, [1 / 20] * 20, 30).T.astype(float)
-    drawn = sweep.drawn(np.array(segments), weights, 2.3, lambda share: None)
+    drawn = sweep.bootstrap(np.array(segments), weights, 2.3, lambda share: None)
     for k in range(30):
         curve = sweep(weights[segments, k])
         assert drawn.here[k] == pytest.approx(curve.value(2.3), abs=0.003)  # 1,024 values of ε
@@ -151,11 +153,11 @@ def test_outputs_of_one_segment_each_have_no_pair_within_segments() -> None:
 
 
 def shown(found: Calibration) -> tuple[float | None, bool]:
-    return found.advice.lam, "flat within its noise" in found.advice.why
+    return found.advice.lam, "not significantly better" in found.advice.why
 
 
 @pytest.mark.parametrize("measure", ["kendall", "acc_eq", "spearman", "pearson"])
-def test_a_flat_curve_recommends_even_weights_and_a_gain_that_is_shown_the_best(measure: Any) -> None:
+def test_the_best_lambda_is_recommended_only_with_a_sure_gain(measure: Any) -> None:
     flat = calibrate(points(200), measure=measure, draws=100)
     assert shown(flat) == (1.0, True)
     assert flat.advice.gain_ci is not None
@@ -189,12 +191,12 @@ def test_the_interval_of_the_gain_is_that_of_paired_draws() -> None:
     assert found.advice.gain_ci == pytest.approx((low, high), abs=1e-9)
 
 
-def test_few_segments_or_no_interval_recommend_nothing_but_even_weights() -> None:
+def test_few_segments_or_no_interval_never_recommend_another_lambda() -> None:
     within = calibrate(points(60), group="segment", draws=10)
     assert within.groups is not None
     assert within.groups[1] == 12
     assert within.advice.lam == 1.0
-    assert "too few to choose λ" in within.advice.why
+    assert "are needed to choose λ" in within.advice.why
     assert calibrate(points(60), draws=0).advice.lam is None
     assert advice(2.0, 0.5, None, None).lam is None
 

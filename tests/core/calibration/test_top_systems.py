@@ -3,7 +3,7 @@ import math
 import pytest
 import scipy.stats
 
-from core.calibration.calibrate import Point
+from core.calibration.calibrate import CalibrationPoint
 from core.calibration.curve import omega
 from core.calibration.top_systems import PAPER, WHOLE, by_top, ranking
 from core.data import OutputKey
@@ -14,14 +14,14 @@ from tests.core.calibration.test_learning import points
 def test_systems_are_ranked_by_their_mean_over_their_own_outputs() -> None:
     human = {"B": [1.0, 2.0, 3.0], "A": [2.0, 2.0], "C": [5.0]}
     data = [
-        Point(OutputKey(s, "d", str(k)), 0.1, 0.2, value)
+        CalibrationPoint(OutputKey(s, "d", str(k)), 0.1, 0.2, value)
         for s, values in human.items()
         for k, value in enumerate(values)
     ]
     assert ranking(data) == [("C", 5.0, 1), ("A", 2.0, 2), ("B", 2.0, 3)]
 
 
-def test_every_cell_is_the_correlation_of_the_k_best_systems_at_that_lambda() -> None:
+def test_each_cell_is_the_correlation_of_the_k_best_systems() -> None:
     data = points(6, n_systems=5, seed=2)
     order = [s.system for s in ranking(data)]
     tops = by_top(data, draws=10)

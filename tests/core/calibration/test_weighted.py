@@ -6,16 +6,16 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from core.calibration.calibrate import Calibration, Point, calibrate
-from core.calibration.sampling import Candidate, choose
+from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
+from core.calibration.sampling import LabelCandidate, choose
 from core.data import OutputKey
 from core.refine.result import weighted as score_at
 
 
-def points(n: int, seed: int, systems: str = "AB") -> list[Point]:
+def points(n: int, seed: int, systems: str = "AB") -> list[CalibrationPoint]:
     rng = np.random.default_rng(seed)
     return [
-        Point(
+        CalibrationPoint(
             OutputKey(s, f"d{i % 5}", str(i)),
             float(rng.integers(0, 9)),
             float(rng.integers(0, 9)),
@@ -27,13 +27,13 @@ def points(n: int, seed: int, systems: str = "AB") -> list[Point]:
     ]
 
 
-def weighed(data: list[Point], seed: int) -> list[Point]:
+def weighed(data: list[CalibrationPoint], seed: int) -> list[CalibrationPoint]:
     rng = np.random.default_rng(seed)
     of_segment = {p.key.segment: float(rng.uniform(1, 20)) for p in data}
     return [p._replace(weight=of_segment[p.key.segment]) for p in data]
 
 
-def tau(data: list[Point], lam: float) -> float:
+def tau(data: list[CalibrationPoint], lam: float) -> float:
     """τ-b with pairs counted w_i·w_j, pair by pair."""
     agree = metric = human = 0.0
     for a, b in combinations(data, 2):
@@ -97,14 +97,18 @@ def test_systems_means_and_segments_are_weighed() -> None:
     ("data", "options", "said"),
     [
         (weighed(points(12, 6), 7), {"measure": "acc_eq"}, "only Kendall's τ and Pearson's r"),
-        ([p._replace(weight=1.0 + i) for i, p in enumerate(points(12, 6))], {"group": "segment"}, "must be alike"),
-        (weighed(points(240, 6), 7), {}, "counted, not weighed"),
+        (
+            [p._replace(weight=1.0 + i) for i, p in enumerate(points(12, 6))],
+            {"group": "segment"},
+            "must have equal weights",
+        ),
+        (weighed(points(240, 6), 7), {}, "weights are not supported"),
     ],
 )
-def test_where_weights_cannot_be_used_it_is_said_and_the_fit_is_the_plain_one(
-    data: list[Point], options: dict[str, str], said: str
+def test_unusable_weights_are_reported_and_ignored(
+    data: list[CalibrationPoint], options: dict[str, str], said: str
 ) -> None:
-    def fit(of: list[Point]) -> Calibration:
+    def fit(of: list[CalibrationPoint]) -> Calibration:
         return calibrate(of, draws=0, **options)  # type: ignore[arg-type]
 
     found, plain = fit(data), fit([p._replace(weight=1.0) for p in data])
@@ -112,16 +116,16 @@ def test_where_weights_cannot_be_used_it_is_said_and_the_fit_is_the_plain_one(
     assert (found.lam, found.agreement, found.signature) == (plain.lam, plain.agreement, plain.signature)
 
 
-def test_over_many_batches_the_weighted_agreement_is_that_of_all_outputs() -> None:
+def test_weighted_agreement_estimates_that_of_all_outputs() -> None:
     # a tenth is bad, and the metric takes it for good; half of a batch is bad, so it has far more such pairs than there are
     rng = np.random.default_rng(8)
     everything = []
     for i in range(300):
         bad, exp, imp = i % 10 == 0, *rng.random(2)
         human = -10.0 + rng.normal() if bad else -exp - imp + 0.3 * rng.normal()
-        everything.append(Point(OutputKey("A", f"d{i % 7}", str(i)), exp - bad, imp - bad, human))
+        everything.append(CalibrationPoint(OutputKey("A", f"d{i % 7}", str(i)), exp - bad, imp - bad, human))
     at = {p.key: p for p in everything}
-    candidates = [Candidate(p.key, float(p.human > -5)) for p in everything]
+    candidates = [LabelCandidate(p.key, float(p.human > -5)) for p in everything]
     truth = calibrate(everything, draws=0).at["1"]
     plain, corrected = [], []
     for seed in range(60):

@@ -13,8 +13,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from core import __main__ as program
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.paths import ROOT
 
 
 def read_table(path: Path) -> list[dict[str, str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.core.commands.program import read_table, run
-from tests.core.services.test_adversarial import CSV
+from tests.core.services.robustness.test_adversarial import CSV
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_it_prints_a_table_and_writes_rows_with_intervals(suite: Path, tmp_path:
     rows = list(read_table(out))
     assert (rows[0]["cases"], rows[0]["compared"], rows[0]["accuracy"]) == ("1", "1", "0.0")
     assert rows[0]["signature"].endswith("|adversarial|v:2|wilson:95")
-    assert "the reference itself" in done.stderr
+    assert "equals the reference" in done.stderr
 
 
 def test_json_and_html_list_failures(suite: Path, tmp_path: Path) -> None:
@@ -41,19 +41,19 @@ def test_json_and_html_list_failures(suite: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (("--metrics", "chrf", "--reference-free"), "no metric scored a single case"),
-        (("--metrics", "chrf", "--solved-by", "bleu"), "not among those scored"),
+        (("--metrics", "chrf", "--reference-free"), "no metric scored any case"),
+        (("--metrics", "chrf", "--solved-by", "bleu"), "this metric is not scored"),
         (("--metrics", "crhf"), "Did you mean chrf"),
     ],
 )
 def test_what_cannot_be_done_is_one_clear_line(
-    suite: Path, tmp_path: Path, arguments: tuple[str, ...], told: str
+    suite: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = run("adversarial", str(suite), *arguments, "--out", str(tmp_path / "a.csv"))
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 def test_ranges_are_taken_from_the_scores_of_a_file(tmp_path: Path) -> None:

@@ -70,33 +70,33 @@ def test_a_judge_that_lacks_a_reference_says_so(table: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--metric", "crhf"), "Did you mean chrf"),
         (("--metric", "chrf", "--others", "blue"), "Did you mean bleu"),
         (("--metric", "chrf", "--gold", "B"), "there is no system “B”"),
-        (("--metric", "chrf", "--bound", "0"), "no bound of the noise ratio"),
+        (("--metric", "chrf", "--bound", "0"), "invalid bound of the noise ratio"),
     ],
 )
 def test_what_cannot_be_done_is_one_clear_line(
-    table: Path, tmp_path: Path, arguments: tuple[str, ...], told: str
+    table: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = run("attack", str(table), *arguments, "--out", str(tmp_path / "a.csv"))
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert not (tmp_path / "a.csv").exists()
 
 
 def test_files_and_numbers_are_looked_at_before_the_work(table: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not written"):
+    with pytest.raises(UserError, match="cannot write this type"):
         command.run([table], "chrf", tmp_path / "a.json", print)
-    with pytest.raises(UserError, match="nothing to attack"):
+    with pytest.raises(UserError, match="no text to attack"):
         command.run([table], "chrf", tmp_path / "a.csv", print, limit=0)
     with pytest.raises(UserError, match="cannot be written"):
         command.run([table], "chrf", tmp_path / "no" / "a.csv", print)
 
 
-def test_texts_that_cannot_be_attacked_are_an_error_with_the_first_reason(table: Path, tmp_path: Path) -> None:
+def test_if_no_text_can_be_attacked_the_first_reason_is_raised(table: Path, tmp_path: Path) -> None:
     table.write_text("doc_id,segment_id,reference,system,output\nd,1,Hello,A,Hello\n", encoding="utf-8")
     with pytest.raises(UserError, match="no edit is left"):
         command.run([table], "chrf", tmp_path / "a.csv", print, expected=0, near=0)

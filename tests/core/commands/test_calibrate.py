@@ -27,7 +27,7 @@ def files(tmp_path: Path, *, systems: dict[str, str] | None = None) -> tuple[Pat
 def test_the_report_is_written_with_what_the_join_left_out(tmp_path: Path) -> None:
     refined, human = files(tmp_path)
     told: list[str] = []
-    run(refined, human, "kendall", "pooled", tmp_path / "lambda.json", 3, draws=20, say=told.append)
+    run(refined, human, "kendall", "pooled", tmp_path / "lambda.json", 3, draws=20, echo=told.append)
     report = json.loads((tmp_path / "lambda.json").read_text(encoding="utf-8"))
     assert {"lambda", "plateau", "agreement", "agreement_at", "ci", "cross_validated", "n"} <= report.keys()
     assert report["n"] == 79
@@ -36,8 +36,8 @@ def test_the_report_is_written_with_what_the_join_left_out(tmp_path: Path) -> No
     assert report["joined"] == {"outputs": 79, "without_human_score": 1, "without_distances": 1}
     assert told == [*report["notes"], report["recommendation"]]
     assert told[:4] == [
-        "1 outputs of refined.jsonl have no counterpart and are left out.",
-        "1 outputs of F.csv have no counterpart and are left out.",
+        "1 outputs of refined.jsonl are not in the other file and are left out.",
+        "1 outputs of F.csv are not in the other file and are left out.",
         "1 rows of refined.jsonl have no distances and are left out.",
         "1 rows of F.csv have no score and are left out.",
     ]
@@ -47,7 +47,7 @@ def test_names_that_were_made_safe_for_a_spreadsheet_still_join(tmp_path: Path) 
     refined, human = files(tmp_path)
     refined.write_text(refined.read_text(encoding="utf-8").replace('"system": "A"', '"system": "=A"'), encoding="utf-8")
     human.write_text(human.read_text(encoding="utf-8").replace("\nA,", "\n'=A,"), encoding="utf-8")
-    assert run(refined, human, "kendall", "segment", tmp_path / "o.json", draws=0, say=lambda line: None).n == 79
+    assert run(refined, human, "kendall", "segment", tmp_path / "o.json", draws=0, echo=lambda line: None).n == 79
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_names_that_were_made_safe_for_a_spreadsheet_still_join(tmp_path: Path) 
         ("refined.jsonl", '"dist_exp": ', '"dist_exp": "x", "was": ', "line 1, dist_exp: found 'x'"),
         ("refined.jsonl", '{"system"', '["system"', "not JSON"),
         ("refined.jsonl", '"doc_id"', '"document"', "line 1, doc_id"),
-        ("F.csv", "score", "rating", "no such column"),
+        ("F.csv", "score", "rating", "this column is missing"),
         ("F.csv", "1.5,2", "good,2", "found 'good'; expected a number"),
-        ("F.csv", "Z,d0,0", "B,d0,0", "each output once"),
+        ("F.csv", "Z,d0,0", "B,d0,0", "each output only once"),
     ],
 )
 def test_bad_input_is_one_clear_error(tmp_path: Path, which: str, old: str, new: str, message: str) -> None:
@@ -74,7 +74,7 @@ def test_bad_input_is_one_clear_error(tmp_path: Path, which: str, old: str, new:
 def test_files_without_a_common_output_name_one_of_each(tmp_path: Path) -> None:
     refined, human = files(tmp_path)
     human.write_text("system,doc_id,segment_id,score\nX,d,1,2\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"no output stands in both files.*A / d0 / 0, there X / d / 1"):
+    with pytest.raises(UserError, match=r"no output in common.*A / d0 / 0 and X / d / 1"):
         run(refined, human, "kendall", "pooled", tmp_path / "lambda.json", draws=0)
 
 
@@ -90,7 +90,7 @@ def test_files_of_one_name_in_two_folders_are_counted_apart(tmp_path: Path) -> N
         (tmp_path / folder / "same.jsonl").write_text(text, encoding="utf-8")
     told: list[str] = []
     both = (tmp_path / "A" / "same.jsonl", tmp_path / "B" / "same.jsonl")
-    run(*both, "kendall", "pooled", tmp_path / "lambda.json", draws=0, say=told.append)
+    run(*both, "kendall", "pooled", tmp_path / "lambda.json", draws=0, echo=told.append)
     joined = json.loads((tmp_path / "lambda.json").read_text(encoding="utf-8"))["joined"]
     assert joined == {"outputs": 50, "without_human_score": 30, "without_distances": 0}
-    assert told[0] == "30 outputs of same.jsonl have no counterpart and are left out."
+    assert told[0] == "30 outputs of same.jsonl are not in the other file and are left out."

@@ -11,9 +11,9 @@ import pytest
 
 from core.commands.convert import run
 from core.errors import ImportProblems, UserError
-from core.formats import google_mqm
+from core.formats.labels import google_mqm
+from tests.paths import DATA, ROOT
 
-DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 ROWS = """system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment
 A\td\t1\t7\tann\tQuelle\ta <v>bad</v> cat\tFluency/Grammar\tMajor\thm
 A\td\t1\t7\tben\tQuelle\ta bad cat\tNo-error\tNo-error\t
@@ -37,17 +37,17 @@ def test_there_and_back_again_is_the_same_file(labels: Path, tmp_path: Path, to:
     assert set((tmp_path / "back").read_text(encoding="utf-8").splitlines()) == set(ROWS.splitlines())
 
 
-def test_ratings_of_two_people_make_two_files_which_together_come_back(labels: Path, tmp_path: Path) -> None:
+def test_two_raters_make_two_files_that_hold_all_ratings(labels: Path, tmp_path: Path) -> None:
     said = run([labels], "mtme", tmp_path / "out.seg.rating")
     files = [tmp_path / "out.1.seg.rating", tmp_path / "out.2.seg.rating"]
     assert said[0].startswith("written: ")
-    assert "1 note: kept under a key that mt-metrics-eval passes over." in said
+    assert "1 note: kept under a key that mt-metrics-eval ignores." in said
     assert files[1].read_text(encoding="utf-8") == 'A\t{"errors": []}\tben\nB\tNone\n'
     run(files, "google", tmp_path / "back", texts=[tmp_path / "outputs.csv"])
     assert set((tmp_path / "back").read_text(encoding="utf-8").splitlines()) == set(ROWS.splitlines())
 
 
-def test_scores_of_labels_and_human_scores_are_written_as_seg_score(labels: Path, tmp_path: Path) -> None:
+def test_mqm_and_human_scores_are_written_as_seg_score(labels: Path, tmp_path: Path) -> None:
     run([labels], "mtme-score", tmp_path / "mqm.seg.score")
     # A: ann 5, ben 0, mean 2.5; B: ann 1
     assert (tmp_path / "mqm.seg.score").read_text(encoding="utf-8") == "A\t-2.5\nB\t-1.0\n"
@@ -65,20 +65,20 @@ def test_severities_are_renamed_on_request(labels: Path, tmp_path: Path) -> None
 
 def test_bad_input_is_one_clear_error_and_writes_nothing(labels: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with pytest.raises(UserError, match="no such format"):
+    with pytest.raises(UserError, match="unknown label format"):
         run([labels], "xliff", out)
-    with pytest.raises(UserError, match="cannot be told"):
+    with pytest.raises(UserError, match="cannot be detected"):
         run([tmp_path / "outputs.csv"], "marot", out)
     with pytest.raises(UserError, match="not written in this format"):
         run([labels], "judgements", out)
     with pytest.raises(UserError, match="critical=Major"):
         run([labels], "marot", out, severities=["critical"])
-    with pytest.raises(UserError, match="no such score"):
+    with pytest.raises(UserError, match="no human score of this name"):
         run([labels], "mtme-score", out, score="DA")
     (tmp_path / "x.seg.score").write_text("A 1\n")
     with pytest.raises(ImportProblems, match="--texts"):
         run([tmp_path / "x.seg.score"], "mtme-score", out, score="x")
-    with pytest.raises(UserError, match="only scores"):
+    with pytest.raises(UserError, match="scores but no labels"):
         run([tmp_path / "x.seg.score", labels.with_name("y.seg.score")][:1], "marot", out, [_one(tmp_path)])
     assert not out.exists()
 
@@ -90,9 +90,9 @@ def _one(folder: Path) -> Path:
 
 def test_the_command_says_what_is_left_out_on_the_side(labels: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "core", "convert", str(labels), "--to", "esa", "--out", str(tmp_path / "x.jsonl")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3])
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == ""
-    assert "note: 1 mark in the source: others see “missing”, without the place." in done.stderr
+    assert "note: 1 error span in the source: other tools read “missing”, without the position." in done.stderr
     assert json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()[0])["system"] == "A"
 
 

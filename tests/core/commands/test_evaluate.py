@@ -11,9 +11,9 @@ from core.data import Score
 from core.errors import UserError
 from core.formats.write import csv_text, scores_csv
 from core.mqm.scores import SegmentScore
-from core.services.evaluate import Level
+from core.services.evaluate.evaluate import Level
 from tests.core.commands.program import read_table
-from tests.core.services.test_evaluate import GOOD, HUMAN_SCORES, PEOPLE, POOR, flat, table
+from tests.core.services.evaluate.test_evaluate import GOOD, HUMAN_SCORES, PEOPLE, POOR, flat, table
 
 
 def files(tmp_path: Path) -> tuple[Path, Path]:
@@ -28,18 +28,21 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return scores, human
 
 
-def test_metrics_are_compared_and_one_of_which_lower_is_better_is_turned(tmp_path: Path) -> None:
-    told: list[str] = []
-    run(*files(tmp_path), tmp_path / "t.csv", draws=20, say=told.append)
+def test_a_metric_whose_lower_values_are_better_is_negated(tmp_path: Path) -> None:
+    notes: list[str] = []
+    run(*files(tmp_path), tmp_path / "t.csv", draws=20, echo=notes.append)
     rows = {(r["metric"], r["statistic"]): r for r in read_table(tmp_path / "t.csv")}
     for label, scores in (("chrF", GOOD), ("TER", POOR)):
         expected = stats.kendalltau(flat(scores), flat(HUMAN_SCORES)).statistic
         assert float(rows[label, "kendall"]["value"]) == pytest.approx(expected)
-    assert told[:2] == ["1 rows of scores.csv have no score.", "No sentinels: they need the texts (--outputs)."]
-    assert told[-1].startswith("Of 2 metrics chrF agrees best with the human score on 12 outputs")
+    assert notes[:2] == [
+        "1 rows of scores.csv have no score.",
+        "Baselines were not computed: they need the outputs (--outputs).",
+    ]
+    assert notes[-1].startswith("Of 2 metrics, chrF agrees best with the human score on 12 outputs")
 
 
-def test_the_texts_give_the_sentinels_and_a_system_can_be_left_out(tmp_path: Path) -> None:
+def test_outputs_add_baselines_and_a_system_can_be_excluded(tmp_path: Path) -> None:
     texts = tmp_path / "outputs.csv"
     lines = [f"{k.system},{k.doc_id},{k.segment_id},a source,{'long ' * (i + 1)}" for i, k in enumerate(PEOPLE.scores)]
     texts.write_text("system,doc_id,segment_id,source,output\n" + "\n".join(lines) + "\n", encoding="utf-8")
@@ -50,13 +53,13 @@ def test_the_texts_give_the_sentinels_and_a_system_can_be_left_out(tmp_path: Pat
         outputs=[texts],
         tests=True,
         draws=10,
-        say=lambda line: None,
+        echo=lambda line: None,
     )
     assert found.of("sentinel:shortness", "kendall").value == pytest.approx(
         stats.kendalltau([-i for i in range(8)], flat(HUMAN_SCORES)[:8]).statistic
     )
     report = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
-    assert "Left out as systems: C." in report["methods"]
+    assert "Excluded systems: C." in report["methods"]
     assert len(report["tests"]["pairs"]) == 3
 
 
@@ -70,16 +73,19 @@ def test_the_texts_give_the_sentinels_and_a_system_can_be_left_out(tmp_path: Pat
 def test_tests_cover_every_statistic_of_the_table(
     tmp_path: Path, level: Level, tested: list[str], untested: int
 ) -> None:
-    told: list[str] = []
-    run(*files(tmp_path), tmp_path / "t.json", level=level, tests=True, draws=10, say=told.append)
+    notes: list[str] = []
+    run(*files(tmp_path), tmp_path / "t.json", level=level, tests=True, draws=10, echo=notes.append)
     report = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
     assert [t["statistic"] for t in [report["tests"], *report["more_tests"]]] == tested
-    assert len([line for line in told if line.startswith("No tests under soft pairwise accuracy: ")]) == untested
+    assert (
+        len([line for line in notes if line.startswith("Differences in soft pairwise accuracy were not tested: ")])
+        == untested
+    )
 
 
 @pytest.mark.parametrize("ending", ["tex", "html"])
 def test_other_endings_give_other_files(tmp_path: Path, ending: str) -> None:
-    run(*files(tmp_path), tmp_path / f"t.{ending}", level="system", draws=10, say=lambda line: None)
+    run(*files(tmp_path), tmp_path / f"t.{ending}", level="system", draws=10, echo=lambda line: None)
     text = (tmp_path / f"t.{ending}").read_text(encoding="utf-8")
     assert ("\\toprule" if ending == "tex" else "<!doctype html>") in text
     assert "pairwise accuracy" in text
@@ -88,10 +94,10 @@ def test_other_endings_give_other_files(tmp_path: Path, ending: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"out": "t.pdf"}, "not written"),
-        ({"exclude": ["Z"]}, "--exclude: there is no such system"),
-        ({"lower": ["bleu"]}, "--lower: there is no such metric"),
-        ({"scores": ("system,", "model,")}, "no such column"),
+        ({"out": "t.pdf"}, "cannot write this type"),
+        ({"exclude": ["Z"]}, "--exclude: no system has this name"),
+        ({"lower": ["bleu"]}, "--lower: no metric has this name"),
+        ({"scores": ("system,", "model,")}, "this column is missing"),
         ({"scores": ("9.0", "nine")}, "found 'nine'; expected a number"),
         ({"scores": ("\nA,d0", "\nQ,d0")}, ""),
         ({"human": (",0,", ",x0,")}, ""),
@@ -107,14 +113,14 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, change, message: str) -> N
     out = tmp_path / change.get("out", "t.csv")
     if message:
         with pytest.raises(UserError, match=message):
-            run(paths["scores"], paths["human"], out, draws=3, say=lambda line: None, **options)
+            run(paths["scores"], paths["human"], out, draws=3, echo=lambda line: None, **options)
     else:  # outputs without a counterpart are left out
-        found = run(paths["scores"], paths["human"], out, draws=3, say=lambda line: None)
+        found = run(paths["scores"], paths["human"], out, draws=3, echo=lambda line: None)
         assert len(found.joined.keys) < 12
 
 
 def test_files_without_a_common_output_are_refused(tmp_path: Path) -> None:
     scores, human = files(tmp_path)
     human.write_text(human.read_text(encoding="utf-8").replace(",d0", ",e0").replace(",d1", ",e1"), encoding="utf-8")
-    with pytest.raises(UserError, match="fewer than two outputs stand in both files"):
+    with pytest.raises(UserError, match="fewer than two outputs have a human score"):
         run(scores, human, tmp_path / "t.csv")

@@ -17,7 +17,7 @@ from core.formats.write import scores_csv
 from core.signature import external_signature
 from tests.core.commands.program import read_table
 from tests.core.commands.test_evaluate import files
-from tests.core.services.test_evaluate import GOOD, HUMAN_SCORES, POOR, flat, table
+from tests.core.services.evaluate.test_evaluate import GOOD, HUMAN_SCORES, POOR, flat, table
 
 SYSTEMS = ("A", "B", "C")
 
@@ -50,10 +50,10 @@ def judge(tmp_path: Path, column: str = "score") -> Path:
 
 def test_metrics_from_elsewhere_stand_beside_ours_and_say_so(tmp_path: Path) -> None:
     scores, human = files(tmp_path)
-    told: list[str] = []
+    notes: list[str] = []
     found = run(
         scores, human, tmp_path / "t.csv", external=[f"COMET={seg_score(tmp_path)}", f"judge={judge(tmp_path)}"],
-        lower=["judge"], outputs=[texts(tmp_path)], draws=5, say=told.append,
+        lower=["judge"], outputs=[texts(tmp_path)], draws=5, echo=notes.append,
     )  # fmt: skip
     rows = {r["metric"]: r for r in read_table(tmp_path / "t.csv") if r["statistic"] == "kendall"}
     assert {"chrF", "TER", "COMET (external)", "judge (external)"} <= set(rows)
@@ -65,7 +65,7 @@ def test_metrics_from_elsewhere_stand_beside_ours_and_say_so(tmp_path: Path) -> 
         "external|name:judge|direction:lower|file:judge.csv|column:score|sha256:"
     )
     assert [c.turned for c in found.joined.metrics] == [False, True, False, True]
-    assert "COMET (external) has no score in 1 lines of its file." in told
+    assert "COMET (external) has no score in 1 lines of its file." in notes
 
 
 def test_alone_they_need_no_scores_of_ours(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_alone_they_need_no_scores_of_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", ["score", "GPT-4"])
-def test_a_table_has_its_scores_under_the_name_of_the_metric_or_as_score(tmp_path: Path, column: str) -> None:
+def test_a_table_has_scores_in_the_column_of_the_metric_or_score(tmp_path: Path, column: str) -> None:
     [found] = read([f"GPT-4={judge(tmp_path, column)}"], None)
     assert f"|column:{column}|" in found.metric.signature
     assert len(found.values) == 12
@@ -91,7 +91,7 @@ def test_an_error_rate_is_turned_by_its_name(tmp_path: Path) -> None:
     assert found.metric.turned
 
 
-def test_an_export_says_itself_which_way_a_metric_from_elsewhere_goes(tmp_path: Path) -> None:
+def test_an_export_states_the_direction_of_an_external_metric(tmp_path: Path) -> None:
     signed = external_signature("errors", False, [("x.csv", "00", "")])
     path = tmp_path / "scores.csv"
     path.write_text(scores_csv([Score("A", "d", "1", "external:errors", signed, 2.0, "ok", "")]), encoding="utf-8")
@@ -101,19 +101,19 @@ def test_an_export_says_itself_which_way_a_metric_from_elsewhere_goes(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("given", "message"),
     [
         (["a|b={judge}"], "no |"),
-        (["a={judge}", "a={judge}"], "two files of one metric"),
-        (["{score}"], "does not say which outputs"),
+        (["a={judge}", "a={judge}"], "two files have the same metric name"),
+        (["{score}"], "needs the outputs that it scores"),
         (["a=missing.csv"], "cannot be read"),
-        (["={judge}"], "a metric without a name"),
+        (["={judge}"], "no name for the metric"),
     ],
 )
-def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path, said: list[str], message: str) -> None:
+def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path, given: list[str], message: str) -> None:
     paths = {"judge": judge(tmp_path), "score": seg_score(tmp_path)}
     with pytest.raises(UserError, match=re.escape(message)):
-        read([text.format(**paths) for text in said], None)
+        read([text.format(**paths) for text in given], None)
 
 
 def test_a_system_that_is_not_there_and_lines_too_few_are_named(tmp_path: Path) -> None:
@@ -127,5 +127,5 @@ def test_a_system_that_is_not_there_and_lines_too_few_are_named(tmp_path: Path) 
 def test_lower_names_a_metric_that_is_there(tmp_path: Path) -> None:
     scores, human = files(tmp_path)
     for ours in (scores, None):
-        with pytest.raises(UserError, match="--lower: there is no such metric"):
+        with pytest.raises(UserError, match="--lower: no metric has this name"):
             run(ours, human, tmp_path / "t.csv", external=[str(judge(tmp_path))], lower=["nothing"])

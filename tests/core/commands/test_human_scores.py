@@ -8,6 +8,7 @@ import pytest
 from core.commands.human_scores import read
 from core.data import OutputKey
 from core.errors import ImportProblems, UserError
+from tests.paths import DATA
 
 KEY = OutputKey("A", "d", "1")
 MQM = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n" + "\n".join(
@@ -35,7 +36,7 @@ def test_documents_with_one_human_score_need_no_name(tmp_path: Path) -> None:
     assert read(document(tmp_path, {"fluency": 3}))[0] == {KEY: (3.0, None), OutputKey("B", "d", "1"): (2.5, None)}
 
 
-def test_of_several_human_scores_one_is_chosen_and_all_are_listed(tmp_path: Path) -> None:
+def test_one_of_several_human_scores_must_be_chosen(tmp_path: Path) -> None:
     path = document(tmp_path, {"fluency": 3, "coherence": 1})
     with pytest.raises(UserError, match=r"several human scores \(got fluency, coherence; .*--human-score fluency"):
         read(path)
@@ -54,11 +55,11 @@ def test_labels_become_mqm_scores(tmp_path: Path) -> None:
 def test_a_file_without_scores_says_what_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "outputs.csv"
     path.write_text("system,doc_id,segment_id,output\nA,d,1,text\n")
-    with pytest.raises(ImportProblems, match="no such column"):
+    with pytest.raises(ImportProblems, match="this column is missing"):
         read(path)
 
 
-SUMMEVAL = Path(__file__).resolve().parents[4] / "shared/data/summeval.jsonl.gz"
+SUMMEVAL = DATA / "summeval.jsonl.gz"
 
 
 @pytest.mark.skipif(not SUMMEVAL.exists(), reason="SummEval is not here")

@@ -5,8 +5,9 @@ import pytest
 
 from core.commands.mqm import run
 from core.errors import ImportProblems, UserError
+from tests.core.commands.program import run as run_command
+from tests.paths import DATA
 
-DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 ROWS = """system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity
 =A\td\t1\t7\tann\ts\t<v>t</v>\tAccuracy/Mistranslation\tMajor
 =A\td\t1\t7\tann\ts\tt<v></v>\tFluency/Punctuation\tMinor
@@ -22,8 +23,8 @@ def labels(tmp_path: Path) -> Path:
     return path
 
 
-def test_segment_scores_are_written_one_row_an_output(labels: Path, tmp_path: Path) -> None:
-    assert run(labels, "google", None, tmp_path / "F.csv") == []
+def test_segment_scores_are_written_one_row_per_output(labels: Path, tmp_path: Path) -> None:
+    assert run(labels, "google", "segment", tmp_path / "F.csv") == []
     # =A: (5.1 + 0) / 2; a name that looks like a formula is made safe to open
     assert (tmp_path / "F.csv").read_text(encoding="utf-8") == (
         "system,doc_id,segment_id,score,n_raters\n'=A,d,7,-2.55,2\nB,d,7,-25.0,1\n"
@@ -38,14 +39,20 @@ def test_system_means_are_written_best_first(labels: Path, tmp_path: Path) -> No
     ) == "system,score,n_segments,n_raters\n'=A,-3.0,1,2\nB,-5.0,1,1\n"
 
 
+@pytest.mark.parametrize("choice", [("--by", "rater"), ("--scheme", "wmt")])
+def test_another_choice_is_refused(labels: Path, tmp_path: Path, choice: tuple[str, str]) -> None:
+    done = run_command("mqm", str(labels), *choice, "--out", str(tmp_path / "F.csv"))
+    assert done.returncode == 2
+    assert choice[1] in done.stderr
+    assert not (tmp_path / "F.csv").exists()
+
+
 def test_bad_input_is_one_clear_error_and_writes_nothing(labels: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="google, marot, flat"):
-        run(labels, "wmt", None, tmp_path / "F.csv")
-    with pytest.raises(UserError, match="segment or system"):
-        run(labels, "google", "rater", tmp_path / "F.csv")
+        run(labels, "wmt", "segment", tmp_path / "F.csv")
     labels.write_text(ROWS.replace("Major", "Terrible"), encoding="utf-8")
     with pytest.raises(UserError, match="Terrible"):
-        run(labels, "google", None, tmp_path / "F.csv")
+        run(labels, "google", "segment", tmp_path / "F.csv")
     assert not (tmp_path / "F.csv").exists()
 
 
@@ -53,7 +60,7 @@ def test_ted_zh_en_has_its_7935_scores(tmp_path: Path) -> None:
     path = DATA / "mqm_ted_zhen.tsv.gz"
     if not path.exists():
         pytest.skip("mqm_ted_zhen.tsv.gz is not beside the repository")
-    warnings = run(path, "google", None, tmp_path / "F.csv")
+    warnings = run(path, "google", "segment", tmp_path / "F.csv")
     assert len(warnings) == 1
     with (tmp_path / "F.csv").open(encoding="utf-8", newline="") as handle:
         rows = list(csv.DictReader(handle))

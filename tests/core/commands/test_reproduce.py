@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.reproduce import DIMENSIONS, SMART_TABLE_1, Cell, smart_table1, summeval
+from core.commands.reproduce import DIMENSIONS, SMART_TABLE_1, ComparedFigure, smart_table1, summeval
 from core.errors import UserError
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / ".." / "shared" / "data" / "summeval.jsonl.gz"
 HUMAN = dict.fromkeys(DIMENSIONS.values(), 1.0)
 TEXTS = ["A cat sat on the mat.", "A cat sat.", "A dog ran off."]
@@ -30,7 +30,7 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
-def test_every_figure_stands_beside_the_papers_and_its_difference(data: Path) -> None:
+def test_each_figure_is_shown_with_the_papers_and_the_difference(data: Path) -> None:
     lines = smart_table1(data, lambda line: None).split("\n")
     rows = [line for line in lines if line[8:9] == "S"]
     assert len(rows) == 15
@@ -38,12 +38,12 @@ def test_every_figure_stands_beside_the_papers_and_its_difference(data: Path) ->
     assert rows[-1].startswith("CHRF    SL   .367  1.000 +.633 ")
     assert "6 outputs of 3 systems" in lines[1]
     assert any(line.startswith("CHRF     0 of 12 exact") for line in lines)
-    assert "is .667" in lines[-1]  # one of three pairs turned round: 2 / 3
+    assert "by .667" in lines[-1]  # one of three pairs reversed: 2 / 3
 
 
 def test_exact_means_the_same_three_digits() -> None:
-    assert Cell("CHRF", "1", "Coh", 0.300, 0.29951).exact
-    assert not Cell("CHRF", "1", "Coh", 0.300, 0.2994).exact
+    assert ComparedFigure("CHRF", "1", "Coh", 0.300, 0.29951).exact
+    assert not ComparedFigure("CHRF", "1", "Coh", 0.300, 0.2994).exact
 
 
 def test_the_table_has_sixty_cells() -> None:
@@ -59,10 +59,13 @@ def test_the_table_has_sixty_cells() -> None:
             "consistency",
         ),
         ('\n{"outputs": []}', "line 3"),
-        ('{"source": "a", "references": [], "outputs": {"S": {"text": null, "human": {}}}}', "a text of S is none"),
+        (
+            '{"source": "a", "references": [], "outputs": {"S": {"text": null, "human": {}}}}',
+            "a text of S is not a string",
+        ),
     ],
 )
-def test_another_file_is_answered_with_its_line_and_what_is_expected(line: str, message: str, tmp_path: Path) -> None:
+def test_another_file_is_refused_with_its_line_and_the_format(line: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "other.jsonl"
     path.write_text(document(0, TEXTS) + "\n" + line, encoding="utf-8")
     with pytest.raises(UserError, match=message):
@@ -72,14 +75,14 @@ def test_another_file_is_answered_with_its_line_and_what_is_expected(line: str, 
 def test_a_file_that_is_no_text_is_said_to_be_none(tmp_path: Path) -> None:
     for name, data in (("a.jsonl", b"\xff"), ("b.jsonl.gz", b"no gzip"), ("c.gz", gzip.compress(b"{}")[:-9])):
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(UserError, match=r"not UTF-8|damaged gzip|JSONDecodeError|no document|not JSON"):
+        with pytest.raises(UserError, match=r"not UTF-8|damaged gzip|JSONDecodeError|not a document|not JSON"):
             summeval(tmp_path / name)
 
 
 def test_one_system_cannot_be_ranked(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_text(document(0, TEXTS[:1]), encoding="utf-8")
-    with pytest.raises(UserError, match="two systems or more"):
+    with pytest.raises(UserError, match="two or more systems"):
         summeval(path)
 
 

@@ -30,11 +30,11 @@ def lines(text: str, heading: str) -> dict[tuple[str, str], list[float]]:
     return {(r[0], r[1]): [float(c) for c in r[2:] if not c.startswith("(")] for r in rows}
 
 
-def test_a_metric_that_ranks_as_people_do_agrees_fully_and_one_that_is_turned_round_not_at_all(tmp_path: Path) -> None:
-    with_people = summeval_strings(written(tmp_path / "a.jsonl", {"A": 3, "B": 2, "C": 1}), lambda line: None)
+def test_a_metric_that_ranks_as_experts_do_agrees_fully(tmp_path: Path) -> None:
+    with_experts = summeval_strings(written(tmp_path / "a.jsonl", {"A": 3, "B": 2, "C": 1}), lambda line: None)
     against = summeval_strings(written(tmp_path / "b.jsonl", {"A": 1, "B": 2, "C": 3}), lambda line: None)
-    for heading in ("Kendall τ-b of the systems", "Spearman", "Kendall τ-b within"):
-        assert lines(with_people, heading)["chrf", "best"] == [1.0] * 4
+    for heading in ("Kendall τ-b between system means", "Spearman", "Kendall τ-b within"):
+        assert lines(with_experts, heading)["chrf", "best"] == [1.0] * 4
         assert lines(against, heading)["chrf", "mean"] == [-1.0] * 4
 
 

@@ -14,7 +14,7 @@ from core.commands.reproduce_data import read
 from core.commands.reproduce_sums import TABLES, summaries
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.base import no_progress
+from core.progress import no_progress
 from tests.tiny_checkpoints import environment
 
 REFERENCE = "the cat sat on the mat and slept all day"
@@ -135,7 +135,7 @@ def newsroom(path: Path, extra: str = "") -> Path:
     return path
 
 
-def test_newsroom_averages_raters_and_says_that_references_are_missing(tmp_path: Path) -> None:
+def test_newsroom_averages_raters_and_reports_missing_references(tmp_path: Path) -> None:
     rated = read(newsroom(tmp_path / "n.csv"))
     assert [r.human["coherence"] for r in rated] == [0.5, 1.5, 2.5, 3.5]
     assert rated[0].item.source == 'die Katze, "sie" saß'

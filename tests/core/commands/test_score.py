@@ -25,7 +25,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_score_writes_a_row_an_output_and_metric_with_status_and_reason(table: Path, tmp_path: Path) -> None:
+def test_score_writes_one_row_per_output_and_metric(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.csv"
     done = run_program("score", str(table), "--metrics", "chrf,ter", "--out", str(out))
     assert done.returncode == 0, done.stderr
@@ -101,7 +101,7 @@ def test_refine_writes_the_distances_and_the_steps(table: Path, tmp_path: Path) 
     [
         (["score", "nowhere.csv", "--out", "x.csv"], "nowhere.csv"),
         (["score", "{table}", "--metrics", "crhf", "--out", "x.csv"], "Did you mean chrf"),
-        (["score", "{table}", "--metrics", ",", "--out", "x.csv"], "no metric was named"),
+        (["score", "{table}", "--metrics", ",", "--out", "x.csv"], "no metric given"),
         (["score", "{table}", "--metrics", "chrf", "--out", "no/such/folder/x.csv"], "cannot be written"),
         (["score", "{table}", "--metrics", "bartscore++|k:x", "--out", "x.csv"], "a whole number from 1 to 1000"),
         (["score", "{table}", "--metrics", "chrf|bta:3", "--out", "x.csv"], "Did you mean beta"),

@@ -17,7 +17,7 @@ from core.commands.stress import run as in_process
 from core.data import Value
 from core.errors import UserError
 from core.metrics import registry
-from core.services.lab.report import Report, from_json
+from core.robustness.stress.report import Report, from_json
 from tests.core.commands.program import ROOT, read_table, run
 
 NAMES = ("Ada", "Bert", "Carla", "Dino", "Emil", "Frida", "Greta", "Hugo")
@@ -94,33 +94,33 @@ def test_gold_may_be_a_system_and_texts_may_be_fewer(texts: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--tests", "truncatoin", "--out", "{}"), "Did you mean truncation"),
         (("--metrics", "crhf", "--out", "{}"), "Did you mean chrf"),
         (("--gold", "T", "--out", "{}"), "there is no system “T”"),
         (("--tests", "truncation", "--fail-on", "token-drop", "--out", "{}"), "no such test in this run"),
-        (("--tests", "truncation"), "nothing would be written"),
+        (("--tests", "truncation"), "no output file given"),
         (("--out", "{}", "--json", "{}"), "the same file is given twice"),
-        (("--tests", "none", "--out", "{}"), "nothing was named"),
+        (("--tests", "none", "--out", "{}"), "no name given"),
         (("--seed", "-1", "--out", "{}"), "--seed"),
         (("--draws", "99", "--out", "{}"), "--draws"),
-        (("--metrics", "", "--out", "{}"), "nothing was named"),
+        (("--metrics", "", "--out", "{}"), "no name given"),
     ],
 )
 def test_what_cannot_be_done_is_one_clear_line(
-    texts: Path, tmp_path: Path, arguments: tuple[str, ...], told: str
+    texts: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = run("stress", str(texts), *(a.format(tmp_path / "r.html") for a in arguments))
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert not (tmp_path / "r.html").exists()
 
 
 DIES = """
 import os, signal, sys
 from core import __main__ as program
-from core.services.lab.scored_log import ScoredLog
+from core.robustness.stress.score_log import ScoredLog
 
 if __name__ == "__main__":  # a pool of processes begins by reading this file
     write, chunks = ScoredLog._write, []
@@ -157,7 +157,7 @@ def test_a_run_that_was_killed_goes_on_and_scores_nothing_twice(tmp_path: Path, 
     done = run(*arguments, "--json", str(out))
     assert done.returncode == 0, done.stderr
     again = from_json(out.read_text(encoding="utf-8"))
-    (told,) = [note for note in again.notes if "were known" in note]
+    (told,) = [note for note in again.notes if "were reused" in note]
     known, total = (int(n.replace(",", "")) for n in re.match(r"([\d,]+) of ([\d,]+) scores", told).groups())  # type: ignore[union-attr]
     assert known == len(before) < total
     assert not log.exists()
@@ -169,7 +169,7 @@ def test_a_log_may_be_named_and_another_file_is_not_written_over(texts: Path, tm
     other = written(tmp_path / "other.jsonl")
     done = run("stress", str(texts), "--tests", "truncation", "--out", str(tmp_path / "r.html"), "--resume", str(other))
     assert done.returncode == 2
-    assert "no log of scores" in done.stderr
+    assert "score log cannot be read" in done.stderr
     assert json.loads(other.read_text(encoding="utf-8").splitlines()[0])["doc_id"] == "d"
 
 
@@ -185,7 +185,7 @@ def test_data_with_one_reference_says_to_name_a_gold_system(tmp_path: Path) -> N
     ]
     path.write_text("\n".join(["system,doc_id,segment_id,source,reference,output", *rows]) + "\n", encoding="utf-8")
     message = (
-        r"every segment has one reference; it is the gold text.*a system whose outputs are good: A, my system.*--gold A"
+        r"every segment has one reference, which is the gold text.*a system with good outputs: A, my system.*--gold A"
     )
     with pytest.raises(UserError, match=message):
         stress_here([path], tmp_path / "r.csv", ["chrf", "bleu"])
@@ -211,12 +211,12 @@ def test_a_metric_that_breaks_keeps_its_log_and_fails_the_build(
     monkeypatch.setattr(registry, "load", lambda name: broken if name == "chrf" else load(name))
     told: list[str] = []
     report, failing = stress_here(
-        [texts], tmp_path / "r.csv", ["chrf", "rouge1"], say=told.append, json=tmp_path / "r.json", fail_on=["truncation"]
+        [texts], tmp_path / "r.csv", ["chrf", "rouge1"], echo=told.append, json=tmp_path / "r.json", fail_on=["truncation"]
     )  # fmt: skip
     assert report.cell("truncation", "chrf").verdict == "untold"
     (line,) = failing
     assert line.startswith(
-        "chrf could not be judged under truncation, since it broke on texts: Every text lacks a score"
+        "chrf has no result for truncation, because it could not score some texts: Every text has a missing score"
     )
     log = tmp_path / "r.json.scores.jsonl"
     assert log.exists()
@@ -231,6 +231,6 @@ def test_a_metric_that_breaks_keeps_its_log_and_fails_the_build(
 def stress_here(
     files: list[Path], table: Path, metrics: Sequence[str] = ("rouge1",), **more: object
 ) -> tuple[Report, list[str]]:
-    facts: dict[str, object] = {"tests": ["truncation"], "say": lambda text: None, "draws": 100, "workers": 1}
+    facts: dict[str, object] = {"tests": ["truncation"], "echo": lambda text: None, "draws": 100, "workers": 1}
     facts |= {"csv": table, **more}
     return in_process(files, metrics, **facts)  # type: ignore[arg-type]

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from core.data import Dataset, HumanScore, Output, OutputKey, RatedOutput, Segment, Side, Span
 from core.formats.files import Upload
-from core.formats.label_file import LabelFile, Severities, Written
-from core.formats.label_formats import FORMATS
+from core.formats.labels.label_file import LabelFile, Severities, Written
+from core.formats.labels.label_formats import FORMATS
 from core.mqm.scores import NON_TRANSLATION_ROW
 
 SEVERITIES = Severities()

@@ -7,15 +7,21 @@ import pytest
 from core.data import Dataset, HumanScore, Output, Segment
 from core.errors import ImportProblems, Problem
 from core.formats.build import Builder
-from core.formats.cells import Table
-from core.formats.columns import guess, is_google_mqm, to_dataset
+from core.formats.columns import guess, is_google_mqm
 from core.formats.files import Upload
 from core.formats.mapping import ColumnMapping
+from core.formats.parsing.cells import FileTable
 from core.formats.table import read_table
 
 
-def table(text: str, name: str = "a.csv") -> Table:
+def table(text: str, name: str = "a.csv") -> FileTable:
     return read_table(Upload(name, text.encode()))
+
+
+def to_dataset(table: FileTable, mapping: ColumnMapping) -> Dataset:
+    builder = Builder()
+    builder.add(table, mapping)
+    return builder.dataset()
 
 
 def dataset(text: str, name: str = "a.csv") -> Dataset:
@@ -106,13 +112,13 @@ def test_without_a_system_column_the_file_is_the_system() -> None:
     assert [s.segment_id for s in got.segments] == ["1", "2"]
 
 
-def test_without_segment_ids_rows_are_numbered_within_document_and_system() -> None:
+def test_rows_without_ids_are_numbered_by_document_and_system() -> None:
     got = dataset("doc,system,output\nd,A,a1\nd,A,a2\ne,A,a3\nd,B,b1\nd,B,b2\ne,B,b3\n")
     assert [s.key for s in got.segments] == [("d", "1"), ("d", "2"), ("e", "1")]
     assert [o.text for o in got.outputs] == ["a1", "b1", "a2", "b2", "a3", "b3"]
 
 
-def test_without_segment_ids_the_systems_must_have_equally_many_rows() -> None:
+def test_without_ids_systems_need_equally_many_rows() -> None:
     (problem,) = problems("system,output\nA,1\nA,2\nB,1\n")
     assert (problem.found, problem.expected) == ("1 row of B", "2, as A has")
 
@@ -120,9 +126,9 @@ def test_without_segment_ids_the_systems_must_have_equally_many_rows() -> None:
 def test_a_key_that_stands_twice_names_both_lines() -> None:
     (problem,) = problems("seg,system,output\n1,A,x\n1,B,x\n1,A,x\n")
     assert problem.row == 4
-    assert problem.found == "A, segment 1 again; it stands in line 2"
+    assert problem.found == "A, segment 1 again, as in line 2"
     (problem,) = problems("seg,A,B\n1,x,y\n1,x,y\n")
-    assert problem.found == "segment 1 again; it stands in line 2"
+    assert problem.found == "segment 1 again, as in line 2"
 
 
 def test_references_that_differ_between_rows_are_a_problem() -> None:
@@ -181,7 +187,7 @@ def test_a_mapping_that_does_not_fit_is_a_problem() -> None:
     found = problems(LONG, ColumnMapping(segment="sentence", output="output", source="output", system="system"))
     assert [(p.column, p.expected) for p in found] == [
         ("sentence", "a column sentence"),
-        ("output", "one role a column"),
+        ("output", "one role per column"),
     ]
     assert problems("a,b\n1,2\n", ColumnMapping(system_name="x"))[0].expected == "a column with outputs"
     assert problems("a,b\n1,2\n", ColumnMapping(layout="wide"))[0].expected == "a column for each system"
@@ -242,7 +248,7 @@ def test_the_same_output_in_two_files_is_taken_once() -> None:
     builder = both("id,system,output\n1,A,x\n", "id,system,output\n1,A,x\n2,A,y\n")
     got = builder.dataset()
     assert [o.text for o in got.outputs] == ["x", "y"]
-    assert any("1 output stood in another file already" in note for note in builder.notes(got))
+    assert any("1 output already in another file" in note for note in builder.notes(got))
 
 
 def test_files_may_know_fewer_references_but_not_others() -> None:
@@ -260,7 +266,7 @@ def test_a_score_without_its_output_is_a_problem() -> None:
 def test_notes_say_what_is_missing() -> None:
     builder = both("id,ref,source,A,B\n1,r,s,x,\n2,,s,y,z\n")
     assert builder.notes(builder.dataset()) == (
-        "1 of 2 segments have no reference; metrics that need one will leave them out.",
+        "1 of 2 segments have no reference; metrics that need one leave them out.",
         "1 output is empty.",
     )
 

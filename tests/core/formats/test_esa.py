@@ -6,9 +6,9 @@ import pytest
 
 from core.data import Dataset, HumanScore, OutputKey, Span
 from core.errors import ImportProblems, Problem
-from core.formats.esa import read, write
 from core.formats.files import Upload
-from core.formats.label_file import LabelFile
+from core.formats.labels.esa import read, write
+from core.formats.labels.label_file import LabelFile
 from tests.core.formats.label_cases import KEY, SEVERITIES, dataset, rating
 
 WMT = {
@@ -81,7 +81,7 @@ def test_scores_of_several_raters_are_averaged_and_that_is_told() -> None:
     assert (got.warnings[0].column, got.warnings[0].found) == ("ESA", "2 scores of 1 output")
 
 
-def test_appraise_writes_its_spans_as_a_text_and_its_attention_checks_are_left_out() -> None:
+def test_appraise_is_read_without_attention_checks() -> None:
     line = {
         "annotator": "engdeu01", "source_id": "en-de", "source_text": "Hi", "target_id": "S", "target_text": "Halo",
         "score": 60, "mqm_annotations": json.dumps([{"start_i": 0, "end_i": 3, "severity": "major"}]), "item_id": 3,
@@ -103,7 +103,7 @@ PEARMUT = {
 }  # fmt: skip
 
 
-def test_pearmut_gives_no_place_to_line_breaks_and_the_last_place_is_missing() -> None:
+def test_pearmut_offsets_do_not_count_line_breaks() -> None:
     got = found(PEARMUT, {**PEARMUT, "item_i": "welcome_0", "user_id": "tutorial"})
     assert [(r.key, r.rater, r.errors) for r in got.rated] == [
         (OutputKey("A", "", "en-es-0"), "eve", (Span("output", 4, 7, "tos", "Minor", "Unspecified"),)),
@@ -113,11 +113,11 @@ def test_pearmut_gives_no_place_to_line_breaks_and_the_last_place_is_missing() -
     assert [h.value for h in got.dataset.human_scores] == [70.0]
 
 
-def test_a_log_of_pearmut_whose_items_and_annotations_differ_in_number_is_a_problem() -> None:
+def test_pearmut_items_and_annotations_must_match() -> None:
     assert problems({**PEARMUT, "annotation": []})[0].found == "0 for 1 item"
 
 
-def test_what_is_written_is_what_wmt24_released_and_keys_of_our_own() -> None:
+def test_esa_is_written_in_wmt24_form_with_additional_keys() -> None:
     errors = (
         Span("output", 3, 6, "old", "Minor", "Style/Awkward", "hm"),
         Span("output", 6, 6, "", "Major", "Unspecified"),
@@ -136,10 +136,10 @@ def test_what_is_written_is_what_wmt24_released_and_keys_of_our_own() -> None:
     }  # fmt: skip
 
 
-def test_scores_come_back_and_one_score_of_two_raters_is_told_to_be_their_mean() -> None:
+def test_scores_are_read_back_and_means_are_reported() -> None:
     data = dataset(scores=40.0)
     files = write(data, [rating(), rating(rater="q")])
     back = read(Upload("x", files.texts[0].encode()), SEVERITIES)
     assert back.dataset.human_scores == (HumanScore(*KEY, "ESA", 40.0),)
-    assert files.lost == ("Scores: every rater of an output has their mean.",)
+    assert files.lost == ("Scores: the mean over raters is written for every rater of an output.",)
     assert "1 rating without a score" in write(Dataset(data.segments, data.outputs), [rating()]).lost[0]

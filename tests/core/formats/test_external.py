@@ -11,8 +11,8 @@ from core.formats.build import Builder
 from core.formats.columns import guess
 from core.formats.external import file_of_a_metric, looks_like_a_metric, lower_is_better, merge, name_problem
 from core.formats.files import Upload
-from core.formats.label_file import Severities
-from core.formats.label_formats import guess as format_of
+from core.formats.labels.label_file import Severities
+from core.formats.labels.label_formats import guess as format_of
 from core.formats.mapping import ColumnMapping, MetricColumn
 from core.formats.table import read_table
 from tests.core.formats.test_mtme import TEXTS
@@ -54,7 +54,7 @@ def test_names_of_human_scores_are_no_metrics(name: str) -> None:
     assert not looks_like_a_metric(name)
 
 
-def test_number_columns_called_like_metrics_are_guessed_so_with_their_direction() -> None:
+def test_metric_columns_are_guessed_with_their_direction() -> None:
     mapping = guess(read_table(Upload("t.csv", (HEAD + "A,d,1,x,0.5,60,4\n").encode())))
     assert mapping.metrics == (MetricColumn("comet", "comet", True), MetricColumn("ter", "ter", False))
     assert mapping.human_scores == ("da",)
@@ -91,21 +91,21 @@ def test_a_metric_in_two_tables_is_one_and_remembers_both() -> None:
         (HEAD + "A,d,1,x,0.5e,60,4\n", [MetricColumn("comet", "COMET")], ("“0.5e”", "a number")),
         (HEAD + "A,d,1,x,inf,60,4\n", [MetricColumn("comet", "COMET")], ("“inf”", "a number")),
         (HEAD + "A,d,1,x,1,60,4\n", [MetricColumn("comet", "m"), MetricColumn("ter", "m")],
-         ("a second metric named “m”", "one; comet is it already")),
+         ("a second metric named “m”", "one metric of this name; comet has it")),
         (HEAD + "A,d,1,x,1,60,4\n", [MetricColumn("da", "m"), MetricColumn("da", "n")],
-         ("the column in two roles", "one role a column")),
+         ("the column in two roles", "one role per column")),
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_metric_is_a_problem(text: str, metrics: list[MetricColumn], problem: tuple[str, str]) -> None:
     assert problem in problems(build(text, *metrics))
 
 
-def test_a_metric_with_another_number_or_direction_in_another_table_is_a_problem() -> None:
+def test_tables_that_disagree_on_a_metric_are_a_problem() -> None:
     builder = build(HEAD + "A,d,1,x,0.5,60,4\n", MetricColumn("comet", "COMET"))
     second = read_table(Upload("u.csv", (HEAD + "A,d,1,x,0.25,60,4\n").encode()))
     builder.add(second, LONG.with_(metrics=(MetricColumn("comet", "COMET", False),)), "d2")
     assert problems(builder) == [
-        ("another direction of “COMET” than in t.csv", "one direction a metric"),
+        ("another direction of “COMET” than in t.csv", "one direction per metric"),
         ("another comet of A for segment 1 of d than in t.csv, line 2: 0.25", "0.5"),
     ]
 
@@ -165,7 +165,7 @@ def test_a_seg_score_file_that_does_not_fit_is_a_problem(text: str, problem: tup
         ("en-de.mqm.seg.score", False), ("mqm.seg.score", False), ("en-de.seg.score", False), ("-refA.seg.score", False),
     ],
 )  # fmt: skip
-def test_the_name_of_a_seg_score_file_says_whether_it_is_of_a_metric(name: str, metric: bool) -> None:
+def test_seg_score_file_names_show_whether_they_are_metrics(name: str, metric: bool) -> None:
     assert file_of_a_metric(name) is metric
     assert format_of(Upload(name, b"A 1\n")) == ("mtme-metric" if metric else "mtme-score")
 
@@ -180,7 +180,7 @@ def test_error_rates_are_better_when_lower() -> None:
     assert [lower_is_better(n) for n in ("TER", "wer", "PPL", "COMET", "adequacy")] == [True, True, True, False, False]
 
 
-def test_merging_keeps_what_is_there_and_a_number_is_not_lost_to_a_gap() -> None:
+def test_merging_keeps_numbers_and_fills_gaps() -> None:
     a, b = OutputKey("A", "d", "1"), OutputKey("B", "d", "1")
     old = ExternalScores("m", True, (SourceFile("x", "1"),), {a: Value(1.0)})
     gap = ExternalScores("m", True, (SourceFile("y", "2"),), {a: Value(None, "undefined", "why"), b: Value(2.0)})

@@ -13,12 +13,14 @@ from core.commands.evaluate import read_scores
 from core.commands.human_scores import read_human
 from core.commands.set_score import COLUMNS as SET_COLUMNS
 from core.data import Judgement, OutputKey, Score
-from core.formats import adversarial, judgements
+from core.formats import adversarial
 from core.formats.adversarial import read_cases
-from core.formats.columns import guess, to_dataset
+from core.formats.build import Builder
+from core.formats.columns import guess
 from core.formats.files import Upload
-from core.formats.formula import EXPORTED, raw_cell, safe_cell
+from core.formats.labels import judgements
 from core.formats.pairs import read_pairs
+from core.formats.parsing.formula import EXPORTED, raw_cell, safe_cell
 from core.formats.table import read_table
 from core.formats.write import SCORE_COLUMNS, LabelRow, csv_text, labels_csv, read_export, scores_csv
 from core.mqm.scores import SegmentScore
@@ -68,7 +70,9 @@ def test_exported_scores_and_labels_keep_their_names(name: str, tmp_path: Path) 
     _, values, _ = read_scores(path)
     assert [list(of) for of in values.values()] == [[OutputKey(name, name, name)]]
     table = read_table(Upload("scores.csv", path.read_bytes()))
-    assert to_dataset(table, guess(table).with_(output="status")).outputs[0].system == name
+    builder = Builder()
+    builder.add(table, guess(table).with_(output="status"))
+    assert builder.dataset().outputs[0].system == name
     mark = LabelRow(name, name, name, name, "output", 0, 1, name, "Major", name, name, "", "yes")
     assert read_table(Upload("labels.csv", labels_csv([mark]).encode())).rows[0].cells[:4] == (name,) * 4
 

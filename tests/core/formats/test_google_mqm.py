@@ -1,6 +1,5 @@
 import gzip
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -8,9 +7,9 @@ from hypothesis import strategies as st
 
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
 from core.errors import ImportProblems, UserError
-from core.formats.google_mqm import COLUMNS, read, write
+from core.formats.labels.google_mqm import COLUMNS, read, write
+from tests.paths import DATA
 
-DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 HEAD = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
 
 
@@ -23,7 +22,7 @@ def errors(data: bytes) -> list[Span]:
     return [e for r in read(data).rated for e in r.errors]
 
 
-def test_an_error_is_read_with_its_place_and_the_mark_leaves_the_text() -> None:
+def test_an_error_is_read_with_its_span_and_the_tags_are_removed() -> None:
     found = read(tsv("ein Haus|a <v>mouse</v> here|Accuracy/Mistranslation|Major"))
     assert found.dataset.segments == (Segment("d", "7", "ein Haus"),)
     assert found.dataset.outputs == (Output("S", "d", "7", "a mouse here"),)
@@ -64,17 +63,17 @@ def test_a_mark_that_never_opens_starts_at_the_beginning() -> None:
 def test_an_error_without_any_mark_is_kept_and_told() -> None:
     found = read(tsv("s|t|Non-translation!|Major"))
     assert found.rated[0].errors == (Span("output", 0, 0, "", "Major", "Non-translation!"),)
-    assert "without a mark" in found.warnings[0].found
+    assert "without a span" in found.warnings[0].found
 
 
-def test_several_marks_in_one_row_are_one_error_from_the_first_to_the_last() -> None:
+def test_several_spans_in_one_row_are_one_error() -> None:
     found = read(tsv("s|a <v>b</v> c <v>d</v> e|Style|Minor"))
     assert found.dataset.outputs[0].text == "a b c d e"
     assert [e.quote for e in found.rated[0].errors] == ["b c d"]
     assert "several marks" in found.warnings[0].found
 
 
-def test_a_tag_that_belongs_to_the_text_stays_where_the_rows_agree_on_it() -> None:
+def test_a_tag_of_the_text_stays_if_the_rows_agree() -> None:
     data = tsv("s|write <v>x</v> or <v>y</v>|No-error|No-error", "s|<v>write</v> <v>x</v> or <v>y</v>|Style|Minor")
     assert read(data).dataset.outputs[0].text == "write <v>x</v> or <v>y</v>"
     assert [e.quote for e in errors(data)] == ["write"]
@@ -83,7 +82,7 @@ def test_a_tag_that_belongs_to_the_text_stays_where_the_rows_agree_on_it() -> No
     assert [e.quote for e in errors(no_clean_row)] == ["is", "nice"]
 
 
-def test_a_row_whose_text_drifted_keeps_its_error_on_the_same_words() -> None:
+def test_a_row_with_another_text_keeps_its_error_words() -> None:
     found = read(tsv("s|one two|No-error|No-error", "s| one <v>two</v>|Style|Major", "s|on <v>tow</v>|Style|Minor"))
     assert [(e.start, e.end, e.quote) for e in found.rated[0].errors] == [(4, 7, "two"), (0, 0, "")]
     assert [w.row for w in found.warnings if w.column == "target" and "differs" in w.found] == [3, 4]
@@ -93,7 +92,7 @@ def test_marks_in_both_texts_are_told() -> None:
     found = read(tsv("<v>s</v>|<v>t</v>|Style|Minor", "s|t|No-error|No-error"))
     assert [e.side for e in found.rated[0].errors] == ["output"]
     assert found.dataset.segments[0].source == "s"
-    assert [w.found for w in found.warnings][0] == "a mark in source and target"
+    assert [w.found for w in found.warnings][0] == "error spans in source and target"
 
 
 def test_quotes_are_text_and_only_line_feeds_end_a_line() -> None:
@@ -194,7 +193,7 @@ def test_metadata_that_cannot_be_stored_is_a_problem(text: str) -> None:
         read(written.encode())
 
 
-def test_only_what_the_plain_columns_cannot_hold_brings_a_metadata_column() -> None:
+def test_metadata_is_written_only_if_needed() -> None:
     assert write(dataset(), [rating()]).splitlines()[0] == "\t".join(COLUMNS)
     lines = write(dataset(text="a\tb"), [rating()]).splitlines()
     assert lines[0] == "\t".join([*COLUMNS, "metadata"])
@@ -220,9 +219,9 @@ def test_metadata_that_is_not_ours_is_passed_over(kept: str) -> None:
 
 
 def test_labels_that_do_not_fit_their_text_are_not_written() -> None:
-    with pytest.raises(UserError, match="not what stands there"):
+    with pytest.raises(UserError, match="differs from the stored text"):
         write(dataset(), [rating(Span("output", 0, 3, "xyz", "Minor", "Style"))])
-    with pytest.raises(UserError, match="not there"):
+    with pytest.raises(UserError, match="unknown output"):
         write(dataset(), [RatedOutput(OutputKey("T", "d", "7"), "r", ())])
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from core.data import Dataset, Judgement, Output, OutputKey, Segment
 from core.errors import ImportProblems
 from core.formats.files import Upload
-from core.formats.judgements import is_rank, parse, read, write_csv, write_jsonl
+from core.formats.labels.judgements import is_rank, parse, read, write_csv, write_jsonl
 from tests.core.formats.label_cases import SEVERITIES
 
 TEXTS = Dataset((Segment("", "1", "s"),), tuple(Output(system, "", "1", system) for system in "ABC"))
@@ -19,7 +19,7 @@ def table(text: str, name: str = "da.csv") -> Upload:
     return Upload(name, text.encode())
 
 
-def test_every_number_is_kept_with_its_rater_and_nothing_is_averaged() -> None:
+def test_every_number_is_kept_with_its_rater() -> None:
     got = read(table(DA), SEVERITIES, TEXTS)
     assert got.judgements == (
         Judgement(A, "ann", "score", 70), Judgement(A, "ann", "z", 0.5), Judgement(A, "bob", "score", 80),

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from core.data import Dataset, HumanScore, Output, RatedOutput, Segment, Span
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
-from core.formats.label_file import Severities
-from core.formats.label_formats import FORMATS, guess, label_format
+from core.formats.labels.label_file import Severities
+from core.formats.labels.label_formats import FORMATS, guess, label_format
 from tests.core.formats.label_cases import (
     KEY,
     NAME,
@@ -38,9 +38,7 @@ WITH_TEXTS = [name for name in WRITERS if not FORMATS[name].needs_texts and name
 @pytest.mark.parametrize("name", WITH_TEXTS)
 @settings(max_examples=150, deadline=None)
 @given(case=labelled(NAME))
-def test_labels_written_and_read_again_are_the_same_labels_of_the_same_texts(
-    name: str, case: tuple[Dataset, tuple[RatedOutput, ...]]
-) -> None:
+def test_written_labels_are_read_back_unchanged(name: str, case: tuple[Dataset, tuple[RatedOutput, ...]]) -> None:
     data, rated = case
     _, (back,) = again(name, data, rated)
     assert set(back.rated) == set(rated)
@@ -53,7 +51,7 @@ def test_labels_written_and_read_again_are_the_same_labels_of_the_same_texts(
 
 @settings(max_examples=150, deadline=None)
 @given(labelled(PLAIN_NAME))
-def test_rating_files_hold_one_rating_of_an_output_each_and_together_all_of_them(
+def test_each_rating_file_has_one_rating_per_output(
     case: tuple[Dataset, tuple[RatedOutput, ...]],
 ) -> None:
     data, rated = case
@@ -68,7 +66,7 @@ def test_rating_files_hold_one_rating_of_an_output_each_and_together_all_of_them
 @pytest.mark.parametrize("name", ["marot", "label-studio"])
 @given(case=labelled())
 @settings(max_examples=50, deadline=None)
-def test_references_come_back_where_a_format_has_a_place_for_them(
+def test_references_are_read_back_if_the_format_stores_them(
     name: str, case: tuple[Dataset, tuple[RatedOutput, ...]]
 ) -> None:
     data, rated = case
@@ -91,12 +89,12 @@ LABELS = (
 @pytest.mark.parametrize(
     ("name", "lost"),
     [
-        ("google", ["1 output that nobody rated", "1 reference", "human scores (adequacy)"]),
+        ("google", ["1 unrated output", "1 reference", "human scores (adequacy)"]),
         ("marot", ["human scores (adequacy)"]),
-        ("mtme", ["Texts are not in the file", "1 note:", "2 files", "1 output that nobody rated", "1 reference", "adequacy"]),
-        ("mtme-jsonl", ["1 note:", "Segment ids:", "1 output that nobody rated", "1 reference", "adequacy"]),
-        ("esa", ["1 mark in the source", "1 mark of a place", "1 note", "2 ratings without a score", "1 output", "1 ref", "adeq"]),
-        ("label-studio", ["1 mark of a place", "Raters:", "1 output that nobody rated", "human scores (adequacy)"]),
+        ("mtme", ["Texts: not in the file", "1 note:", "2 files", "1 unrated output", "1 reference", "adequacy"]),
+        ("mtme-jsonl", ["1 note:", "Segment ids:", "1 unrated output", "1 reference", "adequacy"]),
+        ("esa", ["1 error span in the source", "1 empty error span", "1 note", "2 ratings without a score", "1 unrated", "1 ref", "adeq"]),
+        ("label-studio", ["1 empty error span", "Raters:", "1 unrated output", "human scores (adequacy)"]),
     ],
 )  # fmt: skip
 def test_what_a_format_does_not_hold_is_said_with_its_number(name: str, lost: list[str]) -> None:
@@ -133,14 +131,14 @@ def test_files_are_told_apart_by_what_they_hold(name: str, data: bytes, expected
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_labels_that_do_not_fit_their_texts_are_not_written(name: str) -> None:
-    with pytest.raises(UserError, match="not what stands there"):
+    with pytest.raises(UserError, match="differs from the stored text"):
         written(name, dataset(), (rating(Span("output", 0, 3, "xyz", "Minor", "Style")),))
-    with pytest.raises(UserError, match="not there"):
+    with pytest.raises(UserError, match="unknown output"):
         written(name, dataset(), (RatedOutput(KEY._replace(system="T"), "r", ()),))
 
 
 @pytest.mark.parametrize("name", [n for n in WRITERS if n != "google"])
-def test_a_severity_nobody_knows_is_a_problem_and_can_be_given_a_name_of_ours(name: str) -> None:
+def test_an_unknown_severity_is_a_problem_and_can_be_renamed(name: str) -> None:
     labels = (rating(Span("output", 3, 6, "old", "Critical", "Style")),)
     upload = Upload("x", written(name, dataset(), labels).texts[0].encode())
     with pytest.raises(ImportProblems) as caught:
@@ -168,7 +166,7 @@ VALUES = st.sampled_from(
 @pytest.mark.parametrize("name", ["mtme", "mtme-jsonl", "esa", "label-studio", "marot"])
 @settings(max_examples=120, deadline=None)
 @given(seed=st.randoms(use_true_random=False), value=VALUES)
-def test_a_record_with_one_value_exchanged_brings_labels_or_problems(name: str, seed: Random, value: object) -> None:
+def test_a_mutated_record_gives_labels_or_problems(name: str, seed: Random, value: object) -> None:
     text = written(name, RICH, LABELS).texts[0]
     start = text.index("{")
     record, end = json.JSONDecoder().raw_decode(text, start)

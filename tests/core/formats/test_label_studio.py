@@ -8,8 +8,8 @@ import pytest
 from core.data import Output, OutputKey, Segment, Span
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
-from core.formats.label_file import LabelFile
-from core.formats.label_studio import read, write
+from core.formats.labels.label_file import LabelFile
+from core.formats.labels.label_studio import read, write
 from tests.core.formats.label_cases import SEVERITIES, dataset, rating
 
 TEXT = "😀 a bad cat"
@@ -49,7 +49,7 @@ def errors(*tasks: dict[str, Any]) -> list[Span]:
     return [e for r in found(*tasks).rated for e in r.errors]
 
 
-def test_a_span_of_an_export_is_half_open_and_its_task_is_the_segment() -> None:
+def test_exported_spans_are_half_open_and_tasks_are_segments() -> None:
     got = found(task(region(4, 7, "Major", quote="bad")))
     assert got.dataset.segments == (Segment("", "17", "eine Katze"),)
     assert got.dataset.outputs == (Output("output", "", "17", TEXT),)
@@ -57,7 +57,7 @@ def test_a_span_of_an_export_is_half_open_and_its_task_is_the_segment() -> None:
     assert got.rated[0].errors == (Span("output", 4, 7, "bad", "Major", "Unspecified"),)
 
 
-def test_offsets_in_utf_16_are_told_by_what_is_quoted_also_for_regions_without_a_quote() -> None:
+def test_quotes_reveal_utf16_offsets_for_all_regions() -> None:
     # 😀 is two units: "bad" is [4, 7) in code points and [5, 8) in units; "cat" [8, 11) and [9, 12)
     assert [e.quote for e in errors(task(region(5, 8, "minor", quote="bad")))] == ["bad"]
     both = task(region(5, 8, "minor", quote="bad"), region(9, 12, "minor", name="x2"))
@@ -69,7 +69,7 @@ def test_offsets_in_utf_16_are_told_by_what_is_quoted_also_for_regions_without_a
     ("given", "found_there", "expected"),
     [
         (region(3, 7, "minor", quote="cat"), "“ bad”", "“cat”"),
-        (region(3, 70, "minor"), "an output of 11 characters", "a mark inside its text"),
+        (region(3, 70, "minor"), "an output of 11 characters", "a span inside its text"),
         (region(3, 7, "Accuracy"), "a region with “Accuracy”", "Major, Minor or Neutral among its labels"),
         (region(3, 7), "a region with no label", "Major, Minor or Neutral among its labels"),
     ],
@@ -81,7 +81,7 @@ def test_a_region_that_does_not_fit_is_one_clear_problem(
     assert (problem.found, problem.expected) == (found_there, expected)
 
 
-def test_answers_about_a_region_are_its_severity_its_category_and_its_note() -> None:
+def test_region_answers_are_severity_category_and_note() -> None:
     place = {"start": 4, "end": 7}
     choice = region(4, 7) | {"type": "choices", "value": place | {"choices": ["Minor"]}}
     path = region(4, 7) | {"type": "taxonomy", "value": place | {"taxonomy": [["Accuracy", "Mistranslation"]]}}
@@ -92,7 +92,7 @@ def test_answers_about_a_region_are_its_severity_its_category_and_its_note() -> 
         ]
 
 
-def test_an_empty_annotation_is_a_clean_output_and_a_skipped_one_is_none() -> None:
+def test_empty_annotations_are_clean_and_skipped_ones_left_out() -> None:
     got = found(task(), task(was_cancelled=True) | {"id": 18})
     assert [(r.key.segment_id, r.errors) for r in got.rated] == [("17", ())]
     assert got.warnings[0].found == "1 skipped annotation"
@@ -121,7 +121,7 @@ def test_a_task_without_texts_is_a_problem() -> None:
     assert problems({"id": 1, "annotations": []})[0].column == "data"
 
 
-def test_what_is_written_are_tasks_for_the_interface_of_the_documentation() -> None:
+def test_written_tasks_fit_the_documented_interface() -> None:
     label = rating(
         Span("output", 3, 6, "old", "Minor", "Style/Awkward", "hm"),
         Span("source", 4, 9, "altes", "Major", "Unspecified"),

@@ -16,13 +16,13 @@ from core.commands.stress import own_injection
 from core.data import Dataset, Output, Segment
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload, numbered_lines
-from core.formats.json_list import elements
 from core.formats.pairs import read_pairs
+from core.formats.parsing.json_list import elements
 from core.formats.table import read_table
-from core.services import importing, mqm_import
+from core.services.projects import importing, label_import
 from core.settings import Limits, load
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 TEXTS = Dataset((Segment("", "1", "s"),), (Output("A", "", "1", "x"),))
 SMALL = {"rows": 1000, "cells": 5000, "columns": 50, "cell_chars": 20_000, "text_mb": 1}
 ESA = '{"src": "s", "tgt": "t", "doc_id": "", "line_id": %d, "system": "A", "annotator": "r", "esa_spans": %s}\n'
@@ -77,7 +77,7 @@ def found_in(upload: Upload) -> tuple[str, ...]:
     """What an import says of a file, whatever kind of file it is taken for."""
     planned = importing.plan([upload])
     if planned.kind == "labels":
-        return tuple(p.found for p in mqm_import.read([upload], texts=TEXTS).problems)
+        return tuple(p.found for p in label_import.read([upload], texts=TEXTS).problems)
     return tuple(p.found for p in importing.preview([upload], planned).problems)
 
 
@@ -142,12 +142,12 @@ def test_deep_nesting_is_a_problem(opened: str, depth: int, name: str) -> None:
         with pytest.raises(ImportProblems, match="nesting too deep"):
             read_pairs([upload])
     else:
-        mqm_import.read([upload], texts=TEXTS)
+        label_import.read([upload], texts=TEXTS)
         found_in(upload)
 
 
 def test_elements_of_a_list_are_found_across_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.formats.json_list._PIECE", 7)
+    monkeypatch.setattr("core.formats.parsing.json_list._PIECE", 7)
     values = [{"a": "x" * i, "b": [i, -1.5e3, None, "]}", "😀\n"]} for i in range(40)] + [12345, "text", []]
     for indent in (None, 1):
         data = b"\xef\xbb\xbf \n" + json.dumps(values, indent=indent, ensure_ascii=False).encode() + b"\n\n"
@@ -176,7 +176,7 @@ def test_lines_as_long_as_the_limit_are_read(monkeypatch: pytest.MonkeyPatch) ->
 IN_ITS_OWN_PROCESS = """
 import gzip, resource, sys
 from core.formats.files import Upload
-from core.services import importing, mqm_import
+from core.services.projects import importing, label_import
 from tests.core.formats.test_limits import found_in
 name, kind, memory = sys.argv[1:4]
 rows = {"csv": b"system,segment_id,output\\n" + b"A,1,x\\n" * 8_000_000, "txt": b"\\n" * 48_000_000,

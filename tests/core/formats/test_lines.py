@@ -60,7 +60,7 @@ def test_the_file_that_differs_from_the_others_is_named() -> None:
     assert (problem.file, problem.found) == ("ref.txt", "2 lines")
 
 
-def test_an_output_is_blamed_when_one_reference_stands_against_one_output() -> None:
+def test_of_one_reference_and_one_output_the_output_is_blamed() -> None:
     (problem,) = problems(None, [up("ref.txt", "r\n" * 2)], {"A": up("a.txt", "h\n")})
     assert (problem.file, problem.found) == ("a.txt", "1 line")
 
@@ -85,7 +85,7 @@ def test_roles_are_guessed_from_names() -> None:
     )
 
 
-def test_a_second_source_is_a_system_and_equal_stems_keep_their_extension() -> None:
+def test_a_second_source_is_a_system_and_equal_stems_differ() -> None:
     roles = guess_roles(["open-source.txt", "source.txt", "m.1", "m.2"])
     assert roles.source == "source.txt"
     assert roles.systems == (("open-source.txt", "open-source"), ("m.1", "m.1"), ("m.2", "m.2"))

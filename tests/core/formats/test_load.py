@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import ImportProblems, UserError
-from core.formats import google_mqm
+from core.formats.labels import google_mqm
 from core.formats.load import load
-
-DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
+from tests.paths import DATA
 
 
 def test_tables_are_merged(tmp_path: Path) -> None:
@@ -43,7 +42,7 @@ def test_what_cannot_be_loaded_is_one_clear_line(tmp_path: Path) -> None:
         load([tmp_path])
     (tmp_path / "a.csv").write_text("id,A\n1,x\n")
     (tmp_path / "a.txt").write_text("x\n")
-    with pytest.raises(UserError, match="tables and plain text together"):
+    with pytest.raises(UserError, match="tables and plain text are mixed"):
         load([tmp_path / "a.csv", tmp_path / "a.txt"])
 
 
@@ -69,5 +68,5 @@ def test_an_mqm_tsv_gives_its_texts_whatever_its_labels(tmp_path: Path) -> None:
 def test_real_files_are_read_or_answered() -> None:
     path = DATA / "mqm_ted_zhen.tsv.gz"
     assert load([path]) == google_mqm.read(path.read_bytes()).dataset
-    with pytest.raises(ImportProblems, match="again; it stands in line"):
+    with pytest.raises(ImportProblems, match="again, as in line"):
         load([DATA / "menli_wmt20_de_adversarial.csv.gz"])  # its ids are unique within an error type only

@@ -7,8 +7,8 @@ import pytest
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
 from core.errors import ImportProblems
 from core.formats.files import Upload
-from core.formats.label_file import LabelFile, Severities
-from core.formats.marot import COLUMNS, read, write
+from core.formats.labels.label_file import LabelFile, Severities
+from core.formats.labels.marot import COLUMNS, read, write
 from tests.core.formats.label_cases import KEY, SEVERITIES, dataset, rating
 
 HEAD = "\t".join(COLUMNS) + "\n"
@@ -23,13 +23,13 @@ def found(*rows: str, head: str = HEAD) -> LabelFile:
     return read(Upload("marot.tsv", (head + "".join(lines)).encode()), SEVERITIES)
 
 
-def test_segments_are_told_apart_within_their_document_where_the_global_id_is_a_constant() -> None:
+def test_doc_seg_id_names_segments_if_global_id_is_constant() -> None:
     got = found("S|1|r|eins|<v>one</v>|Style|Minor|{}", "S|2|r|zwei|two|no-error|no-error|{}")
     assert got.dataset.segments == (Segment("d", "1", "eins"), Segment("d", "2", "zwei"))
     assert [len(r.errors) for r in got.rated] == [1, 0]
 
 
-def test_a_header_is_optional_and_may_stand_in_the_middle_where_files_were_joined() -> None:
+def test_a_header_is_optional_and_may_be_in_the_middle() -> None:
     row = "S|1|r|s|<v>t</v>|Style|major|{}"
     assert found(row, head="").rated == found(row).rated
     joined = "S\td\t1\t0\tr\ts\t<v>t</v>\tStyle\tmajor\t{}\n" + HEAD
@@ -42,12 +42,12 @@ def test_a_row_of_a_system_named_system_is_no_header() -> None:
     assert read(Upload("m", text.encode()), SEVERITIES).dataset.systems == ("system",)
 
 
-def test_the_note_is_read_from_the_object_and_from_the_older_column() -> None:
+def test_the_note_is_read_from_new_and_old_metadata() -> None:
     got = found('S|1|r|s|<v>t</v>|Other|Minor|{"note": "why\\tso"}', "S|1|q|s|<v>t</v>|Other|Minor|plain words")
     assert [e.note for r in got.rated for e in r.errors] == ["why\tso", "plain words"]
 
 
-def test_where_no_mark_is_shown_the_token_indices_say_where_it_is_both_ends_included() -> None:
+def test_token_indices_give_the_span_both_ends_included() -> None:
     tokens = {"target_tokens": ["a", " ", "red", " ", "cat"], "source_tokens": ["rot", "e"]}
     target = json.dumps({"target_spans": [[2, 4]], "segment": tokens})
     source = json.dumps({"source_spans": [[1, 1]], "segment": tokens})
@@ -60,12 +60,12 @@ def test_where_no_mark_is_shown_the_token_indices_say_where_it_is_both_ends_incl
 
 
 @pytest.mark.parametrize("spans", ["[[2, 9]]", "[[4, 2]]", "7", '[["a", "b"]]', "[[-1, 1]]"])
-def test_token_indices_that_fit_no_token_are_passed_over_and_the_error_is_kept(spans: str) -> None:
+def test_invalid_token_indices_are_ignored_and_the_error_kept(spans: str) -> None:
     got = found(
         'S|1|r|s|a b|Style|Minor|{"target_spans": ' + spans + ', "segment": {"target_tokens": ["a", " ", "b"]}}'
     )
     assert [(e.start, e.end) for e in got.rated[0].errors] == [(0, 0)]
-    assert "without a mark" in got.warnings[0].found
+    assert "without a span" in got.warnings[0].found
 
 
 def test_rows_without_a_rater_carry_texts_and_references_only() -> None:
@@ -75,7 +75,7 @@ def test_rows_without_a_rater_carry_texts_and_references_only() -> None:
     assert got.dataset.segments == (Segment("d", "1", "s", ("the cat",)),)
 
 
-def test_a_non_translation_needs_no_severity_and_anything_else_does() -> None:
+def test_only_a_non_translation_needs_no_severity() -> None:
     assert found("S|1|r|s|<v>t</v>|Non-translation!||{}").rated[0].errors[0].severity == "Major"
     with pytest.raises(ImportProblems) as caught:
         found("S|1|r|s|<v>t</v>|Style|Critical|{}")
@@ -105,7 +105,7 @@ def test_what_is_written_is_what_marot_reads() -> None:
     ]
 
 
-def test_a_text_with_tabs_and_tags_is_readable_in_its_cell_and_exact_beside_it() -> None:
+def test_texts_with_tabs_and_tags_are_exact_in_metadata() -> None:
     data = dataset(text="<v>\tx")
     (text,) = write(data, [rating(Span("output", 3, 5, "\tx", "Minor", "Style"))]).texts
     cells = text.splitlines()[1].split("\t")

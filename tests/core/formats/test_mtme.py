@@ -6,9 +6,10 @@ import pytest
 
 from core.data import Dataset, HumanScore, Output, OutputKey, RatedOutput, Segment, Span
 from core.errors import ImportProblems, Problem, UserError
-from core.formats import mtme_rating, mtme_score, mtme_standalone
+from core.formats import mtme_score
 from core.formats.files import Upload
-from core.formats.label_file import Severities
+from core.formats.labels import mtme_rating, mtme_standalone
+from core.formats.labels.label_file import Severities
 from tests.core.formats.label_cases import SEVERITIES
 
 TEXTS = Dataset(
@@ -44,7 +45,7 @@ def problems(text: str, texts: Dataset | None = TEXTS) -> tuple[Problem, ...]:
     return caught.value.problems
 
 
-def test_lines_of_a_system_are_the_segments_in_their_order_and_none_is_not_rated() -> None:
+def test_rating_lines_follow_segment_order_and_none_is_unrated() -> None:
     got = rated(line("A", {}, rater="ann") + "A\tNone\n" + line("A", rater="bob"))
     assert got == (
         RatedOutput(FIRST, "ann", (Span("output", 2, 5, "red", "Minor", "Style/Awkward"),)),
@@ -52,28 +53,28 @@ def test_lines_of_a_system_are_the_segments_in_their_order_and_none_is_not_rated
     )
 
 
-def test_blocks_of_systems_may_alternate_and_a_missing_rater_is_called_after_the_file() -> None:
+def test_system_blocks_alternate_and_the_file_names_the_rater() -> None:
     got = rated(line("A") + "B\tNone\n" + "A\tNone\nB\tNone\n" + "A\tNone\n" + line("B", {"start": 0, "end": 1}))
     assert [(r.key.system, r.key.doc_id, r.rater) for r in got] == [("A", "d", "rater1"), ("B", "e", "rater1")]
 
 
-def test_offsets_are_characters_of_the_text_and_source_errors_lie_in_the_source() -> None:
+def test_offsets_are_characters_also_in_the_source() -> None:
     got = rated(line("A", {"start": 0, "end": 1}, {"start": 0, "end": 5, "is_source_error": True}) + "A\tNone\n" * 2)
     assert [e.quote for e in got[0].errors] == ["😀", "rotes"]
     assert [e.side for e in got[0].errors] == ["output", "source"]
 
 
-def test_an_error_without_a_category_is_unspecified_and_scores_of_errors_are_told() -> None:
+def test_missing_categories_are_unspecified_and_scores_reported() -> None:
     text = line("A", {"category": None, "score": 5}) + "A\tNone\n" * 2
     got = mtme_rating.read(Upload("x", text.encode()), SEVERITIES, TEXTS)
     assert got.rated[0].errors[0].category == "Unspecified"
-    assert got.warnings[0].found == "scores of their own on 1 error"
+    assert got.warnings[0].found == "scores of 1 error"
 
 
 @pytest.mark.parametrize(
     ("text", "found", "expected"),
     [
-        (line("A", {"end": 99}) + "A\tNone\n" * 2, "an output of 10 characters", "a mark inside its text"),
+        (line("A", {"end": 99}) + "A\tNone\n" * 2, "an output of 10 characters", "a span inside its text"),
         (line("A", {"severity": None}) + "A\tNone\n" * 2, "none", "Major, Minor, Neutral"),
         (line("A"), "1 line of “A”", "3 segments"),
         (line("C") * 3, "a system named “C”", "“A”, “B”"),
@@ -104,11 +105,11 @@ def test_a_rating_file_is_written_as_mt_metrics_eval_writes_it() -> None:
 
 @pytest.mark.parametrize("name", ["a\tb", "a\nb", " a", ""])
 def test_a_name_that_no_line_can_hold_is_refused(name: str) -> None:
-    with pytest.raises(UserError, match="cannot stand in a file"):
+    with pytest.raises(UserError, match="cannot store this name"):
         mtme_rating.write(TEXTS, [RatedOutput(FIRST, name, ())])
 
 
-def test_standalone_ratings_have_their_texts_and_count_segments_from_0() -> None:
+def test_standalone_ratings_have_texts_and_segments_from_0() -> None:
     label = RatedOutput(LAST, "ann", (Span("source", 0, 4, "drei", "Major", "Accuracy/Omission", "gone"),))
     (text,) = mtme_standalone.write(TEXTS, [label]).texts
     assert json.loads(text) == {
@@ -119,7 +120,7 @@ def test_standalone_ratings_have_their_texts_and_count_segments_from_0() -> None
     }  # fmt: skip
 
 
-def test_standalone_ratings_of_others_have_numbers_for_segments_and_perhaps_no_rater() -> None:
+def test_standalone_ratings_may_have_no_rater() -> None:
     record = {"source": "s", "hypothesis": "a red home", "errors": [ERROR], "segment_id": 4, "system_id": "A"}
     got = mtme_standalone.read(Upload("x.jsonl", json.dumps(record).encode()), SEVERITIES)
     assert got.dataset.outputs == (Output("A", "", "4", "a red home"),)
@@ -131,7 +132,7 @@ def test_standalone_ratings_of_others_have_numbers_for_segments_and_perhaps_no_r
     assert caught.value.problems[0].expected == "“a red home”, as in line 1"
 
 
-def test_score_files_are_read_with_any_white_space_and_none_is_no_score() -> None:
+def test_score_files_allow_any_white_space_and_none() -> None:
     text = "A\t-1.5\nA None\nA   0\nB -25\nB None\nB\tNone\n"
     got = mtme_score.read(Upload("en-de.mqm.seg.score", text.encode()), Severities(), TEXTS)
     assert got.dataset.human_scores == (

@@ -19,9 +19,9 @@ from core.formats.adversarial import read_cases
 from core.formats.files import Upload
 from core.formats.pairs import read_pairs
 from core.refine.prompts import load_lists
-from core.services import importing, mqm_import
-from core.services.lab.report import from_json
-from core.services.lab.scored_log import opened
+from core.robustness.stress.report import from_json
+from core.robustness.stress.score_log import opened
+from core.services.projects import importing, label_import
 from tests.core.formats.test_limits import ESA, GOOGLE
 
 SECONDS = 3.0
@@ -101,7 +101,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 def imported(upload: Upload, path: Path) -> None:
     planned = importing.plan([upload])
     importing.preview([upload], planned, TEXTS)
-    mqm_import.read([upload], texts=TEXTS)
+    label_import.read([upload], texts=TEXTS)
 
 
 def by_name(upload: Upload, path: Path) -> None:

@@ -17,14 +17,17 @@ from core.commands import calibrate, evaluate, human_scores, ranges, reproduce
 from core.commands.sensitivity import run as sensitivity
 from core.data import Dataset, Output, Segment
 from core.errors import ImportProblems, UserError
-from core.formats import judgements
-from core.formats.columns import guess, to_dataset
+from core.formats.build import Builder
+from core.formats.columns import guess
 from core.formats.files import Upload
-from core.formats.numbers import json_number, number, parse_lambda
+from core.formats.labels import judgements
+from core.formats.mapping import ColumnMapping
+from core.formats.parsing.cells import FileTable
+from core.formats.parsing.numbers import json_number, number, parse_lambda
 from core.formats.table import read_table
 from core.metrics import options
 from core.metrics import ranges as stored_ranges
-from core.services import mqm_import
+from core.services.projects import label_import
 
 EXTREME = [
     "1e16",
@@ -118,9 +121,15 @@ def summeval(value: str, tmp_path: Path) -> None:
     reproduce.summeval(path)
 
 
+def imported(table: FileTable, mapping: ColumnMapping) -> Dataset:
+    builder = Builder()
+    builder.add(table, mapping)
+    return builder.dataset()
+
+
 def column(value: str, tmp_path: Path) -> None:
     table = read_table(Upload("t.csv", f'system,segment_id,output,adequacy\nA,1,x,"{value}"\n'.encode()))
-    to_dataset(table, guess(table).with_(human_scores=("adequacy",)))
+    imported(table, guess(table).with_(human_scores=("adequacy",)))
 
 
 def by_rater(value: str, tmp_path: Path) -> None:
@@ -129,7 +138,7 @@ def by_rater(value: str, tmp_path: Path) -> None:
 
 
 def labels(text: str, name: str) -> None:
-    if problems := mqm_import.read([Upload(name, text.encode())], texts=TEXTS).problems:
+    if problems := label_import.read([Upload(name, text.encode())], texts=TEXTS).problems:
         raise ImportProblems(problems)
 
 
@@ -194,8 +203,8 @@ def test_lambda_infinity_is_still_taken_on_the_command_line(tmp_path: Path) -> N
     assert isinstance(done.exception, UserError)
 
 
-def test_a_column_with_a_number_out_of_bounds_stays_a_column_of_numbers() -> None:
+def test_a_number_out_of_bounds_keeps_a_number_column() -> None:
     table = read_table(Upload("t.csv", b"system,segment_id,output,adequacy\nA,1,x,1e308\nA,2,y,3\n"))
     assert guess(table).human_scores == ("adequacy",)
     with pytest.raises(ImportProblems, match="line 2, adequacy: found “1e308”; expected a number from −10¹⁵ to 10¹⁵"):
-        to_dataset(table, guess(table))
+        imported(table, guess(table))

@@ -16,8 +16,7 @@ import pytest
 
 from core.errors import UserError
 from core.formats import output
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.paths import ROOT
 
 
 def links(tmp_path: Path, file: Path) -> dict[str, Path]:
@@ -53,7 +52,7 @@ def test_an_output_is_no_other_file_by_whatever_path(tmp_path: Path, how: str, o
     output.check(inputs, [*outputs, ("--out", tmp_path / "new.csv")])
 
 
-def test_outputs_that_do_not_exist_yet_are_compared_by_folder_and_name(tmp_path: Path) -> None:
+def test_new_outputs_are_compared_by_folder_and_name(tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(tmp_path, target_is_directory=True)
     (tmp_path / "dangling").symlink_to(tmp_path / "new.json")
     for one, two in (
@@ -214,9 +213,7 @@ def test_an_error_names_the_file_and_not_its_copy(tmp_path: Path, monkeypatch: p
         assert not list(tmp_path.iterdir())
 
 
-def test_a_disk_that_is_full_while_a_file_is_written_in_place_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "o.csv"
     out.write_text("what was there")
     left, whole = [4], os.write
@@ -267,7 +264,7 @@ def as_nobody() -> Iterator[None]:
 
 
 @pytest.mark.skipif(not hasattr(os, "setresuid") or os.geteuid() != 0, reason="only root can act as somebody else")
-def test_who_may_write_a_file_but_not_its_folder_writes_it_in_place() -> None:
+def test_a_file_in_a_read_only_folder_is_written_in_place() -> None:
     folder = Path(tempfile.mkdtemp())  # everybody may enter it, which is not so of tmp_path
     try:
         folder.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Pair files: tables under usual names, and the JSON lists of DEMETR."""
+"""PerturbedPair files: tables under usual names, and the JSON lists of DEMETR."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
-from core.formats.pairs import Pair, Pairs, read_pairs
+from core.formats.pairs import PerturbedPair, PerturbedPairs, read_pairs
 
 
-def read(name: str, text: str) -> Pairs:
+def read(name: str, text: str) -> PerturbedPairs:
     return read_pairs([Upload(name, text.encode())])
 
 
@@ -23,8 +23,8 @@ def refused(name: str, text: str) -> tuple[Problem, ...]:
 
 def test_csv_tsv_and_jsonl_say_the_same() -> None:
     expected = (
-        Pair("number", ("He had 5.",), "He had 5.", "He had 6.", "Er hatte 5.", "1"),
-        Pair("drop", ("It is red.",), "It's red.", "", None, "2"),
+        PerturbedPair("number", ("He had 5.",), "He had 5.", "He had 6.", "Er hatte 5.", "1"),
+        PerturbedPair("drop", ("It is red.",), "It's red.", "", None, "2"),
     )
     csv = "id,type,source,reference,good,perturbed\n1,number,Er hatte 5.,He had 5.,He had 5.,He had 6.\n"
     csv += "2,drop,,It is red.,It's red.,\n"
@@ -39,9 +39,12 @@ def test_csv_tsv_and_jsonl_say_the_same() -> None:
     assert read("a.json", json.dumps(objects)).pairs == expected
 
 
-def test_several_files_are_one_list_and_several_references_are_kept() -> None:
+def test_several_files_are_joined_with_all_references() -> None:
     uploads = [Upload(f"{t}.csv", f"Type,Ref1,ref_2,good,perturbed\n{t},r,s,g,p\n".encode()) for t in "ab"]
-    assert read_pairs(uploads).pairs == (Pair("a", ("r", "s"), "g", "p"), Pair("b", ("r", "s"), "g", "p"))
+    assert read_pairs(uploads).pairs == (
+        PerturbedPair("a", ("r", "s"), "g", "p"),
+        PerturbedPair("b", ("r", "s"), "g", "p"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_several_files_are_one_list_and_several_references_are_kept() -> None:
     ["error,source,ref,hyp_para,hyp_adv_based", "phenomena,source,reference,good-translation,incorrect-translation"],
 )
 def test_released_suites_are_recognised(header: str) -> None:
-    assert read("a.csv", f"{header}\nnum,s,r,g,p\n").pairs == (Pair("num", ("r",), "g", "p", "s"),)
+    assert read("a.csv", f"{header}\nnum,s,r,g,p\n").pairs == (PerturbedPair("num", ("r",), "g", "p", "s"),)
 
 
 def record(number: int, perturbed: str, applies: bool) -> dict[str, object]:
@@ -70,23 +73,23 @@ def record(number: int, perturbed: str, applies: bool) -> dict[str, object]:
     }
 
 
-def test_a_demetr_file_is_read_without_the_records_that_were_not_perturbed() -> None:
+def test_unperturbed_demetr_records_are_left_out() -> None:
     good = "They have sold 25 “of them”."
     records = [record(1, good, False), record(2, good.replace("25", "21"), True), record(3, good, True)]
     found = read("critical_id10_numbers_replaced.json", json.dumps(records, indent=2, ensure_ascii=False))
     kind = "critical_id10_numbers_replaced"
     assert found.pairs == (
-        Pair(kind, ("They sold 25 of them.",), good, "They have sold 21 “of them”.", "Quelle", "2"),
-        Pair(kind, ("They sold 25 of them.",), good, good, "Quelle", "3"),
+        PerturbedPair(kind, ("They sold 25 of them.",), good, "They have sold 21 “of them”.", "Quelle", "2"),
+        PerturbedPair(kind, ("They sold 25 of them.",), good, good, "Quelle", "3"),
     )
     assert (found.left_out, found.equal) == (1, 1)
     left, equal = found.notes()
     assert left.startswith("1 record marked")
-    assert equal.startswith("1 pair with the same text")
+    assert equal.startswith("1 pair with two equal texts")
 
 
 def test_a_file_of_nothing_but_unperturbed_records_is_refused() -> None:
-    assert "no pair" in refused("a.json", json.dumps([record(1, "x", False)]))[0].found
+    assert "no perturbed pair" in refused("a.json", json.dumps([record(1, "x", False)]))[0].found
 
 
 def test_a_problem_in_a_json_list_names_the_line_of_its_record() -> None:
@@ -128,7 +131,7 @@ def test_every_missing_column_is_named_with_what_is_there() -> None:
 
 
 def test_a_source_may_stand_for_the_reference() -> None:
-    assert read("a.csv", "type,source,good,perturbed\nt,s,g,p\n").pairs == (Pair("t", (), "g", "p", "s"),)
+    assert read("a.csv", "type,source,good,perturbed\nt,s,g,p\n").pairs == (PerturbedPair("t", (), "g", "p", "s"),)
 
 
 def test_every_cell_that_cannot_be_used_is_a_problem() -> None:

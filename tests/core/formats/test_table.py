@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ImportProblems, Problem
-from core.formats.cells import Nested, Table
 from core.formats.files import Upload
+from core.formats.parsing.cells import FileTable, Nested
 from core.formats.table import clearly_quoted, read_table, sample_values
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
 
 
-def table(name: str, text: str) -> Table:
+def table(name: str, text: str) -> FileTable:
     return read_table(Upload(name, text.encode()))
 
 
@@ -167,8 +167,8 @@ def test_every_broken_json_line_is_a_problem() -> None:
     text = '{"a": 1}\n{"a": \n[1]\n"x"\n{"a": 1, "a": 2}\n{"a": "\\ud800"}\n{"a": "\\u0000"}\n' + "[" * 100_000 + "\n"
     problems = refused("a.jsonl", text)
     assert [p.row for p in problems] == [2, 3, 4, 5, 6, 7, 8]
-    assert problems[0].expected == "one JSON object a line"
-    assert "twice" in problems[3].found
+    assert problems[0].expected == "one JSON object per line"
+    assert "repeated key" in problems[3].found
     assert "surrogate" in problems[4].found
     assert "nesting" in problems[6].found
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.data import Item, Value
-from core.metrics.base import Metric, no_progress
+from core.metrics.base import Metric
+from core.progress import no_progress
 
 LONG = 500
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from core.data import Item
-from core.metrics import bartscore, bartscore_pp, registry
-from core.metrics.base import no_progress
+from core.metrics import registry
+from core.metrics.generation import bartscore, bartscore_pp
+from core.progress import no_progress
 from core.refine.engine import Task, refine_all
 from core.refine.options import Options
 from core.refine.result import Refinement, weighted
@@ -50,7 +51,7 @@ def prompted(direction: str, reference: str, side: str, prompt: str) -> float:
 
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
-def test_a_prompted_score_is_the_mean_over_the_prompts_in_each_direction(side: str) -> None:
+def test_a_prompted_score_is_the_mean_over_prompts(side: str) -> None:
     item = Item("the house", ITEM.hypothesis, ITEM.references[:1])
     there, back = (
         [prompted(direction, item.references[0], side, p) for p in PROMPTS] for direction in ("there", "back")
@@ -81,17 +82,12 @@ def test_which_reference_is_used_is_decided_without_prompts() -> None:
 
 
 @pytest.mark.parametrize("name", ["bartscore", "bartscore-p|prompt:the house;a dog"])
-def test_an_item_with_empty_references_only_leaves_the_others_as_they_are(name: str) -> None:
-    metric, told, items = registry.load(name), list[int](), [ITEM, Item("s", "a red cat", ("", " ")), ITEM]
-
-    def watch(done: int) -> bool:
-        told.append(done)
-        return True
-
-    first, nothing, last = metric.score(items, watch)
-    assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "every reference is empty")
+def test_an_item_without_references_does_not_affect_others(name: str) -> None:
+    metric, told, items = registry.load(name), list[float](), [ITEM, Item("s", "a red cat", ("", " ")), ITEM]
+    first, nothing, last = metric.score(items, told.append)
+    assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "all references are empty")
     assert first.value == last.value == pytest.approx(metric.score([ITEM], no_progress)[0].value, abs=1e-4)
-    assert told[-1] == 3
+    assert told[-1] == 1.0
 
 
 def test_the_place_of_the_best_reference_counts_empty_ones() -> None:
@@ -101,23 +97,19 @@ def test_the_place_of_the_best_reference_counts_empty_ones() -> None:
     assert registry.load("bartscore-p").score([beside], no_progress)[0].parts["condition"] == plain_at + 1
 
 
-def test_items_with_one_reference_and_with_several_are_told_apart() -> None:
+def test_items_with_one_and_several_references_mix() -> None:
     metric = registry.load("bartscore|prompt:the house;a dog|side:decoder")
     items = [ITEM, Item("s", "a red cat", ("a red dog",)), Item("s", "", ("the cat", "the dog"))]
     together = [v.value for v in metric.score(items, no_progress)]
     assert together == pytest.approx([metric.score([i], no_progress)[0].value for i in items], abs=1e-4)
 
 
-def test_progress_of_a_prompted_score_ends_at_the_number_of_items() -> None:
-    told: list[int] = []
+def test_progress_of_a_prompted_score_ends_at_one() -> None:
+    told: list[float] = []
 
-    def watch(done: int) -> bool:
-        told.append(done)
-        return True
-
-    registry.load("bartscore|prompt:a;b;c").score([ITEM] * 5, watch)
+    registry.load("bartscore|prompt:a;b;c").score([ITEM] * 5, told.append)
     assert told == sorted(told)
-    assert told[-1] == 5
+    assert told[-1] == 1.0
 
 
 def test_bartscore_pp_refines_under_its_options() -> None:
@@ -165,7 +157,7 @@ def test_bartscore_pp_is_stored_at_lambda_1_with_its_distances(name: str) -> Non
     assert Refinement.from_json(value.detail).score_hyp == value.parts["score_hyp"]
 
 
-def test_lambda_stands_in_the_signature_and_nothing_else_of_it_changes() -> None:
+def test_lambda_changes_one_field_of_the_signature() -> None:
     refinement = bartscore_pp.refinement_signature("f")
     assert "lambda" not in refinement
     assert bartscore_pp.at_lambda(refinement, 1.7) == refinement.replace("refinement|", "bartscore++|lambda:1.7|")

@@ -8,13 +8,14 @@ import pytest
 
 from core.data import Dataset, Item, Output, Segment
 from core.errors import UserError
-from core.metrics import bertscore, registry
-from core.metrics.base import no_progress
-from core.metrics.bertscore import Weighed
-from core.metrics.bertscore_layers import layer_of
+from core.metrics import registry
+from core.metrics.embedding import bertscore
+from core.metrics.embedding.bertscore import WeightedTokens
+from core.metrics.embedding.bertscore_layers import layer_of
 from core.models.checkpoint import Checkpoint
-from core.services.scoring import in_company
-from tests.core.metrics.company import company
+from core.progress import no_progress
+from core.scoring.dataset import for_dataset
+from tests.core.metrics.all_outputs import all_outputs
 from tests.core.metrics.similarity_cases import CASES, apart
 from tests.minilm import need_minilm
 
@@ -29,7 +30,7 @@ def _minilm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def scored(expression: str, items: list[Item]) -> np.ndarray:
     metric = registry.load(expression)
-    values = apart(metric.on(company(items)) if metric.on else metric, items)
+    values = apart(metric.fitted_on(all_outputs(items)) if metric.fitted_on else metric, items)
     return np.array([[v.parts["precision"], v.parts["recall"], v.parts["f"], v.value] for v in values])
 
 
@@ -62,27 +63,29 @@ def test_of_several_references_the_best_by_the_measure_counts(measure: str, expe
 def test_greedy_matching_by_hand() -> None:
     # Cosines of output × reference: ((1, 0), (0.6, 0.8), (0, 1)); the third token of the output is special.
     # P = (1·1 + 3·0.8) / 4 = 0.85; R = (2·1 + 1·1) / 3 = 1 (the special token may be matched); F = 1.7 / 1.85.
-    output = Weighed(np.array([[1, 0], [0.6, 0.8], [0, 1]], dtype=np.float32), np.array([1.0, 3, 0]), False, False)
-    reference = Weighed(np.eye(2, dtype=np.float32), np.array([2.0, 1]), False, False)
+    output = WeightedTokens(
+        np.array([[1, 0], [0.6, 0.8], [0, 1]], dtype=np.float32), np.array([1.0, 3, 0]), False, False
+    )
+    reference = WeightedTokens(np.eye(2, dtype=np.float32), np.array([2.0, 1]), False, False)
     found = bertscore._Scoring._compared(_plain(), output, reference)
     assert found == pytest.approx([0.85, 1, 1.7 / 1.85])
 
 
 def _plain() -> bertscore._Scoring:
-    from core.models.encoder import load
+    from core.models.architectures.encoder import load
 
     return bertscore._Scoring(load(), 5, None, 2, None)
 
 
-def test_idf_weights_depend_on_the_company_and_the_signature_names_it() -> None:
+def test_idf_depends_on_all_outputs_named_in_the_signature() -> None:
     metric = registry.load("bertscore|idf:yes")
-    assert metric.on is not None
-    whole, part = metric.on(company(ITEMS)), metric.on(company(ITEMS)[:5])
+    assert metric.fitted_on is not None
+    whole, part = metric.fitted_on(all_outputs(ITEMS)), metric.fitted_on(all_outputs(ITEMS)[:5])
     assert whole.signature() != part.signature()
-    assert whole.signature() == metric.on([*company(ITEMS)[::-1], *company(ITEMS)[:3]]).signature()
+    assert whole.signature() == metric.fitted_on([*all_outputs(ITEMS)[::-1], *all_outputs(ITEMS)[:3]]).signature()
     assert "idf:refs-20-" in whole.signature()
     assert whole.score(ITEMS[:1], no_progress)[0].value != part.score(ITEMS[:1], no_progress)[0].value
-    with pytest.raises(TypeError, match="Metric.on"):
+    with pytest.raises(TypeError, match="Metric.fitted_on"):
         metric.score(ITEMS, no_progress)
 
 
@@ -97,20 +100,20 @@ def test_segments_with_equal_texts_count_each_as_in_the_package() -> None:
     np.testing.assert_allclose(found[:, :3], [first, second, second], atol=1e-5)
 
 
-def test_a_segment_counts_once_and_an_output_each_time_it_was_written() -> None:
+def test_idf_counts_segments_once_and_outputs_each_time() -> None:
     segments = tuple(Segment("d", str(n), "s", (reference,)) for n, (_, reference) in enumerate(TWICE))
     outputs = tuple(Output(system, "d", str(n), output) for system in "AB" for n, (output, _) in enumerate(TWICE))
-    company = Dataset(segments, outputs)
-    assert "|idf:refs-3-" in in_company(registry.load("bertscore|idf:yes"), company).signature()
-    signature = in_company(registry.load("moverscore"), company).signature()
+    dataset = Dataset(segments, outputs)
+    assert "|idf:refs-3-" in for_dataset(registry.load("bertscore|idf:yes"), dataset).signature()
+    signature = for_dataset(registry.load("moverscore"), dataset).signature()
     assert re.search(r"\|idf:own-6-[0-9a-f]{8}\+3-[0-9a-f]{8}\|", signature)
 
 
 def test_where_nothing_weighs_or_nothing_is_said_a_reason_stands() -> None:
     metric = registry.load("bertscore|idf:yes")
     item = Item("s", "the cat", ("the cat",))
-    assert metric.on is not None
-    lone = metric.on(company([item])).score([item], no_progress)[0]  # ln(2 / 2) = 0 for every token
+    assert metric.fitted_on is not None
+    lone = metric.fitted_on(all_outputs([item])).score([item], no_progress)[0]  # ln(2 / 2) = 0 for every token
     assert (lone.value, lone.status, lone.reason) == (None, "undefined", bertscore.WEIGHTLESS)
     nothing = registry.load("bertscore").score([Item("s", "a", ("", " \n"))], no_progress)[0]
     assert (nothing.value, nothing.status) == (None, "undefined")
@@ -150,14 +153,14 @@ TABLE = [
         *TABLE,
     ],
 )
-def test_the_layer_is_the_authors_choice_or_three_quarters_of_the_depth(
+def test_the_default_layer_is_recommended_or_at_three_quarters(
     name: str, layers: int, layer: int, tmp_path: Path
 ) -> None:
     (tmp_path / "config.json").write_text(f'{{"num_hidden_layers": {layers}}}')
     assert layer_of(Checkpoint(name, tmp_path, "0", ""), None) == layer
 
 
-def test_rescaling_reads_the_baseline_of_the_layer_and_without_one_says_where_it_belongs(tmp_path: Path) -> None:
+def test_rescaling_reads_the_layers_baseline_or_names_its_path(tmp_path: Path) -> None:
     metric = registry.load("bertscore|rescale:yes")
     assert metric.spec.range == (float("-inf"), 1)
     with pytest.raises(UserError, match=r"baselines/all-MiniLM-L6-v2\.tsv"):

@@ -9,7 +9,7 @@ from transformers import RobertaForSequenceClassification
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.base import no_progress
+from core.progress import no_progress
 from tests import tiny_checkpoints as tiny
 
 ITEM = Item(None, "the cat sat", ("the cat sat on the mat", "a red dog"))
@@ -45,5 +45,5 @@ def test_the_signature_names_the_model(folder: Path) -> None:
 def test_a_checkpoint_that_needs_code_of_its_own_is_refused(folder: Path) -> None:
     config = folder / "config.json"
     config.write_text(config.read_text().replace('"roberta"', '"bleurt"').replace("RobertaFor", "BleurtFor"))
-    with pytest.raises(UserError, match="code of its own"):
+    with pytest.raises(UserError, match="its own model code"):
         registry.load("bleurt").signature()

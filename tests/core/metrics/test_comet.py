@@ -15,9 +15,9 @@ import torch
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.base import no_progress
-from core.metrics.comet import COMET, QE
-from core.models.comet import sparsemax
+from core.metrics.learned.comet import COMET, QE
+from core.models.architectures.comet import sparsemax
+from core.progress import no_progress
 from tests import tiny_checkpoints as tiny
 
 ROWS = [
@@ -52,7 +52,7 @@ def test_scores_are_those_of_the_package(
     metric = QE if "class_identifier" in hparams else COMET
     found = metric.score(items(), no_progress)
     assert [v.value for v in found] == pytest.approx(expected, abs=2e-6)
-    assert "longer than the model reads" in found[3].reason
+    assert "was cut" in found[3].reason
     assert not found[0].reason
 
 
@@ -75,17 +75,15 @@ def test_each_kind_of_checkpoint_runs_its_own_metric_alone(tmp_path: Path, monke
     with_reference, without = tiny.comet(tmp_path / "da"), tiny.comet(tmp_path / "qe", **QE_KIND)
     monkeypatch.setenv("ERRORSCOPE_COMET", str(with_reference))
     assert registry.load("comet").signature().startswith("comet|v:1|nrefs:best|model:da|rev:")
-    with pytest.raises(UserError, match="COMET-QE needs a checkpoint that reads no reference"):
+    with pytest.raises(UserError, match="COMET-QE needs a checkpoint without references"):
         registry.load("comet-qe").signature()
     monkeypatch.setenv("ERRORSCOPE_COMET", str(without))
     assert registry.load("comet-qe").signature().startswith("comet-qe|v:1|model:qe|rev:")
-    with pytest.raises(UserError, match="COMET needs a checkpoint that reads a reference"):
+    with pytest.raises(UserError, match="COMET needs a checkpoint with references"):
         registry.load("comet").score(items(), no_progress)
 
 
-def test_a_pickled_checkpoint_is_refused_with_the_way_to_convert_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pickled_checkpoint_is_refused_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny.comet(tmp_path)
     (folder / "comet.json").unlink()
     monkeypatch.setenv("ERRORSCOPE_COMET", str(folder))
@@ -104,7 +102,7 @@ def test_other_kinds_of_comet_are_refused_by_name(
     given = json.loads((folder / "comet.json").read_text())
     (folder / "comet.json").write_text(json.dumps(given | hparams))
     monkeypatch.setenv("ERRORSCOPE_COMET", str(folder))
-    with pytest.raises(UserError, match="is not read") as caught:
+    with pytest.raises(UserError, match="is not supported") as caught:
         registry.load("comet").signature()
     assert caught.value.got == next(iter(hparams.values()))
 

@@ -1,4 +1,4 @@
-"""What every metric of the registry must do, whatever it measures. A new metric is tested here by being listed there."""
+"""Properties of every registered metric. A new metric is tested here automatically."""
 
 import math
 
@@ -6,10 +6,13 @@ import pytest
 
 from core.data import Item
 from core.errors import UserError
-from core.metrics import asked, registry
-from core.metrics.base import Cancelled, Metric, no_progress
-from core.models.roles import ROLES
-from tests.core.metrics.company import company
+from core.metrics import registry
+from core.metrics.base import Metric
+from core.metrics.learned import question_metrics
+from core.models.kinds import MODEL_KINDS
+from core.progress import Cancelled, no_progress
+from tests.core.metrics.all_outputs import all_outputs
+from tests.fakes import stop_when
 from tests.tiny_checkpoints import environment_of
 
 VARIANTS = [
@@ -55,9 +58,9 @@ def _untrained_models(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 
 
 def ready(name: str) -> Metric:
-    """The metric, in the company of the items where its values depend on others."""
+    """The metric, fitted on the items if its values depend on others."""
     metric = registry.load(name)
-    return metric.on(company(ITEMS)) if metric.on else metric
+    return metric.fitted_on(all_outputs(ITEMS)) if metric.fitted_on else metric
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -90,21 +93,21 @@ def test_order_and_batch_mates_do_not_matter(name: str) -> None:
         "unieval|aspect:data-informativeness",
     ],
 )  # fmt: skip
-def test_an_empty_reference_is_passed_over_and_where_all_are_there_is_no_value(name: str) -> None:
+def test_empty_references_are_ignored_or_undefined_if_all_are(name: str) -> None:
     first, second = "a blue dog ran", "the red dog"
     texts = [(first, second), (" ", first, "", second), ("", " \n")]
     metric = registry.load(name)
     whole, gaps, nothing = metric.score([Item("der Hund", "a red dog", given) for given in texts], no_progress)
     assert gaps.value == pytest.approx(whole.value, abs=1e-5)
     assert gaps.parts["condition"] == {0: 1, 1: 3}[int(whole.parts["condition"])]
-    assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "every reference is empty")
+    assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "all references are empty")
     assert metric.score([Item("der Hund", "a red dog", ("",))], no_progress)[0].status == "undefined"
 
 
 @pytest.mark.parametrize("name", ["bartscore", "bertscore", "embedding", "entailment", "prism", "sms|units:words"])
 def test_a_text_that_was_cut_is_told_in_the_same_words_by_all(name: str) -> None:
     value = registry.load(name).score([Item("die Katze", "a dog", ("the cat sat on the mat " * 200,))], no_progress)[0]
-    assert value.reason == asked.TRUNCATED
+    assert value.reason == question_metrics.TRUNCATED
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if registry.load(n).spec.perfect_on_copy])
@@ -121,13 +124,13 @@ def test_the_signature_names_metric_and_version(name: str) -> None:
     signature = registry.load(name).signature()
     fields = dict(part.split(":", 1) for part in signature.split("|")[1:])
     assert fields["v"] == str(registry.load(name).spec.version)
-    assert ("rev" in fields) == bool(registry.load(name).spec.needs & ROLES.keys())
+    assert ("rev" in fields) == bool(registry.load(name).spec.needs & MODEL_KINDS.keys())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_work_nobody_wants_any_more_stops(name: str) -> None:
     with pytest.raises(Cancelled):
-        ready(name).score(ITEMS, lambda done: False)
+        ready(name).score(ITEMS, stop_when(lambda share: True))
 
 
 @pytest.mark.parametrize("name", NAMES)

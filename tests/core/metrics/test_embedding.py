@@ -4,7 +4,7 @@ import pytest
 
 from core.data import Item
 from core.metrics import registry
-from core.metrics.base import no_progress
+from core.progress import no_progress
 from tests.minilm import need_minilm
 
 CAT, CHINESE, CAFE = "The cat sat on the mat.", "她昨天去了北京。", "naïve café 😀"
@@ -20,7 +20,7 @@ def _minilm(monkeypatch: pytest.MonkeyPatch) -> None:
     ("against", "expected"),
     [("reference", 0.032034), ("source", -0.046248), ("both", (0.032034 - 0.046248) / 2)],
 )
-def test_it_is_the_cosine_with_the_best_reference_the_source_or_the_mean_of_both(against: str, expected: float) -> None:
+def test_cosine_with_best_reference_source_or_both(against: str, expected: float) -> None:
     metric = registry.load(f"embedding|against:{against}")
     value = metric.score([Item(CHINESE, CAT, ("", CHINESE, CAFE))], no_progress)[0]
     assert value.value == pytest.approx(expected, abs=2e-5)
@@ -36,10 +36,10 @@ def test_empty_texts_have_a_reason_and_long_ones_a_caution() -> None:
     items = [Item("s", "", (CAT,)), Item("s", CAT, (" ",)), Item(" ", CAT, (CAT,)), Item("s", CAT * 99, (CAT,))]
     values = registry.load("embedding|against:both").score(items, no_progress)
     assert [v.status for v in values] == ["undefined", "undefined", "undefined", "ok"]
-    assert "longer than the model reads" in values[3].reason
+    assert "was cut" in values[3].reason
 
 
-def test_a_copy_has_the_cosine_one_and_the_signature_names_the_model() -> None:
+def test_a_copy_has_cosine_one_and_is_signed_with_the_model() -> None:
     metric = registry.load("embedding")
     assert metric.score([Item(None, CHINESE, (CHINESE,))], no_progress)[0].value == pytest.approx(1, abs=1e-6)
     assert metric.signature().startswith("embedding|v:1|against:reference|nrefs:best|model:sentence-transformers/")

@@ -1,4 +1,4 @@
-"""MAUVE is the package's own value on the encoder's vectors; without the package nothing is scored, and it is said."""
+"""MAUVE is the package's own value on the encoder's vectors; without the package, scoring fails with a message."""
 
 import json
 from importlib.metadata import PackageNotFoundError
@@ -11,9 +11,9 @@ import pytest
 from core.commands.set_score import set_score
 from core.data import Dataset, Output, Segment
 from core.errors import UserError
-from core.metrics import mauve
-from core.metrics.mauve import Settings
-from core.services.set_level import set_scores
+from core.metrics.embedding import mauve
+from core.metrics.embedding.mauve import MauveSettings
+from core.scoring.set_level import set_scores
 from tests.minilm import need_minilm
 
 needs_package = pytest.mark.skipif(
@@ -35,12 +35,12 @@ def dataset(n: int) -> Dataset:
 @pytest.mark.parametrize(
     ("chosen", "expected", "integral", "buckets"),
     [
-        (Settings(), 0.6886955655, 0.1322493654, 12),
-        (Settings(buckets=5, seed=3), 0.7473242134, 0.1132126977, 5),
-        (Settings(scaling=1), 0.9774390080, 0.1322493654, 12),
+        (MauveSettings(), 0.6886955655, 0.1322493654, 12),
+        (MauveSettings(buckets=5, seed=3), 0.7473242134, 0.1132126977, 5),
+        (MauveSettings(scaling=1), 0.9774390080, 0.1322493654, 12),
     ],
 )
-def test_it_equals_the_package(chosen: Settings, expected: float, integral: float, buckets: int) -> None:
+def test_it_equals_the_package(chosen: MauveSettings, expected: float, integral: float, buckets: int) -> None:
     rng = np.random.default_rng(7)
     people = rng.normal(size=(120, 8)).astype(np.float32)
     system = (rng.normal(size=(150, 8)) + 0.4).astype(np.float32)
@@ -51,7 +51,7 @@ def test_it_equals_the_package(chosen: Settings, expected: float, integral: floa
 
 
 @needs_package
-def test_every_system_gets_one_value_and_a_copy_of_the_references_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_system_gets_one_value_and_copies_score_best(monkeypatch: pytest.MonkeyPatch) -> None:
     need_minilm(monkeypatch)
     near, far = set_scores(dataset(40))
     assert (near.system, far.system) == ("near", "far")
@@ -64,9 +64,7 @@ def test_every_system_gets_one_value_and_a_copy_of_the_references_the_best(monke
 
 
 @needs_package
-def test_a_small_set_has_no_value_and_a_file_gets_one_row_a_system(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_small_sets_are_undefined_in_a_file_per_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     need_minilm(monkeypatch)
     assert [(s.value.value, s.value.status) for s in set_scores(dataset(5))] == [(None, "undefined")] * 2
     given, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
@@ -91,7 +89,7 @@ def test_without_the_package_it_is_said_which_one_to_install(monkeypatch: pytest
 
 def test_references_are_needed_and_other_names_are_refused(tmp_path: Path) -> None:
     bare = Dataset((Segment("d", "1", "s"),), (Output("a", "d", "1", "x"),))
-    with pytest.raises(UserError, match="there are none"):
+    with pytest.raises(UserError, match="the dataset has none"):
         set_scores(bare)
     with pytest.raises(UserError, match="expected mauve"):
         set_score([], "chrf", tmp_path / "out.csv", lambda line: None)

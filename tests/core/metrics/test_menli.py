@@ -1,4 +1,4 @@
-"""MENLI and its frozen ranges: equation 2 by hand, the same score alone and in a batch, and what has no range says so."""
+"""MENLI and stored ranges: equation 2 by hand, scores that do not depend on the batch, and missing ranges."""
 
 import json
 from pathlib import Path
@@ -8,10 +8,10 @@ import pytest
 from core.data import Item
 from core.errors import UserError
 from core.metrics import ranges, registry
-from core.metrics.base import no_progress
 from core.metrics.ranges import Range
+from core.progress import no_progress
 from tests import tiny_checkpoints as tiny
-from tests.core.metrics.company import company
+from tests.core.metrics.all_outputs import all_outputs
 
 ITEMS = [
     Item("die Katze", "the cat sat", ("the cat sat on the mat",)),
@@ -83,7 +83,7 @@ def test_values_outside_the_range_are_not_clamped() -> None:
     assert Range(0, 10, "given").scaled(12, higher_is_better=False) == pytest.approx(-0.2)
 
 
-def test_a_metric_without_bounds_and_stored_range_says_how_to_make_one() -> None:
+def test_an_unbounded_metric_says_how_to_fit_a_range() -> None:
     """Every weight of the tiny model has another revision than those whose ranges are shipped."""
     with pytest.raises(UserError, match="python -m core ranges") as error:
         registry.load("menli|with:bartscore").signature()
@@ -97,7 +97,7 @@ def test_bounds_are_declared_only_where_they_hold() -> None:
     assert registry.load("menli|with:ter|range:declared").spec.range[1] == float("inf")
 
 
-def test_a_value_one_of_the_two_cannot_give_is_missing_with_its_reason() -> None:
+def test_a_value_missing_on_one_side_keeps_its_reason() -> None:
     # from the source, the empty reference is no matter to N
     for name, label in (("menli", "NLI"), ("menli|nli:nli-src", "BERTScore")):
         value = registry.load(name).score([Item("ein Hund", "a dog", ("",))], no_progress)[0]
@@ -106,10 +106,10 @@ def test_a_value_one_of_the_two_cannot_give_is_missing_with_its_reason() -> None
         assert value.reason.startswith(f"{label}: ")
 
 
-def test_idf_weights_are_bound_to_the_company() -> None:
+def test_idf_weights_are_fitted_on_all_outputs() -> None:
     metric = registry.load("menli|with:bertscore%7Cidf%3Ayes|range:0..1")
-    assert metric.on is not None
-    bound = metric.on(company(ITEMS))
+    assert metric.fitted_on is not None
+    bound = metric.fitted_on(all_outputs(ITEMS))
     assert "idf:refs-" in bound.signature()
     assert [v.status for v in bound.score(ITEMS, no_progress)] == ["ok"] * 3
 
@@ -117,12 +117,12 @@ def test_idf_weights_are_bound_to_the_company() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("menli|with:menli", "cannot be combined again"),
-        ("menli|nli:chrf", "no NLI metric"),
+        ("menli|with:menli", "cannot be combined with itself"),
+        ("menli|nli:chrf", "not an NLI metric"),
         ("menli|with:chrff", "Did you mean"),
         ("menli|w:1.2", "from 0 to 1"),
-        ("menli|range:3..3", "no range"),
-        ("menli|range:low", "no range"),
+        ("menli|range:3..3", "not a range"),
+        ("menli|range:low", "not a range"),
     ],
 )
 def test_what_cannot_be_combined_is_refused(text: str, told: str) -> None:
@@ -136,7 +136,7 @@ def test_ranges_outlive_library_versions_but_no_other_change() -> None:
     assert ranges.key(signed) != ranges.key(signed.replace("abc", "abd"))
 
 
-def test_fitting_keeps_what_is_there_and_refuses_what_says_nothing(tmp_path: Path) -> None:
+def test_fitting_keeps_other_ranges_and_needs_two_values(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     ranges.fit({"a|v:1": [1, 2]}, path)
     ranges.fit({"b|v:1": [-3, 5, 0]}, path)
@@ -144,10 +144,10 @@ def test_fitting_keeps_what_is_there_and_refuses_what_says_nothing(tmp_path: Pat
         "a|v:1": {"low": 1, "high": 2, "n": 2},
         "b|v:1": {"low": -3, "high": 5, "n": 3},
     }
-    with pytest.raises(UserError, match="no range can be fitted"):
+    with pytest.raises(UserError, match="cannot fit a range"):
         ranges.fit({"c|v:1": [4, 4]}, path)
     path.write_text("[]")
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot read"):
         ranges.stored(path)
 
 

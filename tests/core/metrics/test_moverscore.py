@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from core.data import Item
 from core.metrics import registry
-from core.metrics.base import no_progress
-from core.metrics.moverscore import _dropped
-from core.metrics.transport import earth_movers_distance
-from tests.core.metrics.company import company
+from core.metrics.embedding.moverscore import _dropped
+from core.metrics.embedding.transport import earth_movers_distance
+from core.progress import no_progress
+from tests.core.metrics.all_outputs import all_outputs
 from tests.core.metrics.similarity_cases import CASES, apart
 from tests.minilm import need_minilm
 
@@ -26,7 +26,7 @@ def test_a_transport_by_hand() -> None:
     cost = np.array([[0.0, 2.0], [3.0, 0.0]])
     assert earth_movers_distance(np.array([1.0, 1]), np.array([3.0, 1]), cost) == pytest.approx(0.25 * 3)
     assert earth_movers_distance(np.array([2.0, 0]), np.array([1.0, 3]), cost) == pytest.approx(0.75 * 2)
-    with pytest.raises(ValueError, match="nothing to carry"):
+    with pytest.raises(ValueError, match="all weights are 0"):
         earth_movers_distance(np.zeros(2), np.ones(2), cost)
 
 
@@ -59,15 +59,15 @@ def test_a_large_transport_solved_by_parts_is_optimal(seed: int) -> None:
 def test_it_equals_the_released_program(monkeypatch: pytest.MonkeyPatch) -> None:
     need_minilm(monkeypatch)
     metric = registry.load("moverscore")
-    assert metric.on is not None
-    values = apart(metric.on(company(ITEMS)), ITEMS)
+    assert metric.fitted_on is not None
+    values = apart(metric.fitted_on(all_outputs(ITEMS)), ITEMS)
     assert [v.value for v in values] == pytest.approx([case.moverscore for case in USED], abs=1e-4)
 
 
 def test_without_idf_two_words_cost_their_distance(monkeypatch: pytest.MonkeyPatch) -> None:
     # One word on either side: the whole weight goes one way, 1 − ‖x − y‖ or 1 − ‖x − y‖², of the layers' mean.
     need_minilm(monkeypatch)
-    from core.models.encoder import load
+    from core.models.architectures.encoder import load
 
     def vector(text: str) -> np.ndarray:
         states = load().tokens([text], [2, 3, 4, 5, 6])[0].states[:, 1].astype(np.float64)
@@ -81,15 +81,15 @@ def test_without_idf_two_words_cost_their_distance(monkeypatch: pytest.MonkeyPat
         assert value.value == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_copy_is_perfect_when_both_sides_are_weighed_by_the_references(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_is_perfect_with_reference_weights_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     need_minilm(monkeypatch)
     items = [Item("a", "the cat sat", ("the cat sat",)), Item("b", "a dog", ("the dog ran home",))]
     own, shared = (registry.load(f"moverscore|idf:{kind}") for kind in ("own", "references"))
-    assert own.on is not None
-    assert shared.on is not None
-    assert shared.on(company(items)).score(items, no_progress)[0].value == pytest.approx(1)
-    assert own.on(company(items)).signature() != shared.on(company(items)).signature()
-    with pytest.raises(TypeError, match="Metric.on"):
+    assert own.fitted_on is not None
+    assert shared.fitted_on is not None
+    assert shared.fitted_on(all_outputs(items)).score(items, no_progress)[0].value == pytest.approx(1)
+    assert own.fitted_on(all_outputs(items)).signature() != shared.fitted_on(all_outputs(items)).signature()
+    with pytest.raises(TypeError, match="Metric.fitted_on"):
         own.score(items, no_progress)
 
 
@@ -103,7 +103,7 @@ def test_texts_without_a_word_have_no_score_but_a_reason(monkeypatch: pytest.Mon
     assert (value.value, value.parts["condition"]) == (pytest.approx(1), 1)
 
 
-def test_a_character_of_a_script_without_spaces_is_a_word_of_its_own() -> None:
+def test_a_character_is_a_word_in_scripts_without_spaces() -> None:
     # a tokenizer may call a whole run one word, and cut a character into bytes: token 2 is the rest of the second character
     text = "北京 running"
     offsets = [(0, 1), (1, 2), (1, 2), (3, 6), (6, 10)]
@@ -116,5 +116,5 @@ def test_the_signature_says_where_characters_are_words() -> None:
     spaced, unspaced = Item(None, "a cat", ("the cat",)), Item(None, "北京", ("北京市",))
     for name in ("moverscore", "moverscore|idf:no"):
         metric = registry.load(name)
-        assert "|words:" not in metric.among(company([spaced])).signature()
-        assert "|words:characters|" in metric.among(company([spaced, unspaced])).signature()
+        assert "|words:" not in metric.for_outputs(all_outputs([spaced])).signature()
+        assert "|words:characters|" in metric.for_outputs(all_outputs([spaced, unspaced])).signature()

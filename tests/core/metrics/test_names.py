@@ -1,4 +1,4 @@
-"""The name a metric is asked for by is the name of its scores, and no other metric has the same signature."""
+"""Scores are stored under the name of the metric expression, and signatures are unique."""
 
 from dataclasses import replace
 from importlib.util import find_spec
@@ -11,8 +11,8 @@ from core.commands.score import score
 from core.errors import UserError
 from core.metrics import ranges, registry
 from core.metrics.ranges import NoRange
-from core.models.roles import player
-from tests.core.metrics.company import company
+from core.models.kinds import configured_model
+from tests.core.metrics.all_outputs import all_outputs
 from tests.core.metrics.expressions import baselines, expressions
 from tests.core.metrics.test_common import ITEMS
 from tests.tiny_checkpoints import environment_of
@@ -29,7 +29,7 @@ def _untrained_models(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     given = environment_of(parameters.get("name", "")) | {"ERRORSCOPE_HOME": str(tmp_path / "home")}
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    baselines(tmp_path / "home", player("encoder").name)
+    baselines(tmp_path / "home", configured_model("encoder").name)
 
 
 def usable(name: str) -> list[str]:
@@ -52,7 +52,7 @@ def lacks_range(asked: str) -> bool:
 def test_a_metric_keeps_its_name_label_and_range_among_others(name: str) -> None:
     for asked in expressions(registry.load(name).spec):
         metric = registry.load(asked)
-        among = metric.on(company(ITEMS)) if metric.on else metric
+        among = metric.fitted_on(all_outputs(ITEMS)) if metric.fitted_on else metric
         assert metric.spec.name == among.spec.name == asked
         assert among.spec == metric.spec
         known = registry.describe(asked)
@@ -65,11 +65,11 @@ def test_two_metrics_never_have_one_signature(name: str) -> None:
     signed: dict[str, str] = {}
     for asked in [*usable(name), *(one for one in SYNONYMS if one.split("|")[0] == name)]:
         metric = registry.load(asked)
-        among = metric.on(company(ITEMS)) if metric.on else metric
+        among = metric.fitted_on(all_outputs(ITEMS)) if metric.fitted_on else metric
         assert signed.setdefault(among.signature(), asked) == asked
 
 
-def test_what_is_asked_for_is_signed_apart_from_the_same_by_default() -> None:
+def test_an_explicit_default_is_signed_differently() -> None:
     assert "|layer:5 (given)|" in registry.load("bertscore|layer:5").signature()
     assert "|layer:5|" in registry.load("bertscore").signature()
     assert "|range_m:0..100 (declared) (given)|" in registry.load("menli|with:chrf|range:declared").signature()

@@ -1,4 +1,4 @@
-"""NLI metrics: the 15 pooling strategies by hand, directions, long texts, and what is declared."""
+"""NLI metrics: the 15 pooling strategies by hand, directions, long texts, and specs."""
 
 from pathlib import Path
 
@@ -8,9 +8,9 @@ import pytest
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.base import no_progress
-from core.metrics.nli import FORMULAS, STRATEGIES, bounds, pooled, supported
-from core.models import classifier
+from core.metrics.entailment.nli import FORMULAS, STRATEGIES, bounds, pooled, supported
+from core.models.architectures import classifier
+from core.progress import Progress, no_progress
 from tests import tiny_checkpoints as tiny
 
 ITEM = Item("die Katze", "the cat sat", ("the cat sat on the mat", "a red dog"))
@@ -61,7 +61,7 @@ def test_each_formula_declares_the_range_it_has(formula: str, low: float, high: 
 
 @pytest.mark.parametrize("formula", FORMULAS)
 @pytest.mark.parametrize("name", ["nli", "nli-src"])
-def test_every_option_gives_what_the_probabilities_of_the_model_give(name: str, formula: str) -> None:
+def test_every_option_pools_the_models_probabilities(name: str, formula: str) -> None:
     anchors = ITEM.references if name == "nli" else (ITEM.source or "",)
     word = "reference" if name == "nli" else "source"
     for direction, written in (("forward", f"{word}-output"), ("backward", f"output-{word}"), ("both", "both")):
@@ -96,7 +96,7 @@ def test_the_signature_names_what_the_value_depends_on() -> None:
     assert by_sentence[4:6] == ["long:sentences", "sentences:point"]
 
 
-def test_pieces_of_a_hypothesis_each_take_their_best_premise_and_are_averaged() -> None:
+def test_hypothesis_pieces_take_their_best_premise() -> None:
     """Premises down, hypotheses across. First hypothesis: the second premise (e .6); second: the first (e .5)."""
     shares = np.array([[[0.1, 0.1, 0.8], [0.5, 0.3, 0.2]], [[0.6, 0.4, 0.0], [0.4, 0.6, 0.0]]])
     assert supported(shares) == pytest.approx([0.55, 0.35, 0.1])
@@ -108,7 +108,7 @@ def test_a_long_text_is_read_to_its_end_in_windows() -> None:
     for metric, differ, told in ((windows, True, False), (cut, False, True)):
         values = metric.score([plain, other], no_progress)
         assert (values[0].parts["n"] != values[1].parts["n"]) == differ
-        assert all(("part of it was left out" in v.reason) == told for v in values)
+        assert all(("was cut" in v.reason) == told for v in values)
 
 
 def test_sentences_are_held_against_each_other_as_in_summac() -> None:
@@ -122,26 +122,26 @@ def test_sentences_are_held_against_each_other_as_in_summac() -> None:
 
 def test_a_model_of_two_classes_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_NLI", str(tiny.nli(tmp_path, {0: "entailment", 1: "not_entailment"})))
-    with pytest.raises(UserError, match="does not tell neutral from contradiction"):
+    with pytest.raises(UserError, match="does not distinguish neutral from contradiction"):
         registry.load("nli").signature()
 
 
-def test_an_item_with_empty_references_only_leaves_the_others_as_they_are() -> None:
+def test_an_item_without_references_does_not_affect_others() -> None:
     metric, blank = registry.load("nli"), Item(None, "the cat sat", (" ", "\n"))
     alone = metric.score([ITEM], no_progress)[0]
     first, nothing, last = metric.score([ITEM, blank, ITEM], no_progress)
-    assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "every reference is empty")
+    assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "all references are empty")
     assert first.value == last.value == pytest.approx(alone.value, abs=1e-6)
     assert metric.score([blank], no_progress) == [nothing]
 
 
-def test_equal_pairs_are_asked_once_and_both_directions_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_pairs_are_computed_once_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     real = classifier.NliModel.judged
 
-    def counted(self: classifier.NliModel, pairs: list, tick: object = None) -> object:
+    def counted(self: classifier.NliModel, pairs: list, progress: Progress = no_progress) -> object:
         calls.append(list(pairs))
-        return real(self, pairs, tick)
+        return real(self, pairs, progress)
 
     monkeypatch.setattr(classifier.NliModel, "judged", counted)
     registry.load("nli").score([ITEM, ITEM, Item(None, "a red dog", ("the cat sat",))], no_progress)

@@ -1,4 +1,4 @@
-"""Metric expressions: read, written in one form, said in words, and never two names for one signature."""
+"""Metric expressions: parsing, canonical form, labels, and one name per signature."""
 
 import itertools
 import json
@@ -13,7 +13,7 @@ from core.errors import UserError
 from core.metrics import registry
 from core.metrics.options import Option
 from core.refine.options import one_line
-from core.services.sample import recorded
+from core.services.projects.sample import recorded
 
 LINE = st.text(min_size=1).map(str.strip).filter(lambda t: t != "" and one_line(t))
 
@@ -27,7 +27,7 @@ def test_a_plain_name_is_what_it_always_was() -> None:
         assert registry.expression(name, defaults) == registry.expression(name, {}) == name
 
 
-def test_the_recorded_run_of_the_sample_is_still_signed_by_this_code() -> None:
+def test_sample_signatures_are_unchanged() -> None:
     signed = [(metric, signature) for metric, signature in recorded() if "model:" not in signature]
     assert len(signed) == 6
     for metric, signature in signed:
@@ -87,9 +87,7 @@ def test_the_default_signature_of_bartscore_pp_is_exact() -> None:
         ("rougeL|stem:yes", "rougeL|stem:yes", "ROUGE-L (stemmed)", "|stem:yes|"),
     ],
 )
-def test_an_expression_has_one_form_one_label_and_its_own_signature(
-    written: str, canonical: str, label: str, fact: str
-) -> None:
+def test_an_expression_has_one_form_label_and_signature(written: str, canonical: str, label: str, fact: str) -> None:
     metric = registry.load(written)
     assert (metric.spec.name, metric.spec.label) == (canonical, label)
     assert fact in metric.signature()
@@ -149,9 +147,7 @@ def test_a_phrase_that_looks_like_something_else_stays_itself(phrase: str) -> No
     assert metric.spec.label == f"BARTScore F (prompt “{phrase}”)"
 
 
-def test_long_phrases_are_stored_by_their_digest_and_still_described(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_phrases_are_stored_and_described_by_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     phrases = tuple(f"This is the phrase number {i}" for i in range(30))
     text = registry.expression("bartscore++", {"prompt": phrases, "side": "decoder", "k": 5})
     metric = registry.load(text)
@@ -183,11 +179,11 @@ def test_long_phrases_are_stored_by_their_digest_and_still_described(
         ("bartscore++|nt:probabilty", "Did you mean probability"),
         ("bartscore++|edits:", "some of insert, delete, substitute"),
         ("bartscore++|edits:insert+swap", "some of insert"),
-        ("bartscore++|lambda:1.7", "λ rescores nothing"),
+        ("bartscore++|lambda:1.7", "needs no rescoring"),
         ("bartscore++-faithfulness|overlap:0.3", "no such option"),
-        ("ter|tokenize:zh", "no option at all"),
+        ("ter|tokenize:zh", "no options"),
         ("chrf|beta", "got “beta”; expected name.option:value"),
-        ("chrf|", "this is no option"),
+        ("chrf|", "this is not an option"),
         ("chrf|beta:3|beta:3", "twice"),
         ("rouge1|stem:maybe", "yes or no"),
         ("bartscore|prompt:@none", "no prompt list “none”"),
@@ -195,7 +191,7 @@ def test_long_phrases_are_stored_by_their_digest_and_still_described(
         ("bartscore|prompt:%FF", "option prompt of bartscore"),
     ],
 )
-def test_a_bad_expression_says_which_option_what_was_got_and_what_is_expected(text: str, message: str) -> None:
+def test_a_bad_expression_names_option_value_and_expectation(text: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         registry.load(text)
 

@@ -6,7 +6,7 @@ import torch
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.base import no_progress
+from core.progress import no_progress
 from tests import tiny_checkpoints as tiny
 from tests.tiny import tiny_m2m100, tokenizer
 
@@ -32,7 +32,7 @@ def h(read: str, written: str, language: int = ENGLISH) -> float:
     return sum(float(table[i, token]) for i, token in enumerate(y)) / len(y)
 
 
-def test_prism_ref_is_the_mean_of_both_directions_with_the_best_reference() -> None:
+def test_prism_ref_averages_directions_of_the_best_reference() -> None:
     values = [(h(r, ITEM.hypothesis) + h(ITEM.hypothesis, r)) / 2 for r in ITEM.references]
     found = registry.load("prism").score([ITEM], no_progress)[0]
     assert found.value == pytest.approx(max(values), abs=1e-4)
@@ -44,7 +44,7 @@ def test_prism_src_reads_the_source_in_its_own_language() -> None:
     assert found.value == pytest.approx(h("die Katze", ITEM.hypothesis, GERMAN), abs=1e-4)
 
 
-def test_the_formula_is_that_of_bartscore_f_when_the_same_model_speaks() -> None:
+def test_prism_equals_bartscore_f_with_the_same_model() -> None:
     prism, bartscore = (registry.load(name).score([ITEM], no_progress)[0].value for name in ("prism", "bartscore"))
     assert prism == pytest.approx(bartscore, abs=1e-5)
 
@@ -56,13 +56,13 @@ def test_the_signature_names_the_languages() -> None:
 @pytest.mark.parametrize("name", ["prism", "prism-src"])
 def test_a_model_of_one_language_is_refused_with_what_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_SEQ2SEQ", "bundled")
-    with pytest.raises(UserError, match="many languages"):
+    with pytest.raises(UserError, match="multilingual"):
         registry.load(name).signature()
-    with pytest.raises(UserError, match="many languages"):
+    with pytest.raises(UserError, match="multilingual"):
         registry.load(name).score([ITEM], no_progress)
 
 
 def test_languages_that_are_not_set_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ERRORSCOPE_LANGUAGES")
-    with pytest.raises(UserError, match="must be told the languages"):
+    with pytest.raises(UserError, match="languages of the multilingual model are not configured"):
         registry.load("prism").signature()

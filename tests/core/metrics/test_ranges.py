@@ -1,4 +1,4 @@
-"""Frozen ranges: what is fitted together, and a file whose ranges cannot scale anything."""
+"""Stored ranges: which values are pooled, and invalid files."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from core.errors import UserError
 from core.metrics import ranges
 
 
-def test_values_that_differ_in_library_versions_only_make_one_range(tmp_path: Path) -> None:
+def test_ranges_ignore_library_versions(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     found = ranges.fit({"m|v:1|torch:2.1": [0.0, 10.0], "m|v:1|torch:2.2": [4.0, 5.0]}, path)
     assert json.loads(path.read_text()) == {"m|v:1": {"low": 0, "high": 10, "n": 4}}
@@ -20,10 +20,10 @@ def test_values_that_differ_in_library_versions_only_make_one_range(tmp_path: Pa
 @pytest.mark.parametrize(
     "ends", ['"low": 1, "high": 1', '"low": NaN, "high": 1', '"low": 0, "high": Infinity', '"low": 2, "high": 1']
 )
-def test_a_stored_range_without_two_finite_ends_is_refused_by_name(tmp_path: Path, ends: str) -> None:
+def test_a_stored_range_needs_two_finite_ends(tmp_path: Path, ends: str) -> None:
     path = tmp_path / "r.json"
     path.write_text(f'{{"x|v:1": {{{ends}, "n": 3}}}}')
-    with pytest.raises(UserError, match=r"no range.*x\|v:1") as error:
+    with pytest.raises(UserError, match=r"not a range.*x\|v:1") as error:
         ranges.stored(path)
     assert error.value.where == str(path)
 
@@ -31,5 +31,5 @@ def test_a_stored_range_without_two_finite_ends_is_refused_by_name(tmp_path: Pat
 def test_a_count_that_is_no_number_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     path.write_text('{"x": {"low": 0, "high": 1, "n": Infinity}}')
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot read"):
         ranges.stored(path)

@@ -1,4 +1,4 @@
-"""Nothing fails on first use: what keeps a metric from running is known before, without torch."""
+"""Readiness of metrics is known before they run, without torch."""
 
 import subprocess
 import sys
@@ -11,15 +11,14 @@ from core.metrics import ranges, readiness, registry
 from core.metrics.base import Metric, MetricSpec
 from core.metrics.readiness import Readiness
 from core.models import presets
-from core.models.roles import ROLES
+from core.models.kinds import MODEL_KINDS
 from tests import tiny_checkpoints as tiny
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.paths import ROOT
 
 
 @pytest.fixture(autouse=True)
 def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    for role in ROLES.values():
+    for role in MODEL_KINDS.values():
         monkeypatch.delenv(role.variable, raising=False)
 
 
@@ -44,26 +43,24 @@ def test_a_bare_installation_runs_what_it_ships_with() -> None:
 
 def test_an_empty_role_is_said_with_the_command_that_fills_it() -> None:
     one = readiness.of(registry.load("gpt-ppl"))
-    assert one.reason == "a causal language model is needed, and none is set"
-    assert one.command == ROLES["lm"].command
+    assert one.reason == "a causal language model is not configured"
+    assert one.command == MODEL_KINDS["lm"].command
     assert "ERRORSCOPE_LM=" in one.command
-    assert one.role == "lm"
-    assert one.sentence() == "needs weights: a causal language model is needed, and none is set"
+    assert one.kind == "lm"
+    assert one.sentence() == "needs a model: a causal language model is not configured"
 
 
 def test_weights_that_come_as_pickles_are_said_to() -> None:
     assert "docs/models.md" in readiness.of(registry.load("unieval")).note
 
 
-def test_a_model_that_is_set_and_not_here_is_said_with_the_command_that_fetches_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_missing_model_comes_with_its_download_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("ERRORSCOPE_NLI", "someone/model")
     one = readiness.of(registry.load("entailment"))
     assert (one.state, one.reason) == (
         "weights",
-        "someone/model is set as an entailment model, and is not on this machine",
+        "someone/model is configured as an entailment model, but it is not on this machine",
     )
     assert one.command.startswith("hf download someone/model ")
 
@@ -74,19 +71,22 @@ def test_a_folder_without_safetensors_cannot_be_used(monkeypatch: pytest.MonkeyP
     one = readiness.of(registry.load("entailment"))
     assert one.state == "unreadable"
     assert "no safetensors weights" in one.reason
-    assert "never loaded" in one.note
+    assert "never loads" in one.note
 
 
 def test_a_model_of_the_wrong_kind_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ERRORSCOPE_NLI", str(tiny.causal(tmp_path)))
     one = readiness.of(registry.load("entailment"))
-    assert (one.state, one.reason) == ("unreadable", "this model cannot be an entailment model: GPT2LMHeadModel")
+    assert (one.state, one.reason) == (
+        "unreadable",
+        "this model cannot be used as an entailment model: GPT2LMHeadModel",
+    )
 
 
 def test_prism_beside_a_model_of_one_language_asks_for_another() -> None:
     one = readiness.of(registry.load("prism"))
-    assert (one.state, one.role) == ("weights", "seq2seq")
-    assert "many languages" in one.reason
+    assert (one.state, one.kind) == ("weights", "seq2seq")
+    assert "multilingual" in one.reason
     assert "ERRORSCOPE_LANGUAGES=de-en" in one.command
 
 
@@ -102,16 +102,14 @@ def test_every_metric_of_a_role_becomes_ready_when_it_is_filled(monkeypatch: pyt
         assert readiness.of(registry.load(name)) == Readiness("ready", signature=registry.load(name).signature())
 
 
-def test_a_combination_without_a_stored_range_says_so_and_how_to_fit_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_combination_without_range_says_how_to_fit_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The tiny model has no shipped range: its values have no bounds, and nothing is wrong with any model."""
     monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
     for variable, value in tiny.environment().items():
         monkeypatch.setenv(variable, value)
     one = readiness.of(registry.load("menli|with:bartscore"))
     assert (one.state, one.words) == ("range", "needs a range")
-    assert one.reason == "the values of BARTScore F have no bounds, and no range is stored for them"
+    assert one.reason == "BARTScore F is unbounded and has no stored range"
     assert one.command.split("\n") == [
         "python -m core score FILES --metrics 'bartscore' --out s.csv", "python -m core ranges s.csv"
     ]  # fmt: skip
@@ -119,27 +117,23 @@ def test_a_combination_without_a_stored_range_says_so_and_how_to_fit_one(
     assert readiness.of(registry.load("menli|with:bartscore")).state == "ready"
 
 
-def test_a_combination_whose_nli_model_is_not_here_lacks_the_model_and_no_range(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_combination_without_nli_model_lacks_only_the_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("ERRORSCOPE_NLI", "someone/model")
     one = readiness.of(registry.load("menli|with:chrf"))
-    assert (one.state, one.role) == ("weights", "nli")
+    assert (one.state, one.kind) == ("weights", "nli")
 
 
-def test_a_preset_that_is_not_here_is_said_by_its_name_with_the_command_that_fetches_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_missing_preset_comes_with_its_download_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     for name, label in (("xnli-d", "XNLI-D"), ("NLI-R", "NLI-R"), ("xnli-r", "XNLI-R")):
         monkeypatch.setenv("ERRORSCOPE_NLI", name)
         one = readiness.of(registry.load("nli"))
-        assert one.reason == f"{label} is set as an entailment model, and is not on this machine"
+        assert one.reason == f"{label} is configured as an entailment model, but it is not on this machine"
         assert (one.state, one.command) == ("weights", presets.NLI[name.lower()].command)
 
 
-def test_a_package_that_is_missing_is_named_with_the_command_that_installs_it() -> None:
+def test_a_missing_package_comes_with_its_install_command() -> None:
     def sign() -> str:
         raise PackageNotFoundError("other")
 
@@ -155,29 +149,27 @@ def test_a_metric_that_cannot_be_imported_disturbs_no_other(monkeypatch: pytest.
     assert found["chrf"].state == "ready"
 
 
-def test_roles_are_told_with_who_plays_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_kind_of_model_has_its_configured_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_NLI", tiny.environment()["ERRORSCOPE_NLI"])
-    players = {player.role.name: player for player in readiness.players()}
-    assert list(players) == list(ROLES)
+    players = {player.kind.name: player for player in readiness.configured_models()}
+    assert list(players) == list(MODEL_KINDS)
     seq2seq, nli, lm = players["seq2seq"], players["nli"], players["lm"]
     assert seq2seq.checkpoint
     assert seq2seq.checkpoint.bundled
     assert seq2seq.size == sum(f.stat().st_size for f in seq2seq.checkpoint.path.glob("*.safetensors"))
     assert nli.checkpoint
     assert nli.checkpoint.name == "nli"
-    assert (lm.checkpoint, lm.lacking.command) == (None, ROLES["lm"].command)
+    assert (lm.checkpoint, lm.lacking.command) == (None, MODEL_KINDS["lm"].command)
 
 
 def test_nothing_of_it_loads_torch() -> None:
-    code = (
-        "import sys; from core.metrics import readiness as r; r.of_all(); r.players(); sys.exit('torch' in sys.modules)"
-    )
+    code = "import sys; from core.metrics import readiness as r; r.of_all(); r.configured_models(); sys.exit('torch' in sys.modules)"
     environment = {**tiny.environment(), "PATH": "", "ERRORSCOPE_HOME": "/nonexistent"}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=False)
     assert done.returncode == 0
 
 
-def test_metrics_of_whole_systems_say_which_package_they_wait_for() -> None:
+def test_system_level_metrics_name_their_missing_package() -> None:
     (one,) = readiness.of_sets().values()
     if one.state == "ready":
         pytest.skip("mauve-text is installed here")

@@ -1,7 +1,6 @@
 """SMART as a metric: options, targets, missing texts, signatures; and Table 1 of the paper where the data are here."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,14 +9,17 @@ from core.commands.reproduce import smart_cells, summeval
 from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import registry, smart_matchers
-from core.metrics.base import Cancelled, Metric, MetricSpec, Need, Progress, no_progress
+from core.metrics.base import Metric, MetricSpec, Need
 from core.metrics.smart_matchers import Cosine, Pairwise
-from core.services.scoring import values_of
+from core.progress import Cancelled, Progress, no_progress
+from core.scoring.dataset import values_of
 from core.smart.strings import Chrf
 from tests.core.smart.oracle import RECALLS, measured
+from tests.fakes import stop_when
 from tests.minilm import need_minilm
+from tests.paths import DATA
 
-SUMMEVAL = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "summeval.jsonl.gz"
+SUMMEVAL = DATA / "summeval.jsonl.gz"
 ITEM = Item(
     "A cat sat on a mat. It purred. Rain fell on the town.",
     "The cat sat. It was raining in town.",
@@ -85,16 +87,16 @@ def test_what_is_needed_follows_the_options() -> None:
     assert "against:reference" in registry.load("smart1").spec.help
 
 
-def test_a_missing_text_is_a_status_and_an_empty_one_says_nothing() -> None:
+def test_a_missing_text_is_a_status_and_an_empty_one_undefined() -> None:
     no_source = ITEM._replace(source=None)
     assert values_of(registry.load("smart1"), [no_source], no_progress)[0].status == "needs"
     assert values_of(registry.load("smart1|against:reference"), [no_source], no_progress)[0].status == "ok"
     assert scored("smart1", ITEM._replace(hypothesis=" \n")).value == 0
     assert scored("smart1", ITEM._replace(source="")).value == scored("smart1|against:reference").value
     for expression, item, reason in (
-        ("smartL", Item("", "a", ("", " ")), "every text it is held against is empty"),
-        ("smart1|against:average", ITEM._replace(source=""), "the source or every reference is empty"),
-        ("smart1|against:minimum", ITEM._replace(references=("",)), "the source or every reference is empty"),
+        ("smartL", Item("", "a", ("", " ")), "source and references are empty"),
+        ("smart1|against:average", ITEM._replace(source=""), "the source is empty, or all references are"),
+        ("smart1|against:minimum", ITEM._replace(references=("",)), "the source is empty, or all references are"),
     ):
         value = scored(expression, item)
         assert (value.value, value.status) == (None, "undefined")
@@ -106,13 +108,8 @@ def test_many_items_of_many_segments_get_what_each_gets_alone() -> None:
     metric = registry.load("smartX|matcher:rougeL")
     together = metric.score(items, no_progress)
     assert together == [metric.score([item], no_progress)[0] for item in items]
-    told: list[int] = []
-
-    def tell(done: int) -> bool:
-        told.append(done)
-        return True
-
-    metric.score(items, tell)
+    told: list[float] = []
+    metric.score(items, told.append)
     assert told == sorted(told)
     assert len(told) > 1
 
@@ -142,9 +139,9 @@ def test_a_matcher_with_options_is_written_in_one_form() -> None:
 @pytest.mark.parametrize(
     ("matcher", "message"),
     [
-        ("smartL", "SMART cannot match sentences by SMART"),
-        ("smart1%7Cmatcher:bleu", "SMART cannot match sentences by SMART"),
-        ("ter", "TER cannot match sentences.*from 0 to 1 or 0 to 100, such as chrf"),
+        ("smartL", "SMART cannot use itself"),
+        ("smart1%7Cmatcher:bleu", "SMART cannot use itself"),
+        ("ter", "TER cannot match sentences.*range 0 to 1 or 0 to 100, such as chrf"),
         ("bartscore", "BARTScore F cannot match sentences"),
         ("chfr", "Did you mean chrf"),
         ("chrf%7Cbetta:3", "no such option"),
@@ -166,15 +163,14 @@ def length_metric(needs: Need, asked: list[Item]) -> Metric:
         return Value(100 * min(len(item.hypothesis), len(other)) / len(item.hypothesis))
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-        if not progress(len(items)):
-            raise Cancelled
+        progress(1.0)
         asked.extend(items)
         return [one(item) for item in items]
 
     return Metric(spec, lambda: "length|v:1", score)
 
 
-def test_any_metric_of_two_texts_matches_sentences_each_distinct_pair_once() -> None:
+def test_any_two_text_metric_scores_distinct_pairs_once() -> None:
     asked: list[Item] = []
     matcher = Pairwise(length_metric("reference", asked), no_progress)
     first, second = matcher.matrices([(("ab", "abcd"), ("abcd", "abcd")), (("ab",), ("abcd", "x"))])
@@ -187,19 +183,19 @@ def test_any_metric_of_two_texts_matches_sentences_each_distinct_pair_once() -> 
     assert asked == [Item("premise", "claim", ())]
 
 
-def test_bleurt_matches_sentences_though_its_values_have_no_bounds() -> None:
+def test_bleurt_matches_sentences_though_unbounded() -> None:
     assert registry.load("smart1|matcher:bleurt").spec.needs == {"source", "reference", "bleurt"}
     with pytest.raises(UserError, match="cannot match sentences"):
         registry.load("smart1|matcher:bartscore-p")
 
 
-def test_a_metric_that_reads_the_output_alone_cannot_match_sentences() -> None:
-    with pytest.raises(UserError, match="looks at the output alone"):
+def test_an_output_only_metric_cannot_match_sentences() -> None:
+    with pytest.raises(UserError, match="reads only the output"):
         registry.load("smart1|matcher:unieval%7Caspect:fluency")
     assert registry.load("smart1|matcher:unieval%7Caspect:relevance").spec.needs >= {"unieval"}
 
 
-def test_the_embedding_is_signed_as_the_metrics_of_the_encoder_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_embedding_matcher_is_signed_with_the_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     need_minilm(monkeypatch)
     monkeypatch.setenv("ERRORSCOPE_DTYPE", "bf16")  # of the encoder–decoder alone
     facts = registry.load("embedding").signature().partition("|model:")[2]
@@ -207,17 +203,17 @@ def test_the_embedding_is_signed_as_the_metrics_of_the_encoder_are(monkeypatch: 
     assert "dtype" not in facts
 
 
-def test_a_pair_without_a_score_leaves_its_item_undefined_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pair_without_score_affects_only_its_item(monkeypatch: pytest.MonkeyPatch) -> None:
     metric = length_metric("reference", [])
     load = registry.load
     monkeypatch.setattr(registry, "load", lambda text: metric if text == "length" else load(text))
     smart = load("smart1|matcher:length|against:reference")
     bad, good = smart.score([Item(None, "x", ("ab.",)), Item(None, "ab.", ("ab.",))], no_progress)
     assert (bad.status, good.value) == ("undefined", 1)
-    assert "no score to a pair" in bad.reason
+    assert "no score for a pair" in bad.reason
     answers = iter([True, False])  # asked by SMART, then by the matcher
     with pytest.raises(Cancelled):
-        smart.score([Item(None, "ab.", ("ab.",))], lambda done: next(answers))
+        smart.score([Item(None, "ab.", ("ab.",))], stop_when(lambda share: not next(answers)))
 
 
 def test_the_embedding_is_a_cosine_cut_at_zero(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,12 @@
-"""Sentence Mover's Similarity by hand: vectors that are asked for here, weights counted in words."""
+"""Sentence Mover's Similarity by hand: given vectors, and weights counted in words."""
 
 import numpy as np
 import pytest
 
 from core.data import Item, Value
 from core.metrics import registry
-from core.metrics.base import no_progress
-from core.models.encoder import load
+from core.models.architectures.encoder import load
+from core.progress import no_progress
 from tests.minilm import need_minilm
 
 FIRST, SECOND, OTHER = "The cat sat on the mat.", "It slept.", "A dog ran away."
@@ -25,7 +25,7 @@ def distance(first: str, second: str) -> float:
     return float(np.linalg.norm(np.subtract(*load().sentences([first, second]).astype(np.float64))))
 
 
-def test_one_sentence_on_either_side_gives_e_to_the_minus_distance() -> None:
+def test_one_sentence_per_side_gives_exp_of_minus_distance() -> None:
     assert score(FIRST, OTHER).value == pytest.approx(np.exp(-distance(FIRST, OTHER)), abs=1e-5)
 
 
@@ -35,7 +35,7 @@ def test_sentences_weigh_as_many_words_as_they_have() -> None:
     assert score(f"{FIRST} {SECOND}", OTHER).value == pytest.approx(np.exp(-cost), abs=1e-5)
 
 
-def test_the_order_of_sentences_does_not_matter_and_a_copy_is_perfect() -> None:
+def test_sentence_order_is_ignored_and_a_copy_is_perfect() -> None:
     assert score(f"{FIRST} {SECOND}", f"{SECOND} {FIRST}").value == pytest.approx(1, abs=1e-9)
     for units in ("sentences", "words", "both"):
         assert score(f"{FIRST} {SECOND}", f"{FIRST} {SECOND}", expression=f"sms|units:{units}").value == pytest.approx(
@@ -43,7 +43,7 @@ def test_the_order_of_sentences_does_not_matter_and_a_copy_is_perfect() -> None:
         )
 
 
-def test_words_are_the_means_of_their_tokens_and_both_units_share_the_weight() -> None:
+def test_words_average_tokens_and_units_share_the_weight() -> None:
     # “unbelievable” and “house” are one word each: WMS carries one word, S+WMS the sentence and the word, half the weight each
     # way; neither sentence nor word can stay, so its cost lies at or below the mean of the two.
     def word(text: str) -> np.ndarray:
@@ -64,7 +64,7 @@ def test_the_splitter_is_an_option_and_the_signature_names_it() -> None:
     assert "|sentences:point|" in registry.load("sms|sentences:point").signature()
 
 
-def test_of_several_references_the_best_counts_and_empty_texts_have_a_reason() -> None:
+def test_the_best_reference_counts_and_empty_texts_are_undefined() -> None:
     best = score(FIRST, OTHER, "", FIRST)
     assert (best.value, best.parts["condition"]) == (pytest.approx(1), 2)
     assert score("", FIRST).status == score(FIRST, " ").status == "undefined"

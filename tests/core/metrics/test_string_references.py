@@ -1,4 +1,4 @@
-"""References that are held ready between outputs: bit for bit the values of the packages called directly, a pair at a time."""
+"""Cached references give exactly the values of the packages called for each pair."""
 
 import random
 
@@ -10,7 +10,7 @@ from sacrebleu.metrics.ter import TER
 
 from core.data import Item
 from core.metrics import registry
-from core.metrics.base import no_progress
+from core.progress import no_progress
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "with", "10", "dogs", "don't", "co-op", "Bär", "😀", ",", "."]
 OWN = {"chrf": CHRF(), "bleu": BLEU(effective_order=True), "ter": TER()}
@@ -39,7 +39,7 @@ def _ascii(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", list(OWN))
-def test_sacrebleus_values_do_not_depend_on_what_was_scored_before(name: str) -> None:
+def test_sacrebleu_values_do_not_depend_on_earlier_items(name: str) -> None:
     items = drawn(0)
     found = [v.value for v in registry.load(name).score(items, no_progress)]
     assert found == [OWN[name].sentence_score(i.hypothesis, list(i.references)).score for i in items]

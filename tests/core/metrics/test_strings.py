@@ -6,8 +6,8 @@ from sacrebleu import sentence_bleu, sentence_chrf, sentence_ter
 
 from core.data import Item
 from core.metrics import registry
-from core.metrics.base import no_progress
-from core.metrics.rouge import UnicodeWords
+from core.metrics.lexical.rouge import UnicodeWords
+from core.progress import no_progress
 
 PAIRS = [
     ("The cat sat on a mat.", ("The cat sat on the mat.",)),

@@ -10,10 +10,10 @@ from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.base import no_progress
+from core.progress import no_progress
 from core.text.scripts import writing
 from core.text.words import words
-from tests.core.metrics.company import company
+from tests.core.metrics.all_outputs import all_outputs
 
 TEXTS = {
     "han": ("我喜歡 Python 這種語言。", "我非常喜歡 Python 語言!"),
@@ -47,7 +47,7 @@ def value(metric: str, of: Item) -> float:
 
 
 def signed(metric: str, *items: Item) -> dict[str, str]:
-    signature = registry.load(metric).among(company(items)).signature()
+    signature = registry.load(metric).for_outputs(all_outputs(items)).signature()
     return dict(part.split(":", 1) for part in signature.split("|")[1:])
 
 
@@ -123,8 +123,8 @@ def test_smart_matches_sentences_by_the_same_words(metric: str, script: str) -> 
 def test_spaced_texts_keep_score_and_signature_beside_others(metric: str) -> None:
     loaded = registry.load(metric)
     mixed = [ENGLISH, *map(item, TEXTS)]
-    assert loaded.among(company([ENGLISH])).signature() == loaded.signature()
-    assert loaded.among(company(mixed)).signature() != loaded.signature()
+    assert loaded.for_outputs(all_outputs([ENGLISH])).signature() == loaded.signature()
+    assert loaded.for_outputs(all_outputs(mixed)).signature() != loaded.signature()
     together = [v.value for v in loaded.score(mixed, no_progress)]
     assert together == pytest.approx([v.value for one in mixed for v in loaded.score([one], no_progress)])
 
@@ -165,7 +165,7 @@ def test_rouge_is_undefined_where_no_reference_has_a_word(name: str) -> None:
     assert (first.value, first.status, first.reason) == (
         None,
         "undefined",
-        "no reference has a word (letters or digits)",
+        "no reference contains a word (letters or digits)",
     )
     assert (second.status, third.status, third.value) == ("ok", "ok", 0)
     assert signed(name, unread, half)["unread"] == "undefined"
@@ -194,7 +194,7 @@ def test_precision_and_recall_are_rouge_scores_with_stemming() -> None:
             )
 
 
-def test_of_several_references_the_one_with_the_best_measure_counts() -> None:
+def test_the_reference_with_the_best_measure_counts() -> None:
     of = Item(None, "the cat sat", ("the cat sat on the mat", "the cat"))
     assert value("rouge1|measure:r", of) == 1
     assert value("rouge1|measure:p", of) == 1

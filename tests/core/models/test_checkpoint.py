@@ -1,4 +1,4 @@
-"""Which checkpoint plays a role: its revision moves with whatever settles a value, and nothing is loaded to tell."""
+"""Resolving checkpoints: revisions cover all files that affect scores, without loading a model."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ def folder(path: Path, config: dict[str, object], weights: bytes = b"w", pooling
     return path
 
 
-def test_the_revision_moves_with_weights_configuration_and_pooling_and_with_nothing_else(tmp_path: Path) -> None:
+def test_the_revision_covers_weights_configuration_and_pooling(tmp_path: Path) -> None:
     labels = {"id2label": {"0": "entailment", "1": "neutral", "2": "contradiction"}}
     turned = {"id2label": {"0": "contradiction", "1": "neutral", "2": "entailment"}}
     one = resolve(str(folder(tmp_path / "a", labels))).revision
@@ -41,9 +41,7 @@ def test_a_file_that_changes_on_disk_is_another_revision(tmp_path: Path) -> None
     assert resolve(str(path)).revision != before
 
 
-def test_weights_of_minilm_that_are_not_those_published_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_altered_minilm_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert checkpoint._digest(((str(resolve("minilm").path / "model.safetensors"), 0, 0, 0),)) == MINILM_SHA256
     folder(tmp_path / "model", {})
     (tmp_path / "__init__.py").touch()

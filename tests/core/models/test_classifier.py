@@ -1,4 +1,4 @@
-"""Entailment models and regressors: which label is which, and logits that do not depend on their company."""
+"""Entailment models and regressors: order of labels, and logits that do not depend on the batch."""
 
 import json
 from pathlib import Path
@@ -9,9 +9,10 @@ import torch
 from transformers import AutoModelForSequenceClassification, BertConfig, BertModel
 
 from core.errors import UserError
-from core.models import classifier, configs
+from core.models import configs
+from core.models.architectures import classifier
+from core.models.architectures.classifier import Classifier, NliModel
 from core.models.checkpoint import resolve
-from core.models.classifier import Classifier, NliModel
 from tests import tiny_checkpoints as tiny
 
 PAIRS = [
@@ -41,7 +42,7 @@ def by_hand(folder: Path, premise: str, hypothesis: str) -> list[float]:
     return (odds / odds.sum()).tolist()
 
 
-def test_probabilities_are_the_softmax_of_the_logits_in_the_order_e_n_c(model: NliModel, tmp_path: Path) -> None:
+def test_probabilities_are_the_softmax_in_the_order_e_n_c(model: NliModel, tmp_path: Path) -> None:
     """The labels of the tiny model are contradiction, entailment, neutral."""
     found = model.probabilities(PAIRS)
     assert found.shape == (4, 3)
@@ -105,7 +106,7 @@ def test_the_order_of_labels_is_read_from_the_configuration(
     [{0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, {0: "entailment", 1: "entailed"}, {0: "yes", 1: "no"}],
 )
 def test_labels_that_do_not_say_which_is_entailment_are_refused(tmp_path: Path, names: dict[int, str]) -> None:
-    with pytest.raises(UserError, match="which label of this model means entailment") as caught:
+    with pytest.raises(UserError, match="do not identify entailment") as caught:
         configs.labels(resolve(str(tiny.nli(tmp_path, names))))
     assert names[0] in caught.value.got
 
@@ -116,7 +117,7 @@ def test_a_model_of_two_labels_gives_entailment_and_no_neutral(tmp_path: Path) -
     network = AutoModelForSequenceClassification.from_pretrained(folder)
     model = NliModel(Classifier(network, tiny.pair_tokenizer(types=True)), configs.labels(checkpoint))
     assert model.entailment(PAIRS[:1]).values[0, 0] == pytest.approx(by_hand(folder, *PAIRS[0])[1], abs=1e-6)
-    with pytest.raises(UserError, match="does not tell neutral from contradiction"):
+    with pytest.raises(UserError, match="does not distinguish neutral from contradiction"):
         model.probabilities(PAIRS)
 
 
@@ -124,7 +125,7 @@ def test_a_plain_encoder_is_no_entailment_model(tmp_path: Path, monkeypatch: pyt
     encoder = BertModel(BertConfig(vocab_size=300, **tiny.SMALL))
     tiny.saved(encoder, tiny.pair_tokenizer(), tmp_path)
     monkeypatch.setenv("ERRORSCOPE_NLI", str(tmp_path))
-    with pytest.raises(UserError, match="cannot be an entailment model"):
+    with pytest.raises(UserError, match="cannot be used as an entailment model"):
         classifier.nli()
 
 

@@ -1,4 +1,4 @@
-"""States and vectors are those of the model's own forward pass on one text, whatever it is batched with."""
+"""States and vectors equal the model's forward pass on a single text, in any batch."""
 
 import json
 from pathlib import Path
@@ -10,10 +10,10 @@ import torch
 from transformers import BartConfig, BartModel, BertConfig, BertModel, RobertaConfig, RobertaModel, T5Config, T5Model
 
 from core.errors import UserError
-from core.models import encoder
+from core.models.architectures import encoder
+from core.models.architectures.encoder import Encoder
+from core.models.architectures.encoder_shape import shape_of
 from core.models.checkpoint import Checkpoint
-from core.models.encoder import Encoder
-from core.models.encoder_shape import shape_of
 from tests.minilm import need_minilm
 from tests.tiny import tokenizer
 
@@ -75,9 +75,7 @@ def test_states_equal_the_models_own_pass_over_one_text(
         np.testing.assert_allclose(found.states, torch.stack([own[0], own[3]]).numpy(), atol=1e-5)
 
 
-def test_order_and_batch_mates_change_no_vector_and_equal_texts_are_read_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectors_do_not_depend_on_order_or_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(tmp_path)
     model = loaded(monkeypatch, tmp_path)
     rows: list[int] = []
@@ -92,9 +90,7 @@ def test_order_and_batch_mates_change_no_vector_and_equal_texts_are_read_once(
     assert model.sentences(TEXTS) == pytest.approx(together, abs=1e-5)
 
 
-def test_a_sentence_is_the_mean_of_its_last_states_scaled_to_length_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sentence_is_the_unit_mean_of_its_last_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(tmp_path)
     model = loaded(monkeypatch, tmp_path)
     mean = alone(model, "the cat")[-1].mean(dim=0).numpy()
@@ -102,9 +98,7 @@ def test_a_sentence_is_the_mean_of_its_last_states_scaled_to_length_one(
     assert model.sentences([]).shape == (0, 16)
 
 
-def test_a_text_too_long_keeps_its_beginning_and_the_token_that_closes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_text_keeps_its_start_and_closing_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = saved(tmp_path, "roberta without a pooler")
     (tmp_path / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 10}))
     model = loaded(monkeypatch, tmp_path)
@@ -126,9 +120,7 @@ def alone_cut(model: Encoder, text: str, limit: int) -> Any:
     return (mean / mean.norm()).numpy()
 
 
-def test_offsets_are_code_points_and_special_tokens_in_a_text_are_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_offsets_are_code_points_and_special_tokens_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(tmp_path)
     read = loaded(monkeypatch, tmp_path).read("😀 </s> the cat")
     assert read.special.sum() == 2
@@ -137,9 +129,7 @@ def test_offsets_are_code_points_and_special_tokens_in_a_text_are_text(
     assert read.words[0] == -1
 
 
-def test_a_pooling_by_the_first_token_is_followed_and_an_unknown_one_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_first_token_pooling_works_and_unknown_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = saved(tmp_path)
     (tmp_path / "1_Pooling").mkdir()
     said = tmp_path / "1_Pooling" / "config.json"
@@ -178,7 +168,7 @@ def test_a_pooling_that_is_not_one_of_the_two_is_refused(said: dict[str, object]
     checkpoint = saved(tmp_path)
     (tmp_path / "1_Pooling").mkdir()
     (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(said))
-    with pytest.raises(UserError, match="pooling of a sentence") as caught:
+    with pytest.raises(UserError, match="sentence pooling") as caught:
         shape_of(checkpoint)
     assert caught.value.got == got
 
@@ -188,27 +178,25 @@ def modules(**folders: str) -> str:
     return json.dumps([{"type": kind, "path": path} for kind, path in zip(kinds, folders.values(), strict=True)])
 
 
-def test_a_module_that_is_not_computed_here_is_refused_and_the_pooling_is_where_the_list_says(tmp_path: Path) -> None:
+def test_unsupported_modules_are_refused_and_pooling_is_located(tmp_path: Path) -> None:
     checkpoint = saved(tmp_path)
     listed = tmp_path / "modules.json"
     listed.write_text(modules(Transformer="", Pooling="1_Pooling", Dense="2_Dense"))
-    with pytest.raises(UserError, match="not computed here") as caught:
+    with pytest.raises(UserError, match="unsupported module") as caught:
         shape_of(checkpoint)
     assert caught.value.got == "Dense"
     listed.write_text(modules(Transformer="", Pooling="pool", Normalize="2_Normalize"))
-    with pytest.raises(UserError, match=r"no pool/config\.json"):
+    with pytest.raises(UserError, match=r"cannot read pool/config\.json"):
         shape_of(checkpoint)
     (tmp_path / "pool").mkdir()
     (tmp_path / "pool" / "config.json").write_text(json.dumps({"pooling_mode": "cls"}))
     assert shape_of(checkpoint).pooling == "cls"
     listed.write_text("[3]")
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot read the module list"):
         shape_of(checkpoint)
 
 
-def test_a_layer_that_is_not_there_is_refused_and_float32_is_kept_under_another_number_format(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_layers_are_refused_and_float32_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(tmp_path)
     model = loaded(monkeypatch, tmp_path)
     with pytest.raises(UserError, match="from 0 to 3"):
@@ -219,9 +207,7 @@ def test_a_layer_that_is_not_there_is_refused_and_float32_is_kept_under_another_
     assert np.array_equal(other.sentences(["the cat"]), model.sentences(["the cat"]))
 
 
-def test_a_checkpoint_that_lacks_weights_of_the_encoder_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_without_encoder_weights_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 4}))

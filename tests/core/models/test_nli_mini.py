@@ -1,4 +1,4 @@
-"""The bundled entailment model: what it is made of, what its labels mean, and how often it is right."""
+"""The bundled NLI model: files, labels and accuracy."""
 
 import gzip
 import json
@@ -12,14 +12,16 @@ from peft import PeftModel
 from transformers import BertConfig
 
 from core.errors import UserError
-from core.models import adapter, classifier, configs, loading
+from core.models import adapter, configs, loading
 from core.models import checkpoint as checkpoints
+from core.models.architectures import classifier
+from core.models.architectures.classifier import NliModel
+from core.models.architectures.mean_max import MeanMaxForSequenceClassification
 from core.models.checkpoint import NLI_FOLDER, resolve
-from core.models.classifier import NliModel
-from core.models.mean_max import MeanMaxForSequenceClassification
 from core.settings import load as settings
+from tests.paths import DATA
 
-DATA = Path(__file__).resolve().parents[4] / "shared/data/training/nli.tsv.gz"
+FILE = DATA / "training/nli.tsv.gz"
 LIKELIEST = ("entailment", "neutral", "contradiction")
 EASY = [
     ("The committee approved the budget on Monday.", "The committee approved the budget on Monday.", "entailment"),
@@ -56,9 +58,7 @@ def test_it_plays_where_nobody_else_is_set(monkeypatch: pytest.MonkeyPatch) -> N
     assert "demonstration" in checkpoint.note
 
 
-def test_its_revision_moves_with_the_base_with_the_adapter_and_with_its_configuration(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_revision_covers_base_adapter_and_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     same = resolve(str(copied(tmp_path / "same"))).revision
     assert same == resolve("nli-mini").revision
     scaled = resolve(str(copied(tmp_path / "scaled", lora_alpha=32))).revision
@@ -103,7 +103,7 @@ def test_merged_it_says_what_the_adapter_says_beside_its_base(model: NliModel) -
     assert merged == pytest.approx(np.array(beside), abs=1e-3)
 
 
-def test_its_logits_come_from_the_mean_and_the_maximum_over_tokens_that_are_no_padding() -> None:
+def test_logits_use_mean_and_maximum_without_padding() -> None:
     torch.manual_seed(0)
     small = BertConfig(vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4)
     network = MeanMaxForSequenceClassification(small).eval()
@@ -133,7 +133,7 @@ def test_an_adapter_of_ones_own_plays_from_its_folder(tmp_path: Path, monkeypatc
 
 def test_an_adapter_for_another_base_is_turned_down(tmp_path: Path) -> None:
     folder = copied(tmp_path / "other", base_model_name_or_path="someone/else")
-    with pytest.raises(UserError, match="made for another model"):
+    with pytest.raises(UserError, match="made for another base model"):
         adapter.merged(resolve(str(folder)), "cpu")
 
 
@@ -143,10 +143,10 @@ def test_an_adapter_without_its_last_layer_is_turned_down(tmp_path: Path) -> Non
         adapter.merged(resolve(str(folder)), "cpu")
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="../shared/data/training/nli.tsv.gz is not here")
-def test_it_is_right_more_often_than_the_commonest_label_on_pairs_it_was_not_trained_on(model: NliModel) -> None:
+@pytest.mark.skipif(not FILE.exists(), reason="../shared/data/training/nli.tsv.gz is not here")
+def test_it_beats_the_majority_label_on_unseen_pairs(model: NliModel) -> None:
     """Every sixth pair of `dev`; the figures of all of them are in the model card."""
-    with gzip.open(DATA, "rt", encoding="utf-8") as lines:
+    with gzip.open(FILE, "rt", encoding="utf-8") as lines:
         rows = [line.rstrip("\n").split("\t") for line in lines]
     dev = [row for row in rows if row[4] == "dev"][::6]
     given = model.probabilities([(premise, hypothesis) for premise, hypothesis, *_ in dev]).argmax(axis=1)

@@ -1,4 +1,4 @@
-"""Passes through a model side by side."""
+"""Parallel forward passes."""
 
 import threading
 import time
@@ -7,9 +7,9 @@ from threading import Thread
 import pytest
 import torch
 
-from core.metrics.base import Cancelled
 from core.models import loading, parallel
 from core.models.budget import Budget
+from core.progress import Cancelled
 
 CPU = torch.device("cpu")
 
@@ -20,8 +20,8 @@ def two(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("two")
-def test_rows_come_back_in_order_with_ticks_in_the_callers_thread() -> None:
-    sizes, ticks, inside = [(7 * i) % 90 + 1 for i in range(200)], list[tuple[int, int, bool]](), set[str]()
+def test_rows_keep_their_order_with_progress_in_the_caller() -> None:
+    sizes, shares, inside = [(7 * i) % 90 + 1 for i in range(200)], list[tuple[float, bool]](), set[str]()
     here = threading.current_thread()
 
     def work(group: list[int]) -> list[int]:
@@ -29,13 +29,13 @@ def test_rows_come_back_in_order_with_ticks_in_the_callers_thread() -> None:
         assert torch.is_inference_mode_enabled()
         return [i * i for i in group]
 
-    def tick(done: int, of: int) -> None:
-        ticks.append((done, of, threading.current_thread() is here))
+    def progress(share: float) -> None:
+        shares.append((share, threading.current_thread() is here))
 
-    assert loading.in_pieces(sizes, Budget(512), work, tick) == [i * i for i in range(200)]
-    assert [done for done, _, _ in ticks] == sorted(done for done, _, _ in ticks)
-    assert ticks[-1] == (200, 200, True)
-    assert all(mine for _, _, mine in ticks)
+    assert loading.in_pieces(sizes, Budget(512), work, progress) == [i * i for i in range(200)]
+    assert [share for share, _ in shares] == sorted(share for share, _ in shares)
+    assert shares[-1] == (1.0, True)
+    assert all(mine for _, mine in shares)
     assert here.name not in inside
 
 
@@ -61,7 +61,7 @@ def test_an_error_and_a_stop_end_the_work() -> None:
         loading.in_pieces([300] * 400, Budget(600), fails)
     assert len(seen) < 40
 
-    def stop(done: int, of: int) -> None:
+    def stop(share: float) -> None:
         raise Cancelled
 
     seen.clear()
@@ -84,7 +84,7 @@ def test_memory_that_runs_out_halves_the_passes() -> None:
     assert budget.tokens < 4000
 
 
-def test_the_threads_share_the_cores_and_leave_the_others_as_they_were() -> None:
+def test_workers_share_cores_and_leave_other_threads_unchanged() -> None:
     before = torch.get_num_threads()
     pool = parallel._pool(-1, 2, 1)
     try:

@@ -1,4 +1,4 @@
-"""Presets: the names of a paper's checkpoints, and what they come to."""
+"""Presets: short names of published checkpoints."""
 
 import re
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from core.errors import UserError
-from core.models import presets, roles
+from core.models import kinds, presets
 from core.models.presets import NLI
 from tests import tiny_checkpoints as tiny
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 PAPER = {
     "nli-r": "ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli",
     "nli-d": "microsoft/deberta-large-mnli",
@@ -31,14 +31,14 @@ def test_a_name_stands_for_the_checkpoint_of_the_paper(
 ) -> None:
     for written in (name, name.upper()):
         monkeypatch.setenv("ERRORSCOPE_NLI", written)
-        assert roles.chosen_for("nli") == checkpoint
+        assert kinds.setting_of("nli") == checkpoint
 
 
 def test_other_settings_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_NLI", "someone/nli-r")
-    assert roles.chosen_for("nli") == "someone/nli-r"
+    assert kinds.setting_of("nli") == "someone/nli-r"
     monkeypatch.setenv("ERRORSCOPE_ENCODER", "nli-r")
-    assert roles.chosen_for("encoder") == "nli-r"
+    assert kinds.setting_of("encoder") == "nli-r"
 
 
 def test_a_folder_of_that_name_is_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -46,13 +46,13 @@ def test_a_folder_of_that_name_is_the_folder(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ERRORSCOPE_NLI", "nli-r")
     assert presets.named("nli", "nli-r") is None
-    assert roles.player("nli").path == Path("nli-r")
+    assert kinds.configured_model("nli").path == Path("nli-r")
 
 
 def test_a_model_that_is_on_no_hub_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_NLI", "xnli-r")
     with pytest.raises(UserError, match="XNLI-R is not on this machine") as error:
-        roles.player("nli")
+        kinds.configured_model("nli")
     assert "safetensors" in error.value.hint
 
 

@@ -1,4 +1,4 @@
-"""Causal and masked language models as readers of whole texts, against their own logits."""
+"""Surprisals of causal and masked language models, compared with their logits."""
 
 from pathlib import Path
 
@@ -7,8 +7,9 @@ import torch
 from transformers import GPT2LMHeadModel, RobertaForMaskedLM
 
 from core.errors import UserError
-from core.models import causal, masked
-from core.models.causal import windows
+from core.models import loading
+from core.models.architectures import causal, masked
+from core.models.architectures.causal import windows
 from tests import tiny_checkpoints as tiny
 from tests.tiny import tokenizer
 
@@ -42,7 +43,7 @@ def given_others(folder: Path, ids: list[int], place: int) -> float:
     return -float(network(torch.tensor([row])).logits[0, place + 1].double().log_softmax(dim=0)[ids[place]])
 
 
-def test_every_token_is_scored_given_a_beginning_and_those_before_it(readers: Path) -> None:
+def test_every_token_is_scored_given_those_before_it(readers: Path) -> None:
     found = causal.load().surprise(TEXTS)
     for text, one in zip(TEXTS, found, strict=True):
         ids = ids_of(text)
@@ -50,7 +51,7 @@ def test_every_token_is_scored_given_a_beginning_and_those_before_it(readers: Pa
         assert one.nats == pytest.approx(given_before(readers / "lm", [0, *ids], 1), abs=1e-4)
 
 
-def test_windows_score_every_token_once_with_half_a_window_before_it() -> None:
+def test_windows_score_each_token_once_with_context() -> None:
     assert windows(10, 10) == [(0, 10, 1)]
     assert windows(11, 6) == [(0, 6, 1), (3, 9, 6), (6, 11, 9)]
     assert windows(1, 6) == windows(0, 6) == []
@@ -69,7 +70,7 @@ def test_a_long_text_is_read_in_windows_that_overlap_by_half(readers: Path) -> N
     assert (found.nats, found.tokens) == (pytest.approx(expected, abs=1e-3), len(ids) - 1)
 
 
-def test_each_token_is_masked_once_and_scored_given_all_the_others(readers: Path) -> None:
+def test_each_token_is_masked_and_scored_given_all_others(readers: Path) -> None:
     found = masked.load().surprise(TEXTS)
     for text, one in zip(TEXTS, found, strict=True):
         ids = ids_of(text)
@@ -95,7 +96,7 @@ def test_a_token_of_a_long_text_is_read_in_the_window_around_it(readers: Path) -
 
 
 @pytest.mark.parametrize("kind", [causal, masked])
-def test_company_and_order_change_nothing_and_an_empty_text_has_no_tokens(readers: Path, kind: object) -> None:
+def test_batch_and_order_change_nothing_empty_text_has_no_token(readers: Path, kind: object) -> None:
     reader = kind.load()  # type: ignore[attr-defined]
     together = reader.surprise([*TEXTS, "", LONG])
     assert [s.nats for s in together] == pytest.approx(
@@ -105,13 +106,20 @@ def test_company_and_order_change_nothing_and_an_empty_text_has_no_tokens(reader
 
 
 @pytest.mark.parametrize("kind", [causal, masked])
-def test_equal_texts_are_read_once(readers: Path, kind: object) -> None:
-    told: list[tuple[int, int]] = []
-    kind.load().surprise(TEXTS, lambda done, of: told.append((done, of)))  # type: ignore[attr-defined]
-    once: list[tuple[int, int]] = []
-    kind.load().surprise(TEXTS[:3], lambda done, of: once.append((done, of)))  # type: ignore[attr-defined]
-    assert told[-1] == once[-1]
-    assert told[-1][0] == told[-1][1]
+def test_equal_texts_are_read_once(readers: Path, kind: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[int] = []
+    shares: list[float] = []
+    in_pieces = loading.in_pieces
+
+    def counted(sizes: list[int], *rest: object) -> object:
+        rows.append(len(sizes))
+        return in_pieces(sizes, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(loading, "in_pieces", counted)
+    kind.load().surprise(TEXTS, shares.append)  # type: ignore[attr-defined]
+    kind.load().surprise(TEXTS[:3], shares.append)  # type: ignore[attr-defined]
+    assert rows[0] == rows[1]
+    assert shares[-1] == 1
 
 
 def test_a_mask_that_stands_in_a_text_is_text(readers: Path) -> None:
@@ -120,5 +128,5 @@ def test_a_mask_that_stands_in_a_text_is_text(readers: Path) -> None:
 
 def test_a_causal_model_is_no_masked_one(readers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_MLM", str(readers / "lm"))
-    with pytest.raises(UserError, match="cannot be a masked language model"):
+    with pytest.raises(UserError, match="cannot be used as a masked language model"):
         masked.load()

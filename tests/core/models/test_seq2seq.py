@@ -1,4 +1,4 @@
-"""Log probabilities do not depend on batch mates, padding or order; special tokens in a text are text."""
+"""Log probabilities do not depend on the batch, padding or order; special tokens in a text are text."""
 
 import random
 
@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from transformers import BlenderbotConfig, BlenderbotForConditionalGeneration
 
 from core.errors import UserError
+from core.models.architectures.packed import DecoderRow
+from core.models.architectures.seq2seq import Languages, Seq2SeqScorer
 from core.models.budget import Budget
 from core.models.checkpoint import resolve
-from core.models.packed import Row
-from core.models.seq2seq import Languages, Seq2SeqScorer
 from core.models.spans import aligned
 from tests.core.refine import oracle
 from tests.core.refine.test_engine import sentence
@@ -59,9 +59,13 @@ def test_a_run_goes_on_from_a_known_beginning(family: str) -> None:
     scorer, rng = FAMILIES[family](), random.Random(4)
     fed = scorer.inputs(scorer.encode(sentence(rng, 20)).ids)
     read = scorer.read([read_as(scorer, sentence(rng))])[0]
-    whole = scorer.run([Row(read, None, 0, fed)])
+    whole = scorer.run([DecoderRow(read, None, 0, fed)])
     parts = scorer.run(
-        [Row(read, whole.past, 3, fed[3:]), Row(read, whole.past, 3, fed[3:]), Row(read, None, 0, fed[:2])]
+        [
+            DecoderRow(read, whole.past, 3, fed[3:]),
+            DecoderRow(read, whole.past, 3, fed[3:]),
+            DecoderRow(read, None, 0, fed[:2]),
+        ]
     )
     rest = len(fed) - 3
     torch.testing.assert_close(parts.hidden[:rest], whole.hidden[3:], atol=1e-4, rtol=1e-4)
@@ -75,7 +79,7 @@ def test_bounds_are_never_below_the_log_probabilities(family: str) -> None:
     scorer, rng = FAMILIES[family](), random.Random(5)
     target = scorer.encode(sentence(rng, 30)).ids
     read = scorer.read([read_as(scorer, sentence(rng))])[0]
-    hidden = scorer.run([Row(read, None, 0, scorer.inputs(target))]).hidden[len(scorer.starts) - 1 :]
+    hidden = scorer.run([DecoderRow(read, None, 0, scorer.inputs(target))]).hidden[len(scorer.starts) - 1 :]
     exact = scorer.logps(hidden, target)
     for some in ([5], target[:3], list(range(len(scorer.parts.weight)))):
         bounds = scorer.bounds(hidden, target, torch.tensor(sorted(set(some))))
@@ -83,18 +87,18 @@ def test_bounds_are_never_below_the_log_probabilities(family: str) -> None:
     np.testing.assert_allclose(bounds, exact, atol=1e-4)  # over the whole vocabulary it is the thing itself
 
 
-def test_a_row_of_the_vocabulary_without_a_token_is_never_proposed() -> None:
+def test_vocabulary_rows_without_token_are_never_proposed() -> None:
     scorer = FAMILIES["t5"]()
     assert len(scorer.parts.weight) > len(scorer.tokenizer)
     target = scorer.encode("the cat sat").ids
-    hidden = scorer.run([Row(scorer.read([target])[0], None, 0, scorer.inputs(target))]).hidden
+    hidden = scorer.run([DecoderRow(scorer.read([target])[0], None, 0, scorer.inputs(target))]).hidden
     _, near, _ = scorer.likely(hidden, target, 10_000)
     assert sorted(set(near.flatten().tolist()) | set(scorer.special)) == list(range(len(scorer.parts.weight)))
     assert not set(near.flatten().tolist()) & set(scorer.special)
     assert int(near.max()) < len(scorer.tokenizer)
 
 
-def test_memory_that_runs_out_halves_the_budget_and_the_result_stays() -> None:
+def test_out_of_memory_halves_the_budget_not_the_result() -> None:
     asked: list[int] = []
 
     def work(piece: range) -> range:
@@ -181,10 +185,10 @@ def test_a_special_token_in_a_text_is_text(text: str) -> None:
     assert scorer.decode(encoded.ids) == text
 
 
-def test_likely_tokens_are_the_most_probable_without_special_ones() -> None:
+def test_likely_tokens_are_most_probable_and_not_special() -> None:
     scorer = tiny_scorer()
     r, y = scorer.encode("the dog ran").ids, scorer.encode("the cat sat").ids
-    hidden = scorer.run([Row(scorer.read([r])[0], None, 0, scorer.inputs(y))]).hidden
+    hidden = scorer.run([DecoderRow(scorer.read([r])[0], None, 0, scorer.inputs(y))]).hidden
     exact, near, chances = scorer.likely(hidden, y, 10)
     np.testing.assert_allclose(exact, logps(scorer, r, y), atol=1e-4)
     assert near[3].tolist() == oracle.Plain(scorer).top_k(r, y, 3, 10)
@@ -192,7 +196,7 @@ def test_likely_tokens_are_the_most_probable_without_special_ones() -> None:
     np.testing.assert_allclose(chances[3], table[near[3]], atol=1e-4)
 
 
-def test_weights_that_are_not_here_are_named_with_the_command_that_fetches_them() -> None:
+def test_missing_weights_come_with_their_download_command() -> None:
     with pytest.raises(UserError, match="hf download some-org/some-bart"):
         resolve("some-org/some-bart")
 

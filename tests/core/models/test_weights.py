@@ -1,4 +1,4 @@
-"""What is loaded is what was hashed: no pickle, no file outside the folder and no code of a checkpoint, in any role."""
+"""Only hashed files are loaded: no pickle, no file outside the folder, no code of a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForMaskedLM
 
 from core.errors import UserError
-from core.models import adapter, causal, classifier, comet, encoder, loading, masked, seq2seq, yes_no
+from core.models import adapter, loading
+from core.models.architectures import causal, classifier, comet, encoder, masked, seq2seq, yes_no
 from core.models.checkpoint import NLI_FOLDER, Checkpoint, resolve
 from tests import tiny_checkpoints as tiny
 
@@ -63,7 +64,7 @@ def test_other_kinds_of_adapters_are_refused(change: dict[str, object], tmp_path
         adapter.merged(resolve(str(folder)), "cpu")
 
 
-ROLES: dict[str, Callable[[], object]] = {
+MODEL_KINDS: dict[str, Callable[[], object]] = {
     "encoder": encoder.load, "lm": causal.load, "mlm": masked.load, "unieval": yes_no.load,
     "seq2seq": lambda: seq2seq.load(str(Path(os.environ["ERRORSCOPE_SEQ2SEQ"]))),
     "nli": classifier.nli, "bleurt": lambda: classifier.regressor("bleurt"),
@@ -74,7 +75,7 @@ ROLES: dict[str, Callable[[], object]] = {
 def test_an_adapter_is_refused_where_no_base_takes_it(role: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"ERRORSCOPE_{role.upper()}", str(NLI_FOLDER))
     with pytest.raises(UserError, match="adapter|cannot be"):
-        ROLES[role]()
+        MODEL_KINDS[role]()
 
 
 def whole(tmp_path: Path) -> Path:
@@ -84,7 +85,7 @@ def whole(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("role", list(ROLES))
+@pytest.mark.parametrize("role", list(MODEL_KINDS))
 def test_a_pickle_beside_other_safetensors_is_refused(
     role: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,7 +97,7 @@ def test_a_pickle_beside_other_safetensors_is_refused(
     weights.rename(folder / "decoy.safetensors")
     monkeypatch.setenv(f"ERRORSCOPE_{role.upper()}", str(folder))
     with pytest.raises(UserError, match=r"no safetensors weights .*pytorch_model\.bin"):
-        ROLES[role]()
+        MODEL_KINDS[role]()
 
 
 def test_a_comet_checkpoint_that_is_a_pickle_is_refused(tmp_path: Path) -> None:
@@ -108,7 +109,7 @@ def test_a_comet_checkpoint_that_is_a_pickle_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no safetensors weights"):
         resolve(str(folder))
     (folder / "model.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0damaged")
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot read"):
         comet.load(resolve(str(folder)))
 
 
@@ -119,7 +120,7 @@ def test_weights_named_by_the_configuration_must_be_hashed_ones(name: str, tmp_p
     torch.save(load_file(folder / "model.safetensors"), folder / "adapter_model.bin")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "transformers_weights": name}))
-    with pytest.raises(UserError, match="these weights are not loaded"):
+    with pytest.raises(UserError, match="these weights cannot be used"):
         loading.pretrained(AutoModelForMaskedLM, resolve(str(folder)))
 
 
@@ -144,7 +145,7 @@ def test_shards_are_hashed_and_stay_in_their_folder(tmp_path: Path) -> None:
     (folder / "b.safetensors").rename(folder / "deep" / "b.safetensors")
     index["weight_map"] = {k: v.replace("b.", "deep/b.") for k, v in index["weight_map"].items()}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    with pytest.raises(UserError, match="these weights are not loaded"):
+    with pytest.raises(UserError, match="these weights cannot be used"):
         loading.pretrained(AutoModelForMaskedLM, resolve(str(folder)))
 
 

@@ -41,7 +41,7 @@ def test_no_character_is_lost_and_every_two_pieces_fit(first: str, second: str, 
             assert READER.count(a) + READER.count(b) + READER.special <= limit
 
 
-def test_long_on_both_sides_gives_the_second_text_half_of_the_room() -> None:
+def test_two_long_texts_get_half_of_the_room_each() -> None:
     firsts, seconds = READER.pieces(WORDS, WORDS, 64)
     assert len(firsts) > 3
     assert len(seconds) > 3

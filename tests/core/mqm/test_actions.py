@@ -7,7 +7,7 @@ from core.errors import UserError
 from core.mqm.actions import label_actions
 from core.mqm.log import SegmentLabels, check, fold_segment
 from core.mqm.scores import errors_of
-from core.ports import Action, Event
+from core.ports.labels import Action, Event
 
 TEXTS = {"A": "one two three", "B": "bla", "C": "fine"}
 KEY = SegmentKey("d", "1")
@@ -78,7 +78,7 @@ def test_what_was_labelled_here_is_kept_and_told() -> None:
     held = {("ann", KEY): applied(label_actions([rated("A", TWO), rated("B"), rated("C")]).actions["ann", KEY])}
     found = label_actions([rated("A", DREI), rated("B"), rated("C")], held)
     assert not found.actions
-    assert found.notes == ("ann, A, segment 1: labelled here otherwise; kept as it is here",)
+    assert found.notes == ("ann, A, segment 1: already has different labels here; these are kept",)
 
 
 def test_more_outputs_of_a_segment_are_added_to_it() -> None:
@@ -94,7 +94,7 @@ def test_labels_that_a_rater_withdrew_are_left_out_and_told() -> None:
     held, known = {("ann", KEY): applied(gone)}, {a.id for a in gone}
     same = label_actions([rated("A", TWO), rated("B")], held, known)
     assert not same.actions
-    assert same.notes == ("ann, A, segment 1: imported before and withdrawn here since; left as it is here",)
+    assert same.notes == ("ann, A, segment 1: imported before and withdrawn here; not imported again",)
     more = label_actions([rated("A", TWO), rated("B"), rated("C")], held, known).actions["ann", KEY]
     assert more[-1].payload == {"systems": ["B", "C"]}
     assert applied(more, gone).submitted

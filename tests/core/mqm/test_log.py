@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.data import SEVERITIES, Segment, SegmentKey
 from core.errors import UserError
 from core.mqm.log import IDLE_SECONDS, OutputLabels, SegmentLabels, check, fold, fold_segment
-from core.ports import Action, Event
+from core.ports.labels import Action, Event
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = SegmentKey("d", "1")
@@ -117,7 +117,7 @@ def test_any_accepted_sequence_folds_to_labels_that_hold_together(actions: list[
 
 
 @given(st.lists(ACTIONS, max_size=15), ACTIONS)
-def test_undo_takes_back_exactly_the_last_edit_and_redo_brings_it_again(actions: list[Action], last: Action) -> None:
+def test_undo_reverts_the_last_edit_and_redo_restores_it(actions: list[Action], last: Action) -> None:
     before = accepted(actions)
     if last.kind not in EDIT_KINDS or accepted([*before, last]) == before:
         return
@@ -130,7 +130,7 @@ def test_undo_takes_back_exactly_the_last_edit_and_redo_brings_it_again(actions:
 
 
 @given(st.lists(ACTIONS, max_size=20))
-def test_undoing_everything_leaves_nothing_and_redoing_everything_restores_it(actions: list[Action]) -> None:
+def test_all_edits_can_be_undone_and_redone(actions: list[Action]) -> None:
     taken = accepted(actions)
     n = len(taken)
     full = fold_segment(events(taken))
@@ -165,7 +165,7 @@ def test_undo_and_redo_with_nothing_to_do_change_nothing() -> None:
     assert labels_after(UNDO, REDO).outputs == {}
 
 
-def test_a_mark_withdraws_the_verdict_and_a_verdict_clears_the_marks() -> None:
+def test_error_spans_and_verdict_exclude_each_other() -> None:
     assert labels_after(FINE_A, add("m1")).of("A").verdict is None
     assert labels_after(add("m1"), FINE_A).of("A").marks == ()
     assert labels_after(add("m1"), FINE_A, UNDO).of("A").marks[0].id == "m1"
@@ -190,22 +190,22 @@ def test_a_change_after_the_submit_withdraws_it() -> None:
     assert labels_after(FINE_A, FINE_B, SUBMIT, REOPEN, SUBMIT).submitted
 
 
-def test_overlapping_marks_are_fine_and_exact_duplicates_are_not() -> None:
+def test_error_spans_may_overlap_but_not_repeat() -> None:
     assert len(labels_after(add("m1", 0, 3), add("m2", 2, 5), add("m3", 0, 3, severity="Minor")).of("A").marks) == 3
-    with pytest.raises(UserError, match="marked already"):
+    with pytest.raises(UserError, match="already marked"):
         labels_after(add("m1"), add("m2"))
-    with pytest.raises(UserError, match="marked already"):
+    with pytest.raises(UserError, match="already marked"):
         labels_after(add("m1", 0, 3), add("m2", 2, 5), add("m2", 0, 3, kind="change"))
     assert labels_after(add("m1"), add("m1", kind="change", note="now I see why")).of("A").marks[0].span.note
 
 
-def test_a_mark_must_exist_to_be_changed_or_deleted_and_must_not_to_be_added() -> None:
+def test_only_existing_error_spans_can_be_changed_or_deleted() -> None:
     gone = simple("delete", "A", mark="m1")
     with pytest.raises(UserError, match="does not exist"):
         labels_after(add("m1", kind="change"))
     with pytest.raises(UserError, match="does not exist"):
         labels_after(add("m1"), gone, gone)
-    with pytest.raises(UserError, match="exists already"):
+    with pytest.raises(UserError, match="already exists"):
         labels_after(add("m1"), add("m1", 4, 5))
     assert labels_after(add("m1"), gone).of("A").marks == ()
 
@@ -213,11 +213,11 @@ def test_a_mark_must_exist_to_be_changed_or_deleted_and_must_not_to_be_added() -
 def test_offsets_are_code_points() -> None:
     # "The 😀 haus": the emoji is one code point at 4, so "haus" begins at 6 (in UTF-16 it would be 7)
     assert labels_after(add("m1", 6, 10)).of("A").marks[0].span.quote == "haus"
-    with pytest.raises(UserError, match="not what stands there"):
+    with pytest.raises(UserError, match="differs from the stored text"):
         labels_after(add("m1", 7, 11, quote="haus"))
 
 
-def test_an_omission_is_marked_in_the_source_only_when_there_is_one() -> None:
+def test_an_omission_needs_a_source_to_be_marked() -> None:
     omission = add("m1", 4, 5, side="source", category="Accuracy/Omission")
     assert labels_after(omission).of("A").marks[0].span.quote == "😀"
     nothing = add("m1", 0, 0, side="source")

@@ -34,7 +34,7 @@ def test_the_table_of_a_scheme_gives_its_weights_back(scheme) -> None:
     assert all(row["category"] in categories(scheme) for row in table(scheme))
 
 
-def test_a_name_with_other_weights_gets_the_next_version_and_with_the_same_weights_keeps_its_own() -> None:
+def test_new_weights_get_the_next_version_equal_ones_keep_theirs() -> None:
     first = made("mine", ROWS, non_translation=None)
     second = made("mine", ROWS[:2], non_translation=None, known=[first])
     third = made("mine", ROWS[:2], non_translation=25.0, known=[GOOGLE, first, second])

@@ -1,15 +1,14 @@
 import gzip
-from pathlib import Path
 
 import pytest
 
 from core.data import OutputKey, RatedOutput, SegmentKey, Span
-from core.formats.google_mqm import read
-from core.mqm.log import Mark, OutputLabels, SegmentLabels
+from core.formats.labels.google_mqm import read
+from core.mqm.log import ErrorSpan, OutputLabels, SegmentLabels
 from core.mqm.schemes import FLAT, GOOGLE
 from core.mqm.scores import rated_outputs, rater_penalty, segment_scores, system_scores
+from tests.paths import DATA
 
-DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 A1, A2, B1 = OutputKey("A", "d", "1"), OutputKey("A", "d", "2"), OutputKey("B", "d", "1")
 
 
@@ -55,7 +54,7 @@ def test_a_system_has_the_mean_of_its_segments_not_of_its_raters() -> None:
 def test_only_submitted_and_complete_labels_count() -> None:
     of_segment = SegmentLabels(
         {
-            "A": OutputLabels((Mark("m1", error("Major")),)),
+            "A": OutputLabels((ErrorSpan("m1", error("Major")),)),
             "B": OutputLabels((), "non_translation"),
             "C": OutputLabels((), "no_error"),
             "D": OutputLabels(),

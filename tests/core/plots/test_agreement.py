@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from core.plots.agreement import severity_confusion, tau_matrix
-from core.stats.correlation import Statistic
-from core.stats.raters import RaterPair
+from core.stats.correlation.correlation import Statistic
+from core.stats.raters.rater_agreement import RaterPair
 
 
 def values_of(drawn: dict[str, Any]) -> list[dict[str, Any]]:
@@ -14,7 +14,7 @@ def values_of(drawn: dict[str, Any]) -> list[dict[str, Any]]:
     return list(values)
 
 
-def test_every_two_raters_have_two_cells_and_an_undefined_one_says_why() -> None:
+def test_each_pair_of_raters_has_two_cells_with_any_reason() -> None:
     pairs = [
         RaterPair("ann", "bob", Statistic(-0.25, "", 9)),
         RaterPair("ann", "cid", Statistic(None, "all ann's scores are equal", 4)),

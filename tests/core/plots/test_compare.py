@@ -19,7 +19,7 @@ POINTS = pd.DataFrame(
 )
 
 
-def test_means_keep_the_order_of_the_rows_and_leave_out_what_has_no_mean() -> None:
+def test_means_keep_the_row_order_and_skip_undefined_means() -> None:
     chart = means(MEANS, "BARTScore++ ↑").to_dict()
     assert all(layer["encoding"]["y"]["sort"] == ["b", "a"] for layer in chart["layer"])
     assert [layer["encoding"]["x"]["title"] for layer in chart["layer"]] == ["BARTScore++ ↑"] * 2

@@ -5,7 +5,7 @@ import pandas as pd
 from core.plots.evaluate import differences, system_means, ties
 
 
-def test_the_matrix_keeps_the_order_of_the_metrics_and_colours_what_is_significant() -> None:
+def test_the_matrix_keeps_the_order_and_fills_significant_cells() -> None:
     rows = pd.DataFrame(
         [("a", "b", 0.1, 0.5, ".500"), ("a", "c", 0.3, 0.01, ".010"), ("b", "c", 0.2, 0.04, ".040")],
         columns=["better", "worse", "difference", "p", "shown"],

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from core.plots.robustness import FOOLED, NOTICED, changes, sweep
+from core.plots.robustness import MISSED, NOTICED, changes, sweep
 
 
 def rows(**more: object) -> pd.DataFrame:
@@ -23,16 +23,16 @@ def data_of(chart: dict) -> list[dict]:
     return [row for found in chart["datasets"].values() for row in found]
 
 
-def test_a_bar_says_whether_the_metric_was_fooled_and_one_without_range_has_none() -> None:
+def test_a_bar_shows_whether_the_metric_misses_the_error() -> None:
     chart = changes(rows()).to_dict()
     shown = next(found for found in chart["datasets"].values() if len(found) == 2)
     assert [(r["metric"], r["verdict"], r["mark"]) for r in shown] == [
         ("chrF ↑", NOTICED, ""),
-        ("BLEU ↑", FOOLED, "fooled"),
+        ("BLEU ↑", MISSED, "misses"),
     ]
 
 
-def test_a_cell_tells_its_change_and_marks_the_fooled_by_more_than_colour() -> None:
+def test_a_cell_shows_its_change_and_a_cross_for_a_miss() -> None:
     shown = data_of(sweep(rows(phenomenon="negation")).to_dict())
     assert [r["mark"] for r in shown] == ["-25 %", "✕ +12 %", "✕ "]
     assert [r["fall"] for r in shown][:2] == [0.25, 0.0]

@@ -9,7 +9,7 @@ def layers(chart, mark: str):
     return [layer for layer in chart["layer"] if layer["mark"]["type"] == mark]
 
 
-def test_buckets_stand_from_short_to_long_and_undefined_points_are_left_out() -> None:
+def test_buckets_are_ordered_by_length_without_undefined_points() -> None:
     rows = pd.DataFrame(
         [
             ("a", 1, "20–30", 2, 0.5, 0.4, 0.6, ".500"), ("a", 0, "5–9", 2, -0.1, None, None, "−.100"),

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from core.plots.stress import FAILS, HOLDS, catalogue, curve, favours, multiples, parts
+from core.plots.stress import FAIL, PASS, catalogue, curve, favours, multiples, parts
 
 LEVELS = pd.DataFrame(
     {
@@ -28,9 +28,9 @@ def cells() -> pd.DataFrame:
     return frame
 
 
-def test_a_cell_says_its_verdict_in_a_shape_and_a_word_with_a_number() -> None:
+def test_a_cell_has_a_symbol_a_verdict_and_a_number() -> None:
     chart = catalogue(cells(), ["Fluency"]).to_dict()
-    assert [row["words"] for row in data_of(chart)] == ["✕ fails\n+3 %", "– untold\n"]
+    assert [row["words"] for row in data_of(chart)] == ["✕ fail\n+3 %", "– no result\n"]
     assert chart["layer"][0]["encoding"]["y"]["scale"]["domain"] == [
         "Fluency",
         "Test",
@@ -43,7 +43,7 @@ def test_a_click_selects_test_and_metric_by_name() -> None:
     assert (pick["name"], pick["select"]["fields"]) == ("pick", ["test", "metric"])
 
 
-def test_a_curve_begins_at_gold_and_leaves_out_levels_without_a_mean() -> None:
+def test_a_curve_starts_at_gold_and_skips_undefined_levels() -> None:
     chart = curve(LEVELS, 5.0, "M ↑", fails=False, graded=True).to_dict()
     whole = max(chart["datasets"].values(), key=len)
     assert [(r["label"], r["ratio"], r["mean"]) for r in whole] == [
@@ -54,7 +54,7 @@ def test_a_curve_begins_at_gold_and_leaves_out_levels_without_a_mean() -> None:
     assert [(r["low"], r["high"]) for r in whole] == [(5.0, 5.0), (3.5, 4.5), (2.75, 3.25)]
 
 
-@pytest.mark.parametrize(("fails", "width", "colour"), [(True, 4, FAILS), (False, 2, HOLDS)])
+@pytest.mark.parametrize(("fails", "width", "colour"), [(True, 4, FAIL), (False, 2, PASS)])
 def test_a_failing_curve_is_bold(fails: bool, width: int, colour: str) -> None:
     layers = curve(LEVELS, 5.0, "M", fails=fails, graded=True).to_dict()["layer"]
     line = next(layer["mark"] for layer in layers if layer["mark"]["type"] == "line")
@@ -66,7 +66,7 @@ def test_levels_that_are_no_grades_are_not_joined() -> None:
     assert {layer["mark"]["type"] for layer in layers} == {"rule", "bar", "point"}
 
 
-def test_parts_and_other_metrics_stand_over_levels_where_these_are_no_grades() -> None:
+def test_ungraded_levels_are_named_on_the_axis() -> None:
     frame = pd.DataFrame({"part": ["p", "p"], "label": ["gold", "x"], "ratio": [0.0, 0.1], "mean": [1.0, 2.0]})
     assert parts(frame, graded=True).to_dict()["encoding"]["x"]["field"] == "ratio"
     assert parts(frame, graded=False).to_dict()["encoding"]["x"]["field"] == "label"

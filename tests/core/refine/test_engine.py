@@ -2,23 +2,25 @@
 
 import gzip
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from core.errors import UserError
-from core.models.seq2seq import Seq2SeqScorer, load
-from core.refine.contest import candidates
-from core.refine.engine import Stopped, Task, refine, refine_all
+from core.models.architectures.seq2seq import Seq2SeqScorer, load
+from core.progress import Cancelled
+from core.refine.candidate_pool import edit_candidates
+from core.refine.engine import Task, refine, refine_all
 from core.refine.options import Options
 from core.refine.result import EDITS, Refinement, Variant, weighted
 from tests.core.refine.oracle import Plain
+from tests.fakes import stop_when
+from tests.paths import DATA
 from tests.tiny import FAMILIES, WORDS, tiny_scorer
 
 VARIANTS: list[Variant] = ["precision", "recall", "f", "faithfulness"]
-PAIRS = Path(__file__).resolve().parents[4] / "shared" / "data" / "training" / "translation_pairs.tsv.gz"
+PAIRS = DATA / "training/translation_pairs.tsv.gz"
 ALL = Options(non_translation="off")
 
 
@@ -67,7 +69,7 @@ def test_one_sentence_alone_may_lose_its_last_token(seed: int) -> None:
 
 
 @pytest.mark.parametrize("k", [1, 3, 25])
-def test_any_number_of_alternatives_equals_the_plain_implementation(k: int) -> None:
+def test_any_k_equals_the_plain_implementation(k: int) -> None:
     rng = random.Random(k)
     pairs = [(sentence(rng), sentence(rng)) for _ in range(8)]
     assert all(equal_the_plain_one(tiny_scorer(2), pairs, "f", Options(k=k, non_translation="off")))
@@ -117,7 +119,7 @@ def test_work_is_done_in_pieces_that_fit_the_budget(monkeypatch: pytest.MonkeyPa
         assert [s.text for s in a.steps] == [s.text for s in b.steps] == [s.text for s in c.steps]
 
 
-def test_memory_that_runs_out_in_a_round_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_out_of_memory_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     scorer, rng = tiny_scorer(4), random.Random(5)
     tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(5)]
     usual, bounds = refine_all(scorer, tasks, "f", ALL), scorer.bounds
@@ -135,7 +137,7 @@ def test_memory_that_runs_out_in_a_round_does_not_change_the_result(monkeypatch:
 
 @pytest.mark.models
 @pytest.mark.parametrize(("variant", "count"), [("precision", 5), ("f", 2)])
-def test_real_outputs_under_the_bundled_model_equal_the_plain_implementation(variant: Variant, count: int) -> None:
+def test_real_outputs_equal_the_plain_implementation(variant: Variant, count: int) -> None:
     if not PAIRS.exists():
         pytest.skip("the translation pairs are not on this machine")
     with gzip.open(PAIRS, "rt", encoding="utf-8") as handle:
@@ -251,26 +253,27 @@ def test_prompts_enter_the_three_scores_and_not_the_refinement(side) -> None:
 
 
 def test_the_work_stops_when_nobody_wants_it_any_more() -> None:
-    heard: list[int] = []
+    heard: list[float] = []
 
-    def until_two(done: int) -> bool:
-        heard.append(done)
-        return done < 2
+    def until_two(share: float) -> None:
+        heard.append(share)
+        if share >= 2 / 30:
+            raise Cancelled
 
     rng = random.Random(0)
     tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(30)]
-    with pytest.raises(Stopped):
+    with pytest.raises(Cancelled):
         refine_all(tiny_scorer(), tasks, "precision", ALL, until_two)
     asked = iter([True] * 12)  # prompted scores are heard of too
-    with pytest.raises(Stopped):
+    with pytest.raises(Cancelled):
         refine_all(
             tiny_scorer(), tasks, "f", Options(rounds=0, prompts=tuple("abcdefgh"), non_translation="off"),
-            progress=lambda done: next(asked, False),
+            progress=stop_when(lambda share: not next(asked, False)),
         )  # fmt: skip
     assert heard == sorted(heard)
     heard.clear()
-    refine_all(tiny_scorer(), tasks, "precision", ALL, lambda done: heard.append(done) or True)  # type: ignore[func-returns-value]
-    assert heard[-1] == 30
+    refine_all(tiny_scorer(), tasks, "precision", ALL, heard.append)
+    assert heard[-1] == 1.0
 
 
 def test_a_task_without_a_condition_is_an_error() -> None:
@@ -299,7 +302,7 @@ def test_odd_texts_are_analysed(variant: Variant, y: str, r: str) -> None:
         assert found.dist_exp >= 0
 
 
-def test_a_thousand_tokens_are_cut_where_the_model_ends_and_refined_up_to_there() -> None:
+def test_a_long_text_is_cut_at_the_model_limit_and_refined() -> None:
     scorer = tiny_scorer(0)  # reads 128
     found = refine(
         scorer, "the cat sat " * 400, ["the dog ran " * 400], "precision", Options(rounds=2, non_translation="off")
@@ -316,7 +319,7 @@ def test_distances_come_from_the_three_scores(variant: str) -> None:
     assert found.dist_exp >= 0
 
 
-def test_a_hypothesis_that_fails_the_test_is_flagged_and_left_alone() -> None:
+def test_a_non_translation_is_flagged_and_not_refined() -> None:
     found = refine(tiny_scorer(), "qqq zzz xxx vvv jjj", ["The dog sat on the mat"], "f")
     assert found.non_translation
     assert "overlap" in found.why_non_translation
@@ -355,9 +358,9 @@ def test_a_text_over_the_models_length_says_so() -> None:
 
 def test_candidates_at_the_end_only_insert() -> None:
     near, logps = [(7, -1.0), (9, -2.0)], np.array([-0.5, -3.0, -0.25])
-    assert {c.edit for c in candidates([0, 9, 2], logps, 2, near, -9.0, EDITS)} == {"insert"}
+    assert {c.edit for c in edit_candidates([0, 9, 2], logps, 2, near, -9.0, EDITS)} == {"insert"}
     # position 1 holds token 9: two insertions, one deletion, and 7 for 9; 9 for 9 would change nothing
-    found = candidates([0, 9, 2], logps, 1, near, -9.0, EDITS)
+    found = edit_candidates([0, 9, 2], logps, 1, near, -9.0, EDITS)
     assert [c.ids for c in found] == [[0, 7, 9, 2], [0, 9, 9, 2], [0, 2], [0, 7, 2]]
     # known beforehand: −0.5 for the first token, and that of 7, 9, </s>, 7 in its place; the rest is at most 0
     assert [c.precision for c in found] == pytest.approx([-1.5 / 4, -2.5 / 4, -9.5 / 2, -1.5 / 3])

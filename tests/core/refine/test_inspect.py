@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from core.refine.engine import refine
-from core.refine.inspect import follow, look, rounds
+from core.refine.inspect import inspect_text, replay, rounds
 from core.refine.options import Options
 from tests.tiny import WORDS, tiny_scorer
 
@@ -43,16 +43,16 @@ def bartscore(scorer: Any, text: str, condition: str, variant: str) -> float:
 @pytest.mark.parametrize("text", ["The cat sat on a mat", "", "a", "😀 the house"])
 def test_a_text_is_scored_as_by_the_model_itself(variant: Any, text: str) -> None:
     scorer = tiny_scorer()
-    seen, ids = look(scorer, text, "The dog ran", variant), scorer.encode(text).ids
+    seen, ids = inspect_text(scorer, text, "The dog ran", variant), scorer.encode(text).ids
     assert seen.score == pytest.approx(bartscore(scorer, text, "The dog ran", variant), abs=1e-4)
     logps = table(scorer, "The dog ran", ids)[range(len(ids)), ids].tolist()[1:]  # the first is that of <s>
     assert [t.logp for t in seen.tokens] == pytest.approx(logps, abs=1e-4)
     assert seen.step is None
 
 
-def test_the_alternatives_are_the_most_probable_tokens_at_each_place() -> None:
+def test_alternatives_are_the_most_probable_tokens() -> None:
     scorer, text = tiny_scorer(), "The cat sat on a mat"
-    seen, ids = look(scorer, text, "The dog ran", "f", k=4), scorer.encode(text).ids
+    seen, ids = inspect_text(scorer, text, "The dog ran", "f", k=4), scorer.encode(text).ids
     chances = table(scorer, "The dog ran", ids).exp()
     chances[:, scorer.special] = 0
     best = torch.topk(chances, 4)
@@ -64,7 +64,7 @@ def test_the_alternatives_are_the_most_probable_tokens_at_each_place() -> None:
 
 def test_a_token_that_begins_a_word_is_written_with_its_blank() -> None:
     """So that a text may be cut at a token's place and one of them put there."""
-    words = {w for near in look(tiny_scorer(), "The cat", "The dog", "f", k=1000).alternatives for w, _ in near}
+    words = {w for near in inspect_text(tiny_scorer(), "The cat", "The dog", "f", k=1000).alternatives for w, _ in near}
     assert {" cat", " dog", "The", "t"} <= words
 
 
@@ -72,7 +72,7 @@ def test_a_token_that_begins_a_word_is_written_with_its_blank() -> None:
     "text", ["", "a", "😀 the cat 👩‍👩‍👧", "القط على الحصيرة", "the\u2028cat", "<s> a </s>", " two  blanks "]
 )
 def test_the_tokens_of_any_text_cover_it(text: str) -> None:
-    seen = look(tiny_scorer(), text, "The dog sat on the mat", "f")
+    seen = inspect_text(tiny_scorer(), text, "The dog sat on the mat", "f")
     assert seen.text == text
     assert {i for t in seen.tokens for i in range(t.start, t.end)} == set(range(len(text)))
     assert all(text[t.start : t.end] == t.text for t in seen.tokens)
@@ -80,7 +80,7 @@ def test_the_tokens_of_any_text_cover_it(text: str) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_rounds_are_the_refinement_text_by_text_and_score_by_score(variant: Any) -> None:
+def test_rounds_have_the_texts_and_scores_of_the_refinement(variant: Any) -> None:
     scorer, edits = tiny_scorer(), 0
     for seed in range(5):
         rng = random.Random(f"{variant}{seed}")
@@ -98,12 +98,12 @@ def test_rounds_are_the_refinement_text_by_text_and_score_by_score(variant: Any)
     assert edits > 3  # without edits there would be nothing to replay
 
 
-def test_parts_of_characters_are_told_apart_by_the_scores_of_the_trace() -> None:
+def test_scores_distinguish_tokens_with_the_same_text() -> None:
     """Bytes of a character all read "�"; which of them an edit put there shows only in what came out."""
     scorer, met = tiny_scorer(), 0
     for y in ("قط على", "الحصيرة", "кот на", "猫在垫子上"):
         done = refine(scorer, y, ["The dog sat on the mat"], "precision", OPEN)
         met += sum("\ufffd" in s.new for s in done.steps)
-        found = follow(scorer, y, "The dog sat on the mat", "precision", done.steps)
+        found = replay(scorer, y, "The dog sat on the mat", "precision", done.steps)
         assert [f.score for f in found[1:]] == pytest.approx([s.after for s in done.steps], abs=1e-4)
     assert met

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import Span
-from core.refine.overlap import Counts, agreement, compared, edited, layers, marked
+from core.refine.overlap import CharacterCounts, agreement, count_characters, edited, layers, marked
 from core.text.diff import diff
 
 TEXT = "The river rose 😀 its banks."
@@ -16,12 +16,12 @@ def span(start: int, end: int, severity: str = "Major", side: str = "output", te
     return Span(side, start, end, text[start:end] if side == "output" else "x", severity, "Accuracy")
 
 
-def test_the_model_marks_what_the_refined_text_no_longer_has_in_code_points() -> None:
+def test_characters_missing_from_the_refined_text_count_as_edited() -> None:
     found = edited(TEXT, "The river burst its banks.")
     assert found == {10, 11, 12, 13, 15}  # "rose" and the emoji, one code point; the blank between them does not count
 
 
-def test_an_insertion_marks_nothing_and_an_edit_inside_a_word_marks_the_word() -> None:
+def test_an_edit_inside_a_word_counts_the_word_an_insertion_nothing() -> None:
     assert edited("a river", "a wide river") == frozenset()
     assert edited("two rivers", "two river") == frozenset(range(4, 10))
 
@@ -34,8 +34,8 @@ def test_people_mark_with_major_and_minor_in_the_output_only() -> None:
 def test_precision_recall_and_f_by_hand() -> None:
     model, human = edited(TEXT, "The river burst its banks."), marked(TEXT, [span(4, 14)])
     # model: rose + emoji = 5; people: river + rose = 9; both: rose = 4
-    found = agreement([compared(model, human)])
-    assert found.counts == Counts(4, 5, 9)
+    found = agreement([count_characters(model, human)])
+    assert found.counts == CharacterCounts(4, 5, 9)
     assert (found.precision, found.recall, found.f) == (
         pytest.approx(4 / 5),
         pytest.approx(4 / 9),
@@ -48,8 +48,8 @@ def test_raters_are_compared_separately_and_summed() -> None:
     model = frozenset(range(4))
     raters = [frozenset(range(2)), frozenset(range(2, 10)), frozenset[int]()]
     # both: 2 + 2 + 0; model: 4 each; people: 2 + 8 + 0. Precision is the mean of 2/4, 2/4 and 0
-    found = agreement([compared(model, r) for r in raters])
-    assert found.counts == Counts(4, 12, 10)
+    found = agreement([count_characters(model, r) for r in raters])
+    assert found.counts == CharacterCounts(4, 12, 10)
     assert found.precision == pytest.approx((0.5 + 0.5 + 0) / 3)
     assert found.recall == pytest.approx(4 / 10)
 
@@ -57,24 +57,24 @@ def test_raters_are_compared_separately_and_summed() -> None:
 @pytest.mark.parametrize(
     ("counts", "reason"),
     [
-        ([], "nobody has rated it yet"),
-        ([Counts(0, 0, 3)], "the model took nothing away"),
-        ([Counts(0, 3, 0)], "nobody marked an error"),
-        ([Counts(0, 0, 0)] * 2, "the model took nothing away and nobody marked an error"),
+        ([], "it has not been rated yet"),
+        ([CharacterCounts(0, 0, 3)], "the model removed nothing"),
+        ([CharacterCounts(0, 3, 0)], "no rater marked an error"),
+        ([CharacterCounts(0, 0, 0)] * 2, "the model removed nothing and no rater marked an error"),
     ],
 )
-def test_without_edits_or_marks_nothing_is_defined(counts: list[Counts], reason: str) -> None:
+def test_without_edits_or_marks_nothing_is_defined(counts: list[CharacterCounts], reason: str) -> None:
     found = agreement(counts)
     assert (found.status, found.precision, found.recall, found.f) == ("undefined", None, None, None)
     assert found.reason == reason
 
 
 def test_no_overlap_is_zero_and_defined() -> None:
-    found = agreement([Counts(0, 2, 3)])
+    found = agreement([CharacterCounts(0, 2, 3)])
     assert (found.status, found.precision, found.recall, found.f) == ("ok", 0, 0, 0)
 
 
-def test_layers_show_the_gravest_mark_how_many_made_it_and_what_was_inserted() -> None:
+def test_layers_show_worst_severity_number_of_raters_and_insertion() -> None:
     text = "red cat ran"
     drawn = layers(text, "red dog ran off", [[span(0, 7, "Minor", text=text)], [span(4, 7, text=text)]])
     assert [tuple(layer) for layer in drawn] == [
@@ -92,7 +92,7 @@ places = st.lists(
 
 
 @given(words, words, st.lists(places, max_size=3))
-def test_layers_and_counts_agree_with_a_count_character_by_character(text: str, refined: str, raters: list) -> None:
+def test_layers_and_counts_equal_a_count_by_character(text: str, refined: str, raters: list) -> None:
     spans = [[span(min(a, b, len(text)), min(max(a, b), len(text)), s, text=text) for a, b, s in one] for one in raters]
     drawn = layers(text, refined, spans)
     assert "".join(layer.text for layer in drawn) == text
@@ -104,9 +104,9 @@ def test_layers_and_counts_agree_with_a_count_character_by_character(text: str, 
     flat = [layer for layer in drawn for _ in layer.text]
     assert [layer.edited for layer in flat] == [i in gone for i in range(len(text))]
     for one in spans:
-        counts = compared(edited(text, refined), marked(text, one))
+        counts = count_characters(edited(text, refined), marked(text, one))
         of = [[s for s in one if s.start <= i < s.end and s.severity != "Neutral"] for i in range(len(text))]
         seen = [i for i, c in enumerate(text) if not c.isspace()]
-        assert counts == Counts(
+        assert counts == CharacterCounts(
             sum(i in gone and bool(of[i]) for i in seen), sum(i in gone for i in seen), sum(bool(of[i]) for i in seen)
         )

@@ -8,8 +8,9 @@ import pytest
 from core.errors import UserError
 from core.refine.options import Options, digest, prompt_fact
 from core.refine.prompts import conditioned, from_file, known_lists, listed, load_lists, scored, with_digest
+from tests.paths import DATA
 
-SHARED = Path(__file__).resolve().parents[4] / "shared/data/bartscore_prompts.json"
+SHARED = DATA / "bartscore_prompts.json"
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_lists_are_read_without_blanks_and_repetitions(file: Path) -> None:
     assert load_lists(file) == {"short": ("In short", "In brief"), "mine": ("Was heißt:",)}
 
 
-def test_the_list_of_translation_is_built_in_and_a_file_adds_to_it(file: Path) -> None:
+def test_a_file_adds_to_the_built_in_list(file: Path) -> None:
     assert known_lists() == {"mt": ("Such as",), "short": ("In short", "In brief"), "mine": ("Was heißt:",)}
 
 
@@ -51,15 +52,15 @@ def test_a_file_that_changes_is_read_again(file: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "no JSON"),
-        ('["a"]', "no set of prompt lists"),
+        ("{", "not a JSON"),
+        ('["a"]', "no prompt lists"),
         ('{"a": "b"}', "list “a”.*no phrases"),
         ('{"a": []}', "no phrases"),
         ('{"a": ["b", 3]}', "phrase 2.*got 3"),
         ('{"a": ["  "]}', "phrase 1"),
         ('{"a": ["b\\nc"]}', "one line"),
         ('{"a": ["\\ud800"]}', "half a surrogate pair"),
-        ('{"a|b": ["c"]}', "cannot be written"),
+        ('{"a|b": ["c"]}', "not allowed"),
     ],
 )
 def test_a_bad_file_is_answered_with_the_place(tmp_path: Path, content: str, message: str) -> None:
@@ -85,11 +86,11 @@ def test_a_list_of_a_file_is_written_with_its_name(file: Path) -> None:
 def test_phrases_are_found_again_by_their_digest(file: Path) -> None:
     short = listed("short")
     assert with_digest(2, digest(short)) == short
-    with pytest.raises(UserError, match="not here any more"):
+    with pytest.raises(UserError, match="cannot be found"):
         with_digest(3, digest(short))
 
 
-def test_a_signature_says_one_phrase_in_full_and_several_by_number_and_digest() -> None:
+def test_a_signature_has_one_phrase_in_full_and_several_by_digest() -> None:
     assert prompt_fact((), "decoder") == "none"
     assert prompt_fact(("Such as",), "encoder") == "encoder(Such as)"
     # python -c "import hashlib; print(hashlib.sha256(b'In short\nIn brief').hexdigest()[:8])"
@@ -98,7 +99,7 @@ def test_a_signature_says_one_phrase_in_full_and_several_by_number_and_digest() 
     assert prompt_fact(("a|b",), "encoder") != prompt_fact(("a/b",), "encoder")
 
 
-def test_the_default_options_sign_as_they_did_before_there_were_any() -> None:
+def test_the_signature_of_default_options_is_unchanged() -> None:
     assert Options().facts() == {"nt": "overlap0.2+prob0.7", "k": 10, "rounds": "half", "prompt": "none"}
 
 

@@ -12,8 +12,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.helpers import extract_all_char_ngrams
 
-from core.metrics.rouge import UnicodeWords
-from core.metrics.sacre import bleu
+from core.metrics.lexical.rouge import UnicodeWords
+from core.metrics.lexical.sacre import bleu
 from core.smart import matching
 from core.smart.alignment import Array
 from core.smart.matching import Matcher, Texts, matrices
@@ -83,7 +83,7 @@ def test_the_candidate_is_the_hypothesis() -> None:
 
 @given(st.lists(st.tuples(SENTENCES.map(tuple), SENTENCES.map(tuple)), max_size=8))
 @settings(max_examples=60, deadline=None)
-def test_pairs_together_give_what_each_gives_alone_to_the_last_bit(pairs: list[Texts]) -> None:
+def test_a_batch_equals_single_pairs_to_the_last_bit(pairs: list[Texts]) -> None:
     for matcher in (Chrf(), Bleu(partial(bleu, "script")), Rouge("rougeL", lambda how: str.split, writing)):
         together = matcher.matrices(pairs)
         assert len(together) == len(pairs)

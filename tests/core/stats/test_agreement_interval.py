@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from core.stats.agreement_interval import agreement_interval, soft_pairwise_intervals
 from core.stats.bootstrap import draws_of, percentiles
-from core.stats.correlation import agreement
+from core.stats.correlation.agreement_interval import agreement_interval, soft_pairwise_intervals
+from core.stats.correlation.correlation import agreement
 from core.stats.pairwise_accuracy import soft_pairwise_accuracy
 
 SEGMENTS, SYSTEMS = 9, 4
@@ -89,22 +89,23 @@ def test_an_undefined_agreement_has_no_interval_but_a_reason() -> None:
     assert "at least two" in one.reason
 
 
-def test_soft_pairwise_accuracy_of_people_with_themselves_is_certain_and_of_a_metric_is_not() -> None:
+def test_only_identical_scores_have_a_zero_width_soft_interval() -> None:
     human = HUMAN.reshape(SEGMENTS, SYSTEMS).T
     metric = METRIC.reshape(SEGMENTS, SYSTEMS).T
-    told: list[tuple[int, int]] = []
+    told: list[float] = []
     found = soft_pairwise_intervals(
         {"self": human, "metric": metric},
         human,
         seed=1,
         draws=40,
         permutations=100,
-        step=lambda k, n: told.append((k, n)),
+        progress=told.append,
     )
     assert found["self"] == (1.0, 1.0)
     low, high = found["metric"]
     value = soft_pairwise_accuracy(metric, human, seed=1).value
     assert value is not None
     assert low < value < high + 0.02
-    assert told[-1] == (40, 40)
+    assert told[-1] == 1.0
+    assert len(told) == 40
     assert soft_pairwise_intervals({"m": metric[:1]}, human[:1], seed=1) == {}

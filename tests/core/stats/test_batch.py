@@ -4,10 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UserError
-from core.stats.batch import cells, evaluator
-from core.stats.correlation import GROUPS, MEASURES
-from core.stats.pairs import SMALL
-from core.stats.perm_both import agreement_with_ties
+from core.stats.correlation.batch import cells, evaluator
+from core.stats.correlation.correlation import GROUPS, MEASURES
+from core.stats.correlation.pairs import SMALL
+from core.stats.significance.perm_both import agreement_with_ties
 
 OUTPUTS = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)),
@@ -50,7 +50,7 @@ def test_a_constant_of_tenths_is_constant() -> None:
         assert np.isnan(evaluator(measure, human)(np.full((1, 30), 0.1)))[0]
 
 
-def test_the_cells_of_a_vector_are_its_pairs_where_pairs_are_gone_through() -> None:
+def test_pairwise_measures_need_one_cell_per_pair() -> None:
     segments = [0, 0, 0, 1, 1, 2]  # 3 + 1 pairs
     assert cells("kendall", 6, "segment", segments) == 6
     assert cells("acc_eq", 6, "pooled") == 15

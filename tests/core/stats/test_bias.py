@@ -12,7 +12,7 @@ def test_the_best_has_rank_one_and_equal_scores_share_theirs() -> None:
     assert ranks([10, 30, 20, 20]).tolist() == [4, 1, 2.5, 2.5]
 
 
-def test_rank_differences_and_what_follows_from_them_are_the_arithmetic() -> None:
+def test_rank_differences_and_derived_values_by_hand() -> None:
     # people rank A B C D 1 2 3 4, the metric 2 1 3 4 with 5, 9, 4, 1: differences 1, −1, 0, 0
     found = rank_bias([5, 9, 4, 1], [0.9, 0.8, 0.3, 0.1])
     assert found.human == (1, 2, 3, 4)
@@ -53,7 +53,7 @@ def test_what_cannot_be_ranked_has_a_reason_and_no_number(metric, human, reason)
     assert rank_bias(metric, human) == ((), (), (), None, None, None, reason)
 
 
-def test_deviations_of_the_paper_are_roots_of_whole_sums_over_16_systems() -> None:
+def test_deviations_of_the_paper_are_roots_of_integer_sums_over_16() -> None:
     # Amplayo et al. 2022, Table 4, σ(Rank Diff): n·σ² is the sum of squared differences of ranks. With n = 16 (not 15) it is
     # a whole number, or a half where systems tie.
     for deviation in (5.012, 5.232, 4.228, 2.915, 2.062, 2.151, 3.969, 3.824, 2.646, 3.841, 4.198, 2.739):

@@ -6,8 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from core.stats.bradley_terry import bradley_terry, wins_of_rankings
-from core.stats.pairs import Floats
+from core.stats.correlation.pairs import Floats
+from core.stats.raters.bradley_terry import bradley_terry, wins_of_rankings
 
 
 def fitted(wins: Floats) -> Floats:
@@ -81,7 +81,7 @@ def test_it_finds_the_strengths_that_made_the_wins() -> None:
 def test_a_lead_without_bound_is_undefined_and_says_why() -> None:
     never_lost = bradley_terry([[0, 3, 2], [0, 0, 1], [0, 4, 0]])
     assert never_lost.scores is None
-    assert "no bound" in never_lost.reason
+    assert "unbounded" in never_lost.reason
     assert never_lost.parts[1] == never_lost.parts[2] != never_lost.parts[0]
     apart = bradley_terry([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 2], [0, 0, 1, 0]])
     assert apart.scores is None
@@ -98,7 +98,7 @@ def test_rankings_are_pairs_and_a_tie_is_half_a_win_each() -> None:
 
 def test_what_is_no_table_of_wins_is_refused() -> None:
     for cell, corner in ((-1.0, 0.0), (float("nan"), 0.0), (1.0, 1.0)):
-        with pytest.raises(ValueError, match="counts from 0"):
+        with pytest.raises(ValueError, match="on the diagonal"):
             bradley_terry([[corner, cell], [1.0, 0.0]])
     with pytest.raises(ValueError, match="square"):
         bradley_terry([[0, 1, 2], [1, 0, 2]])

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.stats.clusters import Wins, rank_clusters, wins_of
+from core.stats.significance.clusters import Wins, rank_clusters, wins_of
 
 
 def table(n: int, *pairs: tuple[int, int]) -> Wins:
@@ -22,7 +22,7 @@ def test_a_line_stands_where_all_above_beat_all_below() -> None:
     assert rank_clusters([3.0, 2.0, 1.0], table(3, (0, 1), (0, 2), (1, 2))) == [1, 2, 3]
 
 
-def test_ranks_after_the_first_loss_look_at_the_current_cluster_only() -> None:
+def test_first_loss_compares_with_the_current_cluster_only() -> None:
     # C loses to A and starts cluster 2; D loses to A too, but not to C
     wins = table(4, (0, 2), (0, 3))
     assert rank_clusters([4.0, 3.0, 2.0, 1.0], wins, "first_loss") == [1, 1, 2, 2]

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UserError
-from core.stats.correlation import acc_eq, agreement, kendall, known, pearson, spearman
-from core.stats.pairs import SMALL, dense_ranks, pair_counts, weighted_ranks
-from core.stats.ties import calibrate_ties
+from core.stats.correlation.correlation import acc_eq, agreement, check_measure, kendall, pearson, spearman
+from core.stats.correlation.pairs import SMALL, dense_ranks, pair_counts, weighted_ranks
+from core.stats.correlation.ties import calibrate_ties
 
 SCORES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40)
 
@@ -124,9 +124,9 @@ def test_segments_that_are_all_undefined_say_why() -> None:
 
 def test_an_unknown_measure_or_grouping_names_those_there_are() -> None:
     with pytest.raises(UserError, match="kendall, acc_eq"):
-        known("tau", "pooled")
+        check_measure("tau", "pooled")
     with pytest.raises(UserError, match="pooled, segment, system"):
-        known("kendall", "item")
+        check_measure("kendall", "item")
 
 
 @settings(deadline=None, max_examples=50)

@@ -1,11 +1,11 @@
 import pytest
 
-from core.stats.disagreement import Disagreement, disagreement, worst_first
-from core.stats.spans import Mark
+from core.stats.raters.disagreement import Disagreement, disagreement, worst_first
+from core.stats.raters.span_agreement import SpanLabel
 
 
-def major(start: int, end: int) -> Mark:
-    return Mark(start, end, "Major", "Accuracy")
+def major(start: int, end: int) -> SpanLabel:
+    return SpanLabel(start, end, "Major", "Accuracy")
 
 
 def test_the_value_with_the_arithmetic_written_out() -> None:
@@ -40,7 +40,7 @@ def test_agreement_is_0_and_the_worst_is_below_1() -> None:
 def test_one_rater_cannot_disagree() -> None:
     assert disagreement([-5]).value is None
     assert disagreement([-5]).reason == "at least two raters are needed, there is 1"
-    assert disagreement([]).reason == "nobody rated it"
+    assert disagreement([]).reason == "it has not been rated"
 
 
 def test_the_queue_starts_with_the_worst_and_leaves_out_agreement() -> None:

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.stats import agreement_interval as intervals
-from core.stats import many_pairs, perm_both, ties
-from core.stats.agreement_interval import agreement_interval
-from core.stats.many_pairs import ManyPairs
-from core.stats.pairs import Floats
-from core.stats.ties import calibrate_ties, tie_curve
+from core.stats.correlation import agreement_interval as intervals
+from core.stats.correlation import many_pairs, ties
+from core.stats.correlation.agreement_interval import agreement_interval
+from core.stats.correlation.many_pairs import ManyPairs
+from core.stats.correlation.pairs import Floats
+from core.stats.correlation.ties import calibrate_ties, tie_curve
+from core.stats.significance import perm_both
 
 
 def by_definition(metric: list[float], human: list[float]) -> tuple[int, float]:
@@ -70,7 +71,7 @@ def sample(n: int, decimals: int = 12) -> tuple[Floats, Floats]:
     return np.round(human + rng.normal(0, 3, n), decimals), human
 
 
-def test_more_than_three_million_pairs_have_a_value_and_an_interval() -> None:
+def test_over_three_million_pairs_have_a_value_and_interval() -> None:
     metric, human = sample(4000)  # 7,998,000 pairs
     units = (np.arange(4000) // 10).tolist()
     found = agreement_interval("acc_eq", metric, human, units=units, seed=0, draws=60)
@@ -78,7 +79,7 @@ def test_more_than_three_million_pairs_have_a_value_and_an_interval() -> None:
     assert found.low is not None
     assert found.high is not None
     assert found.low < (found.value or 0) < found.high
-    assert found.reason == "the interval rests on a random sample of 300,000 of 7,998,000 pairs"
+    assert found.reason == "the interval uses a random sample of 300,000 of 7,998,000 pairs"
 
 
 def test_the_interval_of_a_sample_of_pairs_is_that_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,6 +107,6 @@ def test_metrics_are_tested_on_a_sample_of_many_pairs(monkeypatch: pytest.Monkey
     exact = [calibrate_ties(m, human).statistic.value or 0.0 for m in (metric, poor)]
     assert found.difference == pytest.approx(exact[0] - exact[1])
     assert found.p == pytest.approx(0.01)
-    assert found.reason == "p rests on a random sample of 8,000 of 79,800 pairs"
+    assert found.reason == "p uses a random sample of 8,000 of 79,800 pairs"
     same = perm_both.perm_both("acc_eq", metric, metric + 1, human, seed=0, draws=99)
     assert same.p == 1

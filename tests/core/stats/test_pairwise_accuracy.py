@@ -7,14 +7,14 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.stats.agreement_interval import agreement_interval
-from core.stats.batch import evaluator
-from core.stats.correlation import agreement
-from core.stats.flips import sign_flips
+from core.stats.correlation.agreement_interval import agreement_interval
+from core.stats.correlation.batch import evaluator
+from core.stats.correlation.correlation import agreement
+from core.stats.correlation.pairs import Floats
 from core.stats.means import equalized, group_means, row_means
-from core.stats.pairs import Floats
 from core.stats.pairwise_accuracy import at_least, pairwise_accuracy, soft_pairwise_accuracy
-from core.stats.perm_both import agreement_with_ties
+from core.stats.significance.perm_both import agreement_with_ties
+from core.stats.significance.random_signs import random_signs
 
 
 def test_the_p_value_worked_out_in_the_code_of_the_paper() -> None:
@@ -68,14 +68,14 @@ def test_soft_accuracy_equals_the_exact_one_of_all_permutations() -> None:
     assert found.n == 5
 
 
-def test_a_metric_like_people_has_all_and_the_opposite_has_nothing() -> None:
+def test_the_human_ranking_scores_1_and_its_reverse_0() -> None:
     human = np.arange(4.0)[:, None] + np.random.default_rng(0).normal(0, 0.1, (4, 40))
     for accuracy in (pairwise_accuracy, lambda m, h: soft_pairwise_accuracy(m, h, seed=1)):
         assert accuracy(3 * human - 7, human).value == 1
         assert accuracy(-human, human).value == pytest.approx(0, abs=0.002)
 
 
-def test_it_sees_sure_and_unsure_differences_where_plain_accuracy_sees_order_only() -> None:
+def test_soft_accuracy_depends_on_certainty_and_not_only_on_order() -> None:
     # people cannot tell the systems apart (p ≈ ½); one metric leans a little, the other is certain
     rng = np.random.default_rng(2)
     noise = rng.normal(size=100)
@@ -149,7 +149,7 @@ def test_it_equals_the_definition_in_exact_numbers(columns: list[list[int]], see
     if found.value is None:
         assert any(all(len(set(column)) == 1 for column in zip(*t, strict=True)) for t in (metric, human))
         return
-    signs = np.concatenate(list(sign_flips(len(columns), seed, 200))).astype(int).tolist()
+    signs = np.concatenate(list(random_signs(len(columns), seed, 200))).astype(int).tolist()
     assert found.value == pytest.approx(float(exact_soft_accuracy(metric, human, signs)), abs=1e-12)
 
 
@@ -208,7 +208,7 @@ def test_means_tie_where_exact_means_do(rows: list[list[int]], seed: int) -> Non
             assert np.sign(found[i] - found[j]) == np.sign(exact[i] - exact[j])
 
 
-def test_one_huge_score_does_not_make_the_means_of_other_systems_equal() -> None:
+def test_one_huge_score_leaves_other_means_different() -> None:
     table = np.arange(5)[:, None] / 10 + np.zeros((5, 4))
     table[4, 0] = 1e12
     assert len(set(row_means(table).tolist())) == 5

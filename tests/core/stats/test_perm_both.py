@@ -5,10 +5,10 @@ import pytest
 from scipy.stats import zscore
 
 from core.errors import UserError
-from core.stats import perm_both as module
-from core.stats.correlation import GROUPS, MEASURES, Group, Measure
-from core.stats.perm_both import agreement_with_ties, perm_both
-from core.stats.ties import tie_curve
+from core.stats.correlation.correlation import GROUPS, MEASURES, Group, Measure
+from core.stats.correlation.ties import tie_curve
+from core.stats.significance import perm_both as module
+from core.stats.significance.perm_both import agreement_with_ties, perm_both
 from tests.core.stats.type_one_error import metrics, rate
 
 
@@ -72,7 +72,7 @@ def test_the_unit_of_a_metric_does_not_matter() -> None:
         assert perm_both(measure, y, x, human, seed=3, draws=99).p == pytest.approx(once.p)
 
 
-def test_the_same_metric_twice_is_no_difference_and_a_better_one_is() -> None:
+def test_only_different_metrics_differ() -> None:
     rng = np.random.default_rng(0)
     human = rng.normal(size=120)
     good, bad = human + 0.3 * rng.normal(size=120), human + 3 * rng.normal(size=120)
@@ -148,7 +148,7 @@ def test_five_of_a_hundred_equal_metrics_are_called_different(measure: Measure, 
     assert 0.04 <= rate(once) <= 0.06
 
 
-def test_a_liking_for_systems_is_taken_for_a_difference_by_systems_means() -> None:
+def test_a_bias_for_systems_makes_the_system_test_anticonservative() -> None:
     # seen: 16 % of 400 and 19 % of 2,000 runs; the docstring warns of it
     def once(rng: np.random.Generator, run: int) -> float | None:
         return metrics(rng, run, measure="pearson", group="system", system_likings=0.5, draws=99)

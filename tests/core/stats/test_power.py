@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from core.stats.power import minimum_detectable_difference
+from core.stats.significance.power import minimum_detectable_difference
 
 
 def test_with_many_segments_it_is_that_of_the_normal_law() -> None:
@@ -13,7 +13,7 @@ def test_with_many_segments_it_is_that_of_the_normal_law() -> None:
 
 
 @pytest.mark.parametrize("n", [5, 30])
-def test_a_t_test_finds_the_detectable_difference_in_eight_of_ten_trials(n: int) -> None:
+def test_a_t_test_finds_the_detectable_difference_8_times_of_10(n: int) -> None:
     rng = np.random.default_rng(n)
     shape = rng.normal(size=n)
     found = minimum_detectable_difference(shape).value

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from core.stats.rater_scale import SystemMean, standardised, system_means
+from core.stats.raters.rater_scale import StandardisedMean, standardised, system_means
 
 
 def test_each_rater_is_put_on_the_own_scale() -> None:
@@ -23,20 +23,24 @@ def test_it_is_the_z_score_of_scipy_rater_by_rater() -> None:
 def test_a_rater_without_spread_is_undefined_with_a_reason() -> None:
     found = standardised(["a", "b", "b", "c", "c"], [50, 0.1, 0.1, 1, 3])
     assert np.isnan(found.z).tolist() == [True, True, True, False, False]
-    assert found.undefined == {"a": "gave one score only", "b": "gave the same score to everything"}
+    assert found.undefined == {"a": "gave only one score", "b": "gave the same score to all outputs"}
     assert len(standardised([], []).z) == 0
 
 
 def test_segments_are_averaged_before_systems() -> None:
     # A: segment 1 has 0 and 2, segment 2 has 7: (1 + 7)/2 = 4, not 9/3; z: (0.5 + 1)/2
     found = system_means(["A", "A", "A", "B"], [1, 1, 2, 1], [0, 2, 7, 9], np.array([0.0, 1, 1, 0.5]))
-    assert found == [SystemMean("A", 4, 0.75, 2), SystemMean("B", 9, 0.5, 1)]
+    assert found == [StandardisedMean("A", 4, 0.75, 2), StandardisedMean("B", 9, 0.5, 1)]
 
 
 def test_scores_without_z_count_in_the_mean_only() -> None:
     nan = np.nan
     found = system_means(["A", "A", "B", "C"], [1, 2, 1, 1], [10, 20, 90, 95], np.array([nan, 1.0, nan, nan]))
-    assert found == [SystemMean("A", 15, 1, 2), SystemMean("C", 95, None, 1), SystemMean("B", 90, None, 1)]
+    assert found == [
+        StandardisedMean("A", 15, 1, 2),
+        StandardisedMean("C", 95, None, 1),
+        StandardisedMean("B", 90, None, 1),
+    ]
 
 
 def test_what_is_not_a_score_is_refused() -> None:

@@ -1,5 +1,4 @@
 import ast
-from pathlib import Path
 
 import krippendorff
 import numpy as np
@@ -8,7 +7,8 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.stats.raters import ALL_EQUAL, NOT_TWICE, krippendorff_alpha, rater_pairs, ratings
+from core.stats.raters.rater_agreement import ALL_EQUAL, NOT_TWICE, krippendorff_alpha, rater_pairs, ratings
+from tests.paths import ROOT
 
 NAN = float("nan")
 
@@ -59,7 +59,7 @@ def test_the_closed_form_gives_what_the_package_gives(n_raters: int, n_outputs: 
         assert found.value == pytest.approx(package, abs=1e-9)
 
 
-def test_many_different_scores_far_from_zero_give_what_the_package_gives() -> None:
+def test_scores_far_from_zero_equal_the_package() -> None:
     scores = 1e5 + np.random.default_rng(0).normal(size=(2, 100))
     package = krippendorff.alpha(scores, level_of_measurement="interval")
     assert krippendorff_alpha(scores, seed=1, draws=10).value == pytest.approx(package, abs=1e-9)
@@ -67,7 +67,7 @@ def test_many_different_scores_far_from_zero_give_what_the_package_gives() -> No
 
 def test_the_product_does_without_the_package() -> None:
     # krippendorff is under the GPL, Errorscope under the MIT licence: it serves as the oracle of these tests only
-    root = Path(__file__).resolve().parents[3]
+    root = ROOT
     assert "krippendorff" not in (root / "requirements.txt").read_text(encoding="utf-8")
     for path in [*(root / "core").rglob("*.py"), *(root / "pages").rglob("*.py"), *(root / "db").rglob("*.py")]:
         source = path.read_text(encoding="utf-8")

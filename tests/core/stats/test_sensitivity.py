@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core.stats.pairs import Floats
+from core.stats.correlation.pairs import Floats
 from core.stats.sensitivity import NO_SCORE, TOO_CLOSE, Sensitivity, ratios, sensitivities
 
 NAN = float("nan")
@@ -37,7 +37,7 @@ def test_a_metric_of_log_probabilities_reads_alike() -> None:
     assert one(floats(-2, -1), floats(-3, -4), floats(-6, -7)).z.value == pytest.approx(0.375)
 
 
-def test_where_lower_is_better_the_signs_cancel_in_z_and_turn_in_accuracy() -> None:
+def test_lower_is_better_keeps_z_and_reverses_accuracy() -> None:
     # an error rate: (20 − 40) / (20 − 100) = 1/4, right; (50 − 30) / (50 − 100) = −0.4, wrong
     found = one(floats(20, 50), floats(40, 30), floats(100, 100), higher_is_better=False)
     assert found.z.value == pytest.approx((0.25 - 0.4) / 2)
@@ -64,7 +64,7 @@ def test_nearness_is_judged_over_all_types() -> None:
     assert [s.undefined for s in found] == [(), ((TOO_CLOSE, 1),)]
 
 
-def test_a_metric_that_does_not_look_at_the_output_has_no_z_at_all() -> None:
+def test_a_metric_that_ignores_the_output_has_no_z() -> None:
     noise = 1e-9 * np.random.default_rng(0).normal(size=(3, 50))
     found = one(*(-3.7 + noise))
     assert (found.z.value, found.z.n, found.undefined) == (None, 0, ((TOO_CLOSE, 50),))
@@ -82,7 +82,7 @@ def test_pairs_without_a_score_are_counted_with_their_reasons() -> None:
     assert one(floats(1, NAN), floats(0.5, 0.5), floats(0, 0)).undefined == ((NO_SCORE, 1),)
 
 
-def test_pairs_where_the_empty_output_scores_better_are_counted_and_stay() -> None:
+def test_pairs_with_a_better_empty_output_are_kept_and_counted() -> None:
     # the second: (1 − 0.5) / (1 − 2) = −0.5 although the error is seen
     found = one(floats(1, 1), floats(0.5, 0.5), floats(0, 2))
     assert (found.empty_better, found.z.value, found.accuracy.value) == (1, 0.0, 1.0)
@@ -116,7 +116,7 @@ def test_the_interval_is_that_of_all_resamples() -> None:
     assert [wrong.low, wrong.high] == pytest.approx(np.quantile(shares, [0.025, 0.975]))
 
 
-def test_the_same_seed_gives_the_same_interval_and_another_seed_another() -> None:
+def test_the_interval_depends_on_the_seed_only() -> None:
     z = np.random.default_rng(0).normal(size=40)
     low = [one(np.ones(40), 1 - z, np.zeros(40), seed=seed).z.low for seed in (1, 1, 2)]
     assert low[0] == low[1] != low[2]

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stats.significance import holm
+from core.stats.significance.holm import holm
 
 
 def rejected(p_values: list[float], alpha: float) -> set[int]:
@@ -36,5 +36,5 @@ def test_undefined_tests_stay_undefined_and_cost_nothing() -> None:
 
 def test_what_is_no_probability_is_refused() -> None:
     for wrong in (-0.1, 1.1, float("nan")):
-        with pytest.raises(ValueError, match="between 0 and 1"):
+        with pytest.raises(ValueError, match="must lie in"):
             holm([0.1, wrong])

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from core.data import Span
 from core.errors import UserError
-from core.stats.spans import (
+from core.stats.raters.span_agreement import (
     NO_CHARACTERS,
     NOTHING,
     By,
-    Mark,
+    SpanLabel,
     SpanMatch,
     match_spans,
     severity_confusion,
@@ -19,7 +19,7 @@ from core.stats.spans import (
 LENGTH = 12
 MARKS = st.lists(
     st.builds(
-        lambda a, b, s, c: Mark(min(a, b), max(a, b), s, c),
+        lambda a, b, s, c: SpanLabel(min(a, b), max(a, b), s, c),
         st.integers(0, LENGTH),
         st.integers(0, LENGTH),
         st.sampled_from(["Major", "Minor", "Neutral"]),
@@ -29,12 +29,12 @@ MARKS = st.lists(
 )
 
 
-def major(start: int, end: int, category: str = "Accuracy") -> Mark:
-    return Mark(start, end, "Major", category)
+def major(start: int, end: int, category: str = "Accuracy") -> SpanLabel:
+    return SpanLabel(start, end, "Major", category)
 
 
-def minor(start: int, end: int, category: str = "Accuracy") -> Mark:
-    return Mark(start, end, "Minor", category)
+def minor(start: int, end: int, category: str = "Accuracy") -> SpanLabel:
+    return SpanLabel(start, end, "Minor", category)
 
 
 def test_f1_with_the_arithmetic_written_out() -> None:
@@ -50,8 +50,8 @@ def test_f1_with_the_arithmetic_written_out() -> None:
 
 
 @given(MARKS, MARKS, st.sampled_from([(), ("severity",), ("category",), ("severity", "category")]))
-def test_it_counts_labelled_characters(first: list[Mark], second: list[Mark], by: tuple[By, ...]) -> None:
-    def characters(marks: list[Mark]) -> set[tuple[object, ...]]:
+def test_it_counts_labelled_characters(first: list[SpanLabel], second: list[SpanLabel], by: tuple[By, ...]) -> None:
+    def characters(marks: list[SpanLabel]) -> set[tuple[object, ...]]:
         return {(i, *(getattr(m, name) for name in by)) for m in marks for i in range(m.start, m.end)}
 
     a, b = characters(first), characters(second)
@@ -104,7 +104,7 @@ def test_where_no_text_has_an_f1_it_says_why() -> None:
 
 def test_severities_are_crossed_where_both_marked() -> None:
     first = [major(0, 4), minor(6, 9)]
-    second = [minor(2, 7), Mark(8, 12, "Neutral", "Fluency")]
+    second = [minor(2, 7), SpanLabel(8, 12, "Neutral", "Fluency")]
     # 2, 3: Major/Minor; 6: Minor/Minor; 8: Minor/Neutral
     assert severity_confusion(first, second, 12).tolist() == [[0, 2, 0], [0, 1, 1], [0, 0, 0]]
     assert severity_confusion(second, first, 12).tolist() == np.transpose([[0, 2, 0], [0, 1, 1], [0, 0, 0]]).tolist()
@@ -112,7 +112,7 @@ def test_severities_are_crossed_where_both_marked() -> None:
 
 
 @given(MARKS, MARKS)
-def test_the_worst_severity_of_a_character_counts(first: list[Mark], second: list[Mark]) -> None:
+def test_the_worst_severity_of_a_character_counts(first: list[SpanLabel], second: list[SpanLabel]) -> None:
     order = ["Major", "Minor", "Neutral"]
     expected = np.zeros((3, 3), dtype=int)
     for i in range(LENGTH):
@@ -132,6 +132,6 @@ def test_what_does_not_fit_is_refused() -> None:
         with pytest.raises(ValueError, match="does not lie in a text of 5"):
             match_spans([wrong], [], 5)
     with pytest.raises(UserError, match="Critical"):
-        severity_confusion([Mark(0, 1, "Critical", "x")], [], 5)
+        severity_confusion([SpanLabel(0, 1, "Critical", "x")], [], 5)
     own = ("Critical", "Major", "Minor", "Neutral")
-    assert severity_confusion([Mark(0, 1, "Critical", "x")], [major(0, 2)], 5, own)[0, 1] == 1
+    assert severity_confusion([SpanLabel(0, 1, "Critical", "x")], [major(0, 2)], 5, own)[0, 1] == 1

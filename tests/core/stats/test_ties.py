@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UserError
-from core.stats import ties
-from core.stats.correlation import acc_eq
-from core.stats.ties import calibrate_ties, calibrate_ties_by, tie_curve, tie_curve_by
+from core.stats.correlation import ties
+from core.stats.correlation.correlation import acc_eq
+from core.stats.correlation.ties import calibrate_ties, calibrate_ties_by, tie_curve, tie_curve_by
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), min_size=2, max_size=25

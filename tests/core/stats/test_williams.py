@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from core.stats.williams import NO_VARIANCE, williams, williams_t
+from core.stats.significance.williams import NO_VARIANCE, williams, williams_t
 from tests.core.stats.type_one_error import correlations, rate
 
 

@@ -17,11 +17,11 @@ from functools import partial
 
 import numpy as np
 
-from core.stats.correlation import Group, Measure
-from core.stats.pairs import Floats
-from core.stats.perm_both import Swap, perm_both
-from core.stats.system_comparison import approximate_randomization, paired_bootstrap
-from core.stats.williams import williams
+from core.stats.correlation.correlation import Group, Measure
+from core.stats.correlation.pairs import Floats
+from core.stats.significance.perm_both import Swap, perm_both
+from core.stats.significance.system_comparison import approximate_randomization, paired_bootstrap
+from core.stats.significance.williams import williams
 
 RUNS = 2000
 PValue = Callable[[np.random.Generator, int], float | None]

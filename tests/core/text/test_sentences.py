@@ -28,7 +28,7 @@ def check(text: str, spans: list[tuple[int, int]]) -> None:
 @pytest.mark.parametrize("name", ["prose", "rule", "point"])
 @given(text=ANY)
 @settings(max_examples=400, deadline=None)
-def test_spans_stand_in_order_apart_and_hold_every_character_but_white_space(name: str, text: str) -> None:
+def test_sentences_are_ordered_disjoint_and_complete(name: str, text: str) -> None:
     check(text, splitter(name)(text))
 
 
@@ -74,7 +74,7 @@ def test_the_rule_cannot_tell_an_abbreviation_from_an_end() -> None:
     assert sentences("Dr. Smith came.", rule) == ["Dr.", "Smith came."]
 
 
-def test_a_rule_that_was_the_default_is_signed_apart_from_one_that_is_asked_for() -> None:
+def test_the_old_default_rule_has_another_signature() -> None:
     assert facts("prose") == {"sentences": "prose", "prose": 2}
     assert facts("rule") == {"sentences": "rule (given)"}
 
@@ -105,7 +105,7 @@ def test_an_unknown_splitter_is_answered_with_those_there_are() -> None:
         splitter("pysbd:xx")
 
 
-def test_pysbd_is_signed_with_its_version_and_knows_abbreviations() -> None:
+def test_pysbd_is_signed_and_knows_abbreviations() -> None:
     pytest.importorskip("pysbd")
     from pysbd.languages import LANGUAGE_CODES
 

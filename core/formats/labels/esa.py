@@ -1,0 +1,211 @@
+"""Read and write error span annotation (ESA, Kocmi et al. 2024) as JSON Lines: minor and major spans, and a score from 0 to 100.
+
+Three forms are read and recognised line by line:
+
+- WMT24's release: `src`, `tgt`, `doc_id`, `line_id`, `system`, `annotator`, `esa_score`, `esa_spans`, `langs`, `domain`.
+- Appraise's `ExportSystemScoresToJSONL`: `source_text`, `target_text`, `document_id`, `item_id`, `target_id` (the system),
+  `annotator`, `score`, `mqm_annotations`; of its item types only TGT and REF are read, not its attention checks.
+- Pearmut's logs: `user_id`, `item_i`, and the parallel lists `item` (`item_id`, `src`, `ref`, `tgt` by model) and `annotation`
+  (`score` and `error_spans` by model), with one element per item of the document.
+
+A span has `start_i`, `end_i` and `severity`. `end_i` is *inclusive*; offsets count UTF-16 units, as in browsers (Pearmut does not count
+line breaks). "missing" at both ends is an omission without a position; in Pearmut the position after the last character is one too.
+The category is a path: a list in `error_type` (Appraise), a text in `category` (Pearmut), or null.
+
+The first form is written. An empty span has its `end_i` one before its `start_i`. Additional keys, which other tools ignore, are the
+segment id (`segment_id`), notes (`note`) and the position of an omission in the source (`source_start_i`, `source_end_i`).
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from typing import Any
+
+from core.data import Dataset, OutputKey, RatedOutput, Side, Span
+from core.formats.files import Upload
+from core.formats.labels.label_file import (
+    Gatherer,
+    LabelFile,
+    Severities,
+    Written,
+    category_or_none,
+    checked,
+    left_behind,
+    utf16,
+)
+from core.formats.parsing.json_records import Record, records
+from core.formats.problems import counted
+
+SCORE = "ESA"
+OMISSION = "Accuracy/Omission"
+MISSING = "missing"
+
+
+def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
+    """Read the ratings, and the scores as the human score "ESA" (0 to 100, higher is better). Raises `ImportProblems`."""
+    found = Gatherer(upload.name, severities)
+    pairs: dict[str, int] = {}
+    checks = 0
+    for record in records(upload, found.problems):
+        if "annotation" in record.values and "item" in record.values:
+            _pearmut(found, record)
+        elif record.values.get("item_type", "TGT") not in ("TGT", "REF"):
+            checks += 1
+        else:
+            _one_output(found, record)
+            if pair := record.text("langs", needed=False) or _languages(record):
+                pairs.setdefault(pair, record.line)
+    if len(pairs) > 1:
+        todo = "Keep only the lines of one pair: all pairs use the same segment numbers"
+        found.problem(list(pairs.values())[1], "langs", f"several language pairs ({', '.join(pairs)})", "one", todo)
+    if checks:
+        found.warn(0, "item_type", counted(checks, "attention check"), "TGT or REF", "They are left out")
+    return found.done()
+
+
+def _languages(record: Record) -> str:
+    two = (record.text("source_language", needed=False), record.text("target_language", needed=False))
+    return "-".join(filter(None, two))
+
+
+def _one_output(found: Gatherer, record: Record) -> None:
+    system, text = record.text("system", "target_id"), record.text("tgt", "target_text")
+    segment = record.text("segment_id", "line_id", "item_id")
+    spans = record.records("esa_spans", "mqm_annotations")
+    if system is None or text is None or segment is None:
+        return
+    key = OutputKey(system, record.text("doc_id", "document_id", needed=False) or "", segment)
+    found.add_texts(record.line, key, record.text("src", "source_text", needed=False), text)
+    found.rating(record.line, key, record.text("annotator"), [_span(found, s, key, text) for s in spans])
+    score = record.number("esa_score", "score")
+    if score is not None:
+        found.score(key, SCORE, score)
+
+
+def _pearmut(found: Gatherer, record: Record) -> None:
+    """Read one document of one user; tutorials and checks (`welcome_0`, `random_1`) are skipped."""
+    item_i, rater = record.text("item_i", needed=False) or "", record.text("user_id")
+    if item_i.startswith(("welcome_", "random_", "goodbye_")):
+        return
+    items, annotations = record.records("item"), record.records("annotation")
+    if len(items) != len(annotations):
+        record.problem("annotation", f"{len(annotations)} for {counted(len(items), 'item')}", "one per item")
+        return
+    for i, (item, annotation) in enumerate(zip(items, annotations, strict=True)):
+        outputs, segment = item.record("tgt"), item.text("item_id", needed=False) or f"{item_i}-{i}"
+        for system in outputs.values if outputs else ():
+            text, said = (outputs.text(system) if outputs else None), annotation.record(system, needed=False)
+            if text is None or said is None:
+                continue
+            key = OutputKey(system, "", segment)
+            reference = item.text("ref", needed=False)
+            source = item.text("src", needed=False)
+            found.add_texts(record.line, key, source, text, [reference] if reference else [])
+            spans = said.records("error_spans", needed=False)
+            found.rating(record.line, key, rater, [_span(found, s, key, text, breaks=False) for s in spans])
+            if (score := said.number("score")) is not None:
+                found.score(key, SCORE, score)
+
+
+def _span(found: Gatherer, record: Record, key: OutputKey, text: str, breaks: bool = True) -> Span | None:
+    units = utf16(text) if breaks else _without_breaks(text)
+    severity = record.text("severity", needed=False)
+    category = record.values.get("error_type") or record.values.get("category")
+    path = "/".join(str(c) for c in category if c is not None) if isinstance(category, list) else category
+    note = record.text("note", needed=False) or ""
+    line = record.line
+    starts, ends = record.values.get("start_i"), record.values.get("end_i")
+    if MISSING in (starts, ends) or (starts == ends == units[-1] and not breaks):
+        at = record.whole("source_start_i", needed=False), record.whole("source_end_i", needed=False)
+        if None in at:
+            return found.span(line, key, "output", 0, 0, severity, path or OMISSION, note)
+        source = found.source(key.segment) or ""
+        return _placed(found, record, key, "source", utf16(source), at, (severity, path, note))
+    at = record.whole("start_i"), record.whole("end_i")
+    return _placed(found, record, key, "output", units, at, (severity, path, note)) if None not in at else None
+
+
+def _placed(
+    found: Gatherer, record: Record, key: OutputKey, side: Side, units: list[int], at: tuple[int | None, int | None],
+    said: tuple[str | None, Any, str],
+) -> Span | None:  # fmt: skip
+    """Return the span in code points from its first and last UTF-16 unit, which must not split a character."""
+    first, last = at[0] or 0, (at[1] or 0) + 1
+    inside = 0 <= first <= last <= units[-1]
+    start, end = max(0, bisect_right(units, first) - 1), bisect_left(units, last)
+    if inside and (units[start] != first or units[end] != last):
+        expected = "whole characters"
+        found.problem(record.line, f"{side} {at[0]} to {at[1]}", "half a character", expected, "Annotate it again")
+        return None
+    severity, path, note = said
+    category = path if isinstance(path, str) else None
+    start, end = (start, end) if inside else (first, last)
+    return found.span(record.line, key, side, start, end, severity, category, note)
+
+
+def _without_breaks(text: str) -> list[int]:
+    """Count UTF-16 units as `utf16` does, but without line breaks."""
+    at, places = 0, [0]
+    for c in text:
+        at += 0 if c == "\n" else 1 + (ord(c) > 0xFFFF)
+        places.append(at)
+    return places
+
+
+def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
+    """Write one object per rating, in the order given; the score is the human score "ESA" of the output, if there is one.
+
+    Raises `UserError` for labels that do not match their texts.
+    """
+    labels = checked(dataset, rated)
+    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
+    place = {s.key: i for i, s in enumerate(dataset.segments)}
+    scores = {OutputKey(*h[:3]): h.value for h in dataset.human_scores if h.name == SCORE}
+    lines = []
+    for r in labels:
+        source, text = segments[r.key.segment].source or "", texts[r.key]
+        record = {
+            "line_id": place[r.key.segment], "src": source, "tgt": text, "doc_id": r.key.doc_id, "domain": None,
+            "esa_spans": [_json(e, source if e.side == "source" else text) for e in r.errors],
+            "esa_score": scores.get(r.key), "system": r.key.system, "annotator": r.rater,
+            "segment_id": r.key.segment_id,
+        }  # fmt: skip
+        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    others = [h for h in dataset.human_scores if h.name != SCORE]
+    rest = Dataset(dataset.segments, dataset.outputs, tuple(others))
+    return Written(("".join(lines),), (*_lost(labels, scores), *left_behind(rest, labels)))
+
+
+def _json(e: Span, text: str) -> dict[str, Any]:
+    units = utf16(text)
+    first, last = units[e.start], units[e.end] - 1
+    place: dict[str, Any] = {"start_i": first, "end_i": last}
+    if e.side == "source":
+        place = {"start_i": MISSING, "end_i": MISSING, "source_start_i": first, "source_end_i": last}
+    path = category_or_none(e.category)
+    said = {"severity": e.severity.lower(), "error_type": path.split("/") if path else None}
+    return place | said | ({"note": e.note} if e.note else {})
+
+
+def _lost(labels: list[RatedOutput], scores: dict[OutputKey, float]) -> list[str]:
+    errors = [e for r in labels for e in r.errors]
+    said = []
+    if n := sum(e.side == "source" for e in errors):
+        said.append(f"{counted(n, 'error span')} in the source: other tools read “missing”, without the position.")
+    if n := sum(e.side == "output" and e.start == e.end for e in errors):
+        said.append(f"{counted(n, 'empty error span')}: other tools may not show them.")
+    if n := sum(bool(e.note) for e in errors):
+        said.append(f"{counted(n, 'note')}: kept under a key that other tools ignore.")
+    if n := sum(r.key not in scores for r in labels):
+        said.append(f"{counted(n, 'rating')} without a score from 0 to 100: esa_score is null.")
+    elif len({r.key for r in labels}) < len(labels):
+        said.append("Scores: the mean over raters is written for every rater of an output.")
+    return said
+
+
+def recognised(record: Record) -> bool:
+    """Return whether an object is a line of one of the three forms."""
+    keys = record.values.keys()
+    return {"esa_spans", "tgt"} <= keys or {"mqm_annotations", "target_text"} <= keys or {"annotation", "item"} <= keys

@@ -1,0 +1,219 @@
+"""Read and write Google's MQM TSV, as released for WMT: one row per error, with the error between `<v>` and `</v>`.
+
+Columns: `system doc doc_id seg_id rater source target category severity comment`; Marot's names `docSegId`,
+`globalSegId` and `metadata` are read too. `doc` and `seg_id` name the segment; `doc_id` is only its place in the
+document. There is no quoting: cells are separated by tabs, lines end at `\\n` or `\\r\\n`.
+
+What the plain form cannot store (a tab or line break in a cell, a text with `<v>`, an empty source) is written in readable form in the
+plain columns and exactly in an additional column `metadata`, as JSON:
+`{"errorscope": {"cells": {"target": …}, "span": ["output", 4, 9]}}`. The column is written only if some row needs it, so that ordinary
+files have exactly Google's form. If a row was edited by hand, its plain columns are read instead of its metadata. References are rated
+like systems and stay systems. Unrated outputs are not part of the format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from core.data import SEVERITIES, Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Side, Span
+from core.errors import Problem, UserError
+from core.formats.labels.google_mqm_rows import MqmRow, is_clean, rows_of
+from core.formats.labels.google_mqm_text import (
+    BREAKING,
+    MarkedCell,
+    MarkedRange,
+    has_tag,
+    marked,
+    nearest,
+    place,
+    plain_text,
+    readable,
+)
+
+COLUMNS = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity", "comment")
+NO_ERROR = "No-error"
+_SEVERITY = {s.lower(): s for s in SEVERITIES}
+
+
+@dataclass(frozen=True, slots=True)
+class GoogleMqm:
+    """The texts, rated errors and warnings of a file."""
+
+    dataset: Dataset
+    rated: tuple[RatedOutput, ...]
+    warnings: tuple[Problem, ...] = ()
+    lines: Mapping[tuple[OutputKey, str, Span], int] = field(default_factory=dict)
+    """The first line of every error, by output and rater."""
+
+
+class Oddity(NamedTuple):
+    row: MqmRow
+    column: str
+    found: str
+    expected: str
+    done: str
+
+    def problem(self, file: str) -> Problem:
+        return Problem(file, self.row.line, self.column, self.found, self.expected, self.done)
+
+
+def read(data: bytes, file: str = "MQM TSV") -> GoogleMqm:
+    """Read the segments, outputs and rated errors of a file (plain or gzip, with or without BOM).
+
+    Irregularities of real files (no `</v>`, no `<v>`, several spans in a row, a text that differs between rows) become warnings, and the
+    error is kept. Raises `ImportProblems` if the file does not have this format.
+    """
+    return of_rows(*rows_of(data, file), file)
+
+
+def of_rows(rows: Sequence[MqmRow], stale: Iterable[MqmRow], file: str) -> GoogleMqm:
+    """Combine the rows; `stale` are rows whose metadata does not match their plain columns."""
+    odd = [
+        Oddity(r, "metadata", "values that differ from the plain columns", "the same", "The plain columns are used")
+        for r in stale
+    ]
+    by_segment: dict[SegmentKey, list[MqmRow]] = {}
+    by_output: dict[OutputKey, list[MqmRow]] = {}
+    for row in rows:
+        by_segment.setdefault(row.segment, []).append(row)
+        by_output.setdefault(row.key, []).append(row)
+    sources = {
+        s: plain_text([MarkedCell(r.source or "", r.clean or not has_tag(r.source or ""), r.exact) for r in of])
+        for s, of in by_segment.items()
+    }
+    targets = {k: plain_text([MarkedCell(r.target, r.clean, r.exact) for r in of]) for k, of in by_output.items()}
+    errors: dict[tuple[OutputKey, str], list[Span]] = {}
+    lines: dict[tuple[OutputKey, str, Span], int] = {}
+    for row in rows:
+        if not row.rater and not row.category:
+            continue  # Marot keeps references and metrics in such rows
+        found = errors.setdefault((row.key, row.rater), [])
+        if row.clean:
+            if row.severity and not is_clean(row.severity) and row.severity.lower() != "neutral":
+                odd.append(Oddity(row, "severity", repr(row.severity), NO_ERROR, "Read as no error"))
+        else:
+            found.append(_error(row, sources[row.segment], targets[row.key], odd))
+            lines.setdefault((row.key, row.rater, found[-1]), row.line)
+    for row in rows:
+        if row.clean and errors[row.key, row.rater]:
+            odd.append(
+                Oddity(
+                    row,
+                    "category",
+                    "No-error beside errors of the same rater",
+                    "one or the other",
+                    "The errors are kept",
+                )
+            )
+    order = {segment: i for i, segment in enumerate(by_segment)}
+    dataset = Dataset(
+        tuple(
+            Segment(*s, sources[s] if any(r.source is not None for r in of) else None) for s, of in by_segment.items()
+        ),
+        tuple(Output(*key, targets[key]) for key in sorted(targets, key=lambda k: order[k.segment])),
+    )
+    rated = tuple(RatedOutput(key, rater, tuple(spans)) for (key, rater), spans in errors.items())
+    return GoogleMqm(dataset, rated, tuple(o.problem(file) for o in odd), lines)
+
+
+def _error(row: MqmRow, source: str, target: str, odd: list[Oddity]) -> Span:
+    """Return the error of a row; at offset 0 of the output if its position cannot be found."""
+    if row.span is not None:
+        side, start, end = row.span
+        return _span(row, side, source if side == "source" else target, MarkedRange(start, end))
+    sides: list[tuple[Side, str, str]] = [("output", row.target, target), ("source", row.source or "", source)]
+    for side, shown, text in sides:
+        where = place(shown, text)
+        if where is None and shown != text:
+            where = nearest(shown, text)
+            done = "The span was placed on the same words" if where else "The error is kept without its position"
+            odd.append(
+                Oddity(
+                    row, _column(side), "a text that differs from the other rows", "the same text in every row", done
+                )
+            )
+        if where is not None:
+            if where.odd:
+                odd.append(
+                    Oddity(row, _column(side), where.odd, "one <v>…</v>", f"Read as [{where.start}, {where.end})")
+                )
+            if side == "output" and place(row.source or "", source):
+                odd.append(
+                    Oddity(
+                        row, "source", "error spans in source and target", "one span", "The span in the target is kept"
+                    )
+                )
+            return _span(row, side, text, where)
+    odd.append(
+        Oddity(
+            row,
+            "target",
+            "an error without a span",
+            "<v>…</v> in target or source",
+            "The error is kept without its position",
+        )
+    )
+    return _span(row, "output", target, MarkedRange(0, 0))
+
+
+def _column(side: Side) -> str:
+    return "target" if side == "output" else side
+
+
+def _span(row: MqmRow, side: Side, text: str, at: MarkedRange) -> Span:
+    severity = _SEVERITY.get(row.severity.strip().lower(), row.severity)
+    return Span(side, at.start, at.end, text[at.start : at.end], severity, row.category, row.comment)
+
+
+def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> str:
+    """Write the ratings in the order given: one row per error, one No-error row for a clean output.
+
+    Cells are not escaped, even if they begin with "=": import the file as text, since a spreadsheet may run them as formulas.
+    Raises `UserError` for a rated output that is not in `dataset`, or a span that does not match its text.
+    """
+    texts = {o.key: o.text for o in dataset.outputs}
+    segments = dataset.segment_of()
+    position: dict[SegmentKey, int] = {}
+    in_document: dict[str, int] = {}
+    for s in dataset.segments:
+        position[s.key] = in_document[s.doc_id] = in_document.get(s.doc_id, 0) + 1
+    lines: list[tuple[list[str], str]] = []
+    for r in rated:
+        if r.key not in texts or r.key.segment not in segments:
+            raise UserError("labels for an unknown output", got=f"{r.key.system}, segment {r.key.segment_id}")
+        source = segments[r.key.segment].source
+        for error in r.errors or (None,):
+            if error is not None:
+                error.check(texts[r.key] if error.side == "output" else source or "")
+            lines.append(_line(r, error, source, texts[r.key], position[r.key.segment]))
+    header = [*COLUMNS, *(["metadata"] if any(extra for _, extra in lines) else [])]
+    body = [[*cells, *([extra] if len(header) > len(COLUMNS) else [])] for cells, extra in lines]
+    return "".join("\t".join(cells) + "\n" for cells in [header, *body])
+
+
+def _line(r: RatedOutput, error: Span | None, source: str | None, target: str, position: int) -> tuple[list[str], str]:
+    """Return the plain cells of a row, and its metadata ("" if the plain cells are exact)."""
+    labels = (error.category, error.severity, error.note) if error else (NO_ERROR, NO_ERROR, "")
+    exact = dict(
+        zip(
+            COLUMNS,
+            (r.key.system, r.key.doc_id, str(position), r.key.segment_id, r.rater, source, target, *labels),
+            strict=True,
+        )
+    )
+    shown = {c: text or "" for c, text in exact.items()}
+    if error is not None:
+        column = _column(error.side)
+        shown[column] = marked(shown[column], error.start, error.end)
+    cells = [readable(shown[c]) for c in COLUMNS]
+    hidden = [c for c, text in exact.items() if BREAKING.search(text or "")]
+    hidden += [c for c in ("source", "target") if has_tag(exact[c] or "") and c not in hidden]
+    if not hidden and source != "" and not (error and is_clean(error.category)):
+        return cells, ""
+    keep: dict[str, Any] = {"cells": {c: exact[c] for c in dict.fromkeys(["source", "target", *hidden])}, "span": None}
+    if error is not None:
+        keep["span"] = [error.side, error.start, error.end]
+    return cells, json.dumps({"errorscope": keep})

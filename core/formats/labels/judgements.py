@@ -1,0 +1,176 @@
+"""Read and write human scores with one row per rater and output: direct assessment (0 to 100), Likert scales, or ranks.
+
+Tables (CSV, TSV, JSONL) have the columns system, segment, rater (or annotator, judge, user) and one or more columns of numbers, and
+optionally document, source and output; other usual names are recognised. A column `rank` (1 is best, ties are allowed) is read within
+each segment and rater; every other number column, also `z`, is a score, higher is better. An empty cell is no judgement. CSV and JSONL
+are written with the same numbers by rater. A CSV that begins with the columns `KEYS` and has no texts is read as one that this program
+wrote: escaped names are restored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from core.data import Dataset, Judgement, OutputKey
+from core.errors import ImportProblems, Problem
+from core.formats.columns import Role, plain, roles_of
+from core.formats.files import Upload
+from core.formats.labels.label_file import Gatherer, LabelFile, Severities
+from core.formats.labels.mtme_rating import needed
+from core.formats.parsing.cells import FileTable, TableRow
+from core.formats.parsing.formula import unescaped
+from core.formats.parsing.numbers import expected_number, is_absent, looks_like_a_number, number
+from core.formats.problems import Collector, shown
+from core.formats.reader import CellReader
+from core.formats.table import is_json, read_table
+from core.formats.write import csv_text
+
+RATER = frozenset("rater raterid annotator annotatorid judge judgeid evaluator user userid worker workerid".split())
+RANK = frozenset("rank ranking position place".split())
+KEYS = ("system", "doc_id", "segment_id", "rater")
+NO_SCORE = frozenset("date time timestamp start end duration seconds seed batch".split())
+
+DIFFERS = "The rater already gave another number: correct the file, replace the project's numbers, or import into a new project"
+
+
+class JudgementLine(NamedTuple):
+    """A judgement with its line in the file."""
+
+    line: int
+    judgement: Judgement
+
+
+class JudgementFile(NamedTuple):
+    """The judgements of a file, and its texts, if it has any: (line, output, source, text)."""
+
+    given: tuple[JudgementLine, ...]
+    texts: tuple[tuple[int, OutputKey, str | None, str], ...] = ()
+
+
+def is_rank(name: str) -> bool:
+    """Return whether numbers of this name are ranks (1 is best) rather than scores."""
+    return plain(name) in RANK
+
+
+def rater_column(columns: Iterable[str]) -> str | None:
+    return next((c for c in columns if plain(c) in RATER), None)
+
+
+def parse(upload: Upload) -> JudgementFile:
+    """Read the judgements of a file. Raises `ImportProblems` for missing columns, cells that are not numbers, and a system that a rater
+    ranks twice in a segment."""
+    table = read_table(upload)
+    if table.columns[: len(KEYS)] == KEYS and "output" not in roles_of(table.columns) and not is_json(upload.name):
+        table = unescaped(table)
+    problems = Collector()
+    roles, rater, numbers = roles_of(table.columns), rater_column(table.columns), _numbers(table)
+    for there, what in (
+        (roles.get("system"), "a column with the system"),
+        (roles.get("segment"), "a column with the segment id"),
+        (rater, "a column with the rater"),
+        (numbers, "a column of numbers"),
+    ):
+        if not there:
+            have = f"the columns {', '.join(table.columns)}"
+            problems.add(table.name, 1, "", have, what, "Name it in the first line")
+    problems.check()
+    reader = CellReader(table, problems)
+    given, texts = [], []
+    ranked: set[tuple[OutputKey, str]] = set()
+    for row in table.rows:
+        key, who = _key(reader, row, roles), reader.text(row, rater) or ""
+        if not (key.system and key.segment_id and who.strip()):
+            todo = "Fill it in, or remove the row"
+            problems.add(upload.name, row.line, "", "no system, segment or rater", "all three", todo)
+            continue
+        if (text := reader.text(row, roles.get("output"))) is not None:
+            texts.append((row.line, key, reader.text(row, roles.get("source")), text))
+        for column in numbers:
+            said = reader.text(row, column)
+            if said is None or is_absent(said):
+                continue
+            value = number(said)
+            if value is None:
+                todo = "Leave the cell empty where there is no number"
+                problems.add(upload.name, row.line, column, shown(said), expected_number(said), todo)
+            elif is_rank(column) and (key, who) in ranked:
+                found = f"{shown(who)} ranks {shown(key.system)} again in segment {shown(key.segment_id)}"
+                problems.add(upload.name, row.line, column, found, "one rank", "Keep one of the two")
+            else:
+                if is_rank(column):
+                    ranked.add((key, who))
+                given.append(JudgementLine(row.line, Judgement(key, who, column, value)))
+    problems.check()
+    return JudgementFile(tuple(given), tuple(texts))
+
+
+def holds_texts(upload: Upload) -> bool:
+    """Return whether the file has a column with outputs; False also if it cannot be read."""
+    try:
+        return "output" in roles_of(read_table(upload, 1).columns)
+    except ImportProblems:
+        return False
+
+
+def _numbers(table: FileTable) -> list[str]:
+    """Return the columns without a role in which at least half of the non-empty cells are numbers."""
+    taken = {*roles_of(table.columns).values(), rater_column(table.columns)}
+    found = []
+    for i, column in enumerate(table.columns):
+        if column in taken or plain(column) in NO_SCORE:
+            continue
+        cells = [cell for row in table.rows if isinstance(cell := row.cells[i], str) and not is_absent(cell)]
+        if cells and 2 * sum(map(looks_like_a_number, cells)) >= len(cells):
+            found.append(column)
+    return found
+
+
+def _key(reader: CellReader, row: TableRow, roles: Mapping[Role, str]) -> OutputKey:
+    return OutputKey(
+        reader.text(row, roles.get("system")) or "",
+        reader.text(row, roles.get("document")) or "",
+        reader.text(row, roles.get("segment")) or "",
+    )
+
+
+def read(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
+    """Read the judgements by rater. Outputs come from the file or from `texts`. Raises `ImportProblems`, also if a rater gives an output
+    two different numbers of one name."""
+    parsed = parse(upload)
+    found = Gatherer(upload.name, severities, None if parsed.texts else needed(upload, texts))
+    for line, key, source, text in parsed.texts:
+        found.add_texts(line, key, source, text)
+    for line, j in parsed.given:
+        if found.output(j.key) is None:
+            found.problem(line, "", f"a judgement of {shown(j.key.system)}, segment {shown(j.key.segment_id)}",
+                          "None: there is no such output", "Choose the outputs that were judged")  # fmt: skip
+        else:
+            found.judge(line, j)
+    if not parsed.given:
+        raise ImportProblems([Problem(upload.name, 0, "", "no judgements", "at least one number", "Check the columns")])
+    return found.done()
+
+
+def write_csv(judgements: Iterable[Judgement]) -> str:
+    """Return a CSV with one row per output and rater and one column per name, without texts."""
+    given = tuple(judgements)
+    names = tuple(dict.fromkeys(j.name for j in given))
+    rows = ((*key, rater, *map(numbers.get, names)) for (key, rater), numbers in _rows(given).items())
+    return csv_text((*KEYS, *names), rows)
+
+
+def write_jsonl(judgements: Iterable[Judgement]) -> str:
+    """Return the rows of `write_csv` as JSON Lines."""
+    return "".join(
+        json.dumps({**dict(zip(KEYS, (*key, rater), strict=True)), **numbers}, ensure_ascii=False) + "\n"
+        for (key, rater), numbers in _rows(judgements).items()
+    )
+
+
+def _rows(judgements: Iterable[Judgement]) -> dict[tuple[OutputKey, str], dict[str, float]]:
+    rows: dict[tuple[OutputKey, str], dict[str, float]] = {}
+    for j in judgements:
+        rows.setdefault((j.key, j.rater), {})[j.name] = j.value
+    return rows

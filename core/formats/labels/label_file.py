@@ -1,0 +1,240 @@
+"""Shared code of the label formats: the results of readers and writers, and how records are combined.
+
+Readers collect every problem of a file (`ImportProblems`); irregularities that can be read are warnings. Writers report what their
+format cannot store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from core.data import (
+    SEVERITIES,
+    Dataset,
+    ExternalScores,
+    HumanScore,
+    Judgement,
+    Output,
+    OutputKey,
+    RatedOutput,
+    Segment,
+    SegmentKey,
+    Side,
+    Span,
+)
+from core.errors import Problem, UserError
+from core.formats.parsing.limits import Meter
+from core.formats.problems import Collector, counted, shown
+
+UNSPECIFIED = "Unspecified"
+"""The category of an error without one."""
+
+_OURS = {s.casefold(): s for s in SEVERITIES}
+
+
+class LabelFile(NamedTuple):
+    """The contents of a file: texts and human scores, rated errors, warnings and judgements, or external scores."""
+
+    dataset: Dataset
+    rated: tuple[RatedOutput, ...]
+    warnings: tuple[Problem, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
+    external: tuple[ExternalScores, ...] = ()
+
+
+class Written(NamedTuple):
+    """One file, or several if one cannot store all ratings of an output; `lost` says what is not stored."""
+
+    texts: tuple[str, ...]
+    lost: tuple[str, ...] = ()
+
+
+class Severities:
+    """Map severity names in files to the severities of this program. Case and outer blanks are ignored; unknown names give None."""
+
+    def __init__(self, renamed: Mapping[str, str] | None = None) -> None:
+        self._names = dict(_OURS)
+        for name, ours in (renamed or {}).items():
+            if ours.strip().casefold() not in _OURS:
+                raise UserError("unknown severity", got=repr(ours), expected=", ".join(SEVERITIES))
+            self._names[name.strip().casefold()] = _OURS[ours.strip().casefold()]
+
+    def find(self, name: str | None) -> str | None:
+        return self._names.get((name or "").strip().casefold())
+
+
+class Gatherer:
+    """Combine records into segments, outputs, ratings and scores, in their order.
+
+    Records may repeat a text; different texts under one key are a problem, and so is a span outside its text. Two ratings of an output by
+    one rater are merged. `texts` provides the texts for formats without them.
+    """
+
+    def __init__(self, file: str, severities: Severities, texts: Dataset | None = None) -> None:
+        self.file, self.severities, self.given = file, severities, texts
+        self.problems, self._meter = Collector(), Meter(file)
+        self.warnings: list[Problem] = []
+        self._segments: dict[SegmentKey, tuple[str | None, int]] = {}
+        self._references: dict[SegmentKey, tuple[str, ...]] = {}
+        self._outputs: dict[OutputKey, tuple[str, int]] = {}
+        self._rated: dict[tuple[OutputKey, str], list[Span]] = {}
+        self._scores: dict[tuple[OutputKey, str], list[float]] = {}
+        self._judged: dict[tuple[OutputKey, str, str], float] = {}
+        for s in texts.segments if texts else ():
+            self._segments[s.key], self._references[s.key] = (s.source, 0), s.references
+        self._outputs.update({o.key: (o.text, 0) for o in texts.outputs} if texts else {})
+
+    def problem(self, line: int, where: str, found: str, expected: str, todo: str) -> None:
+        self.problems.add(self.file, line, where, found, expected, todo)
+
+    def warn(self, line: int, where: str, found: str, expected: str, done: str) -> None:
+        self.warnings.append(Problem(self.file, line, where, found, expected, done))
+
+    def add_texts(self, line: int, key: OutputKey, source: str | None, text: str, refs: Sequence[str] = ()) -> None:
+        """Add the texts of one output; an empty source counts as missing."""
+        was, at = self._segments.setdefault(key.segment, (source or None, line))
+        if was is None and source:
+            self._segments[key.segment] = source, line
+        elif source and source != was:
+            self._differs(line, f"source of {_place(key.segment)}", source, was or "", at)
+        if refs:
+            self._references.setdefault(key.segment, tuple(refs))
+        before, at = self._outputs.setdefault(key, (text, line))
+        if before != text:
+            self._differs(line, f"output of {shown(key.system)}, {_place(key.segment)}", text, before, at)
+
+    def _differs(self, line: int, where: str, found: str, before: str, at: int) -> None:
+        todo = "Keep one of the two, or split the file"
+        self.problem(line, where, shown(found), f"{shown(before)}, as in line {at}", todo)
+
+    def output(self, key: OutputKey) -> str | None:
+        return self._outputs[key][0] if key in self._outputs else None
+
+    def source(self, key: SegmentKey) -> str | None:
+        return self._segments[key][0] if key in self._segments else None
+
+    def span(
+        self, line: int, key: OutputKey, side: Side, start: int, end: int, severity: str | None, category: str | None,
+        note: str = "",
+    ) -> Span | None:  # fmt: skip
+        """Return the span [start, end) in code points; None, and a problem, if it does not fit its text or severity."""
+        self._meter.row(line)
+        text = (self.output(key) if side == "output" else self.source(key.segment)) or ""
+        known = self.severities.find(severity)
+        if known is None:
+            found = shown(severity) if severity else "none"
+            todo = "Use one of these, or convert the file with --severity NAME=OURS (python -m core convert)"
+            self.problem(line, "severity", found, ", ".join(SEVERITIES), todo)
+        if not 0 <= start <= end <= len(text):
+            what = "a source" if side == "source" else "an output"
+            todo = "Use the text that was annotated, and check how its offsets are counted"
+            self.problem(line, f"{side} [{start}, {end})", f"{what} of {counted(len(text), 'character')}",
+                         "a span inside its text", todo)  # fmt: skip
+        elif known is not None:
+            return Span(side, start, end, text[start:end], known, category or UNSPECIFIED, note)
+        return None
+
+    def rating(self, line: int, key: OutputKey, rater: str | None, errors: Iterable[Span | None]) -> None:
+        """Add the errors that one rater found in one output; a rating may have no errors."""
+        self._meter.row(line)
+        if not rater or not rater.strip():
+            self.problem(line, "rater", "no rater", "the name of the rater", "Name the rater")
+            return
+        before = self._rated.get((key, rater))
+        if before is not None:
+            found = f"{shown(rater)} rates {shown(key.system)}, {_place(key.segment)} again"
+            self.warn(line, "rater", found, "once", "The errors of both ratings are merged")
+        self._rated[key, rater] = [*(before or ()), *(e for e in errors if e is not None)]
+
+    def score(self, key: OutputKey, name: str, value: float) -> None:
+        """Add a human score; scores of several raters are averaged."""
+        self._scores.setdefault((key, name), []).append(value)
+
+    def judge(self, line: int, given: Judgement) -> None:
+        """Add a number that one rater gave. Repeating it is allowed; another number is a problem."""
+        self._meter.row(line)
+        before = self._judged.setdefault(given[:3], given.value)
+        if before != given.value:
+            found = (
+                f"{given.value:g} by {shown(given.rater)} for {shown(given.key.system)}, {_place(given.key.segment)}"
+            )
+            self.problem(line, given.name, found, f"{before:g}, as before", "Keep one of the two numbers")
+
+    def done(self) -> LabelFile:
+        """Return the contents of the file. Raises `ImportProblems`."""
+        if not (self._rated or self._scores or self._judged or self.problems):
+            self.problem(0, "", "no labels and no scores", "at least one rating", "Check that the export has finished")
+        self.problems.check()
+        order = {key: i for i, key in enumerate(self._segments)}
+        outputs = sorted(self._outputs, key=lambda k: order[k.segment])
+        rated = tuple(RatedOutput(key, rater, tuple(errors)) for (key, rater), errors in self._rated.items())
+        dataset = Dataset(
+            tuple(Segment(*k, s, self._references.get(k, ())) for k, (s, _) in self._segments.items()),
+            tuple(Output(*key, self._outputs[key][0]) for key in outputs),
+            tuple(HumanScore(*key, name, fmean(values)) for (key, name), values in self._scores.items()),
+        )
+        judgements = tuple(Judgement(*given, value) for given, value in self._judged.items())
+        return LabelFile(dataset, rated, (*self._said_of_means(), *self.warnings), judgements)
+
+    def _said_of_means(self) -> Iterable[Problem]:
+        counts: dict[str, list[int]] = {}
+        for (_, name), values in self._scores.items():
+            counts.setdefault(name, []).append(len(values))
+        for name, n in counts.items():
+            if max(n) > 1:
+                each = f"{max(n)}" if min(n) == max(n) else f"{min(n)} to {max(n)}"
+                yield Problem(self.file, 0, name, f"{counted(sum(n), 'score')} of {counted(len(n), 'output')}",
+                              "one per output", f"Averaged over {each} scores per output")  # fmt: skip
+
+
+def _place(key: SegmentKey) -> str:
+    return f"segment {shown(key.segment_id)}" + (f" of {shown(key.doc_id)}" if key.doc_id else "")
+
+
+def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> list[RatedOutput]:
+    """Return the ratings, with those of one rater on one output merged. Raises `UserError` for one that does not match its texts."""
+    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
+    merged: dict[tuple[OutputKey, str], tuple[Span, ...]] = {}
+    for r in rated:
+        if r.key not in texts:
+            raise UserError("labels for an unknown output", got=f"{r.key.system}, segment {r.key.segment_id}")
+        for e in r.errors:
+            e.check(texts[r.key] if e.side == "output" else segments[r.key.segment].source or "")
+        merged[r.key, r.rater] = (*merged.get((r.key, r.rater), ()), *r.errors)
+    return [RatedOutput(key, rater, errors) for (key, rater), errors in merged.items()]
+
+
+def left_behind(
+    dataset: Dataset,
+    rated: Sequence[RatedOutput],
+    *,
+    unrated: bool = True,
+    references: bool = True,
+    scores: bool = True,
+) -> list[str]:
+    """Return what is left out in a format that stores none of the kinds that are True."""
+    with_labels = {r.key for r in rated}
+    without = sum(o.key not in with_labels for o in dataset.outputs)
+    names = dict.fromkeys(h.name for h in dataset.human_scores)
+    written = sum(len(s.references) for s in dataset.segments)
+    amounts = (
+        (unrated and without, counted(without, "unrated output")),
+        (references and written, counted(written, "reference")),
+        (scores and dataset.human_scores, f"human scores ({', '.join(names)})"),
+    )
+    return [f"Left out: {what}." for there, what in amounts if there]
+
+
+def category_or_none(category: str) -> str | None:
+    return None if category == UNSPECIFIED else category
+
+
+def utf16(text: str) -> list[int]:
+    """Return the UTF-16 offset of each code point and of the end."""
+    at, places = 0, [0]
+    for c in text:
+        at += 1 + (ord(c) > 0xFFFF)
+        places.append(at)
+    return places

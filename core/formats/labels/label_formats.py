@@ -1,0 +1,193 @@
+"""The label formats: their names, contents, readers and writers, and the detection of a file's format."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from core.data import SEVERITIES, Dataset, RatedOutput, Span
+from core.errors import Problem, UserError
+from core.formats import mtme_score
+from core.formats.columns import is_google_mqm, plain
+from core.formats.external import file_of_a_metric
+from core.formats.files import Upload, extension
+from core.formats.labels import esa, google_mqm, judgements, label_studio, marot, mtme_rating, mtme_standalone
+from core.formats.labels.label_file import LabelFile, Severities, Written, left_behind
+from core.formats.parsing.json_records import Record
+from core.formats.problems import Collector, counted
+
+LOOK = 1 << 20
+"""How many bytes of a file are read to detect its format."""
+
+Reader = Callable[[Upload, Severities, Dataset | None], LabelFile]
+Writer = Callable[[Dataset, Iterable[RatedOutput]], Written]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFormat:
+    """A label format. `holds` says in one line what is written, `reads` how it is read. `write` is None if labels cannot be written.
+
+    A format with `needs_texts` stores no texts, so that reading it needs the outputs.
+    """
+
+    name: str
+    label: str
+    ending: str
+    mime: str
+    holds: str
+    reads: str
+    read: Reader
+    write: Writer | None = None
+    needs_texts: bool = False
+
+
+def _read_google(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
+    """Read Google's TSV. An unknown severity is kept with a warning; an import leaves out its rating."""
+    found = google_mqm.read(upload.data, upload.name)
+    unknown: dict[str, list[int]] = {}
+    for (_, _, e), line in found.lines.items():
+        if severities.find(e.severity) is None:
+            unknown.setdefault(e.severity, []).append(line)
+    warnings = [
+        Problem(
+            upload.name, min(lines), "severity", f"{name!r} in {counted(len(lines), 'error')}",
+            ", ".join(SEVERITIES), "Correct the lines, or rename it: python -m core convert --severity NAME=OURS",
+        )
+        for name, lines in unknown.items()
+    ]  # fmt: skip
+
+    def renamed(e: Span) -> Span:
+        return replace(e, severity=severities.find(e.severity) or e.severity)
+
+    rated = tuple(r._replace(errors=tuple(map(renamed, r.errors))) for r in found.rated)
+    return LabelFile(found.dataset, rated, (*warnings, *found.warnings))
+
+
+def _write_google(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
+    labels = list(rated)
+    return Written((google_mqm.write(dataset, labels),), tuple(left_behind(dataset, labels)))
+
+
+TSV, JSONL = "text/tab-separated-values", "application/jsonl"
+FORMATS: dict[str, LabelFormat] = {
+    f.name: f
+    for f in (
+        LabelFormat(
+            "google", "Google MQM TSV", "mqm.tsv", TSV,
+            "Format of the WMT releases: every label with its note and rater.",
+            "Errors are between <v> and </v>. Includes the outputs.",
+            _read_google, _write_google,
+        ),
+        LabelFormat(
+            "marot", "Marot TSV", "marot.tsv", TSV,
+            "For the Marot viewer: every label, unrated outputs and references.",
+            "Ten columns, errors between <v> and </v>; doc and docSegId name the segment. Includes the outputs.",
+            marot.read, marot.write,
+        ),
+        LabelFormat(
+            "mtme", "mt-metrics-eval .seg.rating", "seg.rating", TSV,
+            "Error spans with severity and category. One rating per line: several raters give several files in a ZIP.",
+            "One line per segment, in the order of the outputs; offsets are in characters, end exclusive.",
+            mtme_rating.read, mtme_rating.write, needs_texts=True,
+        ),
+        LabelFormat(
+            "mtme-jsonl", "mt-metrics-eval standalone JSONL", "ratings.jsonl", JSONL,
+            "Error spans with their texts, one object per rating.",
+            "Offsets are in characters, end exclusive. Includes the outputs.",
+            mtme_standalone.read, mtme_standalone.write,
+        ),
+        LabelFormat(
+            "esa", "ESA JSONL (Appraise, WMT24)", "esa.jsonl", JSONL,
+            "Error spans with severity and category, and the score from 0 to 100 if there is one.",
+            "As written by WMT24, Appraise or Pearmut: offsets in UTF-16 units, end inclusive. Scores become the human score “ESA”.",
+            esa.read, esa.write,
+        ),
+        LabelFormat(
+            "label-studio", "Label Studio JSON", "label-studio.json", "application/json",
+            "Tasks with annotations and references, for the labelling interface in docs/formats.md.",
+            "Text regions with a severity among their labels; offsets in code points, or in UTF-16 units if the quoted texts require it.",
+            label_studio.read, label_studio.write,
+        ),
+        LabelFormat(
+            "mtme-score", "mt-metrics-eval .seg.score", "seg.score", TSV,
+            "One number per output as a human score; no error spans.",
+            "One line per segment, in the order of the outputs; the score is named after the file.",
+            mtme_score.read, needs_texts=True,
+        ),
+        LabelFormat(
+            "mtme-metric", "mt-metrics-eval .seg.score of a metric", "seg.score", TSV,
+            "One number per output as an external score; no error spans.",
+            "One line per segment, in the order of the outputs; read as external scores, not as human scores.",
+            mtme_score.read_metric, needs_texts=True,
+        ),
+        LabelFormat(
+            "judgements", "Scores or ranks by rater (table)", "csv", "text/csv",
+            "Direct assessment, Likert or ranks: one row per rater and output, with the original numbers.",
+            "One row per rater and output, numbers or ranks. Every rater’s number is kept; means, z-scores and strengths are computed.",
+            judgements.read, needs_texts=True,
+        ),
+    )
+}  # fmt: skip
+
+
+def label_format(name: str) -> LabelFormat:
+    """Return the format of a name. Raises `UserError` for an unknown name."""
+    found = FORMATS.get(name.strip().lower())
+    if found is None:
+        raise UserError("unknown label format", got=repr(name), expected=", ".join(FORMATS))
+    return found
+
+
+def guess(upload: Upload) -> str | None:
+    """Return the format of a file, detected from its first bytes or else its extension; None if unknown."""
+    head = _head(upload)
+    first = head.split("\n", 1)[0].strip("\r")
+    if head.lstrip()[:1] in ("{", "["):
+        return _guess_json(head)
+    columns = first.split("\t") if "\t" in first else first.split(",")
+    names = {plain(c) for c in columns}
+    if "\t" in first and is_google_mqm(columns):
+        return "marot" if {"docsegid", "metadata"} <= names else "google"
+    if "\t" in first and first.partition("\t")[2].startswith(('{"errors"', "None")):
+        return "mtme"
+    if len(columns) == len(marot.COLUMNS) and columns[-1].startswith("{") and columns[-1].endswith("}"):
+        return "marot"
+    if extension(upload.name) == "score":
+        return "mtme-metric" if file_of_a_metric(upload.name) else "mtme-score"
+    if extension(upload.name) == "rating":
+        return "mtme"
+    table = extension(upload.name) in ("csv", "tsv", "tab")
+    if table and judgements.rater_column(columns) and not names & {"category", "severity", "side"}:
+        return "judgements"
+    return None
+
+
+def _head(upload: Upload) -> str:
+    data = upload.data[:LOOK]
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = zlib.decompressobj(31).decompress(data, LOOK)
+        except zlib.error:
+            return ""
+    return data.decode("utf-8-sig", "replace")
+
+
+def _guess_json(head: str) -> str | None:
+    """Guess the format from the keys of the first object."""
+    start = head.index("{") if "{" in head else len(head)
+    try:
+        value, _ = json.JSONDecoder().raw_decode(head, start)
+    except (ValueError, RecursionError):
+        return "label-studio" if '"annotations"' in head and '"data"' in head else None
+    if not isinstance(value, dict):
+        return None
+    if {"data", "annotations"} <= value.keys() or {"data", "predictions"} <= value.keys():
+        return "label-studio"
+    if {"hypothesis", "errors", "system_id"} <= value.keys():
+        return "mtme-jsonl"
+    if esa.recognised(Record("", 0, value, Collector())):
+        return "esa"
+    keys = list(value)
+    return "judgements" if judgements.rater_column(keys) and not {"category", "severity"} & set(keys) else None

@@ -1,0 +1,191 @@
+"""Read and write Marot's TSV: one row per error, with ten columns, the last a JSON object.
+
+According to its README: `system doc docSegId globalSegId rater source target category severity metadata`, no quoting, with or without a
+header; errors between `<v>` and `</v>`; a clean segment is one row `no-error`; rows without rater, category and severity carry texts
+only. From the metadata `note` is read, the references in `segment` (`reference_tokens`, or `references`), and, if a row has no `<v>`,
+`source_spans` / `target_spans`: pairs of the first and last token, *both inclusive*, of `segment.source_tokens` / `target_tokens`. Older
+files have the note instead of the object.
+
+`doc` and `docSegId` name the segment; `globalSegId` may be constant, and is written as the position in the dataset. What the ten cells
+cannot store (a tab, a text with `<v>`) is in readable form there and exact in the metadata under `errorscope`. Unrated outputs and
+references are stored; human scores are not part of the format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from core.data import Dataset, RatedOutput, Segment, SegmentKey, Span
+from core.formats.files import Upload, numbered_lines
+from core.formats.labels.google_mqm import GoogleMqm, of_rows
+from core.formats.labels.google_mqm_rows import WHOLE, MqmRow, is_clean, metadata_of, row_of
+from core.formats.labels.google_mqm_text import BREAKING, has_tag, marked, readable
+from core.formats.labels.label_file import UNSPECIFIED, LabelFile, Severities, Written, checked, left_behind
+from core.formats.parsing.json_text import NotJson
+from core.formats.problems import Collector, counted, shown
+
+COLUMNS = (
+    *("system", "doc", "docSegId", "globalSegId", "rater", "source", "target", "category", "severity"),
+    "metadata",
+)
+NO_ERROR = "no-error"
+NON_TRANSLATION = "non-translation"
+
+
+def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
+    """Read the segments, outputs and rated errors of a file, with warnings as for Google's TSV.
+
+    Raises `ImportProblems` for rows of the wrong length, unknown severities, and a file without rows.
+    """
+    problems = Collector()
+    rows, stale = [], []
+    references: dict[SegmentKey, tuple[str, ...]] = {}
+    memo: dict[str, str] = {}
+    for number, line in numbered_lines(upload):
+        cells = line.split("\t")
+        if not line or (cells[:2] == list(COLUMNS[:2]) and "rater" in cells):
+            continue
+        if not len(COLUMNS) - 1 <= len(cells) <= len(COLUMNS):
+            expected = f"{len(COLUMNS)} columns of Marot's format"
+            problems.add(
+                upload.name,
+                number,
+                "",
+                counted(len(cells), "cell"),
+                expected,
+                "Correct the row: cells cannot contain tabs",
+            )
+            continue
+        try:
+            row, fits = _row(number, dict(zip(COLUMNS, [*map(memo.setdefault, cells, cells), ""], strict=False)))
+        except NotJson as error:
+            problems.add(upload.name, number, "metadata", str(error), WHOLE, "Remove it from the row")
+            continue
+        rows.append(row)
+        stale += [] if fits else [row]
+        segment = (metadata_of(cells[-1]) or {}).get("segment")
+        if isinstance(segment, dict) and (found := _references(segment)):
+            references.setdefault(row.segment, found)
+    if not rows and not problems:
+        problems.add(upload.name, 0, "", "no rows", "one row per error", "Check that the export has finished")
+    problems.check()
+    found_there = of_rows(rows, stale, upload.name)
+    rated = [_known(r, severities, upload.name, problems, found_there) for r in found_there.rated]
+    problems.check()
+    dataset = found_there.dataset
+    segments = tuple(Segment(*s.key, s.source, references.get(s.key, ())) for s in dataset.segments)
+    return LabelFile(Dataset(segments, dataset.outputs), tuple(rated), found_there.warnings)
+
+
+def _row(number: int, cells: dict[str, str]) -> tuple[MqmRow, bool]:
+    """Return a row in the form of Google's TSV, and whether its metadata matches its plain cells."""
+    said = metadata_of(cells["metadata"])
+    note = cells["metadata"] if said is None else said.get("note")
+    plain = {
+        "system": cells["system"], "doc": cells["doc"], "seg_id": cells["docSegId"], "rater": cells["rater"],
+        "source": cells["source"], "target": cells["target"], "category": cells["category"],
+        "severity": cells["severity"], "comment": note if isinstance(note, str) else "", "metadata": cells["metadata"],
+    }  # fmt: skip
+    row, fits = row_of(number, plain)
+    if not row.exact and not row.clean and row.category and not has_tag(row.target) and not has_tag(row.source or ""):
+        row = _by_tokens(row, said or {})
+    return row, fits
+
+
+def _by_tokens(row: MqmRow, said: dict[str, Any]) -> MqmRow:
+    """Return the row with the span given by its token indices, if they match its texts."""
+    segment = said.get("segment")
+    for column, text in (("target", row.target), ("source", row.source or "")):
+        tokens = segment.get(f"{column}_tokens") if isinstance(segment, dict) else None
+        match said.get(f"{column}_spans"):
+            case [[int(first), int(last)], *_] if isinstance(tokens, list) and 0 <= first <= last < len(tokens):
+                if all(isinstance(t, str) for t in tokens) and "".join(tokens) == text:
+                    start, end = len("".join(tokens[:first])), len("".join(tokens[: last + 1]))
+                    shown_there = marked(text, start, end)
+                    return row._replace(target=shown_there) if column == "target" else row._replace(source=shown_there)
+    return row
+
+
+def _references(segment: dict[str, Any]) -> tuple[str, ...]:
+    for name in ("reference_tokens", "references"):
+        by_name = segment.get(name)
+        if isinstance(by_name, dict):
+            texts = (
+                "".join(t) if isinstance(t, list) and all(isinstance(p, str) for p in t) else t
+                for t in by_name.values()
+            )
+            return tuple(t for t in texts if isinstance(t, str) and t)
+    return ()
+
+
+def _known(r: RatedOutput, severities: Severities, file: str, problems: Collector, read: GoogleMqm) -> RatedOutput:
+    """Return the rating with the severities of this program; an unknown one is a problem, except for non-translations, which need none."""
+    errors = []
+    for e in r.errors:
+        severity = severities.find(e.severity)
+        if severity is None and e.category.casefold().startswith(NON_TRANSLATION):
+            severity = "Major"
+        if severity is None:
+            todo = "Use one of these, or convert the file with --severity NAME=OURS (python -m core convert)"
+            where = f"severity of {shown(r.key.system)}, segment {shown(r.key.segment_id)}"
+            problems.add(file, read.lines[r.key, r.rater, e], where, shown(e.severity), "Major, Minor, Neutral", todo)
+        else:
+            errors.append(Span(e.side, e.start, e.end, e.quote, severity, e.category or UNSPECIFIED, e.note))
+    return RatedOutput(r.key, r.rater, tuple(errors))
+
+
+def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
+    """Write a header, one row per error, one per clean output and one per unrated output; references are written once.
+
+    Raises `UserError` for labels that do not match their texts.
+    """
+    labels = checked(dataset, rated)
+    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
+    place = {s.key: i for i, s in enumerate(dataset.segments, start=1)}
+    with_labels = {r.key for r in labels}
+    silent = (RatedOutput(o.key, "", ()) for o in dataset.outputs if o.key not in with_labels)
+    with_references: set[SegmentKey] = set()
+    lines = ["\t".join(COLUMNS)]
+    for r in (*labels, *silent):
+        segment = segments[r.key.segment]
+        for error in r.errors or (None,):
+            metadata: dict[str, Any] = {"note": error.note, "marked_text": error.quote} if error else {}
+            if segment.references and segment.key not in with_references:
+                with_references.add(segment.key)
+                names = {f"ref{i}": [text] for i, text in enumerate(segment.references, start=1)}
+                metadata["segment"] = {"reference_tokens": names, "primary_reference": "ref1"}
+            lines.append(_line(r, error, segment.source, texts[r.key], place[segment.key], metadata))
+    lost = left_behind(dataset, labels, unrated=False, references=False)
+    if empty := len({s.key for s in dataset.segments} - {o.key.segment for o in dataset.outputs}):
+        lost.append(f"Left out: {counted(empty, 'segment')} without any output.")
+    return Written(("\n".join(lines) + "\n",), tuple(lost))
+
+
+def _line(
+    r: RatedOutput, error: Span | None, source: str | None, text: str, place: int, metadata: dict[str, Any]
+) -> str:
+    """Return a row; what its plain cells cannot store is exact under `errorscope` in the metadata."""
+    clean = NO_ERROR if r.rater else ""
+    said = (error.category, error.severity) if error else (clean, clean)
+    exact = {
+        "system": r.key.system, "doc": r.key.doc_id, "seg_id": r.key.segment_id, "rater": r.rater,
+        "source": source, "target": text, "category": said[0], "severity": said[1],
+    }  # fmt: skip
+    cells = {name: value or "" for name, value in exact.items()}
+    if error is not None:
+        column = "target" if error.side == "output" else "source"
+        cells[column] = marked(cells[column], error.start, error.end)
+    hidden = [name for name, value in exact.items() if BREAKING.search(value or "")]
+    hidden += [name for name in ("source", "target") if has_tag(exact[name] or "") and name not in hidden]
+    if hidden or source == "" or (error and is_clean(error.category)):
+        kept = {name: exact[name] for name in dict.fromkeys(["source", "target", *hidden])}
+        span = [error.side, error.start, error.end] if error else None
+        metadata = metadata | {"errorscope": {"cells": kept, "span": span}}
+    shown_cells = [readable(cells[name]) for name in ("system", "doc", "seg_id")]
+    shown_cells += [
+        str(place),
+        *(readable(cells[name]) for name in ("rater", "source", "target", "category", "severity")),
+    ]
+    return "\t".join([*shown_cells, json.dumps(metadata)])

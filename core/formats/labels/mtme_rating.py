@@ -1,0 +1,171 @@
+"""Read and write mt-metrics-eval's `.seg.rating` files: `SYSTEM ⇥ {"errors": […]} ⇥ RATER`, one line per segment, in blocks by system.
+
+According to its `ratings.py`, an error has `start`, `end` (characters of the raw text, `end` exclusive), `category`, `severity`, `score`
+(of the error itself, by a rater or model; None in human labels) and `is_source_error`. An unrated segment is `None`, without a rater.
+Without a third column the rater is named after the file (`en-de.mqm.rater1.seg.rating` → rater1). The lines of a system are in the order
+of the test set, and the texts are not in the file: reading needs the outputs.
+
+A line has one rating. If outputs have several raters, several files are written, the n-th with the n-th rating of each output. A note is
+stored in the error under the key `note`, which mt-metrics-eval ignores. References and unrated outputs are not part of the format.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from core.data import Dataset, OutputKey, RatedOutput, Side, Span
+from core.errors import ImportProblems, Problem, UserError
+from core.formats.files import Upload, base_name, numbered_lines
+from core.formats.labels.label_file import (
+    Gatherer,
+    LabelFile,
+    Severities,
+    Written,
+    category_or_none,
+    checked,
+    left_behind,
+)
+from core.formats.parsing.json_records import Record
+from core.formats.parsing.json_text import NotJson, parsed
+from core.formats.problems import counted, shown
+
+_ENDING = re.compile(r"(\.seg)?\.(rating|score)s?(\.gz)?$", re.IGNORECASE)
+_NO_NAME = re.compile(r"[\t\n\r]|^\s|\s$|^$")
+
+
+def read(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
+    """Read ratings of the outputs in `texts`, whose segments are in the order of the test set. Raises `ImportProblems`."""
+    known = needed(upload, texts)
+    found = Gatherer(upload.name, severities, known)
+    keys = [s.key for s in known.segments]
+    seen: dict[str, int] = {}
+    rater_of_file = name_in(upload.name).rpartition(".")[2]
+    scores = 0
+    for number, line in numbered_lines(upload):
+        if not line.strip():
+            continue
+        system, _, rest = line.strip().partition("\t")
+        said, _, rater = rest.partition("\t")
+        place = seen[system] = seen.get(system, 0) + 1
+        if place > len(keys) or said == "None":
+            continue
+        key = OutputKey(system, *keys[place - 1])
+        if found.output(key) is None:
+            if system in known.systems:
+                found.problem(number, "", f"a rating of {shown(system)}, segment {shown(key.segment_id)}",
+                              "None: there is no such output", "Choose the outputs that were rated")  # fmt: skip
+            continue
+        why = ""
+        try:
+            value = parsed(said)
+        except NotJson as error:
+            value, why = None, f" ({error})" if error.unstorable else ""
+        if not isinstance(value, dict):
+            found.problem(number, "", shown(said) + why, '{"errors": […]} or None', "Export the file again")
+            continue
+        errors = Record(upload.name, number, value, found.problems).records("errors")
+        scores += sum(e.values.get("score") is not None for e in errors)
+        found.rating(number, key, rater or rater_of_file, [error_of(found, e, key) for e in errors])
+    check_blocks(found, seen, len(keys), known)
+    scores_unused(found, scores)
+    return found.done()
+
+
+def needed(upload: Upload, texts: Dataset | None) -> Dataset:
+    """Return the texts for a file without texts. Raises `ImportProblems` if there are none."""
+    if texts is not None and texts.segments:
+        return texts
+    found = "labels or scores without texts"
+    todo = "Import the outputs first, then this file into their project (on the command line, give them as --texts)"
+    raise ImportProblems([Problem(upload.name, 0, "", found, "the outputs of this file", todo)])
+
+
+def check_blocks(found: Gatherer, seen: Mapping[str, int], n: int, known: Dataset) -> None:
+    """Add a problem for unknown systems, and for each system with a wrong number of lines."""
+    if others := [system for system in seen if system not in known.systems]:
+        todo = "Give the systems the same names in both, or choose other outputs"
+        named = f"{'a system' if len(others) == 1 else 'systems'} named {', '.join(map(shown, others))}"
+        found.problem(0, "", named, ", ".join(map(shown, known.systems)), todo)
+    for system, lines in seen.items():
+        if system not in others and lines != n:
+            todo = "Every system needs one line per segment, None if there is no rating"
+            found.problem(0, "", f"{counted(lines, 'line')} of {shown(system)}", counted(n, "segment"), todo)
+
+
+def scores_unused(found: Gatherer, n: int) -> None:
+    if n:
+        found.warn(0, "score", f"scores of {counted(n, 'error')}", "none", "They are left out")
+
+
+def error_of(found: Gatherer, record: Record, key: OutputKey) -> Span | None:
+    """Return an error object of mt-metrics-eval as a span in the output or its source."""
+    start, end = record.whole("start"), record.whole("end")
+    note = record.text("note", needed=False) or ""
+    if start is None or end is None:
+        return None
+    side: Side = "source" if record.flag("is_source_error") else "output"
+    severity, category = record.text("severity", needed=False), record.text("category", needed=False)
+    return found.span(record.line, key, side, start, end, severity, category, note)
+
+
+def error_json(e: Span) -> dict[str, Any]:
+    """Return a span in the form of mt-metrics-eval, with its note, if any, under an additional key."""
+    plain = {
+        "start": e.start, "end": e.end, "category": category_or_none(e.category), "severity": e.severity,
+        "score": None, "is_source_error": e.side == "source",
+    }  # fmt: skip
+    return plain | ({"note": e.note} if e.note else {})
+
+
+def name_in(file: str) -> str:
+    """Return the NAME of `SRC-TGT.NAME.seg.rating` or `.seg.score`; other file names without these endings."""
+    whole = _ENDING.sub("", base_name(file))
+    pair, dot, name = whole.partition(".")
+    return name if dot and name and re.fullmatch(r"[A-Za-z_]+-[A-Za-z_]+", pair) else whole
+
+
+def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
+    """Write as many files as the largest number of raters per output; systems sorted by name, as in mt-metrics-eval.
+
+    Raises `UserError` for labels that do not match their texts, and for a system or rater name that cannot be written.
+    """
+    labels = checked(dataset, rated)
+    of: dict[OutputKey, list[RatedOutput]] = {}
+    for r in labels:
+        of.setdefault(r.key, []).append(r)
+    systems = sorted({r.key.system for r in labels})
+    for name in (*systems, *(r.rater for r in labels)):
+        refuse_name(name, _NO_NAME, "tabs, line breaks, or blanks at the ends")
+    files = []
+    for n in range(max(map(len, of.values()), default=0)):
+        lines = []
+        for system in systems:
+            for segment in dataset.segments:
+                ratings = of.get(OutputKey(system, *segment.key), [])
+                lines.append(f"{system}\t{_line(ratings[n])}\n" if n < len(ratings) else f"{system}\tNone\n")
+        files.append("".join(lines))
+    return Written(tuple(files), (*_lost(labels, len(files)), *left_behind(dataset, labels)))
+
+
+def refuse_name(name: str, pattern: re.Pattern[str], what: str) -> None:
+    if pattern.search(name):
+        raise UserError(
+            "mt-metrics-eval files cannot store this name", got=repr(name), expected=f"a name without {what}",
+            hint="Rename it, or export in another format",
+        )  # fmt: skip
+
+
+def _line(r: RatedOutput) -> str:
+    return f"{json.dumps({'errors': [error_json(e) for e in r.errors]})}\t{r.rater}"
+
+
+def _lost(labels: list[RatedOutput], files: int) -> list[str]:
+    said = ["Texts: not in the file. It needs the outputs in the same order."]
+    if notes := sum(bool(e.note) for r in labels for e in r.errors):
+        said.append(f"{counted(notes, 'note')}: kept under a key that mt-metrics-eval ignores.")
+    if files > 1:
+        said.append(f"{files} files: a line has one rating, and some outputs have {files}.")
+    return said

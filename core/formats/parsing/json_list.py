@@ -1,0 +1,104 @@
+"""Read the elements of a JSON list one by one, regardless of line breaks."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+
+from core.errors import ImportProblems, Problem
+from core.formats.parsing.limits import Meter
+from core.formats.problems import shown
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_PIECE = 1 << 20
+_SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+
+
+def is_list(data: bytes) -> bool:
+    """Return whether checked UTF-8 begins with a list."""
+    return data.removeprefix(b"\xef\xbb\xbf")[:4096].lstrip(b" \t\r\n")[:1] == b"["
+
+
+def elements(name: str, data: bytes) -> Iterator[tuple[int, str]]:
+    """Yield each element of the list as JSON text, with the line it begins on.
+
+    Only a part of the file is decoded at a time. Raises `ImportProblems` for broken JSON, an unterminated list, text after it, and an
+    element longer than the limit.
+    """
+    window = _Window(name, data)
+    window.skip()
+    window.at += 1
+    if window.skip() == "]":
+        window.at += 1
+    else:
+        while True:
+            yield window.element()
+            sign = window.skip()
+            if sign not in ("]", ","):
+                found = shown(window.text[window.at : window.at + 20]) if sign else "a list that does not end"
+                raise window.broken(window.at, found)
+            window.at += 1
+            if sign == "]":
+                break
+            window.skip()
+    line = window.line_of(window.at)
+    if window.skip():
+        raise _broken(name, line, f"{shown(window.text[window.at : window.at + 60])} after the list")
+
+
+def _broken(name: str, line: int, found: str) -> ImportProblems:
+    expected, todo = "a list of records [{…}, {…}]", "Export the file again; it may be truncated"
+    return ImportProblems([Problem(name, line, "", found, expected, todo)])
+
+
+class _Window:
+    """The decoded part of the file: `at` is the position in it, `line` the line number of the position `counted`."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name, self.meter = name, Meter(name)
+        self.stream = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
+        self.text, self.at, self.line, self.counted = "", 0, 1, 0
+
+    def line_of(self, where: int) -> int:
+        self.line += self.text.count("\n", self.counted, where)
+        self.counted = where
+        return self.line
+
+    def more(self) -> bool:
+        """Drop the text before `at` and decode more; return False at the end of the file."""
+        self.line_of(self.at)
+        piece = self.stream.read(max(_PIECE, len(self.text) - self.at))
+        self.text, self.at, self.counted = self.text[self.at :] + piece, 0, 0
+        return bool(piece)
+
+    def skip(self) -> str:
+        """Go to the next character that is not a blank, and return it; "" at the end."""
+        while True:
+            found = _BLANK.match(self.text, self.at)
+            self.at = found.end() if found else self.at
+            if self.at < len(self.text) or not self.more():
+                return self.text[self.at : self.at + 1]
+
+    def element(self) -> tuple[int, str]:
+        """Return the line and the text of the element that begins here, and go to its end."""
+        ended = False
+        while True:
+            try:
+                _, end = _SCANNER.raw_decode(self.text, self.at)
+            except RecursionError as error:
+                raise self.broken(self.at, "nesting too deep") from error
+            except json.JSONDecodeError as error:
+                if ended:
+                    raise self.broken(error.pos, f"broken JSON ({error.msg})") from error
+                end = len(self.text)
+            line = self.line_of(self.at)
+            self.meter.length(line, end - self.at)
+            if end < len(self.text) or ended:
+                found, self.at = self.text[self.at : end], end
+                return line, found
+            ended = not self.more()
+
+    def broken(self, where: int, found: str) -> ImportProblems:
+        return _broken(self.name, self.line_of(where), found)

@@ -1,0 +1,121 @@
+"""Read JSON files of records (one object per line, or one list of objects) and check the types of their values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from core.formats.files import Upload, check_lines, raw_lines, text_bytes
+from core.formats.parsing.json_list import elements, is_list
+from core.formats.parsing.json_text import NotJson, parsed
+from core.formats.parsing.limits import Meter
+from core.formats.parsing.numbers import BOUNDS, json_number
+from core.formats.problems import Collector, shown
+
+
+class Record:
+    """One object and its line. A missing value, or one of the wrong type, is a problem and returned as None."""
+
+    def __init__(self, file: str, line: int, values: dict[str, Any], problems: Collector, path: str = "") -> None:
+        self.file, self.line, self.values, self.problems, self.path = file, line, values, problems, path
+
+    def problem(self, name: str, found: str, expected: str, todo: str = "Correct the record") -> None:
+        self.problems.add(self.file, self.line, self.path + name, found, expected, todo)
+
+    def _of(self, names: tuple[str, ...]) -> tuple[str, Any]:
+        return next(((n, self.values[n]) for n in names if self.values.get(n) is not None), (names[0], None))
+
+    def text(self, *names: str, needed: bool = True) -> str | None:
+        """Return the text under the first of the names that has a value; a whole number becomes its digits."""
+        name, value = self._of(names)
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+        if isinstance(value, str):
+            return value
+        self._wrong(name, value, "a text", needed)
+        return None
+
+    def whole(self, *names: str, needed: bool = True) -> int | None:
+        name, value = self._of(names)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        self._wrong(name, value, "a whole number", needed)
+        return None
+
+    def number(self, *names: str) -> float | None:
+        """Return a number within the bounds, also one written as a text; None if missing."""
+        name, value = self._of(names)
+        if value in (None, "", "None"):
+            return None
+        if (found := json_number(value)) is None:
+            self._wrong(name, value, BOUNDS, True)
+        return found
+
+    def flag(self, name: str) -> bool:
+        return self.values.get(name) is True
+
+    def record(self, *names: str, needed: bool = True) -> Record | None:
+        name, value = self._of(names)
+        if isinstance(value, dict):
+            return self._inner(name, value)
+        self._wrong(name, value, "an object", needed)
+        return None
+
+    def records(self, *names: str, needed: bool = True) -> list[Record]:
+        """Return a list of objects, also if the list is written as a text (as Appraise exports it)."""
+        name, value = self._of(names)
+        if isinstance(value, str):
+            try:
+                value = parsed(value)
+            except NotJson:
+                pass
+        if not isinstance(value, list):
+            self._wrong(name, value, "a list", needed)
+            return []
+        for i, item in enumerate(value):
+            if not isinstance(item, dict):
+                self._wrong(f"{name}[{i}]", item, "an object", True)
+        return [self._inner(f"{name}[{i}]", item) for i, item in enumerate(value) if isinstance(item, dict)]
+
+    def _inner(self, name: str, values: dict[str, Any]) -> Record:
+        return Record(self.file, self.line, values, self.problems, f"{self.path}{name}.")
+
+    def _wrong(self, name: str, value: Any, expected: str, needed: bool) -> None:
+        if value is not None:
+            self.problem(name, shown(json.dumps(value, ensure_ascii=False)), expected)
+        elif needed:
+            self.problem(name, "nothing", expected, "Add it, or choose another format")
+
+
+def records(upload: Upload, problems: Collector) -> Iterator[Record]:
+    """Yield the objects of a file with their line, or with their position if the file is one list."""
+    data = text_bytes(upload, by_line=False)
+    if is_list(data):
+        texts: Iterable[tuple[int, str]] = (
+            (i, text) for i, (_, text) in enumerate(elements(upload.name, data), start=1)
+        )
+    else:
+        check_lines(upload.name, data)
+        texts = ((n, line) for n, line in enumerate(raw_lines(data), start=1) if line.strip(" \t\r\n"))
+    meter = Meter(upload.name)
+    for number, text in texts:
+        meter.row(number)
+        value = _parsed(upload.name, number, text, problems)
+        if isinstance(value, dict):
+            yield Record(upload.name, number, value, problems)
+        elif value is not None:
+            found = shown(json.dumps(value, ensure_ascii=False))
+            problems.add(upload.name, number, "", found, "an object", "Write one object per line, or a list of objects")
+
+
+def _parsed(file: str, line: int, text: str, problems: Collector) -> Any:
+    try:
+        return parsed(text)
+    except NotJson as error:
+        if error.unstorable:
+            todo = "Write the character itself, in UTF-8"
+            problems.add(file, line, error.place, str(error), "whole characters", todo)
+        else:
+            problems.add(file, line, "", f"{shown(text)} ({error})", "JSON", "Export the file again")
+        return None

@@ -1,0 +1,57 @@
+"""Size limits, checked while a file is read, so that a small hostile file cannot exhaust the memory."""
+
+from __future__ import annotations
+
+from core.errors import ImportProblems, Problem
+from core.settings import Limits, load
+
+_WORDS = {
+    "rows": "rows, lines or outputs",
+    "cells": "cells",
+    "columns": "columns",
+    "cell_chars": "characters in one cell, line or JSON record",
+}
+
+
+def limits() -> Limits:
+    """Return the limits of the settings. Raises `UserError` for a setting that is not a number."""
+    return load().limits
+
+
+def too_much(file: str, line: int, field: str, limit: int) -> ImportProblems:
+    """Return the error for a file that exceeds one of the `Limits`."""
+    what = _WORDS[field]
+    todo = f"Split the file, or set {Limits.variable(field)} to a higher number (docs/formats.md)"
+    return ImportProblems([Problem(file, line, "", f"more than {limit:,} {what}", f"at most {limit:,}", todo)])
+
+
+class Meter:
+    """Count the rows and cells of one file. Raises `ImportProblems` when a limit is exceeded."""
+
+    def __init__(self, file: str) -> None:
+        self.file, self.limits = file, limits()
+        self.rows = self.cells = 0
+
+    def row(self, line: int, cells: int = 1) -> None:
+        """Count a row with this many cells."""
+        self.rows += 1
+        self.cells += cells
+        if self.rows > self.limits.rows:
+            raise too_much(self.file, line, "rows", self.limits.rows)
+        if self.cells > self.limits.cells:
+            raise too_much(self.file, line, "cells", self.limits.cells)
+
+    def columns(self, line: int, n: int) -> None:
+        """Check a number of columns."""
+        if n > self.limits.columns:
+            raise too_much(self.file, line, "columns", self.limits.columns)
+
+    def outputs(self, n: int) -> None:
+        """Check the number of outputs made from the rows."""
+        if n > self.limits.rows:
+            raise too_much(self.file, 0, "rows", self.limits.rows)
+
+    def length(self, line: int, chars: int) -> None:
+        """Check the length of a cell, line or record."""
+        if chars > self.limits.cell_chars:
+            raise too_much(self.file, line, "cell_chars", self.limits.cell_chars)

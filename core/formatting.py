@@ -1,0 +1,32 @@
+"""Numbers and counts as text for people.
+
+Addresses, files and signatures have formats of their own: nothing here is meant to be parsed.
+"""
+
+from __future__ import annotations
+
+import math
+
+MISSING = "–"
+
+
+def format_number(value: float | None, digits: int = 3, *, leading_zero: bool = False, missing: str = MISSING) -> str:
+    """Return `value` with this many decimals and a minus sign: .434, −.021, 10.500; `missing` for None.
+
+    Statistics between −1 and 1 are written without the leading zero; scores of metrics with it.
+    """
+    if value is None:
+        return missing
+    text = f"{abs(value):.{digits}f}"
+    sign = "−" if value < 0 and float(text) else ""
+    return sign + (text if leading_zero else text.removeprefix("0") if text.startswith("0.") else text)
+
+
+def format_lambda(value: float, digits: int = 3) -> str:
+    """Return λ with this many significant digits, or ∞."""
+    return "∞" if math.isinf(value) else f"{value:.{digits}g}"
+
+
+def format_count(n: int, noun: str, plural: str = "") -> str:
+    """Return the count with its noun: "1 output", "1,200 outputs". `plural` is for irregular nouns."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"

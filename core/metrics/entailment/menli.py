@@ -1,0 +1,168 @@
+"""MENLI: an NLI metric combined with any other metric (Chen and Eger 2023, section 5.1.3).
+
+C = w·N + (1 − w)·M (equation 2), both scaled to 0 … 1 by stored ranges (`core.metrics.ranges`), which the signature names. Metrics
+with lower values for better outputs are reversed first. The authors' code uses the minimum and maximum of the current batch
+instead, so its scores depend on the other outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, isfinite
+from typing import NamedTuple
+
+from core.data import Item, SegmentKey, Value
+from core.errors import UserError
+from core.metrics import ranges, registry
+from core.metrics.base import AllOutputs, Computation, Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.ranges import DECLARED, FITTED, Range
+from core.progress import Progress, part
+from core.signature import GIVEN, signature
+
+NLI_METRICS = ("nli", "nli-ref-sum", "nli-src")
+NAME = "menli"
+WEIGHT = 0.2
+"""Best weight on standard benchmarks for translation (section 5.1.3); the paper uses 0.8 for summaries (section 5.2)."""
+
+
+def _nli(text: str) -> str:
+    name = registry.split(text)[0]
+    if name not in NLI_METRICS:
+        raise UserError(
+            "this is not an NLI metric", where=f"option nli of {NAME}", got=f"“{text}”", expected=_or(NLI_METRICS)
+        )
+    return registry.load(text).spec.name
+
+
+def _other(text: str) -> str:
+    if registry.split(text)[0] == NAME:
+        raise UserError("MENLI cannot be combined with itself", where=f"option with of {NAME}", got=f"“{text}”")
+    return registry.load(text).spec.name
+
+
+def _range(text: str) -> str:
+    return text if text in (FITTED, DECLARED) else ranges.parse(text).words
+
+
+def _or(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + f" or {names[-1]}, with its options"
+
+
+OPTIONS = (
+    Option(
+        "with", "text", "bertscore", "the other metric M, with its options (write %7C for | and %3A for :)",
+        "Combined with", "with {}", choices=("bertscore", "bartscore", "moverscore", "chrf", "bleurt", "comet"), settle=_other,
+    ),
+    Option(
+        "w", "decimal", WEIGHT, "weight of the NLI metric; 0: only the other metric, 1: only the NLI metric", "Weight of NLI", "w = {}",
+        low=0, high=1,
+    ),
+    Option(
+        "nli", "text", "nli", "the NLI metric N, with its options", "NLI metric", "{}", choices=NLI_METRICS, settle=_nli,
+    ),
+    Option(
+        "range", "text", FITTED, "the range M is scaled by: fitted on stored scores (or declared, if none is "
+        "stored), declared by the metric, or LOW..HIGH", "Range of the other metric", "range {}",
+        choices=(FITTED, DECLARED), settle=_range,
+    ),
+)  # fmt: skip
+
+SPEC = MetricSpec(
+    name=NAME,
+    label="MENLI",
+    version=1,
+    paper="Chen and Eger 2023",
+    help="Weighted mean of an NLI metric and another metric, both scaled to 0 … 1. More robust to adversarial errors than the other metric by itself. Values outside the stored range are not clamped.",
+    range=(-inf, inf),
+    higher_is_better=True,
+    needs=frozenset({"reference", "nli", "encoder"}),
+    options=OPTIONS,
+    perfect_on_copy=False,
+)
+
+
+class _Side(NamedTuple):
+    """One of the two metrics, and the option for its range."""
+
+    metric: Metric
+    wanted: str
+
+    def range(self) -> Range:
+        return ranges.of(self.metric, self.wanted)
+
+    def for_outputs(self, all_outputs: AllOutputs) -> _Side:
+        return self._replace(metric=self.metric.for_outputs(all_outputs))
+
+
+def combined(n: float, m: float, w: float) -> float:
+    """Return w·N + (1 − w)·M of two scaled values (equation 2)."""
+    return w * n + (1.0 - w) * m
+
+
+def _needs(values: Values) -> frozenset[Need]:
+    return registry.load(values["nli"]).spec.needs | registry.load(values["with"]).spec.needs
+
+
+def _make(values: Values) -> Computation:
+    n, m = _Side(registry.load(values["nli"]), DECLARED), _Side(registry.load(values["with"]), values["range"])
+    return _work(n, m, values["w"])
+
+
+def _work(n: _Side, m: _Side, w: float) -> Computation:
+    def sign() -> str:
+        signed = [side.metric.signature() for side in (n, m)]
+        found = [side.range() for side in (n, m)]
+        models = [field[4:] for s in signed for field in s.split("|") if field.startswith("rev:")]
+        facts: dict[str, object] = {"v": SPEC.version, "w": w, "rev": "+".join(dict.fromkeys(models))}
+        facts |= {f"range_{k}": f"{r.words} ({r.origin})" for k, r in zip("nm", found, strict=True)}
+        if m.wanted == DECLARED:  # differs from the fallback of `fitted`
+            facts["range_m"] = f"{facts['range_m']}{GIVEN}"
+        return signature(NAME, facts | dict(zip("nm", signed, strict=True)))
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        scales = [side.range() for side in (n, m)]
+        first = n.metric.score(items, part(progress, 0, 2))
+        second = m.metric.score(items, part(progress, 1, 2))
+        return [_value(two, (n, m), scales, w) for two in zip(first, second, strict=True)]
+
+    def fit(all_outputs: AllOutputs) -> Computation:
+        return _work(n.for_outputs(all_outputs), m.for_outputs(all_outputs), w)
+
+    def signed(items: Sequence[Item]) -> str:
+        return fit([(SegmentKey("", str(i)), item) for i, item in enumerate(items)]).signature()
+
+    return Computation(sign, score, fit if m.metric.fitted_on else None, signed if m.metric.signature_for else None)
+
+
+def _value(two: Sequence[Value], sides: Sequence[_Side], scales: Sequence[Range], w: float) -> Value:
+    scaled, reasons = [], []
+    for value, side, scale in zip(two, sides, scales, strict=True):
+        label = side.metric.spec.label
+        if value.status != "ok" or value.value is None or not isfinite(value.value):
+            return Value(
+                None,
+                value.status if value.status != "ok" else "undefined",
+                f"{label}: {value.reason or 'no finite value'}",
+            )
+        scaled.append(scale.scaled(value.value, higher_is_better=side.metric.spec.higher_is_better))
+        reasons += [f"{label}: {value.reason}"] if value.reason else []
+    parts = {"n": two[0].value or 0.0, "m": two[1].value or 0.0, "n_scaled": scaled[0], "m_scaled": scaled[1]}
+    return Value(combined(scaled[0], scaled[1], w), reason="; ".join(reasons), parts=parts)
+
+
+def _ranged(metric: Metric) -> Metric:
+    """Return the metric with range 0 … 1 if both metrics are scaled by declared, finite bounds."""
+    plain = metric.with_options
+
+    def with_options(values: Values) -> Metric:
+        found = metric if plain is None else plain(values)
+        bounded = values["range"] == DECLARED and all(map(isfinite, registry.load(values["with"]).spec.range))
+        return replace(
+            found, spec=replace(found.spec, range=(0, 1) if bounded else (-inf, inf)), with_options=with_options
+        )
+
+    return replace(metric, with_options=with_options)
+
+
+MENLI = _ranged(family(SPEC, _make, _needs))

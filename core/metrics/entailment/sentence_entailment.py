@@ -1,0 +1,84 @@
+"""Entailment: the probability that one text follows from another, by a natural language inference (NLI) model.
+
+SMART calls this T5-ANLI; Q² uses it for consistency, with generated questions. With several references, the best one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.data import Item, Value
+from core.metrics.base import Computation, MetricSpec, Need, Option, Values, family
+from core.metrics.learned.question_metrics import ModelAnswer, answers, best, mean, source_of, written
+from core.models import configs
+from core.progress import Progress
+from core.signature import signature
+
+Pair = tuple[str, str]
+FORWARD, BACKWARD, BOTH, SOURCE = "reference-output", "output-reference", "both", "source-output"
+
+DIRECTION = Option(
+    "direction", "choice", FORWARD, "which text must follow from which: the output from the reference, the reference from the "
+    "output, both (mean), or the output from the source", "Direction", "{}",
+    choices=(FORWARD, BACKWARD, BOTH, SOURCE),
+)  # fmt: skip
+
+SPEC = MetricSpec(
+    name="entailment",
+    label="Entailment",
+    version=1,
+    paper="Honovich et al. 2022",
+    help="Probability that the output follows from the reference (or the source), by an NLI model. A low value points to claims that are not supported.",
+    range=(0, 1),
+    higher_is_better=True,
+    needs=frozenset({"reference", "nli"}),
+    options=(DIRECTION,),
+    perfect_on_copy=False,
+)
+
+
+def _needs(values: Values) -> frozenset[Need]:
+    return frozenset({"source" if values["direction"] == SOURCE else "reference", "nli"})
+
+
+def _make(values: Values) -> Computation:
+    direction = values["direction"]
+
+    def sign() -> str:
+        model = configs.facts("nli")
+        configs.labels(configs.checked("nli"))
+        return signature(SPEC.name, {"v": 1, "direction": direction, "nrefs": "best"} | model)
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        groups = [pairs(item, direction) for item in items]
+        found = answers(groups, _ask, progress)
+        places = [[0] if direction == SOURCE else written(item.references) for item in items]
+        return [best(_by_reference(group, direction), at) for group, at in zip(found, places, strict=True)]
+
+    return Computation(sign, score)
+
+
+def pairs(item: Item, direction: str) -> list[Pair]:
+    """Return the pairs (premise, hypothesis) of an item; with both directions, all of the first direction come first."""
+    if direction == SOURCE:
+        return [(source_of(item), item.hypothesis)]
+    there = [(reference, item.hypothesis) for reference in written(item.references).values()]
+    back = [(hypothesis, reference) for reference, hypothesis in there]
+    return {FORWARD: there, BACKWARD: back}.get(direction, there + back)
+
+
+def _by_reference(found: Sequence[ModelAnswer], direction: str) -> list[ModelAnswer]:
+    if direction != BOTH:
+        return list(found)
+    half = len(found) // 2
+    return [mean(two) for two in zip(found[:half], found[half:], strict=True)]
+
+
+def _ask(questions: list[Pair], progress: Progress) -> list[ModelAnswer]:
+    from core.models.architectures import classifier
+
+    given = classifier.nli().entailment(questions, progress)
+    return [ModelAnswer(float(v), bool(cut)) for v, cut in zip(given.values[:, 0], given.truncated, strict=True)]
+
+
+ENTAILMENT = family(SPEC, _make, _needs)

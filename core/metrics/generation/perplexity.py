@@ -1,0 +1,77 @@
+"""Perplexity of the output: exp of the mean −log p of its tokens. Measures fluency, not meaning; lower is better.
+
+- `gpt-ppl`, causal (Jelinek et al. 1977): each token given the tokens before it. Longer texts are read in windows that overlap
+  by half, so from the second window on each token has at least half a window of context.
+- `mlm-ppl`, masked (Salazar et al. 2020, pseudo-log-likelihood): each token, masked, given all others. Longer texts are read
+  in a window around each token.
+
+Values of models with different tokenizers cannot be compared. Outputs without tokens are undefined. Parts: `log_likelihood`
+(sum, in nats) and `tokens`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from core.data import Item, Value
+from core.metrics.base import Metric, MetricSpec
+from core.models import configs
+from core.progress import Progress
+from core.signature import signature
+
+if TYPE_CHECKING:
+    from core.models.architectures.causal import CausalReader, Surprise
+    from core.models.architectures.masked import MaskedReader
+
+EMPTY = "the output has no tokens"
+
+
+def reader(kind: Literal["lm", "mlm"]) -> CausalReader | MaskedReader:
+    """Return the configured model; loads torch."""
+    from core.models.architectures import causal, masked
+
+    return causal.load() if kind == "lm" else masked.load()
+
+
+def _metric(name: str, label: str, paper: str, kind: Literal["lm", "mlm"], help_: str) -> Metric:
+    spec = MetricSpec(
+        name=name,
+        label=label,
+        version=1,
+        paper=paper,
+        help=f"{help_}. Measures how fluent the output is, not whether its content is right; reads neither source nor reference.",
+        range=(1, float("inf")),
+        higher_is_better=False,
+        needs=frozenset({kind}),
+        perfect_on_copy=False,
+    )
+
+    def sign() -> str:
+        return signature(name, {"v": 1} | configs.facts(kind))
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        progress(0)
+        return [_value(found) for found in reader(kind).surprise([item.hypothesis for item in items], progress)]
+
+    return Metric(spec, sign, score)
+
+
+def _value(found: Surprise) -> Value:
+    if not found.tokens:
+        return Value(None, "undefined", EMPTY)
+    parts = {"log_likelihood": -found.nats, "tokens": float(found.tokens)}
+    return Value(math.exp(found.nats / found.tokens), parts=parts)
+
+
+CAUSAL = _metric(
+    "gpt-ppl", "Perplexity", "Jelinek et al. 1977", "lm", "Perplexity of the output under a causal language model"
+)
+MASKED = _metric(
+    "mlm-ppl",
+    "Pseudo-perplexity",
+    "Salazar et al. 2020",
+    "mlm",
+    "Pseudo-perplexity of the output under a masked language model",
+)

@@ -1,0 +1,119 @@
+"""Prism (Thompson and Post 2020): a multilingual translation model as a zero-shot paraphraser.
+
+Prism-ref is the mean of H(output | reference) and H(reference | output), Prism-src is H(output | source). H is the mean natural
+log probability of a text's tokens and its end token; the leading language token is not scored.
+
+The formula is that of BARTScore F, with another model: BARTScore uses a monolingual model for summaries or paraphrases without
+language token, and scores BART's `<s>`. Prism needs the languages, and "translates" a text into its own. Prism's own model is a
+pickle of another library, which Errorscope does not load; use M2M100 instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.data import Item, Value
+from core.errors import UserError
+from core.metrics.base import Metric, MetricSpec
+from core.metrics.generation.bartscore import model_facts
+from core.metrics.learned.question_metrics import ModelAnswer, answers, best, mean, source_of, written
+from core.models import configs
+from core.models.kinds import PICKLED
+from core.progress import Progress
+from core.settings import load as settings
+from core.signature import signature
+
+if TYPE_CHECKING:
+    from core.models.architectures.seq2seq import Seq2SeqScorer
+    from core.models.architectures.seq2seq import Side as Language
+
+Question = tuple[str, str, "Language"]
+"""Conditioning text, scored text, and whether the former is in the source or the target language."""
+
+SUGGESTED = "facebook/m2m100_418M"
+
+
+def scorer() -> Seq2SeqScorer:
+    """Return the configured `seq2seq` model; loads torch. Raises UserError if it is monolingual."""
+    from core.models.architectures.seq2seq import load
+
+    _multilingual()
+    chosen = settings()
+    return load(chosen.seq2seq, chosen.device, chosen.dtype, chosen.languages)
+
+
+def _multilingual() -> None:
+    checkpoint, chosen = configs.checked("seq2seq"), settings()
+    if not configs.multilingual(checkpoint):
+        raise configs.WrongModel(
+            "Prism needs a multilingual translation model",
+            "seq2seq",
+            got=checkpoint.name,
+            expected=f"M2M100, NLLB or SMaLL-100, such as {SUGGESTED} (1.9 GB, MIT)",
+            command=f"hf download {SUGGESTED} --local-dir m2m100_418M\n"
+            "ERRORSCOPE_SEQ2SEQ=m2m100_418M ERRORSCOPE_LANGUAGES=de-en make run",
+            note=PICKLED,
+        )
+    if not chosen.languages:
+        raise UserError(
+            "the languages of the multilingual model are not configured",
+            where="ERRORSCOPE_LANGUAGES",
+            expected="source-target, such as de-en, in the language codes of the model",
+        )
+
+
+def _metric(name: str, label: str, *, of_source: bool) -> Metric:
+    given = "the source" if of_source else "the reference, and of the reference given the output"
+    spec = MetricSpec(
+        name=name,
+        label=label,
+        version=1,
+        paper="Thompson and Post 2020",
+        help=f"Mean log probability per token of the output given {given}, by a multilingual translation model. Works in all its languages without training on ratings; 0 is best.",
+        range=(float("-inf"), 0),
+        higher_is_better=True,
+        needs=frozenset({"source" if of_source else "reference", "seq2seq"}),
+        perfect_on_copy=False,
+    )
+
+    def sign() -> str:
+        _multilingual()
+        return signature(name, {"v": 1, **({} if of_source else {"nrefs": "best"}), **model_facts()})
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        groups = [_questions(item, of_source) for item in items]
+        found = answers(groups, _ask, progress)
+        if of_source:
+            return [best(group) for group in found]
+        means = [[mean(two) for two in _pairs(group)] for group in found]
+        return [best(group, written(item.references)) for item, group in zip(items, means, strict=True)]
+
+    return Metric(spec, sign, score)
+
+
+def _questions(item: Item, of_source: bool) -> list[Question]:
+    if of_source:
+        return [(source_of(item), item.hypothesis, "source")]
+    there: list[Question] = [(reference, item.hypothesis, "target") for reference in written(item.references).values()]
+    return there + [(hypothesis, reference, language) for reference, hypothesis, language in there]
+
+
+def _pairs(found: Sequence[ModelAnswer]) -> list[tuple[ModelAnswer, ModelAnswer]]:
+    half = len(found) // 2
+    return list(zip(found[:half], found[half:], strict=True))
+
+
+def _ask(questions: list[Question], progress: Progress) -> list[ModelAnswer]:
+    model = scorer()
+    read = [model.encode(text, language) for text, _, language in questions]
+    written = [model.encode(text, "target") for _, text, _ in questions]
+    logps = model.pairs([[*r.lead, *r.ids] for r in read], [w.ids for w in written], progress)
+    return [
+        ModelAnswer(float(values.mean()), r.truncated or w.truncated)
+        for values, r, w in zip(logps, read, written, strict=True)
+    ]
+
+
+REFERENCE = _metric("prism", "Prism-ref", of_source=False)
+SOURCE = _metric("prism-src", "Prism-src", of_source=True)

@@ -1,0 +1,77 @@
+"""COMET (Rei et al. 2020, 2022) and COMET-QE. The configuration of the checkpoint decides which of the two can run.
+
+The estimator is in `core.models.architectures.comet`; docs/models.md explains how to convert a checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.data import Item, Value
+from core.metrics.base import Metric, MetricSpec, Need
+from core.metrics.learned.question_metrics import ModelAnswer, answers, best, source_of, written
+from core.models import configs, kinds
+from core.models.architectures.comet_config import shape
+from core.models.checkpoint import Checkpoint
+from core.models.kinds import MODEL_KINDS, configured_model
+from core.progress import Progress
+from core.settings import load as settings
+from core.signature import signature
+
+Triple = tuple[str, str, str]
+SUGGESTED = {True: MODEL_KINDS["comet"].model, False: "Unbabel/wmt20-comet-qe-da"}
+
+
+def _metric(name: str, label: str, *, references: bool) -> Metric:
+    texts: frozenset[Need] = frozenset({"source", "reference"}) if references else frozenset({"source"})
+    reads = "source and reference" if references else "the source, without references"
+    spec = MetricSpec(
+        name=name,
+        label=label,
+        version=1,
+        paper="Rei et al. 2020",
+        help=f"Predicts how people would rate a translation given {reads}, with a model trained on human ratings. Unbounded.",
+        range=(float("-inf"), float("inf")),
+        higher_is_better=True,
+        needs=texts | {"comet"},
+        perfect_on_copy=False,
+    )
+
+    def checkpoint() -> Checkpoint:
+        kinds = ("a checkpoint without references", "a checkpoint with references")
+        there = bool(settings().comet)
+        found = configured_model("comet") if there or references else None
+        if found is None or shape(found).references != references:
+            raise configs.WrongModel(
+                f"{label} needs {kinds[references]}",
+                "comet",
+                got=f"{found.name}, {kinds[not references]}" if found else "none is configured",
+                expected=f"a checkpoint such as {SUGGESTED[references]} (2.3 GB, Apache-2.0)",
+                command=MODEL_KINDS["comet"]._replace(model=SUGGESTED[references]).command,
+                note=MODEL_KINDS["comet"].note,
+            )
+        return found
+
+    def sign() -> str:
+        checkpoint()
+        return signature(name, {"v": 1, **({"nrefs": "best"} if references else {}), **kinds.facts("comet")})
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        read = [written(i.references) if references else {0: ""} for i in items]
+        groups: list[list[Triple]] = [
+            [(source_of(i), i.hypothesis, r) for r in there.values()] for i, there in zip(items, read, strict=True)
+        ]
+        found = checkpoint()
+
+        def ask(questions: list[Triple], progress: Progress) -> list[ModelAnswer]:
+            from core.models.architectures import comet
+
+            return [ModelAnswer(*answer) for answer in comet.load(found).scores(questions, progress)]
+
+        return [best(given, there) for given, there in zip(answers(groups, ask, progress), read, strict=True)]
+
+    return Metric(spec, sign, score)
+
+
+COMET = _metric("comet", "COMET", references=True)
+QE = _metric("comet-qe", "COMET-QE", references=False)

@@ -1,0 +1,102 @@
+"""Read depth and pooling of an encoder from its files, without torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+from typing import Any, Literal, NamedTuple
+
+from core.errors import UserError
+from core.models.checkpoint import Checkpoint
+from core.models.configs import read
+
+DEPTHS = ("encoder_layers", "num_hidden_layers", "num_layers", "n_layers", "n_layer")
+"""Names of the number of layers by model family, encoder layers of encoder–decoders first."""
+
+Pooling = Literal["mean", "cls"]
+POOLINGS: dict[str, Pooling] = {
+    "mean": "mean", "pooling_mode_mean_tokens": "mean", "cls": "cls", "pooling_mode_cls_token": "cls"
+}  # fmt: skip
+"""Names of poolings in sentence encoders: values of `pooling_mode`, or flags in older checkpoints."""
+MODULES = ("Transformer", "Pooling", "Normalize")
+"""Supported modules of sentence encoders; vectors are always scaled to length 1."""
+
+
+class EncoderShape(NamedTuple):
+    """Number of layers, sentence pooling, and maximum tokens per sentence (0 if not stated)."""
+
+    layers: int
+    pooling: Pooling
+    sentence_tokens: int
+
+
+def shape_of(checkpoint: Checkpoint) -> EncoderShape:
+    """Return depth and pooling of an encoder.
+
+    Raises UserError if the number of layers is missing, the pooling is neither mean nor first token, or `modules.json` lists
+    other modules, such as a dense layer.
+    """
+    config = read(checkpoint)
+    layers = next((int(config[name]) for name in DEPTHS if config.get(name)), 0)
+    if not layers:
+        raise UserError(
+            "the configuration of this model lacks the number of layers",
+            where=str(checkpoint.path / "config.json"),
+            expected="one of " + ", ".join(DEPTHS),
+        )
+    tokens = int(_beside(checkpoint, "sentence_bert_config.json").get("max_seq_length") or 0)
+    return EncoderShape(layers, _pooling(checkpoint), tokens)
+
+
+def _pooling(checkpoint: Checkpoint) -> Pooling:
+    """Return the pooling; "mean" for checkpoints that are not sentence encoders."""
+    modules = _modules(checkpoint)
+    folder = modules.get("Pooling", "1_Pooling")
+    name = str(PurePosixPath(folder, "config.json"))
+    if "Pooling" not in modules and not (checkpoint.path / name).is_file():
+        return "mean"
+    said = read(checkpoint, name)
+    chosen = [flag for flag, value in said.items() if flag.startswith("pooling_mode_") and value]
+    named = said.get("pooling_mode") or []
+    chosen += map(str, named) if isinstance(named, list) else [str(named)]
+    found = {POOLINGS.get(mode) for mode in chosen}
+    pooling = found.pop() if len(found) == 1 else None
+    if pooling is None:
+        raise UserError(
+            "this sentence pooling is not supported",
+            where=str(checkpoint.path / name),
+            got=", ".join(chosen) or "none",
+            expected="mean or first token: " + ", ".join(POOLINGS),
+        )
+    return pooling
+
+
+def _modules(checkpoint: Checkpoint) -> dict[str, str]:
+    """Return the module folders of a sentence encoder by type; empty for other models. Raises UserError if unsupported."""
+    path = checkpoint.path / "modules.json"
+    if not path.is_file():
+        return {}
+    try:
+        found = {
+            str(m["type"]).rpartition(".")[2]: str(m["path"]) for m in json.loads(path.read_text(encoding="utf-8"))
+        }
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            "cannot read the module list of this sentence encoder", where=str(path), got=str(error)
+        ) from error
+    if away := [path for path in found.values() if len(PurePosixPath(path).parts) > 1 or path.startswith(("/", ".."))]:
+        raise UserError(
+            "a module of this sentence encoder lies outside its folder", where=str(checkpoint.path), got=", ".join(away)
+        )
+    if other := [kind for kind in found if kind not in MODULES]:
+        raise UserError(
+            "this sentence encoder has an unsupported module",
+            where=str(path),
+            got=", ".join(other),
+            expected="only the modules " + ", ".join(MODULES),
+        )
+    return found
+
+
+def _beside(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
+    return read(checkpoint, name) if (checkpoint.path / name).is_file() else {}

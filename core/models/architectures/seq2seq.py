@@ -1,0 +1,318 @@
+"""Score texts with an encoder–decoder: log p(y_t | y_<t, x) for every token of y, teacher-forced.
+
+All tokens of a target are scored, including `<s>` (if the family has it) and `</s>`, but no padding. Scores do not depend on the
+batch (to 1e-4 in fp32).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from transformers import AutoModelForSeq2SeqLM, PreTrainedTokenizerBase
+
+from core.errors import UserError
+from core.models import loading
+from core.models.architectures import packed
+from core.models.architectures.anatomy import anatomy
+from core.models.architectures.packed import DecoderRow, DecoderRun
+from core.models.budget import Budget, tokens_for
+from core.models.checkpoint import Checkpoint, resolve
+from core.models.model_cache import cached_loader
+from core.models.spans import aligned
+from core.progress import Progress, no_progress
+
+Ids = list[int]
+Array = npt.NDArray[np.float64]
+Side = Literal["target", "source"]
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+EXAMPLE = "source-target, such as de-en, in the language codes of the model"
+LOGITS_AT_ONCE = 1 << 22  # values per piece of the vocabulary projection, to fit into the CPU cache
+
+
+class EncodedText(NamedTuple):
+    """A tokenized text.
+
+    `offsets` are the code points each token covers; `truncated` is True if the end was cut; `lead` is the language token that
+    precedes a conditioning text and is never scored.
+    """
+
+    ids: Ids
+    offsets: tuple[tuple[int, int], ...]
+    truncated: bool
+    lead: tuple[int, ...] = ()
+
+
+class Languages(NamedTuple):
+    """Language codes of a multilingual model; references and outputs are in `target`."""
+
+    source: str
+    target: str
+
+
+class Seq2SeqScorer:
+    """Scores token sequences with one loaded checkpoint, for any metric.
+
+    `first` is the number of leading special tokens (`<s>`) of each target; `special` are ids that are never proposed:
+    special tokens, and vocabulary rows without a token. Weights are float32 or bfloat16, probabilities float32. Values
+    computed in different batches differ by less than `slack`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        languages: Languages | None = None,
+        token_budget: int | None = None,
+    ) -> None:
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self._tokenizing = Lock()  # tokenizers are not thread-safe
+        self.parts = anatomy(model)
+        self.device = self.parts.weight.device
+        rows = self.parts.weight.shape[0]  # often more than the tokenizer has tokens
+        self.special = sorted({i for i in tokenizer.all_special_ids if i < rows} | set(range(len(tokenizer), rows)))
+        config = model.config
+        self.limit = int(getattr(config, "max_position_embeddings", 0) or getattr(config, "n_positions", 0) or 1024)
+        self._lead = self._language_tokens(languages)
+        self.slack = 1e-5 if self.parts.weight.dtype == torch.float32 else 0.05
+        self.starts: Ids = [int(config.decoder_start_token_id), *self._lead["target"]]
+        probe = self.encode("a").ids
+        self.first = int(probe[0] in self.special)
+        keys = self.parts.blocks[0].itself.key(
+            torch.zeros(1, self.parts.weight.shape[1], dtype=self.parts.weight.dtype, device=self.device)
+        )
+        self.budget = Budget(
+            token_budget or tokens_for(len(self.parts.blocks) * 4 * keys.nbytes, self.device), self.device
+        )
+
+    def _language_tokens(self, languages: Languages | None) -> dict[Side, tuple[int, ...]]:
+        if self.model.config.model_type != "m2m_100":
+            return {"source": (), "target": ()}
+        if languages is None:
+            raise UserError(
+                "the languages of the multilingual model are not configured",
+                where="ERRORSCOPE_LANGUAGES",
+                expected=EXAMPLE,
+            )
+        return {
+            "source": (language_token(self.tokenizer, languages.source),),
+            "target": (language_token(self.tokenizer, languages.target),),
+        }
+
+    # ── texts ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def encode(self, text: str, side: Side = "target") -> EncodedText:
+        """Tokenize a text, cut at the end if too long. A "<s>" written in the text is treated as text."""
+        lead = self._lead[side]
+        fast = bool(self.tokenizer.is_fast)
+        with self._tokenizing:
+            out = self.tokenizer(
+                text,
+                return_offsets_mapping=fast,
+                add_special_tokens=not lead,
+                truncation=False,
+                verbose=False,
+                split_special_tokens=True,
+            )
+        ids = list(out["input_ids"])
+        offsets = [tuple(o) for o in out["offset_mapping"]] if fast else []
+        if lead:
+            ids.append(int(self.tokenizer.eos_token_id))
+            offsets.append((0, 0))
+        if not fast:
+            offsets = aligned(text, [str(self.tokenizer.decode([i])) for i in ids])
+        room = self.limit - len(lead)
+        if len(ids) <= room:
+            return EncodedText(ids, tuple(offsets), False, lead)
+        keep = room - 1
+        return EncodedText([*ids[:keep], ids[-1]], (*offsets[:keep], offsets[-1]), True, lead)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of token ids, without special tokens."""
+        return str(self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    # ── passes ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @torch.inference_mode()
+    def read(self, conditions: Sequence[Ids]) -> list[Tensor]:
+        """Return the cross-attention keys and values of all layers for each conditioning text (lead included)."""
+        order = sorted(range(len(conditions)), key=lambda i: (len(conditions[i]), i))
+        out: list[Tensor] = [torch.empty(0)] * len(conditions)
+
+        def work(piece: range) -> None:
+            rows = [conditions[order[i]] for i in piece]
+            sizes = torch.tensor([len(r) for r in rows], device=self.device)
+            inputs = torch.zeros((len(rows), len(rows[-1])), dtype=torch.long, device=self.device)
+            mask = torch.arange(inputs.shape[1], device=self.device) < sizes[:, None]
+            inputs[mask] = torch.tensor([i for r in rows for i in r], device=self.device)
+            states = self.model.get_encoder()(input_ids=inputs, attention_mask=mask.long()).last_hidden_state
+            read = packed.memory(self.parts, states[mask])
+            for i, part in zip(piece, torch.split(read, [len(r) for r in rows], dim=2), strict=True):
+                out[order[i]] = part
+
+        self.budget.spend([len(conditions[i]) for i in order], work)
+        return out
+
+    @torch.inference_mode()
+    def once(self, rows: Sequence[DecoderRow]) -> DecoderRun:
+        """DecoderRun the decoder on some rows in one pass; the caller respects the budget."""
+        return packed.run(self.parts, rows)
+
+    @torch.inference_mode()
+    def run(self, rows: Sequence[DecoderRow]) -> DecoderRun:
+        """DecoderRun the decoder on many rows, in as many passes as the token budget needs, and return all states."""
+        if not rows:
+            return DecoderRun(self.parts.weight.new_empty((0, self.parts.weight.shape[1])), torch.empty(0))
+        runs = self.budget.spend([len(r.ids) for r in rows], lambda piece: self.once([rows[i] for i in piece]))
+        if len(runs) == 1:
+            return runs[0]
+        return DecoderRun(torch.cat([r.hidden for r in runs]), torch.cat([r.past for r in runs], dim=2))
+
+    def inputs(self, target: Ids) -> Ids:
+        """Return the decoder inputs for scoring a target."""
+        return [*self.starts, *target[:-1]]
+
+    # ── the vocabulary ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    @torch.inference_mode()
+    def logps(self, hidden: Tensor, targets: Sequence[int]) -> Array:
+        """Return the log probability of one target token for each row of `hidden` (tokens, d)."""
+        wanted = torch.as_tensor(targets, device=self.device)
+        out = torch.empty(len(hidden), device=self.device)
+        for piece in self._pieces(len(hidden)):
+            table = self._logits(hidden[piece]).log_softmax(dim=1)
+            out[piece] = table.gather(1, wanted[piece, None]).squeeze(1)
+        return out.double().cpu().numpy()
+
+    @torch.inference_mode()
+    def likely(self, hidden: Tensor, targets: Sequence[int], k: int) -> tuple[Array, Tensor, Tensor]:
+        """Return `logps`, and ids and log probabilities (tokens, k) of the k most probable tokens, without special ones."""
+        wanted = torch.as_tensor(targets, device=self.device)
+        k = min(k, self.parts.weight.shape[0] - len(self.special))
+        out = torch.empty(len(hidden), device=self.device)
+        near = torch.empty((len(hidden), k), dtype=torch.long, device=self.device)
+        values = torch.empty((len(hidden), k), device=self.device)
+        for piece in self._pieces(len(hidden)):
+            table = self._logits(hidden[piece]).log_softmax(dim=1)
+            out[piece] = table.gather(1, wanted[piece, None]).squeeze(1)
+            table[:, self.special] = -torch.inf
+            best = torch.topk(table, k)
+            near[piece], values[piece] = best.indices, best.values
+        return out.double().cpu().numpy(), near, values
+
+    @torch.inference_mode()
+    def bounds(self, hidden: Tensor, targets: Sequence[int], some: Tensor) -> Array:
+        """Return cheap upper bounds of `logps`, normalised only over the tokens `some` (m,) and the target.
+
+        The sum over part of the vocabulary is smaller than the full sum, so the log probability is larger. In bfloat16,
+        rounding may lower a bound by up to `slack`.
+        """
+        wanted, weight, bias = torch.as_tensor(targets, device=self.device), self.parts.weight[some], self.parts.bias
+        out = torch.empty(len(hidden), device=self.device)
+        for piece in self._pieces(len(hidden), len(some)):
+            own = torch.linalg.vecdot(hidden[piece], self.parts.weight[wanted[piece]]).float()
+            logits = torch.nn.functional.linear(hidden[piece], weight).float()
+            if bias is not None:
+                own, logits = own + bias[wanted[piece]], logits + bias[some]
+            whole = logits.logsumexp(dim=1)
+            whole = torch.where(torch.isin(wanted[piece], some), whole, torch.logaddexp(whole, own))
+            out[piece] = own - whole
+        return out.double().cpu().numpy()
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        bias = self.parts.bias
+        logits = torch.nn.functional.linear(hidden, self.parts.weight).float()
+        return logits if bias is None else logits + bias.float()
+
+    def _pieces(self, rows: int, columns: int = 0) -> list[slice]:
+        size = max(1, LOGITS_AT_ONCE // (columns or self.parts.weight.shape[0]))
+        return [slice(first, first + size) for first in range(0, rows, size)]
+
+    # ── whole texts ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def pairs(
+        self,
+        conditions: Sequence[Ids],
+        targets: Sequence[Ids],
+        progress: Progress = no_progress,
+    ) -> list[Array]:
+        """Return the token log probabilities of each target given its condition (lead included), in order.
+
+        Equal conditions are read once; pairs of similar length are scored together.
+        """
+        order = sorted(range(len(targets)), key=lambda i: (len(conditions[i]), conditions[i], len(targets[i]), i))
+        out: list[Array] = [np.empty(0)] * len(targets)
+        done = 0
+        for piece in self.budget.pieces([len(conditions[i]) + len(targets[i]) for i in order]):
+            group = [order[i] for i in piece]
+            texts = {tuple(conditions[i]): i for i in group}
+            read = dict(zip(texts, self.read([conditions[i] for i in texts.values()]), strict=True))
+            hidden = self.run(
+                [DecoderRow(read[tuple(conditions[i])], None, 0, self.inputs(targets[i])) for i in group]
+            ).hidden
+            skip = len(self.starts) - 1
+            wanted = [[0] * skip + targets[i] for i in group]
+            flat = self.logps(hidden, [t for row in wanted for t in row])
+            ends = np.cumsum([len(row) for row in wanted])
+            for i, logps in zip(group, np.split(flat, ends[:-1]), strict=True):
+                out[i] = logps[skip:]
+            done += len(group)
+            progress(done / len(targets))
+        return out
+
+
+def language_token(tokenizer: PreTrainedTokenizerBase, language: str) -> int:
+    """Return the id of a language token (`__de__`, `deu_Latn`, or `de`). Raises UserError if unknown."""
+    for name in (language, f"__{language}__"):
+        found = tokenizer.convert_tokens_to_ids(name)
+        if isinstance(found, int) and found != tokenizer.unk_token_id and found in tokenizer.all_special_ids:
+            return found
+    raise UserError(
+        "the model does not know this language",
+        where="ERRORSCOPE_LANGUAGES",
+        got=language,
+        expected="a language code of the model",
+    )
+
+
+def load(setting: str, device: str = "auto", dtype: str = "fp32", languages: str = "") -> Seq2SeqScorer:
+    """Return the scorer for a model setting (`bundled`, a folder, a hub id in the local cache), loaded once per process.
+
+    `languages` is "source-target" for a multilingual model. Raises UserError for an unknown or unavailable device, a dtype
+    other than fp32 and bf16, or a single language.
+    """
+    there = torch.cuda.is_available()
+    if device not in ("auto", "cpu", "cuda") or (device == "cuda" and not there):
+        raise UserError(
+            "this device is not available",
+            where="ERRORSCOPE_DEVICE",
+            got=repr(device) + ("" if there else ", and there is no CUDA device here"),
+            expected="auto, cpu or cuda",
+        )
+    if dtype not in DTYPES:
+        raise UserError(
+            "this number format is not supported",
+            where="ERRORSCOPE_DTYPE",
+            got=repr(dtype),
+            expected=" or ".join(DTYPES),
+        )
+    source, _, target = languages.partition("-")
+    if bool(source) != bool(target):
+        raise UserError(
+            "source and target language are needed", where="ERRORSCOPE_LANGUAGES", got=languages, expected=EXAMPLE
+        )
+    pair = Languages(source, target) if source else None
+    return _load(resolve(setting), "cuda" if there and device != "cpu" else "cpu", dtype, pair)
+
+
+@cached_loader(2)
+def _load(checkpoint: Checkpoint, device: str, dtype: str, languages: Languages | None) -> Seq2SeqScorer:
+    words = loading.tokenizer(checkpoint)
+    model, _ = loading.pretrained(AutoModelForSeq2SeqLM, checkpoint, DTYPES[dtype])
+    return Seq2SeqScorer(model.to(device), words, languages=languages)

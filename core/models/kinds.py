@@ -1,0 +1,97 @@
+"""The kinds of model that metrics use, the configured model of each, and how to configure a missing one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.errors import UserError
+from core.models import presets
+from core.models.checkpoint import Checkpoint, resolve
+from core.settings import load as settings
+from core.signature import package
+
+
+class ModelKind(NamedTuple):
+    """A kind of model. `name` is also its field in `Settings`; the other fields describe the suggested model."""
+
+    name: str
+    words: str
+    model: str
+    size: str
+    licence: str
+    note: str = ""  # manual steps between download and use
+
+    @property
+    def variable(self) -> str:
+        """Return the environment variable that configures it."""
+        return f"ERRORSCOPE_{self.name.upper()}"
+
+    @property
+    def command(self) -> str:
+        """Return the commands that fetch the suggested model and configure it."""
+        if self.note:
+            folder = self.model.rpartition("/")[2]
+            return f"hf download {self.model} --local-dir {folder}\n{self.variable}={folder} make run"
+        return (
+            f"hf download {self.model} --include '*.json' '*.txt' '*.model' '*.safetensors'\n"
+            f"{self.variable}={self.model} make run"
+        )
+
+
+PICKLED = "the published weights are a pickle, which Errorscope never loads: convert them first, see docs/models.md"
+
+MODEL_KINDS: dict[str, ModelKind] = {
+    kind.name: kind
+    for kind in (
+        ModelKind("seq2seq", "an encoder–decoder", "facebook/bart-large-cnn", "1.6 GB", "MIT"),
+        ModelKind("encoder", "a text encoder", "FacebookAI/roberta-large", "1.4 GB", "MIT"),
+        ModelKind("nli", "an entailment model", "cross-encoder/nli-deberta-v3-base", "0.7 GB", "Apache-2.0"),
+        ModelKind("lm", "a causal language model", "openai-community/gpt2", "0.5 GB", "MIT"),
+        ModelKind("mlm", "a masked language model", "FacebookAI/roberta-base", "0.5 GB", "MIT"),
+        ModelKind("unieval", "a UniEval model", "MingZhong/unieval-sum", "3.1 GB", "MIT", PICKLED),
+        ModelKind("bleurt", "a BLEURT model", "Elron/bleurt-large-512", "1.3 GB", "Apache-2.0", PICKLED),
+        ModelKind("comet", "a COMET model", "Unbabel/wmt22-comet-da", "2.3 GB", "Apache-2.0", PICKLED),
+    )
+}
+
+
+def setting_of(name: str) -> str:
+    """Return the setting of a kind of model, presets as the id of their checkpoint; "" if not configured."""
+    chosen = str(getattr(settings(), name))
+    preset = presets.named(name, chosen)
+    return preset.checkpoint or chosen if preset else chosen
+
+
+def preset_of(name: str) -> presets.ModelPreset | None:
+    """Return the preset configured for a kind of model, or None if the setting is not a preset."""
+    return presets.named(name, str(getattr(settings(), name)))
+
+
+def configured_model(name: str) -> Checkpoint:
+    """Return the configured checkpoint of a kind. Raises UserError with the command that configures or fetches it."""
+    kind, chosen, preset = MODEL_KINDS[name], setting_of(name), preset_of(name)
+    if not chosen:
+        raise UserError(
+            f"{kind.words} is needed but not configured",
+            where=kind.variable,
+            expected=f"a folder or the hub id of a downloaded model, such as {kind.model} ({kind.size}, {kind.licence})"
+            + (f"; {kind.note}" if kind.note else ""),
+            hint=kind.command.replace("\n", " && "),
+        )
+    if preset and not preset.checkpoint:
+        raise UserError(f"{preset.label} is not on this machine", where=kind.variable, got=chosen, hint=preset.note)
+    return resolve(chosen)
+
+
+def facts(name: str) -> dict[str, object]:
+    """Return the signature fields of a configured model: name, revision, library versions.
+
+    Raises UserError as `configured_model`.
+    """
+    checkpoint = configured_model(name)
+    return {
+        "model": checkpoint.name,
+        "rev": checkpoint.revision,
+        "torch": package("torch").split("+")[0],
+        "transformers": package("transformers"),
+    }

@@ -1,0 +1,47 @@
+"""Declaration of a perturbation. Each family has its own module; `core.perturbations.registry` lists them by name.
+
+A perturbation either changes a text and reports where, or refuses and says why. A wrong perturbation would count
+against a metric that scores it correctly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+from core.text.edits import Outcome
+
+PerturbationKind = Literal["adequacy", "fluency"]
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbation:
+    """One phenomenon, as used by suites, listings, documentation and the common property tests.
+
+    `name` is the key in the registry, `code` the name in the published suite (empty for our own), `family` the module,
+    `phenomenon` the display name. `kind` says whether meaning or language is damaged. Increase `version` when the same
+    seed gives another text.
+    """
+
+    name: str
+    family: str
+    phenomenon: str
+    kind: PerturbationKind
+    paper: str
+    help: str
+    change: Callable[[str, Random], Outcome]
+    code: str = ""
+    version: int = 1
+
+    def perturb(self, text: str, seed: int = 0) -> Outcome:
+        """Return the perturbed text, or the reason for refusing. The result depends only on seed, text, name and
+        version, and a change always differs from the text."""
+        return self.change(text, self.random(text, seed))
+
+    def random(self, text: str, seed: int) -> Random:
+        """Return the generator for one text, seeded with everything the result depends on."""
+        key = "\x00".join((str(seed), self.name, str(self.version), text)).encode("utf-8", "surrogatepass")
+        return Random(int.from_bytes(hashlib.sha256(key).digest()[:8], "big"))

@@ -1,0 +1,272 @@
+"""Named entities replaced with generic phrases, and named entities swapped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+
+from core.english import entity_cues as cues
+from core.english import word_groups
+from core.english.entity_cues import DIRECTIONS, TITLES, EntityKind
+from core.english.entity_kinds import acts, head, sport
+from core.english.entity_recognition import Entity, entities, longer
+from core.english.grammar import ParsedText, parse_text, parser_name
+from core.english.parsing import pos_tags
+from core.perturbations.noise.base import Noise, NoiseContext, edited, sample_share
+from core.perturbations.noise.pairs import pairs
+from core.perturbations.noise.sentences import LEVELS
+from core.text.edits import Edit, Outcome, Refused
+
+_GENERIC: dict[EntityKind, str] = {"person": "a person", "place": "a place", "organisation": "an organisation"}
+_TIMES = (
+    frozenset(word_groups.TIMES)
+    | frozenset(word_groups.SEASONS)
+    | {"morning", "season", "today", "yesterday", "tomorrow"}
+)
+
+
+def _generic(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
+    r = parse_text(text)
+    if isinstance(r, Refused):
+        return r
+    places = [
+        (start, e)
+        for e in entities(r)
+        if e.kind and not e.modifier and _stands(r, e) and (start := _phrase(r, e)) is not None
+    ]
+    chosen = sample_share(places, strength, random)
+    edits = [
+        Edit(r.words[start].start, r.words[e.end - 1].end, _capital(r, start, _GENERIC[e.kind])) for start, e in chosen
+    ]
+    return edited(text, edits, "no name can be replaced by a generic phrase")
+
+
+_WHERE = frozenset(
+    """in near at across around outside inside throughout within through over into from to towards toward about along
+    above beyond""".split()
+)
+_GOING = frozenset(
+    "visit visits visited visiting leave leaves left leaving flee flees fled fleeing reach reached entered".split()
+)
+_PARTS = frozenset(
+    "front coast border borders north south east west outskirts centre center capital streets parts part edge".split()
+)
+_CALLED = frozenset("named called dubbed nicknamed titled entitled known as".split())
+_TOLD = frozenset(
+    """according loss lost lose losing defeat compared belong belongs belonged due owed response opposed ties allied victory win reply interest faith trust belief
+    confidence believe believes believed""".split()
+)
+
+
+def _stands(r: ParsedText, entity: Entity) -> bool:
+    """Return whether a generic phrase fits: not after a verb of naming, and for a place only in a locative context."""
+    start = entity.start
+    if r.low(start - 1) in _CALLED:
+        return False
+    if entity.kind != "place":
+        return True
+    last = r.words[entity.end - 1]
+    if last.role == "nsubj" and r.words[last.head].low in cues.NO_ACTS:
+        return True
+    if acts(r, start, entity.end):
+        return False
+    before = start - 1
+    while before > r.places[start][0] and (r.tag(before) in ("DT", "JJ") or r.words[before].text in DIRECTIONS):
+        before -= 1
+    if r.low(before) == "of":
+        return r.low(before - 1) in _PARTS
+    if r.low(before) in ("to", "from", "over", "about"):
+        told = {r.low(before - 1), r.words[r.words[before].head].low} & _TOLD
+        return not told and r.tag(before - 1) != "JJ" and not sport(r) and r.low(entity.end) != "'s"
+    if r.low(before) == "in" and r.low(before - 1) in _TOLD:
+        return False
+    if r.low(before) == "," and r.low(entity.end) == "," and r.tag(entity.end + 1) in ("NN", "NNS"):
+        return False
+    if r.low(before) == ",":
+        return r.words[before - 1].entity in ("GPE", "LOC", "FAC")
+    return r.low(before) in _WHERE | _GOING
+
+
+def _phrase(r: ParsedText, entity: Entity) -> int | None:
+    """Return the first word of the noun phrase that the entity ends, including determiner, adjectives and the noun that gives
+    its kind (the Chelsea striker Smith). None if what precedes does not allow `a person`."""
+    start = entity.start
+    titled = r.low(start) in TITLES
+    if r.low(entity.end) in ("'s", "'") and any(w.text[0].isupper() for w in r.words[entity.end + 1 : entity.end + 2]):
+        return None
+    if r.adjoins(start) and (
+        head(r, start - 1) == entity.kind or (r.low(start - 1) in TITLES and entity.kind == "person")
+    ):
+        start -= 1
+        titled = True
+    inside = range(entity.start - 1, entity.end)
+    while titled and _belongs(r, start, inside) and r.tag(start - 1) in ("NN", "JJ", "NNP", "NNPS"):
+        start -= 1
+        inside = range(start, entity.end)
+    while _belongs(r, start, inside) and (r.tag(start - 1) == "JJ" or r.words[start - 1].text in DIRECTIONS):
+        start -= 1
+    if start < entity.start and (r.low(start) == "old" or _ends_list(r, start)):
+        return None
+    swallowed = start < entity.start and "VERB" in pos_tags(r.low(start)) and r.tag(start) == "NN"
+    if swallowed and r.low(start) not in cues.ROLES and r.tag(start - 1) not in ("DT", "JJ", "PRP$", "POS"):
+        return None
+    if r.adjoins(start) and r.tag(start - 1) in ("DT", "PRP$"):
+        start -= 1
+    if start != entity.start and r.glued(start):
+        return None
+    if r.low(start - 1) in ('"', "“", "``") and r.tag(start - 2) in ("DT", "PRP$"):
+        return None
+    before = r.tag(start - 1)
+    if r.adjoins(start) and (before in ("JJ", "DT", "PRP$") or r.low(start - 1) in cues.ROLES):
+        return None
+    if (r.adjoins(start) and (before == "NNS" or "-" in (r.low(start - 2), r.low(start - 1)))) or r.low(
+        start - 1
+    ) == ")":
+        return None
+    if before in ("POS", "HYPH") or (r.low(start - 1) == "'s" and before != "VBZ"):
+        return None
+    if not r.adjoins(start) or r.places[start - 1] != r.places[start]:
+        return start
+    noun = (
+        before in ("NN", "NNP", "NNPS")
+        and r.low(start - 1) not in _TIMES
+        and r.words[start - 1].entity not in ("DATE", "TIME")
+    )
+    return (
+        None
+        if noun or before in ("CD", "JJR", "JJS", "VBN", "VBG") and r.words[start - 1].head == entity.end - 1
+        else start
+    )
+
+
+def _ends_list(r: ParsedText, start: int) -> bool:
+    """Return whether the word is the last of several adjectives: *tall, boyish Smith*."""
+    return r.low(start - 1) in (",", "and") and r.tag(start - 2) == "JJ"
+
+
+def _belongs(r: ParsedText, start: int, inside: range) -> bool:
+    """Return whether the word before depends on a word of the phrase."""
+    return r.adjoins(start) and (r.words[start - 1].head in inside or r.words[start - 1].text in DIRECTIONS)
+
+
+def _capital(r: ParsedText, i: int, new: str) -> str:
+    """Return the phrase, capitalised if word i starts a sentence."""
+    return new[:1].upper() + new[1:] if r.opens(i) and r.words[i].text[:1].isupper() else new
+
+
+def _switch(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
+    r = parse_text(text)
+    if isinstance(r, Refused):
+        return r
+    found = entities(r)
+    longest = longer(found)
+    sorts = {e: _sort(r, e) for e in found}
+
+    def made(group: list[Entity], kind: EntityKind) -> list[tuple[Entity, Entity]]:
+        alike = [e for e in group if sorts[e] == kind]
+        return pairs(
+            _apart(alike, longest) if kind == "person" else alike, lambda e: _known_by(longest[e.words]), random
+        )
+
+    whole = [e for e in found if not e.modifier and not _titled(r, e)]
+    bare = [e for e in found if _bare(r, e)]
+    pairs_made = [pair for kind in _GENERIC for pair in made(whole, kind) or made(bare, kind)]
+    edits: list[Edit] = []
+    for pair in sample_share(pairs_made, strength, random):
+        for here, there in (pair, pair[::-1]):
+            start, other = _article(r, here), _article(r, there)
+            new = text[r.words[other].start : r.words[there.end - 1].end]
+            if r.opens(other) and other < there.start:
+                new = new[:1].lower() + new[1:]
+            edits.append(Edit(r.words[start].start, r.words[here.end - 1].end, _capital(r, start, new)))
+    return edited(text, edits, "fewer than two different names of the same certain kind")
+
+
+def _sort(r: ParsedText, e: Entity) -> EntityKind:
+    """Return the kind by which a name is swapped: its own, or the usual kind of its words (England, Liverpool)."""
+    whole = " ".join(r.words[i].text for i in range(e.start, e.end))
+    if e.kind or e.label in ("EVENT", "WORK_OF_ART", "PRODUCT", "LAW", "NORP"):
+        return e.kind
+    if whole in (cues.TEAMS | cues.LONG_TEAMS | cues.FAMOUS) - cues.MEDIA:
+        return "organisation"
+    if whole in cues.PLACES | cues.MORE_PLACES | cues.LONG_PLACES:
+        return "place" if e.label != "PERSON" else ""
+    strange = not any(pos_tags(r.low(i)) for i in range(e.start, e.end))
+    between = strange and e.label in ("GPE", "LOC", "FAC", "") and not sport(r) and _between(r, e)
+    return "place" if between else ""
+
+
+def _titled(r: ParsedText, e: Entity) -> bool:
+    """Return whether the name includes only the last word of a title: Defense {Minister Gen Nakatani}."""
+    return r.low(e.start) in TITLES and r.adjoins(e.start) and r.words[e.start - 1].text.istitle()
+
+
+def _known_by(e: Entity) -> str:
+    """Return the name in lower case, normalised if it has several forms: barca, juve."""
+    name = " ".join(e.words)
+    return cues.ALIASES.get(name, name)
+
+
+def _between(r: ParsedText, e: Entity) -> bool:
+    """Return whether the name is part of *between Bremen and Trieste*, with two one-word names of which one is tagged as a
+    place."""
+    first = e.start if r.low(e.start - 1) == "between" else e.start - 2
+    if e.end - e.start > 1 or r.low(first - 1) != "between" or r.low(first + 1) != "and" or first + 2 >= len(r.words):
+        return False
+    return "GPE" in (r.words[first].entity, r.words[first + 2].entity)
+
+
+def _bare(r: ParsedText, e: Entity) -> bool:
+    """Return whether the name never takes *the*, not even before a noun: Chelsea, not US."""
+    if _titled(r, e) or r.words[e.end - 1].text.isupper() or "." in r.words[e.end - 1].text:
+        return False
+    if not e.modifier:
+        return r.low(e.start - 1) != "the"
+    known = cues.TEAMS | cues.LONG_TEAMS | cues.PLACES | cues.MORE_PLACES | cues.LONG_PLACES
+    noun = r.adjoins(e.end) and r.tag(e.end) in ("NN", "NNS") and r.words[e.end].text.islower()
+    return noun and " ".join(r.words[i].text for i in range(e.start, e.end)) in known - {
+        "United States",
+        "United Kingdom",
+    }
+
+
+def _apart(found: list[Entity], longest: Mapping[tuple[str, ...], Entity]) -> list[Entity]:
+    """Drop lone first names if lone surnames occur too: Serena and Williams pos_tags be the same person."""
+    alone = [e for e in found if len(longest[e.words].words) == 1]
+    first = {e.words for e in alone if e.words[0].capitalize() in cues.FIRST_NAMES}
+    return [e for e in found if e.words not in first] if any(e.words not in first for e in alone) else found
+
+
+def _article(r: ParsedText, entity: Entity) -> int:
+    """Return the index of a `the` right before the entity, which moves with it; else the entity's first word."""
+    the = r.low(entity.start - 1) == "the" and r.adjoins(entity.start) and not entity.modifier
+    return entity.start - 1 if the else entity.start
+
+
+GENERIC = Noise(
+    name="generic-entity",
+    family="entities",
+    label="Generic named entity",
+    aspect="consistency",
+    paper="He et al. 2023, Table 16",
+    help="Replaces random names, with their articles and titles, by “a person”, “a place” or “an organisation”. Names of uncertain kind "
+    "stay. Strength: the share of the names whose kind is certain",
+    make=_generic,
+    levels=LEVELS,
+    version=3,
+    models=parser_name,
+)
+SWITCHING = Noise(
+    name="entity-switching",
+    family="entities",
+    label="Named entity switching",
+    aspect="consistency",
+    paper="He et al. 2023, Table 16",
+    help="Swaps random pairs of different names of the same certain kind: persons, places or organisations. Strength: the share of all "
+    "possible pairs",
+    make=_switch,
+    levels=LEVELS,
+    switching=True,
+    version=3,
+    models=parser_name,
+)

@@ -1,0 +1,128 @@
+"""Swap full verbs of the same form, or common nouns; each keeps its spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import partial
+from random import Random
+
+from core.english.grammar import ParsedText, parse_text, parser_name
+from core.english.parsing import forms, lemmas
+from core.english.sure_words import is_full_verb, is_noun
+from core.perturbations.noise.base import SHARES, Noise, NoiseContext, edited, sample_share
+from core.perturbations.noise.pairs import like_pairs
+from core.text.edits import Edit, Outcome, Refused
+
+
+def _word(r: ParsedText, i: int, names: frozenset[str]) -> bool:
+    """Return whether word i stands alone in lower case, or with a capital that only starts its sentence."""
+    word = r.words[i].text
+    small = word.islower() or (r.opens(i) and word[1:].islower() and word not in names)
+    return len(word) > 1 and word.isalpha() and small and not r.glued(i)
+
+
+def _names(r: ParsedText) -> frozenset[str]:
+    return frozenset(word.text for i, word in enumerate(r.words) if not r.opens(i))
+
+
+def _verb_form(r: ParsedText, i: int) -> str:
+    """Return the form of a verb: VB also for VBP, ED if past tense and participle are spelled alike (*scored*), "" if it is not
+    certain (*beat* may be any of these)."""
+    tag, there = r.tag(i), {tag for _, tag in forms(r.low(i), "VERB", ("VB", "VBD", "VBN"))}
+    infinitive = r.low(i - 1) == "to" and r.low(i - 2) not in ("thanks", "due", "according", "owing")
+    if r.low(i - 1) == "to" and not infinitive:
+        return ""
+    if "VB" in there and len(there) > 1:
+        return "VB" if r.tag(i - 1) == "MD" or infinitive else ""
+    if tag in ("VBD", "VBN"):
+        return "ED" if {"VBD", "VBN"} <= there else tag
+    return "VB" if tag == "VBP" else tag
+
+
+def _tense(r: ParsedText, i: int) -> Hashable:
+    """Return past tense or participle if both taggers and the context agree on it, else a key that matches no other verb."""
+    tag, helped = r.tag(i), bool(r.children(i, "aux", "auxpass"))
+    past = tag == "VBD" and not helped and (r.children(i, "nsubj") or r.words[i].role == "conj")
+    sure = past or (tag == "VBN" and helped)
+    return tag if sure and r.words[i].second == tag else i
+
+
+def _switch(
+    fits: Callable[[ParsedText, int], bool],
+    part: str,
+    reason: str,
+    text: str,
+    strength: float,
+    random: Random,
+    context: NoiseContext,
+) -> Outcome:
+    r = parse_text(text)
+    if isinstance(r, Refused):
+        return r
+    names, verbs = _names(r), part == "VERB"
+    places = [
+        i for i in range(len(r.words)) if _word(r, i, names) and fits(r, i) and not (verbs and not _verb_form(r, i))
+    ]
+    found = like_pairs(
+        places,
+        lambda i: _meaning(r.low(i), part),
+        (lambda i: _verb_form(r, i), lambda i: _tense(r, i)) if verbs else (r.tag,),
+        random,
+        only=verbs,
+    )
+    chosen = sample_share(found, strength, random)
+    return edited(text, [_put(r, i, r.low(j)) for pair in chosen for i, j in (pair, pair[::-1])], reason)
+
+
+def _meaning(low: str, part: str) -> str:
+    """Return the dictionary form of a word, or a shared form for words that may mean the same."""
+    lemma = (lemmas(low, part) or (low,))[0]
+    return _SAME.get(lemma, lemma)
+
+
+_SAME = {
+    word: group.split()[0]
+    for group in """game match|expert pundit specialist|kid child|mother mum mom|father dad|manager boss coach|car vehicle|film movie
+|photo picture image photograph|ship boat vessel|man guy|team side club squad|contract deal|jail prison|crash accident collision
+|plane aircraft jet airplane|win victory|defeat loss|footage video clip|job role post|fan supporter|killing murder|attack assault
+|passenger guest|cop policeman|battle war|house home property|scheme plan|study research inquiry investigation probe|delivery service
+|sum amount|money cash|illness disease|area region|rival opponent|employee worker|competition tournament contest|person people|administration government
+|injury wound|company firm|talk negotiation discussion|shot strike effort|physician doctor|show programme program series""".split(
+        "|"
+    )
+    for word in group.split()
+}
+"""Nouns that may mean the same, mapped to the first of their group."""
+
+
+def _put(r: ParsedText, i: int, low: str) -> Edit:
+    word = r.words[i]
+    return Edit(word.start, word.end, low.capitalize() if word.text[0].isupper() else low)
+
+
+VERBS = Noise(
+    name="verb-switching",
+    family="parts",
+    label="Verb switching",
+    aspect="consistency",
+    paper="He et al. 2023, Table 16",
+    help="Swaps random pairs of different full verbs of the same form; auxiliaries stay. Strength: the share of all possible pairs",
+    make=partial(_switch, is_full_verb, "VERB", "fewer than two different full verbs of one form"),
+    levels=SHARES,
+    switching=True,
+    version=3,
+    models=parser_name,
+)
+NOUNS = Noise(
+    name="noun-switching",
+    family="parts",
+    label="Noun switching",
+    aspect="consistency",
+    paper="He et al. 2023, Table 16",
+    help="Swaps random pairs of different common nouns, of the same number if possible. Strength: the share of all possible pairs",
+    make=partial(_switch, is_noun, "NOUN", "fewer than two different common nouns"),
+    levels=SHARES,
+    switching=True,
+    version=3,
+    models=parser_name,
+)

@@ -1,0 +1,252 @@
+"""Number errors: each number is replaced by another of the same form.
+
+As published, numbers in dates stay. Our extension: if a text has no other numbers, one year is replaced by a plausible other
+year, because years are where models make most number errors. Numbers in names (Apollo 11, Group of Seven) and numbers of list
+items stay too; if two numbers are compared (20 to 40), the lower one stays the lower one.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from random import Random
+
+from core.english.parsing import TaggedText, english
+from core.perturbations.base import Perturbation
+from core.text.edits import Edit, Outcome, Refused
+
+_NUMBER = re.compile(r"(\d+(?:,\d{3})*)(\.\d+)?(s|m|bn|k|km|st|nd|rd|th)?")
+_YEAR = re.compile(r"(1[0-9]|20)\d\d")
+_MONTHS = frozenset(
+    """january february march april may june july august september october november december
+    jan. feb. mar. apr. aug. sept. sep. oct. nov. dec.""".split()
+)
+_DATE_WORDS = frozenset(
+    "in since by from until till before after during early late mid of the between to and year".split()
+)
+_LATEST = 2026
+_MOST_DIGITS = 30
+"""Longer digit strings are not quantities."""
+_SMALL = "two three four five six seven eight nine".split()
+_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SCALES = frozenset("hundred thousand million billion trillion percent %".split())
+_VALUES = {word: value for value, word in enumerate(["one", *_SMALL, *_TEENS], start=1)} | {
+    word: 10 * value for value, word in enumerate(_TENS, start=2)
+}
+_TIMES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_BETWEEN = frozenset("to or of out in the every - – — % percent per cent $ € £".split()) | frozenset(_TIMES)
+"""What can stand between two compared numbers, besides `and` after `between`."""
+_TRIES = 30
+_CURRENCIES = frozenset("usd eur gbp chf jpy rs".split())
+_PLAIN = ("IN", "DT", "TO", "CC", "RB", "RBR", "PRP", "PRP$", "MD", "WRB", "WDT", "WP", "EX")
+"""Tags of words that are not part of a name, even if capitalised."""
+_SUFFIXES = ("th", "st", "nd", "rd", "th", "th", "th", "th", "th", "th")
+
+
+def _others(parsed: TaggedText, random: Random) -> Outcome | list[Edit]:
+    groups: list[list[int]] = []
+    years: list[int] = []
+    for i in range(parsed.n):
+        if _value(parsed.low(i)) is None or _in_date(parsed, i) or _in_name(parsed, i) or _in_list(parsed, i):
+            continue
+        if parsed.low(i)[0].isdigit() and _is_year(parsed, i, parsed.low(i)):
+            years.append(i)
+        elif groups and _together(parsed, groups[-1][-1], i):
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    edits: list[Edit] = []
+    for group in groups:
+        for i, new in zip(group, _drawn(parsed, group, random), strict=False):
+            edits += [parsed.replace(i, new), *parsed.article(i, new)] if new else []
+    if edits:
+        return edits
+    if years:
+        i = random.choice(years)
+        return [parsed.replace(i, _year(parsed.low(i), random, decade=_is_decade(parsed, i)))]
+    return Refused("no number outside dates and names" if any(c.isdigit() for c in parsed.text) else "no number")
+
+
+def _drawn(parsed: TaggedText, group: list[int], random: Random) -> list[str]:
+    """Draw new numbers for a group, "" for one that stays; empty if no draw keeps their order."""
+    times = [_TIMES.get(parsed.low(i + 1), 1) for i in group]
+    old = [(_value(parsed.low(i)) or 0) * n for i, n in zip(group, times, strict=True)]
+    for _ in range(_TRIES):
+        new = [_other(parsed, i, random) for i in group]
+        said = [(_value(word or parsed.low(i)) or 0) * n for i, word, n in zip(group, new, times, strict=True)]
+        if all(_sign(b - a) == _sign(d - c) for (a, b), (c, d) in zip(pairwise(old), pairwise(said), strict=True)):
+            return new
+    return []
+
+
+def _sign(difference: float) -> int:
+    return (difference > 0) - (difference < 0)
+
+
+def _other(parsed: TaggedText, i: int, random: Random) -> str:
+    found = _NUMBER.fullmatch(parsed.low(i))
+    return _digits(found, random, singular=_counts_one(parsed, i)) if found else _word(parsed, i, random)
+
+
+def _together(parsed: TaggedText, first: int, second: int) -> bool:
+    """Return whether two numbers form a range or share: 20 to 40, two of the five, between 5 and 10."""
+    if not 1 < second - first <= 5:
+        return False
+    inner = set(parsed.lows(first + 1, second))
+    return inner <= (_BETWEEN | {"and"} if parsed.low(first - 1) == "between" else _BETWEEN)
+
+
+def _value(low: str) -> float | None:
+    """Return the value of a number in digits or words; None for other words."""
+    if found := _NUMBER.fullmatch(low):
+        whole, decimals = found.group(1).replace(",", ""), found.group(2) or ""
+        return float(whole + decimals) if len(whole + decimals) <= _MOST_DIGITS else None
+    tens, _, ones = low.partition("-")
+    if tens not in _VALUES or (ones and (tens not in _TENS or ones not in _VALUES)):
+        return None
+    return _VALUES[tens] + _VALUES.get(ones, 0)
+
+
+def _is_year(parsed: TaggedText, i: int, low: str) -> bool:
+    bare = low.removesuffix("s")
+    if not _YEAR.fullmatch(bare) or parsed.low(i - 1) in ("$", "€", "£", "about", "some", "over", "nearly", "only"):
+        return False
+    if low.endswith("s") or parsed.low(i - 1) in _DATE_WORDS | _MONTHS | {",", "(", "-", "–", "—", ""}:
+        return parsed.low(i + 1) not in _SCALES and not (
+            parsed.tag(i + 1) == "NNS" and parsed.low(i - 1) not in ("the", "in", "since")
+        )
+    return parsed.tag(i + 1) not in ("NN", "NNS", "JJ") and parsed.low(i + 1) not in _SCALES
+
+
+def _is_decade(parsed: TaggedText, i: int) -> bool:
+    """Return whether token i is a decade: 1970s, 1970’s."""
+    low = parsed.low(i)
+    return low.endswith("s") or (low.endswith("0") and parsed.low(i + 1) == "'s")
+
+
+def _in_date(parsed: TaggedText, i: int) -> bool:
+    """Return whether token i is a day next to its month, a time of day, or an hour."""
+    around = {parsed.low(i - 1), parsed.low(i + 1)}
+    if around & (_MONTHS - {"may", "march"}) and len(parsed.low(i)) <= 4:
+        return not _YEAR.fullmatch(parsed.low(i))
+    if {parsed.word(i - 1), parsed.word(i + 1)} & {"May", "March"}:
+        return not _YEAR.fullmatch(parsed.low(i))
+    if parsed.low(i + 1) == "of" and parsed.low(i + 2) in _MONTHS:
+        return True
+    return parsed.low(i + 1) in ("a.m.", "p.m.", "am", "pm", "o'clock", "gmt", "/", ":") or parsed.low(i - 1) in (
+        "/",
+        ":",
+    )
+
+
+def _in_name(parsed: TaggedText, i: int) -> bool:
+    """Return whether the number belongs to a name: glued to a letter or hyphen (G20, COVID-19), part of a match score, or next
+    to a capitalised word (G 20, Six Day War)."""
+    token = parsed.tokens[i]
+    left = parsed.text[token.start - 1 : token.start]
+    right = parsed.text[token.end : token.end + 1]
+    if bool(left and (left.isalnum() or left in "-–_.'’#")) or right in ("-", "–", "_", "/") and bool(right):
+        return True
+    if token.text[0].isupper() and (
+        not parsed.opens(i) or (_capital(parsed, i + 1) and parsed.tag(i + 1) in ("NN", "NNP", "JJ"))
+    ):
+        return True
+    if parsed.low(i - 1) == "of" and parsed.low(i - 2) == "group" and _capital(parsed, i - 2):
+        return True
+    return _capital(parsed, i - 1) and parsed.low(i - 1) not in _MONTHS | _CURRENCIES and _names(parsed, i - 1)
+
+
+def _capital(parsed: TaggedText, i: int) -> bool:
+    return parsed.word(i)[:1].isupper()
+
+
+def _names(parsed: TaggedText, i: int) -> bool:
+    """Return whether the capital of a word is not just that of its sentence."""
+    return parsed.tag(i).startswith("NN") or not (parsed.opens(i) or parsed.tag(i) in _PLAIN)
+
+
+def _in_list(parsed: TaggedText, i: int) -> bool:
+    """Return whether token i numbers a list item at the start of a line or sentence: 1. or 2) or (3)."""
+    bracket = parsed.low(i - 1) == "("
+    first = i - bracket
+    before = parsed.text[parsed.tokens[first - 1].end : parsed.tokens[first].start] if first else "\n"
+    if "\n" not in before and first != parsed.sentence(first)[0]:
+        return False
+    return parsed.low(i + 1) in ((")",) if bracket else (".", ")"))
+
+
+def _counts_one(parsed: TaggedText, i: int) -> bool:
+    return parsed.tag(i + 1) in ("NN", "NNP", "JJ", "NNPS") and parsed.low(i + 1) not in _SCALES
+
+
+def _digits(found: re.Match[str], random: Random, *, singular: bool) -> str:
+    """Return another number with the same count of digits, commas and trailing zeros. 0 stays, and so does 1 if a noun agrees
+    with it."""
+    whole, decimals, unit = found.group(1), found.group(2) or "", found.group(3) or ""
+    old = int(whole.replace(",", ""))
+    count = len(whole.replace(",", ""))
+    if whole != str(old) and "," not in whole:
+        return ""
+    if not decimals and not unit and (old == 0 or (old == 1 and singular)):
+        return ""
+    low, high = (2 if not decimals else 0, 9) if count == 1 else (10 ** (count - 1), 10**count - 1)
+    if unit in ("st", "nd", "rd", "th"):
+        low, high, decimals = max(low, 1), min(high, 30) if old <= 30 else high, ""
+    zeros = count - len(str(old).rstrip("0")) if old and count > 2 else 0
+    step = 10**zeros
+    new = old
+    while new == old:
+        new = random.randint(-(-low // step), high // step) * step
+    shown = f"{new:,}" if "," in whole else str(new)
+    if decimals:
+        fraction = random.randint(1, 10 ** (len(decimals) - 1) - 1) if len(decimals) > 1 else 0
+        return f"{shown}.{fraction:0{len(decimals) - 1}d}{unit}"
+    if unit in ("st", "nd", "rd", "th"):
+        unit = "th" if 10 <= new % 100 <= 20 else _SUFFIXES[new % 10]
+    return shown + unit
+
+
+def _year(low: str, random: Random, *, decade: bool) -> str:
+    """Return another year within 30 years in the same century, in the future only if the old one is; for a decade, another
+    decade."""
+    bare = low.removesuffix("s")
+    old, unit = int(bare), low[len(bare) :]
+    step = 10 if decade else 1
+    century = old - old % 100
+    choice = [
+        y
+        for y in range(old - 30, old + 31)
+        if y != old and y - y % 100 == century and (y <= _LATEST or old > _LATEST) and (y - old) % step == 0
+    ]
+    return f"{random.choice(choice)}{unit}"
+
+
+def _word(parsed: TaggedText, i: int, random: Random) -> str:
+    low = parsed.low(i)
+    if low == "one":
+        return random.choice(_SMALL) if parsed.low(i + 1) in _SCALES else ""
+    if low in _SMALL:
+        if parsed.low(i + 1) == "'s" or (low == "two" and parsed.low(i - 1) in ("between", "these", "those")):
+            return ""
+        return random.choice([w for w in _SMALL if w != low])
+    if low in _TEENS:
+        return random.choice([w for w in _TEENS if w != low])
+    tens, _, ones = low.partition("-")
+    if tens in _TENS and (not ones or ones in _SMALL or ones == "one"):
+        new = random.choice([w for w in _TENS if w != tens])
+        return f"{new}-{random.choice(_SMALL)}" if ones else new
+    return ""
+
+
+NUMBER = Perturbation(
+    name="number",
+    family="numbers",
+    phenomenon="Number error",
+    kind="adequacy",
+    paper="Chen and Eger 2023, §3",
+    help="Every number outside dates becomes another of the same form; if there are only years, one of them changes",
+    change=english(_others),
+    code="num",
+    version=2,
+)

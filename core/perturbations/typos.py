@@ -1,0 +1,69 @@
+"""Spelling errors: two neighbouring letters of a word are swapped, with their combining marks. For any alphabetic script
+written with spaces, with or without capitals."""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import pairwise
+from random import Random
+
+from core.english.detection import is_english_word
+from core.perturbations.base import Perturbation
+from core.text.edits import Edit, Outcome, Refused, changed
+from core.text.words import is_unspaced, words
+
+SHORTEST = 4
+"""Letters and marks a word needs to get a typo; a shorter word could become another word or unreadable."""
+
+
+def _swap(text: str, random: Random) -> Outcome:
+    """Swap inner letters if the word has enough; never equal letters, never a capital, never yielding another English word."""
+    places: list[tuple[tuple[int, int], list[Edit]]] = []
+    for start, end in words(text):
+        if end - start >= SHORTEST and not any(is_unspaced(c) for c in text[start:end]):
+            if swaps := _swaps(text, start, end):
+                places.append(((start, end), swaps))
+    while places:
+        chosen = random.randrange(len(places))
+        (start, end), swaps = places[chosen]
+        edit = swaps.pop(random.randrange(len(swaps)))
+        if not is_english_word((text[start : edit.start] + edit.new + text[edit.end : end]).lower()):
+            return changed(text, [edit])
+        if not swaps:
+            del places[chosen]
+    return Refused(f"no word of {SHORTEST} or more letters with two different neighbours")
+
+
+def _swaps(text: str, start: int, end: int) -> list[Edit]:
+    """Return the swaps inside a word; if marks leave no two inner letters, also those with its last letter."""
+    cuts = [i for i in range(start, end) if i == start or not _belongs(text[i])] + [end]
+    letters = [text[a:b] for a, b in pairwise(cuts)]
+    edits = [
+        Edit(cuts[i], cuts[i + 2], letters[i + 1] + letters[i])
+        for i in range(1, len(letters) - 1)
+        if letters[i] != letters[i + 1] and _moves(letters[i]) and _moves(letters[i + 1])
+    ]
+    inner = [edit for edit in edits if edit.end < end]
+    return inner if inner or len(letters) >= SHORTEST or len(letters) == end - start else edits
+
+
+def _belongs(char: str) -> bool:
+    """Return whether the character is a mark or joiner that belongs to the letter before it."""
+    return unicodedata.category(char)[0] == "M" or char in "\u200c\u200d"
+
+
+def _moves(letter: str) -> bool:
+    return letter[0].isalpha() and letter == letter.lower()
+
+
+TYPO = Perturbation(
+    name="typo",
+    family="typos",
+    phenomenon="Spelling error",
+    kind="fluency",
+    paper="Chen and Eger 2023, §3; Sai et al. 2021",
+    help="Swaps two neighbouring letters of one word",
+    change=_swap,
+    code="typo",
+    version=2,
+)

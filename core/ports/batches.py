@@ -1,0 +1,44 @@
+"""Calibration sets and task lists: outputs drawn for labelling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from core.data import OutputKey
+
+
+class Chosen(NamedTuple):
+    """An output of a batch and its probability of being drawn, in (0, 1]."""
+
+    key: OutputKey
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class SavedBatch:
+    """Outputs drawn for labelling, in the order of annotation.
+
+    `signature` describes the draw, `options` are plain JSON values, `population` is the number of outputs drawn from.
+    """
+
+    name: str
+    method: str
+    seed: int
+    signature: str
+    outputs: tuple[Chosen, ...]
+    population: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+    created: datetime | None = None
+    id: int | None = None
+
+
+class Batches(Protocol):
+    def save(self, project_id: int, batch: SavedBatch) -> SavedBatch:
+        """Store a batch. Raises `UserError` if the name is empty or taken, or an output is not in the project."""
+        ...
+
+    def list(self, project_id: int) -> list[SavedBatch]: ...  # oldest first
+    def delete(self, project_id: int, name: str) -> None: ...  # labels stay

@@ -1,0 +1,58 @@
+"""Saved cases: pairs of texts that test a metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+
+class KeptScore(NamedTuple):
+    """One metric's scores of the good and the changed text of a saved case; None with a `reason` if undefined."""
+
+    metric: str
+    signature: str
+    higher_is_better: bool
+    good: float | None
+    changed: float | None
+    reason: str = ""
+
+    @property
+    def fooled(self) -> bool | None:
+        """Return whether the changed text scores at least as well; None if a score is missing."""
+        if self.good is None or self.changed is None:
+            return None
+        return self.changed >= self.good if self.higher_is_better else self.changed <= self.good
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCase:
+    """Two texts that test metrics, saved in a named collection of a project with their scores.
+
+    `phenomenon` is the kind of error, `what` describes the change.
+    """
+
+    collection: str
+    phenomenon: str
+    source: str | None
+    reference: str | None
+    good: str
+    changed: str
+    what: str = ""
+    scores: tuple[KeptScore, ...] = ()
+    created: datetime | None = None
+    id: int | None = None
+
+    @property
+    def texts(self) -> tuple[str | None, ...]:
+        """Return the fields that identify the case, without scores."""
+        return self.phenomenon, self.source, self.reference, self.good, self.changed
+
+
+class KeptCases(Protocol):
+    def keep(self, project_id: int, case: KeptCase) -> KeptCase:
+        """Store a case. Raises `UserError` if the collection has no name, or already has these texts."""
+        ...
+
+    def list(self, project_id: int) -> list[KeptCase]: ...  # oldest first
+    def remove(self, project_id: int, case_id: int) -> None: ...  # UserError when there is none

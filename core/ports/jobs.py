@@ -1,0 +1,52 @@
+"""Scoring jobs that workers lease."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple, Protocol
+
+JobState = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+class Job(NamedTuple):
+    id: int
+    project_id: int
+    metrics: tuple[str, ...]
+    state: JobState
+    done: int
+    total: int
+    message: str
+    created: datetime
+    started: datetime | None
+    finished: datetime | None
+    worker: str | None
+    heartbeat: datetime | None
+
+
+class Jobs(Protocol):
+    def enqueue(
+        self, project_id: int, metrics: Sequence[str]
+    ) -> Job: ...  # an unfinished job with the same metrics is returned instead
+    def get(self, job_id: int) -> Job: ...
+    def recent(self, project_id: int | None = None, limit: int = 20) -> list[Job]: ...  # newest first
+    def cancel(self, job_id: int) -> None: ...
+    def lease(self, worker: str, seconds: float = 30.0) -> Job | None:
+        """Return the oldest job that is queued, or running with a heartbeat older than `seconds`; never to two workers."""
+        ...
+
+    def beat(self, job_id: int, worker: str, done: int, total: int, message: str = "") -> bool:
+        """Record progress. Return False if the job was cancelled or leased by another worker, so the caller must stop."""
+        ...
+
+    def claim(self, job_id: int, worker: str, signature: str, keys: Collection[str], seconds: float = 30.0) -> set[str]:
+        """Return the keys whose values this worker may compute now.
+
+        The others are claimed by a worker whose job has a heartbeat not older than `seconds`. A claim ends when `Scores.put`
+        stores the value, or when the worker loses its lease.
+        """
+        ...
+
+    def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None:
+        """End the worker's lease; "queued" returns the job to the queue. Does nothing if another worker has the job."""
+        ...

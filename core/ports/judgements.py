@@ -1,0 +1,13 @@
+"""Raters' numbers: scores and ranks."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from core.data import Judgement
+
+
+class Judgements(Protocol):
+    """The numbers of raters. `Projects.add` stores them; they are deleted with their project."""
+
+    def list(self, project_id: int) -> list[Judgement]: ...  # in the order of import

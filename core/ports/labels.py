@@ -1,0 +1,60 @@
+"""The append-only log of annotators' actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Protocol
+
+from core.data import SegmentKey
+
+ActionKind = Literal["open", "add", "change", "delete", "verdict", "undo", "redo", "submit", "reopen"]
+
+
+class Action(NamedTuple):
+    """One action of an annotator, as the browser sends it. The browser makes the `id`, which is applied once.
+
+    `system` is None for actions on a whole segment (open, undo, redo, submit, reopen). `payload` by kind:
+    open {order: [system, …], seed: int} · add / change {mark: str, side, start, end, quote, severity, category, note} ·
+    delete {mark: str} · verdict {value: "no_error" | "non_translation" | None} · submit {}, or {systems: [system, …]}
+    if a file has the labels of these outputs only · the others {}.
+    """
+
+    id: str
+    kind: ActionKind
+    system: str | None
+    payload: Mapping[str, Any]
+    client_time: str = ""
+
+
+class Event(NamedTuple):
+    """A recorded action; `number` increases in the order of recording."""
+
+    number: int
+    time: datetime
+    rater: str
+    segment: SegmentKey
+    action: Action
+
+
+class LabelBatch(NamedTuple):
+    """Actions of one rater on one segment, in order."""
+
+    rater: str
+    segment: SegmentKey
+    actions: Sequence[Action]
+
+
+class LabelLog(Protocol):
+    def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
+        """Record the actions with new ids, in order, and return all ids once they are on disk.
+
+        Raises `UserError` and records nothing if a span does not match its text, is an exact duplicate, does not exist, or
+        if a submit comes before every output has an error span or a verdict.
+        """
+        ...
+
+    def events(
+        self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None
+    ) -> list[Event]: ...
+    def raters(self, project_id: int | None = None) -> list[str]: ...

@@ -1,0 +1,60 @@
+"""Projects, their datasets, and reports of imports."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from core.data import Dataset, ExternalScores, Judgement
+from core.ports.labels import LabelBatch
+from core.progress import Progress, no_progress
+
+
+class Project(NamedTuple):
+    id: int
+    name: str
+    created: datetime
+    sample: bool
+    n_segments: int
+    n_outputs: int
+    systems: tuple[str, ...]
+    human_scores: tuple[str, ...]
+    judged: tuple[str, ...] = ()  # names of judgements
+
+
+class ImportReport(NamedTuple):
+    """Counts of new rows, and of `unchanged` rows that were already stored."""
+
+    segments: int
+    outputs: int
+    references: int
+    human_scores: int
+    unchanged: int
+    sources: int = 0  # segments that had no source and now have one
+    labelled: int = 0  # outputs with new labels, counted per rater
+    metric_scores: int = 0  # new external scores
+    judgements: int = 0  # new numbers of raters
+
+
+class Projects(Protocol):
+    def list(self) -> list[Project]: ...
+    def get(self, project_id: int) -> Project: ...  # UserError when there is none
+    def create(self, name: str, *, sample: bool = False) -> Project: ...  # UserError when the name is taken or empty
+    def rename(self, project_id: int, name: str) -> None: ...
+    def delete(self, project_id: int) -> None: ...
+    def add(
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), progress: Progress = no_progress,
+        judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
+        corrected: Collection[str] = (),
+    ) -> ImportReport:  # fmt: skip
+        """Add new data and record `labels` as `LabelLog.append` does: all or nothing. Stored data stays.
+
+        Raises `ImportProblems` for a different source or output under an existing key, or a different number of the same
+        rater under the same name. New references of a segment are appended. `progress` is called before every batch.
+        `external` scores are merged with those of the same metric (`core.formats.external.merge`), or replace them if the
+        metric is in `replace`. `judgements` under a name in `corrected` replace all that the same raters gave under it.
+        """
+        ...
+
+    def dataset(self, project_id: int) -> Dataset: ...

@@ -1,0 +1,58 @@
+"""Stored scores, and external scores of metrics computed by other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from core.data import OutputKey, SegmentKey, SourceFile, Value
+from core.signature import external_metric, external_signature
+
+
+class ScoredBy(NamedTuple):
+    """A metric with scores in a project; `n` outputs have a value that is not an error."""
+
+    metric: str
+    signature: str
+    n: int
+    newest: datetime
+
+
+class ExternalMetric(NamedTuple):
+    """An external metric of a project; `n` outputs have a value, `created` is the time of the last change."""
+
+    name: str
+    higher_is_better: bool
+    files: tuple[SourceFile, ...]
+    n: int
+    created: datetime
+
+    @property
+    def signature(self) -> str:
+        return external_signature(self.name, self.higher_is_better, self.files)
+
+    @property
+    def scored_by(self) -> ScoredBy:
+        return ScoredBy(external_metric(self.name), self.signature, self.n, self.created)
+
+
+class Scores(Protocol):
+    """The cache of values by signature and content key, so that equal texts are never scored twice, in any project.
+
+    External scores belong to the outputs of one project. `signatures`, `table` and `detail` return both kinds.
+    """
+
+    def known(self, signature: str, keys: Collection[str]) -> set[str]:
+        """Return the keys with a stored value, without those of status "error", which are retried."""
+        ...
+
+    def values(self, signature: str, keys: Collection[str]) -> dict[str, Value]: ...  # stored values, without `detail`
+    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
+    def signatures(self, project_id: int) -> list[ScoredBy]: ...
+    def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]: ...  # without `detail`
+    def detail(
+        self, project_id: int, signature: str, segment: SegmentKey
+    ) -> dict[str, Value]: ...  # by system, with `detail`
+    def external(self, project_id: int) -> list[ExternalMetric]: ...  # by name
+    def remove_external(self, project_id: int, name: str) -> None: ...  # UserError when there is none

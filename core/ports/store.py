@@ -1,0 +1,29 @@
+"""All of storage as one value."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.ports.batches import Batches
+from core.ports.calibrations import Calibrations
+from core.ports.cases import KeptCases
+from core.ports.jobs import Jobs
+from core.ports.judgements import Judgements
+from core.ports.labels import LabelLog
+from core.ports.projects import Projects
+from core.ports.scores import Scores
+from core.ports.stress_test_runs import StressTestRuns
+
+
+class Store(NamedTuple):
+    """All of storage, as services and pages receive it."""
+
+    projects: Projects
+    scores: Scores
+    jobs: Jobs
+    labels: LabelLog
+    calibrations: Calibrations
+    batches: Batches
+    judgements: Judgements
+    cases: KeptCases
+    stress: StressTestRuns

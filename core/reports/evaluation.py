@@ -1,0 +1,317 @@
+"""Reports of an evaluation: CSV, JSON, LaTeX and HTML, with a paragraph on methods that states every choice."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from core.formats.write import csv_text
+from core.reports.html import MISSING as MISSING
+from core.reports.html import render
+from core.services.evaluate.evaluate import (
+    LABELS,
+    PERMUTATIONS,
+    SIGNS,
+    STATISTICS,
+    AgreementRow,
+    Evaluation,
+    Level,
+    StatisticName,
+)
+from core.services.evaluate.significance import ALPHA, SignificanceMatrix, Systems
+from core.stats.correlation.correlation import FEWEST_GROUPS
+
+DAGGER = "†"
+NAMED, SHORT = 3, 25
+LEVELS: dict[Level, str] = {"segment": "single outputs", "system": "system means"}
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "λ": r"$\lambda$", "τ": r"$\tau$", "ρ": r"$\rho$",
+    "ε": r"$\varepsilon$", "α": r"$\alpha$", "∞": r"$\infty$", "−": r"$-$", "–": "--", "≤": r"$\leq$", "↑": r"$\uparrow$",
+    "†": r"\dag{}",
+}  # fmt: skip
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return a statistic as text: .434, −.021, 1.000; a dash for None."""
+    if value is None:
+        return MISSING
+    text = f"{abs(value):.{digits}f}"
+    sign = "−" if value < 0 and float(text) else ""
+    return sign + (text[1:] if text.startswith("0.") else text)
+
+
+def cell(row: AgreementRow) -> str:
+    """Return the value with its 95 % CI: ".434 [.33, .53]"; a dash if undefined.
+
+    A mean over only some segments states their number: ".434 [.33, .53] (468/529)". A dagger marks a value that is not ranked.
+    """
+    if row.value is None:
+        return MISSING
+    text = number(row.value)
+    if row.low is not None and row.high is not None:
+        text += f" [{number(row.low, 2)}, {number(row.high, 2)}]"
+    if row.groups < row.all_groups:
+        text += f" ({row.groups}/{row.all_groups})"
+    return text + ("" if row.ranked else f" {DAGGER}")
+
+
+def sentence(found: Evaluation, statistic: StatisticName) -> str:
+    """Return the result in one sentence, and the best baseline in a second one."""
+    best, baseline = found.best(statistic), found.best(statistic, sentinel=True)
+    joined = found.joined
+    few = [r for r in found.rows if r.statistic == statistic and r.kind == "metric" and not r.ranked]
+    n = len(joined.metrics) - len(few)
+    if best is None and few:
+        row = max(few, key=lambda r: r.groups)
+        return (
+            f"No metric is ranked by {LABELS[statistic]}: it must be defined in at least {FEWEST_GROUPS} segments and in half of all. "
+            f"{row.metric} has the most, {row.groups} of {row.all_groups}."
+        )
+    if best is None:
+        reasons = [r.reason for r in found.rows if r.statistic == statistic and r.kind == "metric"]
+        return (
+            f"{LABELS[statistic]} is undefined for every metric: {reasons[0] if reasons else 'there are no metrics'}."
+        )
+    whole = joined.whole() if found.choice.level == "system" else joined
+    over = f"{len(whole.keys)} outputs"
+    if found.choice.level == "system":
+        over = f"the means of {len(whole.systems)} systems over {whole.n_segments} segments"
+    equal = [r.metric for r in found.ranked(statistic) if _same(r, best)]
+    if n == 1:
+        subject = f"{best.metric} agrees with"
+    elif len(equal) == 1:
+        subject = f"Of {n} metrics, {best.metric} agrees best with"
+    else:
+        names = f" ({', '.join(equal)})" if len(equal) <= NAMED else ""
+        subject = f"{f'All {n}' if len(equal) == n else f'{len(equal)} of {n}'} metrics{names} agree equally well with"
+    value = cell(best) if len(equal) == 1 else number(best.value)
+    text = f"{subject} {joined.people} on {over}: {SIGNS[statistic]} {value}"
+    if best.groups < best.all_groups:
+        text += " segments"
+    if baseline is None or baseline.value is None:
+        return text + "."
+    near = best.low is not None and baseline.value >= best.low
+    remark = ", which is not below the 95 % CI" if near else ""
+    return f"{text}. Best baseline: {baseline.metric.lower()}, {number(baseline.value, 2)}{remark}."
+
+
+def _same(row: AgreementRow, best: AgreementRow) -> bool:
+    return row.value is not None and best.value is not None and abs(row.value - best.value) < 1e-9
+
+
+def as_csv(found: Evaluation) -> str:
+    """Return the rows, safe to open in a spreadsheet."""
+    return csv_text(AgreementRow._fields, found.rows)
+
+
+def as_json(
+    found: Evaluation, matrix: SignificanceMatrix | None = None, more: Sequence[SignificanceMatrix] = ()
+) -> str:
+    """Return the rows, methods, signatures and notes, and the tests between metrics if there are any.
+
+    `tests` are those under the first statistic, `more_tests` those under the others.
+    """
+    report: dict[str, Any] = {"methods": methods(found, matrix, more=more), "signatures": signatures(found)}
+    report |= {"rows": [r._asdict() for r in found.rows], "notes": list(found.joined.notes)}
+    if matrix is not None:
+        report["tests"] = _tests(matrix)
+    if more:
+        report["more_tests"] = list(map(_tests, more))
+    return json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _tests(matrix: SignificanceMatrix) -> dict[str, Any]:
+    return {"statistic": matrix.statistic, "test": matrix.test, "pairs": [p._asdict() for p in matrix.pairs]}
+
+
+def _given(matrix: SignificanceMatrix | None, more: Sequence[SignificanceMatrix]) -> list[SignificanceMatrix]:
+    return [*([matrix] if matrix is not None else []), *more]
+
+
+def latex_text(text: str) -> str:
+    """Return `text` escaped for LaTeX; control characters become spaces."""
+    return "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") else _LATEX.get(c, c) for c in text)
+
+
+def as_latex(
+    found: Evaluation,
+    statistic: StatisticName,
+    matrix: SignificanceMatrix | None = None,
+    more: Sequence[SignificanceMatrix] = (),
+) -> str:
+    """Return a booktabs table: metrics from best to worst, then the baselines. Bold: not significantly worse than the best."""
+    names = STATISTICS[found.choice.level]
+    tested = [m for m in _given(matrix, more) if m.pairs]
+    lines = [
+        "% needs \\usepackage{booktabs}", "\\begin{table}", "\\centering", "\\small",
+        f"\\begin{{tabular}}{{l{'r' * len(names)}}}", "\\toprule",
+        " & ".join(["Metric", *(latex_text(LABELS[n]) for n in names)]) + r" \\", "\\midrule",
+    ]  # fmt: skip
+    below = False
+    for name in found.order(statistic):
+        rows = [found.of(name, n) for n in names]
+        if rows[0].kind == "sentinel" and not below:
+            lines.append("\\midrule")
+            below = True
+        cells = [latex_text(cell(r)) for r in rows]
+        for at in (names.index(m.statistic) for m in tested if name in m.tied):
+            cells[at] = f"\\textbf{{{cells[at]}}}"
+        lines.append(" & ".join([latex_text(rows[0].metric), *cells]) + r" \\")
+    kinds = ", ".join(dict.fromkeys(m.test for m in tested))
+    bold = f" Bold: not significantly worse than the best ({kinds}, Holm)." if tested else ""
+    lines += [
+        "\\bottomrule", "\\end{tabular}",
+        f"\\caption{{{latex_text(f'Agreement with {found.joined.people}, with 95 % bootstrap CIs. Below the rule: baselines.{bold}{counted(found)}')}}}",
+        "\\end{table}",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def counted(found: Evaluation) -> str:
+    """Return what the numbers in brackets and the dagger of `cell` mean; "" if there are none."""
+    text = ""
+    if any(r.value is not None and r.groups < r.all_groups for r in found.rows):
+        text += " In brackets: the number of segments in which the statistic is defined, of all segments."
+    if any(not r.ranked for r in found.rows):
+        text += f" {DAGGER}: defined in fewer than {FEWEST_GROUPS} segments or in less than half of them, so neither ranked nor tested."
+    return text
+
+
+def methods(
+    found: Evaluation,
+    matrix: SignificanceMatrix | None = None,
+    systems: Systems | None = None,
+    more: Sequence[SignificanceMatrix] = (),
+) -> str:
+    """Return a paragraph that states every choice behind the numbers."""
+    joined, choice = found.joined, found.choice
+    whole = joined.whole() if choice.level == "system" else joined
+    sentences = [
+        f"Metrics were compared with {joined.people} ({joined.human_signature}) on {len(whole.keys)} outputs of "
+        f"{len(whole.systems)} systems for {whole.n_segments} segments. All metrics were compared on the same outputs; higher is better.",
+    ]
+    if joined.excluded:
+        sentences.append(f"Excluded systems: {', '.join(joined.excluded)}.")
+    sentences += joined.notes
+    if turned := [c.label for c in joined.metrics if c.turned]:
+        sentences.append(f"Negated, because lower is better: {', '.join(turned)}.")
+    if choice.level == "system":
+        sentences.append(
+            "At system level, the mean scores of the systems were compared over the segments that all systems have "
+            f"({joined.n_segments - whole.n_segments} segments left out): pairwise accuracy (Kocmi et al. 2021), soft "
+            f"pairwise accuracy (Thompson et al. 2024; {PERMUTATIONS:,} permutations), Kendall τ-b, Spearman ρ and Pearson r."
+        )
+    else:
+        how = (
+            "over all outputs pooled" if choice.group == "pooled" else "within each segment and averaged over segments"
+        )
+        sentences.append(
+            f"At segment level, Kendall τ-b, acc_eq (Deutsch et al. 2023), Spearman ρ and Pearson r were computed {how}; "
+            "for acc_eq, a metric difference of at most ε is a tie, and ε maximises acc_eq on these data."
+        )
+        sentences.append(_epsilons(found))
+        sentences += _groups(found)
+    soft = " (200 draws for soft pairwise accuracy)" if choice.level == "system" else ""
+    sentences.append(
+        f"Intervals are 95 % percentile bootstrap CIs over {choice.unit}s, {choice.draws} draws{soft}, seed {choice.seed}"
+        + ("; ε was recomputed in every draw." if choice.level == "segment" else "; the systems are fixed.")
+    )
+    for tested in _given(matrix, more):
+        if not tested.pairs:
+            sentences.append(
+                f"Fewer than two metrics are ranked by {LABELS[tested.statistic]}, so no difference was tested."
+            )
+            continue
+        test = "" if tested.draws else " (Williams 1959)"
+        sentences.append(
+            f"Differences between metrics in {LABELS[tested.statistic]} were tested two-sided with {tested.test}{test} and Holm's "
+            f"correction over {len(tested.pairs)} pairs{'' if tested.all_pairs else ' (the best against each other metric)'}, at {ALPHA:g}; {tested.significant} are significant."
+        )
+    if systems is not None and systems.tests:
+        sentences.append(
+            "Systems were compared by approximate randomization (10,000 draws, two-sided), with Holm's correction over "
+            f"{len(systems.tests)} pairs; the minimum detectable difference is that of a paired t-test with power .8."
+        )
+    if baselines := [c.label for c in joined.scored_metrics if c.sentinel]:
+        sentences.append(f"Baselines that do not measure quality (sentinels): {', '.join(baselines)}.")
+    return " ".join(filter(None, sentences))
+
+
+def _groups(found: Evaluation) -> list[str]:
+    """Return in how many segments each statistic is defined, unless in all, and which metrics are not ranked."""
+    sentences = []
+    for statistic in STATISTICS["segment"]:
+        rows = [r for r in found.rows if r.statistic == statistic and r.value is not None]
+        counts = [r.groups for r in rows if r.groups < r.all_groups]
+        if counts:
+            low, high = min(counts), max(r.groups for r in rows)
+            range_ = f"{low}" if low == high else f"{low} to {high}"
+            sentences.append(
+                f"{LABELS[statistic]} is defined in {range_} of {rows[0].all_groups} segments, depending on the metric."
+            )
+        if few := [r for r in rows if not r.ranked]:
+            names = ", ".join(f"{r.metric} ({r.groups})" for r in few)
+            sentences.append(
+                f"Defined in fewer than {FEWEST_GROUPS} segments or in less than half of them, so neither ranked nor tested by "
+                f"{LABELS[statistic]}: {names}."
+            )
+    return sentences
+
+
+def _epsilons(found: Evaluation) -> str:
+    known = [r for r in found.rows if r.statistic == "acc_eq" and r.epsilon is not None]
+    floor = next((r.chance for r in known), None)
+    if floor is None:
+        return ""
+    each = "; ".join(f"{r.metric} {r.epsilon:.4g}" for r in known if r.kind == "metric")
+    return f"ε: {each}. The chance level of acc_eq is {number(floor)}."
+
+
+def signatures(found: Evaluation) -> list[str]:
+    """Return one line per metric or baseline with its signature: options, model and revision, versions."""
+    human = f"{found.joined.people}: {found.joined.human_signature}"
+    return [human, *(f"{c.label}: {c.signature}" for c in found.joined.scored_metrics)]
+
+
+def as_html(
+    found: Evaluation,
+    statistic: StatisticName,
+    matrix: SignificanceMatrix | None = None,
+    systems: Systems | None = None,
+    title: str = "Evaluation",
+    more: Sequence[SignificanceMatrix] = (),
+) -> str:
+    """Return one page with tables only, without scripts."""
+    names = STATISTICS[found.choice.level]
+    rows = []
+    for name in found.order(statistic):
+        of_name = [found.of(name, n) for n in names]
+        cells = [of_name[0].metric, *(cell(r) if r.value is not None else r.reason for r in of_name)]
+        rows.append({"baseline": of_name[0].kind == "sentinel", "cells": cells})
+    caption = f"Agreement with {found.joined.people} on {LEVELS[found.choice.level]}, with 95 % CIs.{counted(found)}"
+    tables = [{"caption": caption, "columns": ["Metric", *(LABELS[n] for n in names)], "rows": rows}]
+    label = {c.name: c.label for c in found.joined.scored_metrics}
+    for tested in (m for m in _given(matrix, more) if m.pairs):
+        pairs = [
+            [label[p.first], label[p.second], number(p.difference), number(p.p), number(p.adjusted)]
+            for p in tested.pairs
+        ]
+        caption = f"{LABELS[tested.statistic]}: differences between metrics, {tested.test}"
+        tables.append(_table(caption, ["better", "worse", "difference", "p", "p (Holm)"], pairs))
+    if systems is not None and systems.means:
+        means = [
+            [str(m.cluster), m.system, number(m.mean), f"[{number(m.low)}, {number(m.high)}]"] for m in systems.means
+        ]
+        tables.append(_table("Systems by rank cluster", ["cluster", "system", "mean", "95 % CI"], means))
+    return render(
+        "evaluation.html.j2", title=title, sentence=sentence(found, statistic), tables=tables, short=SHORT,
+        methods=methods(found, matrix, systems, more), signatures=signatures(found),
+    )  # fmt: skip
+
+
+def _table(caption: str, columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
+    return {"caption": caption, "columns": columns, "rows": [{"baseline": False, "cells": cells} for cells in rows]}

@@ -1,0 +1,56 @@
+"""HTML reports from the templates in `templates/`: one file each that loads nothing from the network, with all texts escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+MISSING = "–"
+
+
+def figure(value: float | None) -> str:
+    """Return a number with four significant digits and a true minus sign; a dash for None."""
+    return MISSING if value is None else f"{value:.4g}".replace("-", "−")
+
+
+def percent(value: float | None) -> str:
+    """Return a share in percent with one decimal, without the sign: 32.9; a dash for None."""
+    return MISSING if value is None else f"{100 * value:.1f}"
+
+
+def score(value: float | None) -> str:
+    """Return a score with three decimals; a dash for None."""
+    return MISSING if value is None else f"{value:.3f}"
+
+
+_ENVIRONMENT = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates", encoding="utf-8"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_ENVIRONMENT.filters |= {"figure": figure, "percent": percent, "score": score}
+
+
+def render(template: str, **values: Any) -> str:
+    """Return the page of a template in `templates/`."""
+    return _ENVIRONMENT.get_template(template).render(missing=MISSING, **values)
+
+
+@cache
+def vega_script() -> Markup:
+    """Return Vega, Vega-Lite and Vega-Embed as one script (0.9 MB), in the versions for which Altair writes charts.
+
+    The first call in a process takes some seconds.
+    """
+    from vl_convert import javascript_bundle
+
+    version = alt.SCHEMA_VERSION.rpartition(".")[0]
+    bundle = javascript_bundle(vl_version=version)  # type: ignore[call-arg]  # the stub lacks the default
+    return Markup(bundle.replace("</script", "<\\/script"))

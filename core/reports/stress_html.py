@@ -1,0 +1,86 @@
+"""Stress test report as one HTML page: a table of verdicts, then charts, values and examples for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.plots.stress import cell_charts
+from core.reports.html import render, vega_script
+from core.robustness.stress.advice import advice
+from core.robustness.stress.gold import REFERENCE
+from core.robustness.stress.report import VERDICT_NAMES, Offender, Report, Verdict
+from core.robustness.stress.verdict import FEWEST
+from core.text.diff import DiffPiece, diff
+
+SHAPES: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "unclear": "?", "untold": "–"}
+MEANINGS: dict[Verdict, str] = {
+    "pass": "scores drop significantly at every level, and no step of a graded curve rises significantly",
+    "fail": "at some level there is no meaningful drop (at least 0.1 SD of the gold scores), or scores rise significantly with more noise",
+    "unclear": "neither can be shown, because there are too few texts or the drop is too small",
+    "untold": "too few texts, or no scores",
+}
+ASPECTS = {"fluency": "Fluency", "consistency": "Consistency", "special": "Special"}
+PAPER_RULE = {True: "passes", False: "fails", None: "has no verdict"}
+
+
+def as_html(report: Report) -> str:
+    """Return the whole report as one file. Charts need JavaScript, which the file contains; all values are also in tables."""
+    tests, metrics = {t.name: t for t in report.tests}, {m.name: m for m in report.metrics}
+    cells: dict[tuple[str, str], dict[str, Any]] = {}
+    for i, cell in enumerate(report.cells):
+        charts = cell_charts(cell, tests[cell.test], metrics[cell.metric])
+        cells[cell.test, cell.metric] = {
+            "id": f"c{i}", "cell": cell, "metric": metrics[cell.metric],
+            "advice": advice(cell.test, cell.metric) if cell.verdict == "fail" else "",
+            "charts": [chart.properties(width="container").to_dict(validate=False) for chart in charts],
+        }  # fmt: skip
+    order = dict.fromkeys([*ASPECTS, *(t.aspect for t in report.tests)])
+    aspects = [
+        (ASPECTS.get(a, a), of_aspect) for a in order if (of_aspect := [t for t in report.tests if t.aspect == a])
+    ]
+    return render(
+        "stress.html.j2", title=f"Stress test: {report.name}", report=report, summary=summary(report), methods=methods(report),
+        aspects=aspects, aspect_names=ASPECTS, cells=cells, charts=any(found["charts"] for found in cells.values()),
+        shapes=SHAPES, verdicts=VERDICT_NAMES, meanings=MEANINGS, paper_rule=PAPER_RULE, differences=_differences, vega_script=vega_script,
+    )  # fmt: skip
+
+
+def summary(report: Report) -> str:
+    """Return the number of metrics, tests and verdicts, the gold texts, the data and the date."""
+    counts = {v: sum(c.verdict == v for c in report.cells) for v in VERDICT_NAMES}
+    verdicts = ", ".join(f"{n} {VERDICT_NAMES[v]}" for v, n in counts.items() if n)
+    return (
+        f"{len(report.metrics)} {'metric' if len(report.metrics) == 1 else 'metrics'}, {len(report.tests)} "
+        f"{'test' if len(report.tests) == 1 else 'tests'}: {verdicts}. Gold: {report.texts} {_gold(report)}. Data: {report.data}. "
+        f"Created {report.made}."
+    )
+
+
+def methods(report: Report) -> str:
+    """Return a paragraph that states every choice behind the verdicts."""
+    seeds = f"seeds {report.seed} to {report.seed + report.seeds - 1}" if report.seeds > 1 else f"seed {report.seed}"
+    return (
+        f"Each of {report.texts} gold texts ({_gold(report)}) was perturbed by each test at each level (He et al. 2023), with {seeds}; "
+        "tests without randomness were run once. Source and references were not changed. A graded test compares the texts that it "
+        "changes at the strongest level; other tests compare the texts that they change at every level. If a compared text cannot be "
+        "perturbed at a weaker level or with one seed, the gold text is used. Texts without a score at some level are left out for "
+        "that metric and counted. The noise ratio is the token edit distance divided by the number of tokens of the gold text, "
+        "averaged over compared texts and seeds, and halved for tests that exchange parts. Means are over texts, then seeds; the "
+        "standard deviation (SD) is that of the means per seed (n − 1). A drop is the gold score minus the score of the perturbed "
+        "text, negated for metrics where lower is better. CIs are 95 % percentile bootstrap CIs over texts, averaged over seeds first, "
+        f"with {report.draws:,} draws and seed {report.seed}. p is one-sided, for the hypothesis that the drop is not above 0: the "
+        "larger p of the percentile and the studentised bootstrap. Steps of graded curves are tested for a rise in the same way. "
+        "Pass: a drop at every level (p < .05, Holm over levels), and no step with a rise (Holm over steps). Fail: at some level the "
+        "CI excludes a meaningful drop, which is a tenth of the standard deviation of the gold scores, or a step of a graded curve "
+        f"rises. Inconclusive: neither. No result: fewer than {FEWEST} texts, or no scores. The paper’s rule, given next to each "
+        "verdict, compares means only: every level must be worse than gold and, in graded tests, than the level before. There is no "
+        "correction over tests and metrics."
+    )
+
+
+def _gold(report: Report) -> str:
+    return "first references, compared with the others" if report.gold == REFERENCE else f"outputs of {report.gold}"
+
+
+def _differences(offender: Offender) -> list[DiffPiece]:
+    return list(diff(offender.gold, offender.noised))

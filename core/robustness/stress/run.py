@@ -1,0 +1,162 @@
+"""MetricRun stress tests on gold texts and return a report (He et al. 2023, sections 2 and 5.5.1, appendix I).
+
+Every test noises every gold text at every level with every seed; source and references stay the same. Each distinct text is scored
+once per metric. `noised` defines which texts are compared, `verdict` how the scores are tested.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import numpy as np
+
+from core.data import Item
+from core.errors import UserError
+from core.formats.problems import counted
+from core.metrics import registry as metric_registry
+from core.metrics.base import Metric
+from core.perturbations import registry
+from core.perturbations.noise.base import Noise
+from core.robustness.stress.cells import KeyedTexts, cell
+from core.robustness.stress.gold import REFERENCE, Gold
+from core.robustness.stress.noised import Noised, expanded, noised, work
+from core.robustness.stress.noising import makers
+from core.robustness.stress.report import MetricFacts, Report, StressTestResult
+from core.robustness.stress.scoring import MetricRun, RunProgress, StressScoreCache, among, keyed, score
+from core.scoring.dataset import OnScoring
+
+BUNDLED = "bundled/"
+FEWEST_DRAWS = 100
+"""With fewer draws, p-values after Holm's correction and CI bounds are meaningless."""
+
+
+class StressTestRequest(NamedTuple):
+    """What to run. `gold` and `data` describe the texts for the reader; `tests` are names or groups (`noised.expanded`), `metrics`
+    metric expressions. The seeds are `seed`, `seed + 1`, … (`seeds` of them); `seed` also seeds the bootstrap of `draws` resamples.
+    `left_out` counts missing or blank texts (`gold.left_out`), for the notes."""
+
+    name: str
+    gold: str
+    data: str
+    tests: tuple[str, ...]
+    metrics: tuple[str, ...]
+    seed: int = 0
+    seeds: int = 5
+    draws: int = 1000
+    left_out: int = 0
+
+
+def run(
+    golds: Sequence[Gold],
+    asked: StressTestRequest,
+    cache: StressScoreCache,
+    on_scoring: OnScoring | None = None,
+    *,
+    noises: Sequence[Noise] | None = None,
+    metrics: Sequence[Metric] | None = None,
+    workers: int = 1,
+) -> Report:
+    """MetricRun the tests on the gold texts and return a verdict for every test and metric.
+
+    Scores in `cache` are reused, so an interrupted run continues. `noises` and `metrics` replace those of the registries, if given.
+    Texts are made, and metrics without a model score, in `workers` processes. Raises `Cancelled`, and `UserError` for unknown names,
+    without gold texts, or if no metric scored any text.
+    """
+    if not golds:
+        raise UserError("there are no gold texts", where="gold", hint="Choose references, or a system with outputs")
+    checked(asked)
+    tests = list(noises) if noises is not None else registry.noises(expanded(asked.tests))
+    chosen = [among(m, golds) for m in (metrics if metrics is not None else metric_registry.chosen(asked.metrics))]
+    if not tests or not chosen:
+        raise UserError(
+            "nothing to run",
+            got=f"{len(tests)} tests and {len(chosen)} metrics",
+            expected="at least one of each",
+        )
+    jobs = [work(test, golds, asked.seeds) for test in tests]
+    tracker = RunProgress(on_scoring, sum(jobs), len(chosen))
+    made: list[Noised] = []
+    with makers(golds, workers) as make:
+        for test, job in zip(tests, jobs, strict=True):
+            made.append(noised(test, golds, asked.seed, asked.seeds, tracker.making(job, test.label), make))
+            tracker.done += job
+    items: dict[str, Item] = {}
+    tables = [KeyedTexts(m, keyed(m.items(golds), items)) for m in made]
+    known = sum(len(cache.known(m.signature(), items.keys())) for m in chosen)
+    pure = {key for t in tables for key in t.keys[:: 1 + len(t.noised.noise.levels) * len(t.noised.seeds)]}
+    runs = score(items, chosen, cache, tracker, workers, pure)
+    cells = tuple(_cells(tables, golds, runs, cache, asked))
+    if not any(c.texts for c in cells) and any(t.noised.compared for t in tables):
+        raise UserError("no metric scored any text", got=next((c.why for c in cells), ""))
+    return Report(
+        asked.name, datetime.now(UTC).isoformat(timespec="seconds"), asked.gold, asked.data, len(golds), asked.seed, asked.seeds,
+        asked.draws, tuple(m.facts for m in made), tuple(map(_facts, runs)), cells,
+        tuple(_notes(golds, asked, made, runs, known, len(items) * len(chosen))),
+    )  # fmt: skip
+
+
+def checked(asked: StressTestRequest) -> None:
+    """Raise UserError for an invalid seed, number of seeds or number of draws."""
+    if asked.seeds < 1:
+        raise UserError("too few seeds", where="seeds", got=str(asked.seeds), expected="1 or more")
+    if asked.seed < 0:
+        raise UserError("invalid seed", where="seed", got=str(asked.seed), expected="0 or more")
+    if asked.draws < FEWEST_DRAWS:
+        raise UserError(
+            "too few bootstrap draws", where="draws", got=str(asked.draws), expected=f"{FEWEST_DRAWS} or more"
+        )  # fmt: skip
+
+
+def _cells(
+    tables: Sequence[KeyedTexts],
+    golds: Sequence[Gold],
+    runs: Sequence[MetricRun],
+    cache: StressScoreCache,
+    asked: StressTestRequest,
+) -> Iterator[StressTestResult]:
+    for table in tables:
+        for done in runs:
+            yield cell(table, golds, done.metric, cache.values, asked.seed, asked.draws)
+
+
+def _facts(run: MetricRun) -> MetricFacts:
+    spec, signature = run.metric.spec, run.metric.signature()
+    return MetricFacts(spec.name, spec.label, signature, spec.higher_is_better, BUNDLED in signature, run.seconds)
+
+
+def _notes(
+    golds: Sequence[Gold],
+    asked: StressTestRequest,
+    made: Sequence[Noised],
+    runs: Sequence[MetricRun],
+    known: int,
+    all_scores: int,
+) -> Iterator[str]:
+    if n := asked.left_out:
+        what = "first reference" if asked.gold == REFERENCE else f"text of {asked.gold}"
+        yield f"{n} {'segment is' if n == 1 else 'segments are'} left out: the {what} is blank or missing."
+    alone = sum(not g.item.references for g in golds)
+    if alone:
+        why = "the first reference is the gold text" if asked.gold == REFERENCE else "their segments have no reference"
+        yield (
+            f"{alone} of {len(golds)} gold texts have no reference to compare with ({why}): metrics that need one leave them out."
+        )
+    for test in made:
+        if not test.compared:
+            yield f"{test.noise.label}: no text could be noised."
+        for level, texts in zip(test.noise.levels, test.texts, strict=True):
+            if test.compared and not _changed(test, golds, texts):
+                yield f"{test.noise.label}: no text was changed at {level.label}; this level is not tested."
+    for one in runs:
+        if one.failed:
+            yield f"{one.metric.spec.label}: {counted(one.failed, 'text')} not scored: {one.reason}"
+    if known:
+        yield f"{known:,} of {all_scores:,} scores were reused from an earlier run; seconds per metric count only the others."
+    yield f"Python {platform.python_version()}, NumPy {np.__version__}."
+
+
+def _changed(test: Noised, golds: Sequence[Gold], seeds: Sequence[Sequence[str]]) -> bool:
+    return any(t != golds[at].item.hypothesis for texts in seeds for at, t in zip(test.compared, texts, strict=True))

@@ -1,0 +1,176 @@
+"""Decide whether a metric passes a stress test, with one-sided bootstrap tests over noise levels.
+
+The rule of He et al. (2023, sections 2 and 5.5.1) compares means: a metric fails if noised texts do not score below gold on average or,
+in a graded test, if the mean does not fall from level to level. Means alone cannot separate a missed error from chance. The verdicts here:
+
+- *pass*: the drop is significant at every level (p < .05, Holm over levels), and no step of a graded test rises significantly (Holm over steps);
+- *fail*: at some level the drop is not significant and its 95 % CI lies at or below `NEGLIGIBLE` standard deviations of the gold scores;
+  or a step of a graded test rises significantly;
+- *inconclusive* (stored as "unclear"): neither;
+- *no result* (stored as "untold"): fewer than `FEWEST` texts are compared, or the metric scored none of them.
+
+The drop is the gold score minus the noised score, positive if the metric reacts correctly, averaged over seeds; texts are resampled.
+Its p-value is the larger of two bootstrap p-values: the share of resampled means ≤ 0 (anti-conservative for few texts) and the
+studentised bootstrap (Davison and Hinkley 1997, section 4.4; anti-conservative if few texts change). If there is no effect, at most
+5 % of metrics pass; up to 10 % if one level is tested on ten texts or fewer with strongly skewed differences.
+Levels that change no text are not tested, nor steps between levels with the same texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from core.robustness.stress.report import Verdict
+from core.stats.bootstrap import DRAWS_AT_ONCE, percentiles
+from core.stats.correlation.pairs import Floats
+from core.stats.significance.holm import holm
+
+FEWEST = 5
+ALPHA = 0.05
+NEGLIGIBLE = 0.1
+"""The largest drop that counts as no meaningful drop, in standard deviations of the gold scores."""
+_ZERO = 1e-12
+"""Relative differences up to this size are rounding errors."""
+
+
+class DropEstimate(NamedTuple):
+    """A mean drop over texts, its 95 % percentile CI, and the one-sided p-value of a mean ≤ 0."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+
+
+class VerdictResult(NamedTuple):
+    """A verdict with its explanation. `published` is the result of the paper's rule, None if undefined."""
+
+    verdict: Verdict
+    why: str
+    published: bool | None
+
+
+def drops(gold: Floats, noised: Floats, *, higher_is_better: bool = True) -> Floats:
+    """Return how much worse each text scores than gold, in the shape of `noised` (…, n_texts); rounding errors become 0."""
+    worse = (gold - noised) * (1.0 if higher_is_better else -1.0)
+    scale = np.maximum(1.0, np.maximum(np.abs(gold), np.abs(noised)))
+    return np.where(np.abs(worse) <= _ZERO * scale, 0.0, worse)
+
+
+def estimates(values: Floats, seed: int, draws: int) -> list[DropEstimate]:
+    """Test each row of `values` (n_rows, n_texts) over texts, with the same resamples for all rows. Raises ValueError without texts."""
+    rows, n = values.shape
+    if not n:
+        raise ValueError("there are no texts to resample")
+    means, errors = _resampled(values, seed, draws)
+    own = values.mean(1)
+    own_error = _error(own, (values**2).mean(1), n)
+    found = []
+    for k in range(rows):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.nan_to_num(_apart(means[:, k], own[k]) / errors[:, k], nan=0.0, posinf=np.inf, neginf=-np.inf)
+            own_t = own[k] / own_error[k] if own_error[k] else np.inf if own[k] > 0 else -np.inf
+        count = max(int(np.sum(means[:, k] <= 0)), int(np.sum(t >= own_t)))
+        low, high = percentiles(means[:, k])
+        found.append(DropEstimate(float(own[k]), low, high, (1 + count) / (draws + 1)))
+    return found
+
+
+def _apart(means: Floats, own: float) -> Floats:
+    apart = means - own
+    return np.where(np.abs(apart) <= _ZERO * abs(own), 0.0, apart)
+
+
+def _resampled(values: Floats, seed: int, draws: int) -> tuple[Floats, Floats]:
+    """Return means and standard errors of the resampled texts, each (draws, n_rows)."""
+    rows, n = values.shape
+    both = np.concatenate([values, values**2]).T
+    rng = np.random.default_rng(seed)
+    out = []
+    for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n)):
+        size = min(step, draws - start)
+        drawn = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
+        out.append(counts @ both / n)
+    moments = np.concatenate(out)
+    return moments[:, :rows], _error(moments[:, :rows], moments[:, rows:], n)
+
+
+def _error(mean: Floats, square: Floats, n: int) -> Floats:
+    spread = square - mean**2
+    spread = np.where(spread <= _ZERO * np.maximum(square, 1e-300), 0.0, spread)
+    return np.asarray(np.sqrt(spread / max(1, n - 1)), dtype=np.float64)
+
+
+def steps(falls: Floats) -> Floats:
+    """Return how much the score rises from each level to the next, (n_levels − 1, n_texts); above 0 is wrong."""
+    return falls[:-1] - falls[1:]
+
+
+def judge(
+    labels: Sequence[str],
+    levels: Sequence[DropEstimate],
+    rises: Sequence[DropEstimate | None],
+    *,
+    gold: float,
+    sd: float,
+    higher_is_better: bool,
+    texts: int,
+) -> VerdictResult:
+    """Return the verdict over the levels that changed any text, in order.
+
+    `rises` are the tests of `steps`, one per pair of neighbouring levels, None if both have the same texts; empty if the test is not
+    graded. `gold` and `sd` are the mean and standard deviation of the gold scores.
+    """
+    if texts < FEWEST:
+        return VerdictResult(
+            "untold",
+            f"{texts} {'text' if texts == 1 else 'texts'} could be compared; at least {FEWEST} are needed.",
+            None,
+        )
+    if not levels:
+        return VerdictResult("untold", "No text was changed.", None)
+    published = all(level.mean > 0 for level in levels) and all(rise.mean < 0 for rise in rises if rise)
+    means = [gold - level.mean * (1 if higher_is_better else -1) for level in levels]
+    adjusted = [p or 0.0 for p in holm([level.p for level in levels])]
+    blind = [k for k, level in enumerate(levels) if adjusted[k] >= ALPHA and level.high <= NEGLIGIBLE * sd]
+    if blind:
+        k = min(blind, key=lambda k: levels[k].mean)
+        worth = f"a drop of more than {_n(NEGLIGIBLE * sd)} (0.1 SD of the gold scores)" if sd else "any drop"
+        return VerdictResult(
+            "fail", f"At {labels[k]} the mean is {_n(means[k])}, for gold {_n(gold)}: {worth} is excluded ({_between(levels[k])}).", published
+        )  # fmt: skip
+    stepped = holm([rise and rise.p for rise in rises])
+    shown = [(rise.mean, k) for k, rise in enumerate(rises) if rise and (stepped[k] or 0.0) < ALPHA]
+    if shown:
+        _, k = max(shown)
+        way = "rises" if higher_is_better else "falls"
+        told = f"from {_n(means[k])} at {labels[k]} to {_n(means[k + 1])} at {labels[k + 1]} (p {_p(stepped[k])})"
+        return VerdictResult("fail", f"With more noise the mean {way} {told}; it should not.", published)
+    weakest = max(range(len(levels)), key=lambda k: (adjusted[k], -levels[k].mean))
+    which = f"t {labels[weakest]} the mean is {_n(means[weakest])}, for gold {_n(gold)}"
+    figures = f"drop {_n(levels[weakest].mean)}, {_between(levels[weakest])}, p {_p(adjusted[weakest])}"
+    if adjusted[weakest] >= ALPHA:
+        return VerdictResult(
+            "unclear",
+            f"A{which}: the drop is not significant, but a meaningful drop is not excluded ({figures}).",
+            published,
+        )
+    return VerdictResult(
+        "pass", f"The drop is significant at every level. Weakest level: a{which} ({figures}).", published
+    )
+
+
+def _n(value: float) -> str:
+    return f"{value:.4g}".replace("-", "−")
+
+
+def _between(level: DropEstimate) -> str:
+    return f"95 % CI {_n(level.low)} to {_n(level.high)}"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else f"= {value:.3f}" if value >= 0.001 else "< 0.001"

@@ -1,0 +1,71 @@
+"""System-level metrics: one value per system, none per segment."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from core.data import Dataset, Value
+from core.errors import UserError
+from core.metrics.embedding import mauve
+from core.metrics.embedding.encoding import encoder
+from core.progress import Progress, no_progress
+
+METRICS: tuple[str, ...] = ("mauve",)
+
+
+class SetScore(NamedTuple):
+    """The value of one system, and the signature of computation and texts."""
+
+    system: str
+    value: Value
+    signature: str
+
+
+def set_scores(
+    dataset: Dataset, chosen: mauve.MauveSettings = mauve.DEFAULT, progress: Progress = no_progress
+) -> list[SetScore]:
+    """Return MAUVE of every system, in dataset order: its outputs compared with the references of the same segments.
+
+    Empty texts and outputs of segments without references are left out. Each distinct text is encoded once. Raises UserError
+    if the package, an encoder, or references are missing.
+    """
+    sides = {system: _sides(dataset, system) for system in dataset.systems}
+    if not any(references for _, references in sides.values()):
+        raise UserError(
+            "MAUVE needs references, but the dataset has none",
+            hint="Add references, or use one system's outputs as references",
+        )
+    signatures = {
+        system: mauve.sign(chosen, f"{len(outputs)}+{len(references)}-{_digest(outputs, references)}")
+        for system, (outputs, references) in sides.items()
+    }
+    done = 0
+
+    def report(_: float = 0.0) -> None:
+        progress(done / len(sides))
+
+    report()
+    texts = list(dict.fromkeys(text for side in sides.values() for given in side for text in given))
+    vectors = encoder().embed(texts, report).vectors
+    at = {text: i for i, text in enumerate(texts)}
+    out = []
+    for system, (outputs, references) in sides.items():
+        report()
+        value = mauve.mauve(vectors[[at[t] for t in outputs]], vectors[[at[t] for t in references]], chosen)
+        out.append(SetScore(system, value, signatures[system]))
+        done += 1
+    return out
+
+
+def _sides(dataset: Dataset, system: str) -> tuple[list[str], list[str]]:
+    segments = dataset.segment_of()
+    pairs = [(o.text, segments[o.key.segment].references) for o in dataset.outputs if o.system == system]
+    outputs = [text for text, references in pairs if text.strip() and any(r.strip() for r in references)]
+    return outputs, [r for _, references in pairs for r in references if r.strip()]
+
+
+def _digest(*sides: Sequence[str]) -> str:
+    lines = "\1".join("\0".join(sorted(texts)) for texts in sides)
+    return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -1,0 +1,243 @@
+"""Calibrate λ on a project: choose human scores, fit λ, save the result."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate, plain
+from core.calibration.presets import LambdaPreset
+from core.data import Dataset, Judgement, OutputKey, RatedOutput, Value
+from core.errors import UserError
+from core.mqm import own_schemes
+from core.mqm.log import fold
+from core.mqm.schemes import SCHEMES, Scheme
+from core.mqm.schemes import scheme as scheme_of
+from core.mqm.scores import rated_outputs, segment_scores
+from core.ports.batches import SavedBatch
+from core.ports.calibrations import SavedLambda
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.progress import Progress, no_progress
+from core.services.labels import judgements as numbers
+from core.services.labels.judgements import Way
+from core.signature import signature
+from core.stats.correlation.correlation import Group, Measure
+
+
+@dataclass(frozen=True, slots=True)
+class HumanScores:
+    """Human scores to agree with: MQM labels of `raters` under a weight scheme, numbers the raters gave, or an imported score.
+
+    `signature` identifies them. `scores` maps outputs to (score, number of raters if known); higher is better. `scheme` is
+    the weight scheme of labels. With `of_systems` the scores are per system: all outputs of a system have the same one.
+    """
+
+    signature: str
+    scores: Mapping[OutputKey, tuple[float, int | None]]
+    raters: tuple[str, ...] = ()
+    scheme: Scheme | None = None
+    of_systems: bool = False
+
+    @property
+    def words(self) -> str:
+        """Return "2 annotators", or "the human score"."""
+        if self.raters:
+            return f"{len(self.raters)} annotator{'s' if len(self.raters) != 1 else ''}"
+        return "the human score"
+
+
+class LambdaFitOptions(NamedTuple):
+    """How λ is fitted; every field is part of the signature."""
+
+    measure: Measure = "kendall"
+    group: Group = "pooled"
+    seed: int = 0
+    draws: int = 300
+
+
+def labelled(store: Store, project: Project) -> list[RatedOutput]:
+    """Return the submitted labels of all raters."""
+    return rated_outputs(fold(store.labels.events(project.id)))
+
+
+def from_labels(store: Store, project: Project, raters: Collection[str], scheme: str | Scheme) -> HumanScores:
+    """Return the MQM segment scores of the labels these raters submitted. Raises `UserError` for an unknown scheme."""
+    labels = {k: v for k, v in fold(store.labels.events(project.id)).items() if k[0] in raters}
+    return from_rated(rated_outputs(labels), raters, scheme)
+
+
+def from_rated(rated: Sequence[RatedOutput], raters: Collection[str], scheme: str | Scheme) -> HumanScores:
+    """Return the MQM segment scores of these raters' labels.
+
+    Raises `UserError` for an unknown scheme, or a severity it does not have.
+    """
+    weights = scheme_of(scheme) if isinstance(scheme, str) else scheme
+    scores = {s.key: (s.score, s.n_raters) for s in segment_scores([r for r in rated if r.rater in raters], weights)}
+    names = tuple(sorted(raters))
+    return HumanScores(f"{weights.signature()}|raters:{len(names)}", scores, names, weights)
+
+
+def from_score(dataset: Dataset, name: str, *, higher_is_better: bool) -> HumanScores:
+    """Return an imported human score; its sign is changed if lower is better."""
+    sign = 1.0 if higher_is_better else -1.0
+    scores = {
+        OutputKey(h.system, h.doc_id, h.segment_id): (sign * h.value, None)
+        for h in dataset.human_scores
+        if h.name == name
+    }
+    return HumanScores(signature("human", {"name": name, "higher": higher_is_better}), scores)
+
+
+def from_judgements(
+    given: Sequence[Judgement], name: str, way: Way, dataset: Dataset, *, higher_is_better: bool = True
+) -> HumanScores:
+    """Return the scores derived from the raters' numbers of one name; for ranks, higher is always better.
+
+    Strengths are per system: every output has the strength of its system. Raises `UserError` if they are undefined.
+    """
+    of_name = numbers.named(given)[name]
+    sign = 1.0 if higher_is_better or way in ("wins", "strengths") else -1.0
+    scores: Mapping[OutputKey, tuple[float, int | None]]
+    if way == "strengths":
+        of_system = numbers.strengths(of_name)
+        scores = {o.key: (of_system[o.system], None) for o in dataset.outputs if o.system in of_system}
+    else:
+        scores = {key: (sign * value, n) for key, (value, n) in numbers.scores(of_name, way).items()}
+    raters = tuple(sorted({j.rater for j in of_name}))
+    facts = {"name": name, "by": way, "raters": len(raters), "higher": sign > 0}
+    return HumanScores(signature("judgements", facts), scores, raters, of_systems=way == "strengths")
+
+
+def points(table: Mapping[OutputKey, Value], people: HumanScores) -> tuple[CalibrationPoint, ...]:
+    """Return the outputs that have both distances and a human score."""
+    return tuple(
+        CalibrationPoint(
+            key,
+            v.parts["dist_exp"],
+            v.parts["dist_imp"],
+            *people.scores[key][:1],
+            v.parts["score_hyp"],
+            people.scores[key][1],
+        )
+        for key, v in table.items()
+        if key in people.scores and v.status == "ok"
+    )
+
+
+def of_batch(data: Sequence[CalibrationPoint], batch: SavedBatch) -> tuple[CalibrationPoint, ...]:
+    """Return the points of a batch's outputs, weighted with 1/probability of being drawn."""
+    chance = {c.key: c.probability for c in batch.outputs}
+    return tuple(p._replace(weight=1 / chance[p.key]) for p in data if p.key in chance)
+
+
+def fit(
+    data: Sequence[CalibrationPoint],
+    choice: LambdaFitOptions,
+    presets: Sequence[LambdaPreset] = (),
+    progress: Progress = no_progress,
+) -> Calibration:
+    """Fit the λ with the best agreement. Raises `UserError` if agreement is undefined at every λ."""
+    return calibrate(data, **choice._asdict(), presets=presets, progress=progress)
+
+
+def save(
+    store: Store,
+    project: Project,
+    name: str,
+    found: Calibration,
+    refinement: str,
+    people: HumanScores,
+    batch: str = "",
+    *,
+    lam: float | None = None,
+) -> SavedLambda:
+    """Store the best λ, or `lam` if given, under a name, with the data and options of the fit.
+
+    Raises `UserError` if the name is taken or empty.
+    """
+    value = found.lam if lam is None else lam
+    result: dict[str, Any] = {
+        **found.to_json(),
+        "saved_lambda": plain(value),
+        "people": people.signature,
+        "raters": list(people.raters),
+    }
+    if batch:
+        result["batch"] = batch
+    if people.scheme is not None:
+        result["scheme"] = own_schemes.to_json(people.scheme)
+    full = f"{found.signature}|people:{people.signature.replace('|', ';')}"
+    return store.calibrations.save(project.id, SavedLambda(name.strip(), value, full, refinement, result))
+
+
+def saved_schemes(store: Store, project: Project) -> list[Scheme]:
+    """Return the custom weight schemes that saved λs of the project were fitted with."""
+    found: dict[str, Scheme] = {}
+    for item in store.calibrations.list(project.id):
+        if (stored := item.result.get("scheme")) and stored.get("name") not in SCHEMES:
+            with suppress(UserError, KeyError, TypeError, ValueError):
+                scheme = own_schemes.from_json(stored)
+                found[scheme.signature()] = scheme
+    return list(found.values())
+
+
+class LambdaOrigin(NamedTuple):
+    """A description of the data and options a saved λ was fitted with; "" for what the report does not contain."""
+
+    outputs: str
+    people: str
+    weights: str
+    measure: str
+    group: str
+    model: str
+    interval: tuple[float, float] | None
+
+
+def saved_agreement(item: SavedLambda) -> float | None:
+    """Return the agreement of a saved λ on the data it was fitted on."""
+    if item.result.get("saved_lambda") in (None, item.result.get("lambda")):
+        return item.result.get("agreement")
+    known = item.result.get("agreement_at") or {}
+    return known.get("1") if item.value == 1 else None
+
+
+def origin(item: SavedLambda) -> LambdaOrigin:
+    """Return the origin of a saved λ from its report and signatures; reports of other programs may lack parts."""
+    report, facts, of = item.result, _facts(item.signature), _facts(item.refinement)
+    counts = [
+        (report.get(k), what) for k, what in (("n", "output"), ("n_segments", "segment"), ("n_systems", "system"))
+    ]
+    people = _facts(str(report.get("people", "")))
+    raters = [str(r) for r in report.get("raters", ())]
+    mean = report.get("n_raters")
+    who = ", ".join(raters) or (f"imported score “{people['name']}”" if "name" in people else "")
+    if "by" in people:
+        how = next((words for way, words in numbers.WAYS.items() if way == people["by"]), people["by"])
+        who = f"“{people.get('name', '')}”, {how}, by {who}"
+    if who and people.get("higher") == "no":
+        who += ", lower is better"
+    if raters and mean is not None:
+        who += f" ({mean:.3g} per output)"
+    if report.get("batch"):
+        who += f", batch “{report['batch']}”" + (", weighted" if "weights" in facts else "")
+    ends = report.get("ci") if report.get("saved_lambda") in (None, report.get("lambda")) else None
+    return LambdaOrigin(
+        ", ".join(f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts if n is not None),
+        who,
+        f"{people['scheme']} v{people.get('v', '?')}" if "scheme" in people else "",
+        facts.get("measure", "").partition("(")[0],
+        facts.get("group", ""),
+        ", ".join(t for t in (f"direction {of['variant']}" if "variant" in of else "", _model(of)) if t),
+        (float(ends[0]), float(ends[1])) if ends else None,
+    )
+
+
+def _facts(signed: str) -> dict[str, str]:
+    return dict(part.split(":", 1) for part in signed.split("|") if ":" in part)
+
+
+def _model(facts: Mapping[str, str]) -> str:
+    return " ".join(facts[k] for k in ("model", "rev") if k in facts)

@@ -1,0 +1,166 @@
+"""Sensitivity of λ to the raters, the weight scheme and the quality of the systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from core.calibration.calibrate import Calibration
+from core.calibration.lambda_search import search
+from core.data import OutputKey, RatedOutput, Value
+from core.errors import UserError
+from core.mqm.schemes import Scheme
+from core.mqm.scores import SystemScore, system_scores
+from core.progress import Progress, no_progress, part
+from core.services.calibrate.calibration import LambdaFitOptions, fit, from_rated, points
+from core.services.evaluate.evaluate import EvaluationData
+from core.stats.correlation.correlation import Group, Measure, Statistic, kendall
+from core.stats.significance.perm_both import agreement_with_ties
+
+FEWEST_OF_RATER = 20
+"""Fewest outputs for which λ is fitted to one rater."""
+
+
+class RaterLambda(NamedTuple):
+    """λ fitted to the labels of these raters on `n` outputs; without `found`, the reason."""
+
+    raters: tuple[str, ...]
+    n: int
+    found: Calibration | None
+    reason: str = ""
+
+
+class SchemeLambda(NamedTuple):
+    """λ and the ranking of systems under a weight scheme, on `n` outputs; without `found`, the reason.
+
+    `at_first` is the agreement of the first scheme's λ under this scheme; `systems` are ordered best first.
+    """
+
+    scheme: Scheme
+    n: int
+    found: Calibration | None
+    at_first: float | None
+    systems: tuple[SystemScore, ...]
+    reason: str = ""
+
+    def rank(self, system: str) -> int | None:
+        """Return 1 + the number of systems with a higher score."""
+        score = self.score(system)
+        return None if score is None else 1 + sum(s.score > score for s in self.systems)
+
+    def score(self, system: str) -> float | None:
+        return next((s.score for s in self.systems if s.system == system), None)
+
+
+class TopSystemsAgreement(NamedTuple):
+    """Agreement of a metric with the human scores on the K best systems, over `n` outputs."""
+
+    name: str
+    label: str
+    sentinel: bool
+    k: int
+    n: int
+    found: Statistic
+
+
+def by_rater(
+    rated: Sequence[RatedOutput],
+    raters: Sequence[str],
+    scheme: Scheme,
+    table: Mapping[OutputKey, Value],
+    choice: LambdaFitOptions,
+    progress: Progress = no_progress,
+) -> list[RaterLambda]:
+    """Fit λ to all raters together, then to each rater with at least `FEWEST_OF_RATER` outputs."""
+    groups = [tuple(raters), *((r,) for r in raters if len(raters) > 1)]
+    found = []
+    for k, group in enumerate(groups):
+        data = points(table, from_rated(rated, group, scheme))
+        if len(data) < FEWEST_OF_RATER:
+            outputs = f"{len(data)} scored output{'s' if len(data) != 1 else ''}"
+            found.append(RaterLambda(group, len(data), None, f"{outputs}; at least {FEWEST_OF_RATER} are needed"))
+            continue
+        try:
+            found.append(RaterLambda(group, len(data), fit(data, choice, progress=part(progress, k, len(groups)))))
+        except UserError as error:
+            found.append(RaterLambda(group, len(data), None, error.got or error.what))
+    return found
+
+
+def by_scheme(
+    rated: Sequence[RatedOutput],
+    raters: Sequence[str],
+    schemes: Sequence[Scheme],
+    table: Mapping[OutputKey, Value],
+    choice: LambdaFitOptions,
+    progress: Progress = no_progress,
+) -> list[SchemeLambda]:
+    """Return λ, its agreement and the human ranking of systems under each scheme. The ranking uses all labelled outputs."""
+    mine = [r for r in rated if r.rater in raters]
+    found: list[SchemeLambda] = []
+    for k, scheme in enumerate(schemes):
+        try:
+            people = from_rated(mine, raters, scheme)
+        except UserError as error:
+            found.append(SchemeLambda(scheme, 0, None, None, (), f"{error.what}: {error.got}"))
+            continue
+        data, systems = points(table, people), tuple(system_scores(mine, scheme))
+        try:
+            if len(data) < 2:
+                raise UserError("too few", got=f"{len(data)} scored outputs; at least two are needed")
+            fitted = fit(data, choice, progress=part(progress, k, len(schemes)))
+        except UserError as error:
+            found.append(SchemeLambda(scheme, len(data), None, None, systems, error.got or error.what))
+            continue
+        first = next((u.found for u in found if u.found is not None), fitted)
+        curve, _ = search(
+            [p.dist_exp for p in data], [p.dist_imp for p in data], [p.human for p in data],
+            measure=choice.measure, group=choice.group,
+            segments=[p.key.segment for p in data], systems=[p.key.system for p in data],
+        )  # fmt: skip
+        found.append(SchemeLambda(scheme, len(data), fitted, curve.value(first.lam), systems))
+    return found
+
+
+def same_order(a: SchemeLambda, b: SchemeLambda) -> Statistic:
+    """Return Kendall τ-b between the systems' mean scores under two schemes, over the systems in both; 1 is the same order."""
+    there = {s.system: s.score for s in b.systems}
+    pairs = [(s.score, there[s.system]) for s in a.systems if s.system in there]
+    return kendall([x for x, _ in pairs], [y for _, y in pairs])
+
+
+def metrics_at_top(
+    joined: EvaluationData,
+    order: Sequence[str],
+    measure: Measure,
+    group: Group,
+    fewest: int = 3,
+    progress: Progress = no_progress,
+) -> list[TopSystemsAgreement]:
+    """Return the agreement of every metric and sentinel on the K best systems of `order` (Lu et al. 2023, Figure 3).
+
+    K runs from `fewest` to all systems. A metric that is undefined on some outputs is undefined at every K, with its reason.
+    """
+    here = [s for s in order if s in joined.systems]
+    found = []
+    for k in range(fewest, len(here) + 1):
+        progress((k - fewest) / (len(here) + 1 - fewest))
+        best = set(here[:k])
+        part = joined.only(np.array([key.system in best for key in joined.keys], dtype=bool))
+        for c in joined.scored_metrics:
+            value = (
+                Statistic(None, c.undefined)
+                if c.undefined
+                else agreement_with_ties(
+                    measure,
+                    part.scores[c.name],
+                    part.human,
+                    group=group,
+                    segments=part.of_segment,
+                    systems=part.of_system,
+                )  # fmt: skip
+            )
+            found.append(TopSystemsAgreement(c.name, c.label, c.sentinel, k, len(part.keys), value))
+    return found

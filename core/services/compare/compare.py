@@ -1,0 +1,195 @@
+"""Data of the Compare page at any λ: ordered segments, system means, scatter points, rows of score files."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from core.data import OutputKey, Score, SegmentKey, Value
+from core.services.projects.view import Array, Column, View, fold
+from core.signature import number
+from core.stats.bootstrap import mean_interval
+
+Order = npt.NDArray[np.intp]
+Sort = Literal["document", "metric", "disagreement"]
+NOT_SCORED = "not scored"
+
+
+class Query(NamedTuple):
+    """A filter and order of segments. Empty `systems` or `documents` mean all; `system` "" means the mean of those shown."""
+
+    search: str = ""
+    systems: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    sort: Sort = "document"
+    metric: str = ""
+    second: str = ""
+    system: str = ""
+    descending: bool = False
+
+
+class Mean(NamedTuple):
+    """A system's mean of one metric over `n` outputs, with its bootstrap 95 % CI; None with a `reason` if undefined."""
+
+    system: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: str = ""
+
+
+class ScatterPoint(NamedTuple):
+    """One output of a scatter plot: its values under two metrics."""
+
+    system: str
+    doc_id: str
+    segment_id: str
+    x: float
+    y: float
+
+
+def signature_at(column: Column, lam: float) -> str:
+    """Return the column's signature; that of a refinement contains λ."""
+    if not column.refinement:
+        return column.signature
+    return "|".join(f"lambda:{number(lam)}" if p.startswith("lambda:") else p for p in column.signature.split("|"))
+
+
+def row_mean(values: Array) -> Array:
+    """Return the mean of each row without NaN; NaN for an empty row."""
+    there = ~np.isnan(values)
+    n = there.sum(axis=1)
+    return np.where(n > 0, np.where(there, values, 0.0).sum(axis=1) / np.maximum(n, 1), np.nan)
+
+
+def ranks(values: Array, higher_is_better: bool) -> Array:
+    """Return ranks within the project in [0, 1], 1 is best; ties share their mean rank; NaN without a value."""
+    out = np.full(values.shape, np.nan)
+    there = ~np.isnan(values)
+    if (n := int(there.sum())) > 0:
+        order = rankdata(values[there] if higher_is_better else -values[there])
+        out[there] = (order - 1) / (n - 1) if n > 1 else 0.5
+    return out
+
+
+def disagreement(view: View, first: str, second: str, lam: float) -> Array:
+    """Return |rank under one metric − rank under the other| of each output both have scored, in [0, 1]."""
+    a, b = view.values(first, lam), view.values(second, lam)
+    missing = np.isnan(a) | np.isnan(b)
+    x = ranks(np.where(missing, np.nan, a), view.column(first).higher_is_better)
+    return np.asarray(np.abs(x - ranks(np.where(missing, np.nan, b), view.column(second).higher_is_better)))
+
+
+def sort_key(view: View, query: Query, lam: float) -> Array | None:
+    """Return one sort key per segment: a metric (of a system, or the mean), or the largest disagreement of its outputs.
+
+    None for document order, or if a column no longer exists.
+    """
+    names = {c.name for c in view.columns}
+    if (
+        query.sort == "document"
+        or query.metric not in names
+        or (query.sort == "disagreement" and query.second not in names)
+    ):
+        return None
+    at = view.at((query.system,) if query.system in view.systems else query.systems)
+    if query.sort == "metric":
+        return row_mean(view.values(query.metric, lam)[:, at])
+    apart = disagreement(view, query.metric, query.second, lam)[:, at]
+    return np.where(
+        np.isnan(apart).all(axis=1), np.nan, np.where(np.isnan(apart), -1.0, apart).max(axis=1, initial=-1.0)
+    )
+
+
+def ordered(view: View, query: Query, lam: float) -> Order:
+    """Return the indexes of the matching segments, sorted; those without a value come last, ties in document order."""
+    keep = (
+        view.present[:, view.at(query.systems)].any(axis=1)
+        if query.systems
+        else np.ones(len(view.segments), dtype=bool)
+    )
+    if query.documents:
+        chosen = set(query.documents)
+        keep &= np.array([s.doc_id in chosen for s in view.segments], dtype=bool)
+    if needle := fold(query.search.strip()):
+        keep &= np.array([needle in text for text in view.folded], dtype=bool)
+    found = np.flatnonzero(keep)
+    key = sort_key(view, query, lam)
+    if key is None:
+        return found[::-1] if query.descending else found
+    key = key[found]
+    missing = np.isnan(key)
+    return found[np.lexsort((np.where(missing, 0.0, -key if query.descending else key), missing))]
+
+
+def means(
+    view: View,
+    name: str,
+    lam: float,
+    systems: Sequence[str] = (),
+    rows: Order | None = None,
+    seed: int = 12345,
+    draws: int = 1000,
+) -> list[Mean]:
+    """Return system means with bootstrap 95 % CIs over segments (`rows`, or all); best first, undefined ones last."""
+    values, out = view.values(name, lam), []
+    values = values if rows is None else values[rows]
+    for i in view.at(systems):
+        found = mean_interval(values[~np.isnan(values[:, i]), i], seed, draws=draws, level=0.95)
+        out.append(Mean(view.systems[i], found.value, found.low, found.high, found.n, found.reason))
+    sign = -1.0 if view.column(name).higher_is_better else 1.0
+    return sorted(out, key=lambda m: (m.mean is None, sign * (m.mean or 0.0)))
+
+
+def points(
+    view: View, x: str, y: str, lam: float, rows: Order, systems: Sequence[str] = (), limit: int = 4000
+) -> list[ScatterPoint]:
+    """Return the outputs that both metrics have scored; above `limit`, a uniform, reproducible sample."""
+    a, b, at = view.values(x, lam), view.values(y, lam), view.at(systems)
+    cells = [(i, j) for i in rows for j in at if not (np.isnan(a[i, j]) or np.isnan(b[i, j]))]
+    if len(cells) > limit:
+        cells = [cells[k] for k in sorted(random.Random(0).sample(range(len(cells)), limit))]
+    return [
+        ScatterPoint(
+            view.systems[j], view.segments[i].doc_id, view.segments[i].segment_id, float(a[i, j]), float(b[i, j])
+        )
+        for i, j in cells
+    ]
+
+
+def scores(view: View, lam: float, rows: Order, systems: Sequence[str] = ()) -> list[Score]:
+    """Return the scores for a file, one row per output and metric; missing scores have a status and reason."""
+    out = []
+    weighed = {c.name: view.values(c.name, lam) for c in view.columns if c.refinement}
+    for i in rows:
+        for j in view.at(systems):
+            key = OutputKey(view.systems[j], *view.segments[i].key)
+            if key not in view.texts:
+                continue
+            for c in view.columns:
+                v = view.tables[c.name].get(key) or Value(None, "needs", NOT_SCORED)
+                value = float(weighed[c.name][i, j]) if c.refinement and v.status == "ok" else v.value
+                out.append(
+                    Score(
+                        *key,
+                        c.metric,
+                        signature_at(c, lam),
+                        value,
+                        v.status,
+                        v.reason,
+                    )
+                )
+    return out
+
+
+def blind_names(systems: Sequence[str], key: SegmentKey, seed: int) -> dict[str, str]:
+    """Return the names Output A, B, C … of a segment's systems, shuffled for each segment; reproducible by `seed`."""
+    shuffled = sorted(systems)
+    random.Random(f"{seed}\n{key.doc_id}\n{key.segment_id}").shuffle(shuffled)
+    return {s: f"Output {chr(65 + i) if i < 26 else i + 1}" for i, s in enumerate(shuffled)}

@@ -1,0 +1,223 @@
+"""Data of the inspector of one output as plain JSON values; the model runs in `core.refine.inspect`.
+
+It has the rounds of the refinement, texts edited by the user, and the overlap of the model's edits with annotators' error
+spans. An annotator must not see other raters' labels before submitting; `Marks` has the segments this annotator may see.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from core.data import Dataset, OutputKey, RatedOutput, Segment, SegmentKey
+from core.mqm.log import SegmentLabels, fold
+from core.mqm.scores import rated_outputs
+from core.ports.store import Store
+from core.refine.inspect import Round
+from core.refine.options import NonTranslation, Options
+from core.refine.overlap import Characters, Overlap, agreement, count_characters, edited, layers, marked
+from core.refine.result import EDITS, EditStep, Refinement, Token
+from core.services.labels.labels import finished
+from core.text.diff import diff
+
+TRIES = 20
+LONGEST = 20_000
+CLOSE = 1e-3
+BROKEN = "\ufffd"
+MANY_TOKENS = 4000
+"""Above this number of sub-words in all rounds, alternatives are sent for one round at a time."""
+
+
+# ── the model ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def facts_of(signature: str) -> dict[str, str]:
+    return dict(part.split(":", 1) for part in signature.split("|")[1:] if ":" in part)
+
+
+def another_model(signature: str, here: Mapping[str, object]) -> str:
+    """Return the model of a stored refinement if it is not the current model `here`, else ""."""
+    made = facts_of(signature)
+    if all(made.get(name, str(here[name])) == str(here[name]) for name in ("model", "rev", "dtype") if name in here):
+        return ""
+    return f"{made.get('model', 'another model')} ({made.get('rev', 'revision unknown')})"
+
+
+def options_of(signature: str) -> Options:
+    """Return the options of a refinement from its signature, without prompts, because it runs without them."""
+    facts, usual = facts_of(signature), Options()
+    tests = re.fullmatch(r"(?:overlap([\d.e-]+)\+)?prob([\d.e-]+)", facts.get("nt", ""))
+    nt: NonTranslation = "off" if facts.get("nt") == "off" else "probability" if tests and not tests[1] else "overlap"
+    rounds = facts.get("rounds", "half")
+    return Options(
+        k=int(facts.get("k", usual.k)),
+        rounds=None if rounds == "half" else int(rounds),
+        edits=tuple(e for e in EDITS if e in facts.get("edits", "+".join(EDITS)).split("+")),
+        non_translation=nt,
+        overlap=float(tests[1]) if tests and tests[1] else usual.overlap,
+        share=float(tests[2]) if tests else usual.share,
+    )
+
+
+def condition_of(segment: Segment, analysis: Refinement) -> tuple[str, str]:
+    """Return name and text of the condition of the scores. Raises IndexError if the reference no longer exists."""
+    if analysis.condition < 0:
+        return "source", segment.source or ""
+    name = f"reference {analysis.condition + 1}" if len(segment.references) > 1 else "reference"
+    return name, segment.references[analysis.condition]
+
+
+def departs(analysis: Refinement, rounds: Sequence[Round], *, prompted: bool) -> bool:
+    """Return whether a replay differs from the stored refinement (other library versions, another machine).
+
+    Scores of the trace are without prompts; that of an output without edits may be with prompts.
+    """
+    stored = [s.before for s in analysis.steps] or ([] if prompted else [analysis.score_hyp])
+    other = [r.text for r in rounds[1:]] != [s.text for s in analysis.steps]
+    return other or any(abs(r.score - before) > CLOSE for r, before in zip(rounds, stored, strict=False))
+
+
+# ── rounds and tries ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Try(NamedTuple):
+    """A scored text that the user edited. `n` is its number in the browser, `base` the round ("r0") or try ("t1") it is based on."""
+
+    n: int
+    base: str
+    before: Round
+    after: Round
+
+
+def base_of(name: str, rounds: Sequence[Round], tries: Sequence[Try]) -> Round | None:
+    """Return the text named "r" and the number of a round, or "t" and the number of a try."""
+    if name[:1] == "t":
+        return next((t.after for t in tries if f"t{t.n}" == name), None)
+    number = name[1:]
+    known = number.isdecimal() and len(number) < 10 and int(number) < len(rounds)
+    return rounds[int(number)] if known else None
+
+
+def round_json(seen: Round, *, full: bool = True) -> dict[str, Any]:
+    """Return a round for the browser. Alternatives are [text, probability], followed by True for the actual token.
+
+    Without `full` the alternatives are left out.
+    """
+    near = [_near(*beside) for beside in zip(seen.tokens, seen.alternatives, strict=True)] if full else None
+    return {
+        "text": seen.text,
+        "tokens": [[t.text, t.start, t.end, t.logp] for t in seen.tokens],
+        "near": near,
+        "score": seen.score,
+        "step": _step(seen.step) if seen.step else None,
+    }
+
+
+def _near(token: Token, alternatives: Sequence[tuple[str, float]]) -> list[list[Any]]:
+    """A token that is part of a character has no text to be known by; its probability is that of the alternative."""
+    own = math.exp(token.logp)
+    same = [
+        math.isclose(p, own, rel_tol=CLOSE) and (w.strip() == token.text.strip() or BROKEN in w)
+        for w, p in alternatives
+    ]
+    here = same.index(True) if True in same and token.text else -1
+    return [[w, round(p, 5), True] if i == here else [w, round(p, 5)] for i, (w, p) in enumerate(alternatives)]
+
+
+def _step(step: EditStep) -> list[Any]:
+    return [step.edit, step.old, step.new, step.before, step.after, step.position]
+
+
+def rounds_json(rounds: Sequence[Round], at: int) -> list[dict[str, Any]]:
+    """Return all rounds; if they are long, with the alternatives of round `at` only."""
+    few = sum(len(r.tokens) for r in rounds) <= MANY_TOKENS
+    return [round_json(r, full=few or i == at) for i, r in enumerate(rounds)]
+
+
+def try_json(tried: Try) -> dict[str, Any]:
+    return {
+        "n": tried.n,
+        "base": tried.base,
+        "before": tried.before.score,
+        "after": tried.after.score,
+        "diff": [[p.kind, p.text] for p in diff(tried.before.text, tried.after.text)],
+        "round": round_json(tried.after),
+    }
+
+
+# ── overlap ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Submitted labels of some segments by output; `hidden` are segments whose labels this annotator may not see yet."""
+
+    by_output: Mapping[OutputKey, Sequence[RatedOutput]]
+    hidden: Collection[SegmentKey]
+
+    def of_segment(self, segment: SegmentKey) -> list[RatedOutput]:
+        return [r for key, rated in self.by_output.items() if key.segment == segment for r in rated]
+
+
+def marks(
+    store: Store,
+    project_id: int,
+    dataset: Dataset,
+    rater: str | None,
+    *,
+    everyone: bool,
+    segment: SegmentKey | None = None,
+) -> Marks:
+    """Return the labels that `rater` may see: those of segments this rater has submitted, or of all with `everyone`.
+
+    Only labels of submitted segments count. `segment` limits the result to one segment.
+    """
+    folded = fold(store.labels.events(project_id, segment=segment))
+    outputs = dataset.outputs_of()
+    asked = [key for key in outputs if outputs[key] and segment in (None, key)]
+    shown = {key for key in asked if everyone or _done(folded, rater, key, [o.system for o in outputs[key]])}
+    texts = {o.key: o.text for key in shown for o in outputs[key]}
+    found: dict[OutputKey, list[RatedOutput]] = {}
+    for rated in rated_outputs({k: v for k, v in folded.items() if k[1] in shown}, texts):
+        if rated.key in texts:
+            found.setdefault(rated.key, []).append(rated)
+    return Marks(found, set(asked) - shown)
+
+
+def _done(
+    folded: Mapping[tuple[str, SegmentKey], SegmentLabels], rater: str | None, segment: SegmentKey, systems: list[str]
+) -> bool:
+    return rater is not None and finished(folded.get((rater, segment)), systems)
+
+
+def edits(store: Store, project_id: int, signature: str, dataset: Dataset) -> dict[OutputKey, Characters]:
+    """Return the characters that the stored refinement removed from each output."""
+    texts = {o.key: o.text for o in dataset.outputs}
+    return {
+        key: edited(texts[key], value.detail["refined"])
+        for segment in dataset.segments
+        for system, value in store.scores.detail(project_id, signature, segment.key).items()
+        if value.detail is not None and (key := OutputKey(system, *segment.key)) in texts
+    }
+
+
+def overlap(
+    rated: Iterable[RatedOutput], texts: Mapping[OutputKey, str], model: Mapping[OutputKey, Characters]
+) -> Overlap:
+    """Return the overlap over all rated outputs that have a refinement, one comparison per rater and output."""
+    return agreement([count_characters(model[r.key], marked(texts[r.key], r.errors)) for r in rated if r.key in model])
+
+
+def overlap_json(found: Overlap) -> dict[str, Any]:
+    return {
+        "p": found.precision, "r": found.recall, "f": found.f, "why": found.reason, "n": found.comparisons,
+        "counts": list(found.counts),
+    }  # fmt: skip
+
+
+def layers_json(text: str, refined: str, rated: Sequence[RatedOutput]) -> list[list[Any]]:
+    """Return one [text, edited, severity, raters, inserted before it] per piece of text."""
+    return [list(layer) for layer in layers(text, refined, [r.errors for r in rated])]

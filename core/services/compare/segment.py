@@ -1,0 +1,144 @@
+"""Data of one segment for the Compare page: texts, differences, traces and scores as plain JSON values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from core.data import OutputKey, Segment, Value
+from core.refine.result import Refinement
+from core.services.compare.compare import NOT_SCORED, blind_names
+from core.services.projects.view import View
+from core.text.diff import DiffPiece, diff
+
+
+class SegmentQuery(NamedTuple):
+    """The requested view of a segment. `reference` is an index, or −1 for the refinement's choice; `blind` a seed or None."""
+
+    row: int
+    systems: tuple[str, ...] = ()
+    reference: int = -1
+    refinement: str = ""
+    blind: int | None = None
+
+
+def payload(view: View, shown: SegmentQuery, details: Mapping[str, Value]) -> dict[str, Any]:
+    """Return the segment's texts, its metrics and one card per output. `details` are the refinement's values by system."""
+    segment = view.segments[shown.row]
+    names = names_of(view, shown)
+    metrics = [
+        {
+            "name": c.name,
+            "label": c.label,
+            "higher": None if c.human else c.higher_is_better,
+            "refinement": c.refinement,
+            "main": c.name == shown.refinement,
+            "digits": c.digits,
+            "hint": "\n".join(p for p in (c.direction, c.help, c.signature) if p),
+        }
+        for c in view.columns
+    ]
+    cards = [_card(view, shown, segment, system, name, details.get(system)) for system, name in names.items()]
+    cards.sort(key=lambda card: str(card["name"]))
+    return {
+        "doc": segment.doc_id,
+        "segment": segment.segment_id,
+        "source": segment.source,
+        "references": list(segment.references),
+        "reference": shown.reference,
+        "metrics": metrics,
+        "cards": cards,
+        "blind": shown.blind is not None,
+    }
+
+
+def names_of(view: View, shown: SegmentQuery) -> dict[str, str]:
+    """Return the displayed name of each system that has a card."""
+    there = view.present[shown.row]
+    systems = [view.systems[j] for j in view.at(shown.systems) if there[j]]
+    if shown.blind is None:
+        return {s: s for s in systems}
+    everyone = [s for s, present in zip(view.systems, there, strict=True) if present]
+    names = blind_names(everyone, view.segments[shown.row].key, shown.blind)
+    return {s: names[s] for s in systems}
+
+
+def reference_of(shown: SegmentQuery, segment: Segment, detail: Mapping[str, Any] | None) -> int | None:
+    """Return the index of the reference to compare with: the requested one, else the refinement's, else the first."""
+    if not segment.references:
+        return None
+    if 0 <= shown.reference < len(segment.references):
+        return shown.reference
+    used = int(detail["condition"]) if detail else 0
+    return used if 0 <= used < len(segment.references) else 0
+
+
+def _card(
+    view: View, shown: SegmentQuery, segment: Segment, system: str, name: str, value: Value | None
+) -> dict[str, Any]:
+    key = OutputKey(system, *segment.key)
+    text = view.texts[key]
+    detail = value.detail if value else None
+    reference = reference_of(shown, segment, detail)
+    card: dict[str, Any] = {
+        "id": name,
+        "name": name,
+        "text": text,
+        "reference": reference,
+        "diff": _pieces(diff(segment.references[reference], text)) if reference is not None else [["same", text]],
+        "scores": {c.name: _score(view, c.name, key) for c in view.columns},
+    }
+    status, why = status_of(value, scored=bool(shown.refinement), reference=reference is not None)
+    card |= {"status": status, "why": why}
+    if detail is None:
+        return card
+    analysis = Refinement.from_json(detail)
+    return card | {
+        "refined": _pieces(diff(text, analysis.refined)),
+        "condition": analysis.condition,
+        "truncated": analysis.truncated,
+        "exp": analysis.dist_exp,
+        "imp": analysis.dist_imp,
+        "hyp": analysis.score_hyp,
+        "ref": analysis.score_ref,
+        "tokens": [[t.text, t.logp] for t in analysis.tokens],
+        "steps": [
+            [s.edit, s.old, s.new, s.before, s.after, [[t, p] for t, p in s.alternatives[:5]], s.position]
+            for s in analysis.steps
+        ],
+    }
+
+
+def status_of(value: Value | None, *, scored: bool, reference: bool) -> tuple[str, str]:
+    """Return (status, why) of an output's refinement. Statuses: refined, no_edit, non_translation, missing."""
+    if value is None:
+        if not reference:
+            return "missing", "needs a reference: this segment has none"
+        return "missing", "not scored yet" if scored else "not scored yet: BARTScore++ has not been run on this project"
+    if value.status != "ok" or value.value is None:
+        return "missing", value.reason or {
+            "needs": "a required input or model is missing",
+            "undefined": "undefined for this output",
+        }.get(value.status, "it could not be scored")
+    if value.detail is None:
+        return "missing", "scored, but its refinement was not kept"
+    if value.detail["non_translation"]:
+        return "non_translation", str(value.detail["why_non_translation"])
+    return ("refined", value.reason) if value.detail["steps"] else ("no_edit", value.reason)
+
+
+def _score(view: View, name: str, key: OutputKey) -> dict[str, Any]:
+    value = view.tables[name].get(key)
+    if value is None:
+        return {"v": None, "why": NOT_SCORED}
+    cell: dict[str, Any] = {"v": value.value if value.status == "ok" else None, "why": value.reason}
+    if cell["v"] is not None and not math.isfinite(cell["v"]):
+        cell = {"v": None, "why": "not a finite number"}
+    if "dist_exp" in value.parts:
+        cell |= {"exp": value.parts["dist_exp"], "imp": value.parts["dist_imp"]}
+    return cell
+
+
+def _pieces(pieces: Sequence[DiffPiece]) -> list[list[str]]:
+    return [[p.kind, p.text] for p in pieces]

@@ -1,0 +1,154 @@
+"""Compare metrics' and human rankings of systems to find metrics that favour some of them.
+
+Source: Amplayo et al. 2022, §7, Figure 4 and Table 4. Systems are ranked by their mean scores over the segments that all
+systems have, for several human scores on the same outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from core.formats.write import csv_text
+from core.services.evaluate.evaluate import NO_SEGMENTS, EvaluationData, ScoredMetric
+from core.stats.bias import rank_bias
+from core.stats.means import row_means
+
+MEAN = "mean"
+
+
+class BiasRow(NamedTuple):
+    """One metric against one human score, or the `mean` over all: Table 4 and the mean rank difference of a group of systems."""
+
+    metric: str
+    kind: str
+    score: str
+    systems: int
+    segments: int
+    deviation: float | None
+    mean_absolute: float | None
+    group_mean: float | None
+    accuracy: float | None
+    status: str
+    reason: str
+    name: str
+    signature: str
+
+
+class RankRow(NamedTuple):
+    """The rank of one system by a metric and by humans (1 is best); a difference below 0 means the metric ranks it higher."""
+
+    metric: str
+    name: str
+    score: str
+    system: str
+    human_rank: float
+    metric_rank: float
+    difference: float
+
+
+class Bias(NamedTuple):
+    """All rows; `systems` are ordered by their mean human rank, best first."""
+
+    rows: tuple[BiasRow, ...]
+    ranks: tuple[RankRow, ...]
+    systems: tuple[str, ...]
+    group: tuple[str, ...]
+
+    def of(self, name: str, score: str = MEAN) -> BiasRow:
+        return next(r for r in self.rows if r.name == name and r.score == score)
+
+
+def bias(of: Mapping[str, EvaluationData], group: Sequence[str] = ()) -> Bias:
+    """Return the ranks of the systems by humans and by every metric, with their differences.
+
+    `of` is the result of `lengths.same_outputs`. `group` are systems of one kind (extractive, or built on one model): a
+    mean difference below 0 means the metric ranks them higher than humans do. Over all systems the mean is 0.
+    """
+    first = next(iter(of.values()))
+    rows: list[BiasRow] = []
+    places: list[RankRow] = []
+    for c in first.scored_metrics:
+        mine, ranked = _bias_of(of, c, group)
+        rows += mine
+        places += ranked
+    by_humans = {s: [r.human_rank for r in places if r.system == s and r.score == MEAN] for s in first.systems}
+    order = sorted(first.systems, key=lambda s: by_humans[s][0] if by_humans[s] else 0.0)
+    return Bias(tuple(rows), tuple(places), tuple(order), tuple(s for s in group if s in first.systems))
+
+
+def _bias_of(
+    of: Mapping[str, EvaluationData], c: ScoredMetric, group: Sequence[str]
+) -> tuple[list[BiasRow], list[RankRow]]:
+    rows, places = [], []
+    for score, joined in of.items():
+        empty = BiasRow(
+            c.label, "sentinel" if c.sentinel else "metric", score, len(joined.systems), joined.n_segments,
+            None, None, None, None, "undefined", c.undefined, c.name, c.signature,
+        )  # fmt: skip
+        if c.undefined or joined.n_segments < 2:
+            rows.append(empty._replace(reason=c.undefined or NO_SEGMENTS))
+            continue
+        table = joined.table
+        found = rank_bias(row_means(table.of(joined.scores[c.name])), row_means(table.of(joined.human)))
+        if found.reason:
+            rows.append(empty._replace(reason=found.reason))
+            continue
+        names = [str(s) for s in table.systems]
+        of_group = [d for s, d in zip(names, found.differences, strict=True) if s in group]
+        rows.append(
+            empty._replace(
+                deviation=found.deviation,
+                mean_absolute=found.mean_absolute,
+                accuracy=found.accuracy,
+                group_mean=float(np.mean(of_group)) if of_group else None,
+                status="ok",
+            )  # fmt: skip
+        )
+        places += [
+            RankRow(c.label, c.name, score, *row)
+            for row in zip(names, found.human, found.metric, found.differences, strict=True)
+        ]
+    return [*rows, _mean_row(rows)], [*places, *_mean_ranks(places, rows)]
+
+
+def _mean_row(rows: Sequence[BiasRow]) -> BiasRow:
+    lacking = next((r for r in rows if r.status != "ok"), None)
+    if lacking is not None:
+        reason = lacking.reason if len(rows) == 1 else f"{lacking.score}: {lacking.reason}"
+        return lacking._replace(score=MEAN, reason=reason)
+
+    def mean(values: Sequence[float | None]) -> float | None:
+        there = [v for v in values if v is not None]
+        return float(np.mean(there)) if there else None
+
+    return rows[0]._replace(
+        score=MEAN,
+        deviation=mean([r.deviation for r in rows]),
+        mean_absolute=mean([r.mean_absolute for r in rows]),
+        group_mean=mean([r.group_mean for r in rows]),
+        accuracy=mean([r.accuracy for r in rows]),
+    )
+
+
+def _mean_ranks(places: Sequence[RankRow], rows: Sequence[BiasRow]) -> list[RankRow]:
+    """Average each system's differences over the human scores (Figure 4); empty unless all of them are defined."""
+    if any(r.status != "ok" for r in rows):
+        return []
+    by_system: dict[str, list[RankRow]] = {}
+    for p in places:
+        by_system.setdefault(p.system, []).append(p)
+    return [
+        RankRow(of[0].metric, of[0].name, MEAN, system, *(float(v) for v in np.mean([p[4:] for p in of], axis=0)))
+        for system, of in by_system.items()
+    ]
+
+
+def bias_csv(found: Bias) -> str:
+    return csv_text(BiasRow._fields, found.rows)
+
+
+def ranks_csv(found: Bias) -> str:
+    return csv_text(RankRow._fields, found.ranks)

@@ -1,0 +1,242 @@
+"""System-level agreement by text length (Amplayo et al. 2022, §7, Figures 1 and 3).
+
+Systems' mean scores over the segments that all systems have are compared with several human scores on the same outputs
+(`same_outputs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from core.data import OutputKey, SegmentKey
+from core.formats.write import csv_text
+from core.services.evaluate.evaluate import NO_SEGMENTS, AgreementOptions, EvaluationData, ScoredMetric
+from core.services.projects.view import View
+from core.stats.bootstrap import percentiles
+from core.stats.buckets import Bucket, quantile_buckets
+from core.stats.correlation.correlation import kendall
+from core.stats.correlation.pairs import Floats
+from core.stats.means import row_means
+from core.stats.system_tau import segment_draws, tau_on_draws
+from core.text.words import units
+
+By = Literal["references", "outputs", "source"]
+BUCKETS = 4
+ROUGE_X, ROUGES = "rouge-x", ("rouge1", "rouge2", "rougeL")
+
+
+class LengthRow(NamedTuple):
+    """One metric on one bucket of segments: Kendall τ-b of the systems' means, averaged over the human scores.
+
+    `difference` is τ minus the baseline's τ, `relative` is `difference` divided by the baseline's τ. An undefined τ is None
+    with a `reason` and `status` "undefined". `relative` is None if the baseline's τ is not above 0; `no_ratio` says why.
+    """
+
+    metric: str
+    kind: str
+    bucket: int
+    shortest: float
+    longest: float
+    segments: int
+    systems: int
+    value: float | None
+    low: float | None
+    high: float | None
+    baseline: str
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    relative: float | None
+    status: str
+    reason: str
+    no_ratio: str
+    name: str
+    signature: str
+
+
+class Lengths(NamedTuple):
+    """All rows, by bucket from short to long; `left_out` counts segments without the text whose length is measured."""
+
+    rows: tuple[LengthRow, ...]
+    buckets: tuple[Bucket, ...]
+    by: By
+    left_out: int
+
+    def of(self, name: str, bucket: int) -> LengthRow:
+        return next(r for r in self.rows if r.name == name and r.bucket == bucket)
+
+
+def same_outputs(of: Mapping[str, EvaluationData]) -> dict[str, EvaluationData]:
+    """Restrict each human score's data to the outputs that all of them rate, in the same order.
+
+    Only segments that every system has are kept. A metric that is undefined in one is undefined in all. ROUGE-X, the mean
+    of ROUGE-1, ROUGE-2 and ROUGE-L, is added if all three are there.
+    """
+    if not of:
+        return {}
+    common = set.intersection(*(set(j.keys) for j in of.values()))
+    first = next(iter(of.values()))
+    keys = first.only([k in common for k in first.keys]).whole().keys
+    lacks = {c.name: c.undefined for j in of.values() for c in j.scored_metrics if c.undefined}
+    out = {}
+    for name, joined in of.items():
+        at = {k: i for i, k in enumerate(joined.keys)}
+        rows = np.array([at[k] for k in keys], dtype=np.int64)
+        scores = {n: v[rows] for n, v in joined.scores.items() if n not in lacks}
+        scored_metrics = tuple(c._replace(undefined=lacks.get(c.name, "")) for c in joined.scored_metrics)
+        cut = replace(joined, keys=keys, human=joined.human[rows], scores=scores, scored_metrics=scored_metrics)
+        out[name] = _with_rouge_x(cut)
+    return out
+
+
+def _with_rouge_x(joined: EvaluationData) -> EvaluationData:
+    if any(n not in joined.scores for n in ROUGES):
+        return joined
+    signed = " + ".join(joined.scored_metric(n).signature for n in ROUGES)
+    mine = ScoredMetric(ROUGE_X, "ROUGE-X", f"mean of {signed}")
+    mean = np.mean([joined.scores[n] for n in ROUGES], axis=0)
+    at = next(i for i, c in enumerate(joined.scored_metrics) if c.name == ROUGES[-1]) + 1
+    scored_metrics = (*joined.scored_metrics[:at], mine, *joined.scored_metrics[at:])
+    return replace(joined, scores={**joined.scores, ROUGE_X: mean}, scored_metrics=scored_metrics)
+
+
+def baseline_of(scored_metrics: Sequence[ScoredMetric]) -> str:
+    """Return the default baseline: ROUGE-X, else the first ROUGE, else the first metric that has scores."""
+    there = [c.name for c in scored_metrics if not c.sentinel and not c.undefined]
+    rouge = [n for n in there if n.startswith("rouge")]
+    return ROUGE_X if ROUGE_X in there else next(iter(rouge or there), "")
+
+
+def segment_lengths(view: View, keys: Sequence[OutputKey], by: By) -> dict[SegmentKey, float]:
+    """Return the length of each segment in words, without punctuation.
+
+    It is the mean over the segment's outputs among `keys`, over its references, or the length of its source. Segments
+    without such a text are left out.
+    """
+    texts: dict[SegmentKey, list[str]] = {}
+    for key in keys:
+        of = texts.setdefault(key.segment, [])
+        if by == "outputs":
+            of.append(view.texts[key])
+    if by != "outputs":
+        for segment in view.segments:
+            if segment.key in texts:
+                sources = [] if segment.source is None else [segment.source]
+                texts[segment.key] = list(segment.references) if by == "references" else sources
+    return {k: sum(_words(t) for t in of) / len(of) for k, of in texts.items() if of}
+
+
+def _words(text: str) -> int:
+    return sum(unit.is_word for unit in units(text))
+
+
+def by_length(
+    of: Mapping[str, EvaluationData],
+    lengths: Mapping[SegmentKey, float],
+    by: By,
+    baseline: str,
+    choice: AgreementOptions,
+    wanted: int = BUCKETS,
+) -> Lengths:
+    """Compute agreement in at most `wanted` equally large buckets of segments of increasing length.
+
+    `of` is the result of `same_outputs`. The 95 % CIs are percentile bootstrap intervals over the bucket's segments or
+    documents, with the same draws for metric and baseline. There is none with fewer than two units, or if most draws are
+    undefined.
+    """
+    first = next(iter(of.values()))
+    segments = list(dict.fromkeys(k.segment for k in first.keys))
+    known = [s for s in segments if s in lengths]
+    found = quantile_buckets([lengths[s] for s in known], wanted)
+    rows: list[LengthRow] = []
+    for number, bucket in enumerate(found.buckets):
+        inside = {s for s, b in zip(known, found.of.tolist(), strict=True) if b == number}
+        keep = [k.segment in inside for k in first.keys]
+        part = {name: joined.only(keep) for name, joined in of.items()}
+        rows += _bucket(part, number, bucket, baseline, choice)
+    return Lengths(tuple(rows), found.buckets, by, len(segments) - len(known))
+
+
+class _Agreement(NamedTuple):
+    value: float | None
+    drawn: Floats
+    reason: str
+
+
+def _bucket(
+    part: Mapping[str, EvaluationData], number: int, bucket: Bucket, baseline: str, choice: AgreementOptions
+) -> list[LengthRow]:
+    first = next(iter(part.values()))
+    table = first.table
+    of_unit = [first.keys[i].doc_id if choice.unit == "document" else first.keys[i].segment for i in table.rows[0]]
+    draws = choice.draws if len(set(of_unit)) > 1 else 0
+    weights = segment_draws(of_unit, choice.seed, draws)
+    agreement = {c.name: _averaged(part, c, weights) for c in first.scored_metrics}
+    base = agreement[baseline] if baseline in agreement else _Agreement(None, np.zeros(0), "no baseline was chosen")
+    rows = []
+    for c in first.scored_metrics:
+        mine = agreement[c.name]
+        difference = None if mine.value is None or base.value is None else mine.value - base.value
+        relative, no_ratio = None, ""
+        if difference is None or base.value is None:
+            no_ratio = mine.reason or f"the baseline is undefined: {base.reason}"
+        elif base.value <= 0:
+            no_ratio = "the baseline’s τ-b is not above 0"
+        else:
+            relative = difference / base.value
+        apart = (None, None) if difference is None or c.name == baseline else _interval(mine.drawn - base.drawn)
+        rows.append(
+            LengthRow(
+                c.label,
+                "sentinel" if c.sentinel else "metric",
+                number,
+                bucket.low,
+                bucket.high,
+                first.n_segments,
+                len(first.systems),
+                mine.value,
+                *((None, None) if mine.value is None else _interval(mine.drawn)),
+                first.scored_metric(baseline).label if baseline in agreement else "",
+                difference,
+                *apart,
+                relative,
+                "undefined" if mine.value is None else "ok",
+                mine.reason,
+                no_ratio,
+                c.name,
+                c.signature,
+            )  # fmt: skip
+        )
+    return rows
+
+
+def _averaged(part: Mapping[str, EvaluationData], scored_metric: ScoredMetric, weights: Floats) -> _Agreement:
+    """Return the mean of τ-b over the human scores, undefined if one τ-b is, so that all means cover the same scores."""
+    nothing = np.zeros(0)
+    if scored_metric.undefined:
+        return _Agreement(None, nothing, scored_metric.undefined)
+    values, drawn = [], []
+    for name, joined in part.items():
+        if joined.n_segments < 2:
+            return _Agreement(None, nothing, NO_SEGMENTS)
+        metric, human = joined.table.of(joined.scores[scored_metric.name]), joined.table.of(joined.human)
+        found = kendall(row_means(metric), row_means(human))
+        if found.value is None:
+            return _Agreement(None, nothing, f"{name}: {found.reason}" if len(part) > 1 else found.reason)
+        values.append(found.value)
+        drawn.append(tau_on_draws(metric, human, weights))
+    return _Agreement(float(np.mean(values)), np.asarray(np.mean(drawn, axis=0)), "")
+
+
+def _interval(drawn: Floats) -> tuple[float | None, float | None]:
+    there = drawn[~np.isnan(drawn)]
+    return percentiles(there) if len(there) and len(there) >= len(drawn) / 2 else (None, None)
+
+
+def lengths_csv(found: Lengths) -> str:
+    """Return the rows as CSV, safe to open in a spreadsheet; `by` is the text whose words `shortest` and `longest` count."""
+    return csv_text(("by", *LengthRow._fields), [(found.by, *r) for r in found.rows])

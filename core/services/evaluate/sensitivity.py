@@ -1,0 +1,161 @@
+"""Sensitivity of metrics to errors: score good, perturbed and empty texts; compute z and accuracy by error type and metric.
+
+Scoring and statistics are separate: changing λ or the seed rescores nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from core.data import Dataset, Item, Output, Segment, Value
+from core.errors import UserError
+from core.formats.pairs import PerturbedPair
+from core.metrics.base import Metric, MetricSpec
+from core.refine.result import weighted
+from core.scoring.dataset import Memory, OnScoring, for_dataset, score_dataset
+from core.signature import content_key, number, signature
+from core.stats.correlation.pairs import Floats
+from core.stats.sensitivity import NEAR_ZERO, Sensitivity, sensitivities
+
+VERSION = 1
+DRAWS = 1000
+
+
+class PairValues(NamedTuple):
+    """One metric's values for all pairs, in order; `empty` are the values of the empty output, whose text is `empty_text`."""
+
+    spec: MetricSpec
+    signature: str
+    good: tuple[Value, ...]
+    perturbed: tuple[Value, ...]
+    empty: tuple[Value, ...]
+    empty_text: str
+
+
+class SensitivityRow(NamedTuple):
+    """One metric on one type of error; the columns of the file that the command `sensitivity` writes.
+
+    `n` pairs have a z, `compared` pairs have both scores, `undefined` = `pairs` − `n` pairs have no z, with the `reason`. z is
+    an unbounded mean, accuracy is in [0, 1]. Each has its 95 % CI, or None.
+    """
+
+    type: str
+    metric: str
+    signature: str
+    pairs: int
+    n: int
+    z: float | None
+    z_low: float | None
+    z_high: float | None
+    compared: int
+    accuracy: float | None
+    accuracy_low: float | None
+    accuracy_high: float | None
+    undefined: int
+    empty_better: int
+    reason: str
+
+
+def score_pairs(
+    pairs: Sequence[PerturbedPair], metrics: Sequence[Metric], on_scoring: OnScoring | None = None, *, empty: str = ""
+) -> list[PairValues]:
+    """Score the three texts of every pair with every metric; equal texts of a reference are scored once.
+
+    `empty` is the text of the empty output. Raises `Cancelled` when `on_scoring` does.
+    """
+    hypotheses = ([p.good for p in pairs], [p.perturbed for p in pairs], [empty] * len(pairs))
+    items = [[Item(p.source, h, p.references) for p, h in zip(pairs, hs, strict=True)] for hs in hypotheses]
+    texts = _dataset(chain.from_iterable(items))
+    kept, metrics = Memory(), [for_dataset(metric, texts) for metric in metrics]
+    signed = [metric.signature() for metric in metrics]
+    score_dataset(texts, metrics, kept, on_scoring)
+    keys = [[content_key(*item) for item in column] for column in items]
+    scored = []
+    for metric, name in zip(metrics, signed, strict=True):
+        good, perturbed, nothing = (tuple(kept.values[name, key] for key in column) for column in keys)
+        scored.append(PairValues(metric.spec, name, good, perturbed, nothing, empty))
+    return scored
+
+
+def _dataset(items: Iterable[Item]) -> Dataset:
+    """Return a dataset with every item once: one segment per source and references, with numbered outputs."""
+    of: dict[tuple[str | None, tuple[str, ...]], dict[str, None]] = {}
+    for item in items:
+        of.setdefault((item.source, item.references), {})[item.hypothesis] = None
+    return Dataset(
+        tuple(Segment("", str(i), *texts) for i, texts in enumerate(of)),
+        tuple(
+            Output(str(j), "", str(i), text) for i, outputs in enumerate(of.values()) for j, text in enumerate(outputs)
+        ),
+    )
+
+
+def table(
+    pairs: Sequence[PerturbedPair], scored: Sequence[PairValues], *, lam: float = 1.0, seed: int = 0, draws: int = DRAWS
+) -> list[SensitivityRow]:
+    """Return z and accuracy by metric and error type, types in order of first appearance; BARTScore++ at λ = `lam`.
+
+    Raises `UserError` if λ is negative or not a number.
+    """
+    if not lam >= 0:
+        raise UserError("not a valid λ", where="λ", got=number(lam), expected="a number ≥ 0, or inf")
+    types = [p.type for p in pairs]
+    rows = []
+    for values in scored:
+        found = sensitivities(
+            types,
+            _numbers(values.good, lam),
+            _numbers(values.perturbed, lam),
+            _numbers(values.empty, lam),
+            higher_is_better=values.spec.higher_is_better,
+            missing=[_missing(*three) for three in zip(values.good, values.perturbed, values.empty, strict=True)],
+            seed=seed,
+            draws=draws,
+        )
+        signed = _signature(values, lam, seed, draws)
+        rows += [_row(values.spec.name, signed, s) for s in found]
+    return rows
+
+
+def _signature(values: PairValues, lam: float, seed: int, draws: int) -> str:
+    """Return the metric's signature at λ, followed by the options of z and its intervals."""
+    parts = (f"lambda:{number(lam)}" if p.startswith("lambda:") else p for p in values.signature.split("|"))
+    facts = {"near0": NEAR_ZERO, "empty": repr(values.empty_text), "draws": draws, "seed": seed}
+    return "|".join([*parts, signature(f"z:{VERSION}", facts)])
+
+
+def _numbers(values: Sequence[Value], lam: float) -> Floats:
+    """Return the values with status "ok" and NaN for the others; a refinement is weighted at λ."""
+    return np.array([_number(v, lam) for v in values], dtype=np.float64)
+
+
+def _number(value: Value, lam: float) -> float:
+    if value.status != "ok" or value.value is None:
+        return float("nan")
+    if "dist_exp" in value.parts and "dist_imp" in value.parts:
+        return weighted(value.parts["dist_exp"], value.parts["dist_imp"], lam)
+    return value.value
+
+
+def _missing(good: Value, perturbed: Value, empty: Value) -> str:
+    """Return why a pair has no z: the first of its three texts without a score, and the reason."""
+    for name, value in (("good", good), ("perturbed", perturbed), ("empty", empty)):
+        if value.status != "ok":
+            return f"{name} text: {value.reason or value.status}"
+    return ""
+
+
+def _row(metric: str, signed: str, s: Sensitivity) -> SensitivityRow:
+    why = [f"{n} × {reason}" for reason, n in s.undefined]
+    why += [f"{name}: {i.reason}" for name, i in (("z", s.z), ("accuracy", s.accuracy)) if i.reason]
+    z, accuracy = s.z, s.accuracy
+    return SensitivityRow(
+        s.type, metric, signed, s.pairs,
+        z.n, z.value, z.low, z.high,
+        accuracy.n, accuracy.value, accuracy.low, accuracy.high,
+        s.pairs - z.n, s.empty_better, "; ".join(why),
+    )  # fmt: skip

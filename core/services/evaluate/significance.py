@@ -1,0 +1,300 @@
+"""Significance tests between metrics and between systems, and agreement on subsets of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from core.progress import Progress, no_progress
+from core.services.evaluate.evaluate import (
+    NO_SEGMENTS,
+    AgreementOptions,
+    Evaluation,
+    EvaluationData,
+    StatisticName,
+    Unit,
+    evaluate,
+    measure_of,
+)
+from core.stats.bootstrap import mean_interval
+from core.stats.buckets import quantile_buckets
+from core.stats.correlation.agreement_interval import soft_pairwise_intervals
+from core.stats.correlation.correlation import group_ids
+from core.stats.means import group_means, row_means
+from core.stats.significance.clusters import rank_clusters, wins_of
+from core.stats.significance.holm import Comparison, holm
+from core.stats.significance.perm_both import perm_both
+from core.stats.significance.system_comparison import compare_systems
+from core.stats.significance.williams import williams
+
+ALPHA = 0.05
+HUMAN = "human"
+LARGEST_K = 6
+SOFT_DRAWS = 200
+By = Literal["length", "quality"]
+NO_TEST = "Soft pairwise accuracy has no test between metrics. Use pairwise accuracy."
+
+
+class MetricComparison(NamedTuple):
+    """Two metrics by name, the better one first: difference of their agreements, p, and p adjusted by Holm over all pairs."""
+
+    first: str
+    second: str
+    difference: float | None
+    p: float | None
+    adjusted: float | None
+    reason: str
+
+
+class SignificanceMatrix(NamedTuple):
+    """Tests between `names`, which are ordered best first: all pairs, or the best with each other one.
+
+    `tied` are the best metric and those not significantly worse.
+    """
+
+    statistic: StatisticName
+    names: tuple[str, ...]
+    pairs: tuple[MetricComparison, ...]
+    test: str
+    draws: int
+    tied: tuple[str, ...]
+
+    @property
+    def all_pairs(self) -> bool:
+        return len(self.pairs) == len(self.names) * (len(self.names) - 1) // 2
+
+    @property
+    def significant(self) -> int:
+        return sum(p.adjusted is not None and p.adjusted <= ALPHA for p in self.pairs)
+
+
+class RankedSystem(NamedTuple):
+    """A system's mean score with its 95 % CI and rank cluster (1 is best)."""
+
+    system: str
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+    cluster: int
+
+
+class SystemTest(NamedTuple):
+    """A test between two systems: difference of means with its bootstrap 95 % CI, p of approximate randomization, and
+    p adjusted by Holm over all pairs. `detectable` is the difference found with 80 % power on as many segments."""
+
+    first: str
+    second: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    adjusted: float | None
+    detectable: float | None
+    reason: str
+
+
+class Systems(NamedTuple):
+    """`means` are ordered best first; `dropped` segments lack a system and are left out."""
+
+    means: tuple[RankedSystem, ...]
+    tests: tuple[SystemTest, ...]
+    segments: int
+    dropped: int
+    reason: str = ""
+
+
+class SubsetAgreement(NamedTuple):
+    """Agreement on a subset of the outputs."""
+
+    label: str
+    outputs: int
+    found: Evaluation
+
+
+def draws_for(pairs: int) -> int:
+    """Return the number of draws with which Holm's smallest p over these pairs is at most .025; at least 1,000."""
+    return max(1000, 40 * pairs - 1)
+
+
+def contenders(found: Evaluation, statistic: StatisticName) -> list[str]:
+    """Return the names to test: all ranked metrics and the strongest ranked sentinel, best first."""
+    strongest = found.best(statistic, sentinel=True)
+    tested = {r.name for r in found.ranked(statistic)} | ({strongest.name} if strongest is not None else set())
+    return [n for n in found.order(statistic) if n in tested]
+
+
+def compare_metrics(
+    found: Evaluation, statistic: StatisticName, progress: Progress = no_progress, *, all_pairs: bool = True
+) -> SignificanceMatrix:
+    """Test the differences between metrics: all pairs, or the best metric against each other one.
+
+    Uses Williams's test for Pearson over single outputs or systems' means, PERM-BOTH otherwise; two-sided, with Holm's
+    correction over all tested pairs. Raises `ValueError` for soft pairwise accuracy, `UserError` for too many pairs of outputs.
+    """
+    if statistic == "soft_pairwise":
+        raise ValueError(NO_TEST)
+    choice = found.choice
+    data = found.joined.whole() if choice.level == "system" else found.joined
+    value = {n: found.of(n, statistic).value or 0.0 for n in contenders(found, statistic)}
+    names = sorted(value, key=lambda n: -value[n])
+    by_formula = statistic == "pearson" and choice.of_pairs != "segment"
+    pairs = [p for p in combinations(names, 2) if all_pairs or p[0] == names[0]]
+    draws = 0 if by_formula else draws_for(len(pairs))
+    tests = []
+    for k, (first, second) in enumerate(pairs):
+        tests.append(_test(data, first, second, statistic, choice, draws))
+        progress((k + 1) / len(pairs))
+    adjusted = holm([t.p for t in tests])
+    rows = tuple(
+        MetricComparison(a, b, t.difference, t.p, q, t.reason)
+        for (a, b), t, q in zip(pairs, tests, adjusted, strict=True)
+    )
+    tied = names[:1] + [r.second for r in rows if r.first == names[0] and (r.adjusted is None or r.adjusted > ALPHA)]
+    test = "Williams’s test" if by_formula else f"PERM-BOTH, {draws:,} draws"
+    return SignificanceMatrix(statistic, tuple(names), rows, test, draws, tuple(tied))
+
+
+def _test(
+    data: EvaluationData, first: str, second: str, statistic: StatisticName, choice: AgreementOptions, draws: int
+) -> Comparison:
+    x, y = data.scores[first], data.scores[second]
+    if draws:
+        return perm_both(
+            measure_of(statistic), x, y, data.human, group=choice.of_pairs, segments=data.of_segment,
+            systems=data.of_system, seed=choice.seed, draws=draws,
+        )  # fmt: skip
+    if choice.level == "system":
+        table = data.table
+        means = [row_means(table.of(v)) for v in (x, y, data.human)]
+        return williams(means[0], means[1], means[2])
+    return williams(x, y, data.human)
+
+
+def with_soft_intervals(found: Evaluation, progress: Progress = no_progress, *, draws: int = SOFT_DRAWS) -> Evaluation:
+    """Return the evaluation with the confidence intervals of soft pairwise accuracy."""
+    data = found.joined.whole()
+    there = [r.name for r in found.rows if r.statistic == "soft_pairwise" and r.value is not None]
+    tables = {name: data.table.of(data.scores[name]) for name in there}
+    units = _units(data, found.choice.unit)
+    known = soft_pairwise_intervals(
+        tables, data.table.of(data.human), units=units, seed=found.choice.seed, draws=draws, progress=progress
+    )
+    return found._replace(
+        rows=tuple(
+            r._replace(low=known[r.name][0], high=known[r.name][1], reason="")
+            if r.statistic == "soft_pairwise" and r.name in known
+            else r
+            for r in found.rows
+        )
+    )
+
+
+def _units(data: EvaluationData, unit: Unit) -> list[str]:
+    """Return the document of each segment of the table; empty if segments are resampled."""
+    return [str(data.keys[i].doc_id) for i in data.table.rows[0]] if unit == "document" else []
+
+
+def compare_all_systems(joined: EvaluationData, name: str, *, unit: Unit = "segment", seed: int = 0) -> Systems:
+    """Compare every pair of systems by human score (`HUMAN`) or by a metric, on the segments that all systems have."""
+    data = joined.whole()
+    segments, dropped = data.n_segments, joined.n_segments - data.n_segments
+    if segments < 2 or len(data.systems) < 2:
+        reason = NO_SEGMENTS if segments < 2 else "needs at least two systems"
+        return Systems((), (), segments, dropped, reason)
+    table = data.table
+    values = table.of(data.human if name == HUMAN else data.scores[name])
+    units = _units(data, unit)
+    tests = compare_systems(values, seed=seed, units=units)
+    systems, means = data.systems, row_means(values).tolist()
+    pairs = [(t.first, t.second) for t in tests]
+    wins = wins_of(len(systems), pairs, [t.randomization.difference for t in tests], [t.adjusted for t in tests], ALPHA)
+    clusters = rank_clusters(means, wins)
+    rows = []
+    for i, system in enumerate(systems):
+        interval = mean_interval(values[i], seed, units=units)
+        rows.append(RankedSystem(system, means[i], interval.low, interval.high, segments, clusters[i]))
+    found = []
+    for t in tests:
+        i, j = (t.first, t.second) if means[t.first] >= means[t.second] else (t.second, t.first)
+        low, high = t.bootstrap.low, t.bootstrap.high
+        if i != t.first and low is not None and high is not None:
+            low, high = 0.0 - high, 0.0 - low
+        found.append(
+            SystemTest(
+                systems[i],
+                systems[j],
+                means[i] - means[j],
+                low,
+                high,
+                t.randomization.p,
+                t.adjusted,
+                t.detectable,
+                t.randomization.reason or t.detectable_reason,
+            )  # fmt: skip
+        )
+    rows.sort(key=lambda r: -r.mean)
+    place = {r.system: k for k, r in enumerate(rows)}
+    found.sort(key=lambda t: (place[t.first], place[t.second]))
+    return Systems(tuple(rows), tuple(found), segments, dropped)
+
+
+def top_systems(
+    joined: EvaluationData, choice: AgreementOptions, statistic: StatisticName, progress: Progress = no_progress
+) -> list[SubsetAgreement]:
+    """Return the agreement on the K systems with the best mean human score, for up to six K from all systems down to two."""
+    data = joined.whole() if choice.level == "system" else joined
+    names = data.systems
+    means = dict(zip(names, group_means(data.human, group_ids(data.of_system)).tolist(), strict=True))
+    best = sorted(names, key=lambda s: -means[s])
+    every = np.linspace(2, len(best), min(LARGEST_K, max(0, len(best) - 1))).round().astype(int)
+    parts = [(f"top {k}" if k < len(best) else f"all {k}", set(best[:k])) for k in sorted(set(every.tolist()))[::-1]]
+    return _parts(
+        data, [(label, [k.system in kept for k in data.keys]) for label, kept in parts], choice, statistic, progress
+    )
+
+
+def buckets(
+    joined: EvaluationData,
+    choice: AgreementOptions,
+    statistic: StatisticName,
+    by: By,
+    lengths: Sequence[float],
+    progress: Progress = no_progress,
+) -> list[SubsetAgreement]:
+    """Return the agreement in three buckets of segments, by the mean length of their outputs or their mean human score.
+
+    Buckets have whole segments, so that all pairs within a segment are kept. `lengths` are in characters, one per output.
+    """
+    values = np.asarray(lengths if by == "length" else joined.human, dtype=np.float64)
+    segments = list(dict.fromkeys(joined.of_segment))
+    at = {s: i for i, s in enumerate(segments)}
+    ids = np.array([at[s] for s in joined.of_segment], dtype=np.int64)
+    if not len(ids):
+        return []
+    found = quantile_buckets(np.bincount(ids, values) / np.bincount(ids), 3)
+    digits = 0 if by == "length" else 1
+    unit = " characters" if by == "length" else ""
+    parts = []
+    for k, bucket in enumerate(found.buckets):
+        label = f"{bucket.low:.{digits}f} to {bucket.high:.{digits}f}{unit}".replace("-", "−").replace("−0.0", "0.0")
+        parts.append((label, (found.of[ids] == k).tolist()))
+    return _parts(joined, parts, choice, statistic, progress)
+
+
+def _parts(
+    data: EvaluationData,
+    parts: Sequence[tuple[str, list[bool]]],
+    choice: AgreementOptions,
+    statistic: StatisticName,
+    progress: Progress,
+) -> list[SubsetAgreement]:
+    found = []
+    for k, (label, keep) in enumerate(parts):
+        part = data.only(keep)
+        found.append(SubsetAgreement(label, len(part.keys), evaluate(part, choice, (statistic,))))
+        progress((k + 1) / len(parts))
+    return found

@@ -1,0 +1,127 @@
+"""Annotation: open a segment, save actions, find the next segment.
+
+All functions read the labels of one rater only, to avoid bias; `submitted` is for export and calibration.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from core.data import Dataset, SegmentKey
+from core.mqm.log import OutputLabels, SegmentLabels, fold, fold_segment
+from core.ports.labels import Action
+from core.ports.store import Store
+
+LabelsBySegment = Mapping[SegmentKey, SegmentLabels]
+
+
+class SegmentProgress(NamedTuple):
+    submitted: int
+    total: int
+
+
+class Saved(NamedTuple):
+    """The ids of the stored actions, and the rater's labels of the segment after them."""
+
+    ids: list[str]
+    labels: SegmentLabels
+
+
+class SubmittedLabels(NamedTuple):
+    """One rater's labels of one output in a submitted segment."""
+
+    rater: str
+    segment: SegmentKey
+    system: str
+    labels: OutputLabels
+    seconds: float  # spent on the whole segment
+
+
+def open_segment(
+    store: Store, project_id: int, rater: str, segment: SegmentKey, systems: Collection[str], seed: int
+) -> tuple[str, ...]:
+    """Return the `systems` of a segment in the order this rater sees them: shuffled by `seed` once, then recorded.
+
+    Systems added later come after the recorded ones. Raises `UserError` if the segment does not exist.
+    """
+    recorded = _labels(store, project_id, rater, segment).order
+    kept = [system for system in recorded if system in systems]
+    order = (*kept, *shuffled((s for s in systems if s not in kept), project_id, rater, segment, seed))
+    if not set(order) <= set(recorded):
+        made_of = _digest("open", project_id, rater, segment, seed, *order)  # two tabs opening at once record one event
+        action = Action(f"open-{made_of}", "open", None, {"order": list(order), "seed": seed})
+        store.labels.append(project_id, rater, segment, [action])
+    return order
+
+
+def shuffled(systems: Iterable[str], project_id: int, rater: str, segment: SegmentKey, seed: int) -> list[str]:
+    """Return the systems ordered by the SHA-256 of project, rater, segment, seed and system: the same on every machine."""
+    return sorted(systems, key=lambda system: _digest(project_id, rater, segment, seed, system))
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def save(store: Store, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> Saved:
+    """Record actions and return once they are on disk. Raises `UserError` and records nothing if one is not valid."""
+    ids = store.labels.append(project_id, rater, segment, actions)
+    return Saved(ids, _labels(store, project_id, rater, segment))
+
+
+def _labels(store: Store, project_id: int, rater: str, segment: SegmentKey) -> SegmentLabels:
+    return fold_segment(store.labels.events(project_id, rater=rater, segment=segment))
+
+
+def current(store: Store, project_id: int, rater: str) -> dict[SegmentKey, SegmentLabels]:
+    """Return a rater's labels of every segment the rater has opened."""
+    folded = fold(store.labels.events(project_id, rater=rater))
+    return {segment: labels for (_, segment), labels in folded.items()}
+
+
+def finished(labels: SegmentLabels | None, systems: Collection[str]) -> bool:
+    """Return whether a segment is submitted and no system was added since."""
+    return labels is not None and labels.submitted and all(labels.of(system).complete for system in systems)
+
+
+def progress(dataset: Dataset, labels: LabelsBySegment) -> SegmentProgress:
+    """Count the segments with outputs, and those the rater has submitted."""
+    asked = _asked(dataset)
+    return SegmentProgress(
+        sum(finished(labels.get(segment), systems) for segment, systems in asked.items()), len(asked)
+    )
+
+
+def next_unlabelled(dataset: Dataset, labels: LabelsBySegment, after: SegmentKey | None = None) -> SegmentKey | None:
+    """Return the first unsubmitted segment after `after`, in document order, wrapping around; None if all are done.
+
+    `after` itself is returned only if no other segment is left.
+    """
+    asked = _asked(dataset)
+    order = [segment.key for segment in dataset.segments]
+    start = order.index(after) + 1 if after in order else 0
+    for segment in order[start:] + order[:start]:
+        if segment in asked and not finished(labels.get(segment), asked[segment]):
+            return segment
+    return None
+
+
+def _asked(dataset: Dataset) -> dict[SegmentKey, list[str]]:
+    return {segment: [o.system for o in outputs] for segment, outputs in dataset.outputs_of().items() if outputs}
+
+
+def submitted(store: Store, project_id: int, raters: Collection[str] | None = None) -> list[SubmittedLabels]:
+    """Return the submitted labels of a project in document order, of all raters or those in `raters`."""
+    folded = fold(store.labels.events(project_id))
+    chosen = [rater for rater in store.labels.raters(project_id) if raters is None or rater in raters]
+    return [
+        SubmittedLabels(rater, segment, output.system, labels.of(output.system), labels.seconds)
+        for segment, outputs in store.projects.dataset(project_id).outputs_of().items()
+        for output in outputs
+        for rater in chosen
+        if (labels := folded.get((rater, segment))) is not None
+        and labels.submitted
+        and labels.of(output.system).complete
+    ]

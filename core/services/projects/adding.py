@@ -1,0 +1,147 @@
+"""Add a dataset to a new or existing project, and compare both beforehand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from core.data import Dataset, ExternalScores, OutputKey
+from core.errors import Problem
+from core.formats.problems import Collector, counted, shown
+from core.ports.projects import ImportReport, Project
+from core.ports.store import Store
+from core.services.projects import external_scores
+
+_NEXT_STEP = "The project has another text under this name. Fix the file, or import it into a new project"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """The target of an import: the project with this id, or a new one with this name."""
+
+    name: str
+    project_id: int | None = None
+
+
+class Imported(NamedTuple):
+    """The result of an import, and its project."""
+
+    project: Project
+    report: ImportReport
+    notes: tuple[str, ...] = ()
+    labelled: int = 0  # outputs whose labels are new
+
+
+def compare(old: Dataset, new: Dataset) -> tuple[ImportReport, tuple[Problem, ...]]:
+    """Return what adding `new` to a project with `old` would change, and every conflict that would prevent it."""
+    segments, outputs = old.segment_of(), {o.key: o.text for o in old.outputs}
+    scores = {(h.system, h.doc_id, h.segment_id, h.name): h.value for h in old.human_scores}
+    n: Counter[str] = Counter()
+    problems = Collector()
+    for segment in new.segments:
+        n["references"] += len(segment.references)
+        if (was := segments.get(segment.key)) is None:
+            n["segments"] += 1
+            continue
+        there = (Counter(segment.references) & Counter(was.references)).total()
+        n["references"] -= there
+        n["unchanged"] += there
+        if was.source is None and segment.source is not None:
+            n["sources"] += 1
+        elif segment.source in (None, was.source):
+            n["unchanged"] += 1
+        else:
+            place = f"source of document {shown(segment.doc_id)}, segment {shown(segment.segment_id)}"
+            problems.add("", 0, place, *_around_difference(segment.source or "", was.source or ""), _NEXT_STEP)
+    for output in new.outputs:
+        text = outputs.get(output.key)
+        n["outputs"] += text is None
+        n["unchanged"] += text == output.text
+        if text is not None and text != output.text:
+            found, there_now = _around_difference(output.text, text)
+            problems.add("", 0, f"output of {_place(output.key)}", found, there_now, _NEXT_STEP)
+    for score in new.human_scores:
+        value = scores.get(score[:4])
+        n["human_scores"] += value is None
+        n["unchanged"] += value == score.value
+        if value not in (None, score.value):
+            place = f"human score {shown(score.name)} of {_place(OutputKey(*score[:3]))}"
+            problems.add("", 0, place, f"{score.value:g}", f"{value:g}", _NEXT_STEP)
+    return ImportReport(**{name: n[name] for name in ImportReport._fields}), problems.closed()
+
+
+def goes_on(old: Dataset, new: Dataset) -> bool:
+    """Return whether `new` continues `old`: they share segments, and each of these has the same source, reference or output.
+
+    Equal numbering is not enough, because line files are all numbered from 1.
+    """
+    before, written = old.segment_of(), {(o.key, o.text) for o in old.outputs}
+    same_output = {o.key.segment for o in new.outputs if (o.key, o.text) in written}
+    common = [(s, before[s.key]) for s in new.segments if s.key in before]
+    return bool(common) and all(
+        (s.source is not None and s.source == was.source)
+        or not set(s.references).isdisjoint(was.references)
+        or s.key in same_output
+        for s, was in common
+    )
+
+
+def _around_difference(a: str, b: str) -> tuple[str, str]:
+    """Return both texts for a message, from a little before the first difference."""
+    first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    start = max(0, first - 20)
+    dots = "…" if start else ""
+    return shown(dots + a[start:]), shown(dots + b[start:])
+
+
+def _place(key: OutputKey) -> str:
+    return f"system {shown(key.system)}, document {shown(key.doc_id)}, segment {shown(key.segment_id)}"
+
+
+def news(report: ImportReport) -> str:
+    """Return what is new: `412 segments, 2060 outputs and 824 references`; "" if nothing is."""
+    amounts = (
+        (report.segments, "segment"),
+        (report.outputs, "output"),
+        (report.references, "reference"),
+        (report.human_scores, "human score"),
+        (report.judgements, "judgement"),
+        (report.metric_scores, "metric score"),
+        (report.sources, "source"),
+    )
+    new = [counted(n, what) for n, what in amounts if n]
+    return ", ".join(new[:-1]) + " and " + new[-1] if len(new) > 1 else "".join(new)
+
+
+def sentence(report: ImportReport) -> str:
+    """Return `New: 412 segments and 2060 outputs. Unchanged: 12 texts and scores.`"""
+    said = f"New: {news(report)}." if news(report) else "Nothing is new."
+    there = counted(report.unchanged, "text or score", "texts and scores")
+    return f"{said} Unchanged: {there}." if report.unchanged else said
+
+
+def add(
+    store: Store,
+    target: ImportTarget,
+    dataset: Dataset,
+    scores: Sequence[ExternalScores] = (),
+    replace: Collection[str] = (),
+) -> Imported:
+    """Import a dataset and external scores in one transaction. If it fails, no new project is left behind.
+
+    Scores of metrics in `replace` replace the stored ones. Raises `ImportProblems` if the project has other texts under the
+    same names, `UserError` if the project name is taken.
+    """
+    external_scores.check_names(scores)
+    if target.project_id is not None:
+        report = store.projects.add(target.project_id, dataset, external=scores, replace=replace)
+        return Imported(store.projects.get(target.project_id), report)
+    project = store.projects.create(target.name)
+    try:
+        report = store.projects.add(project.id, dataset, external=scores)
+    except BaseException:
+        store.projects.delete(project.id)
+        raise
+    return Imported(store.projects.get(project.id), report)

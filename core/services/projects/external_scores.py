@@ -1,0 +1,62 @@
+"""External scores (metrics computed by other programs): check names, and compare an import with a project."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from core.data import ExternalScores
+from core.errors import ImportProblems, Problem
+from core.formats.external import merge, name_problem
+from core.formats.problems import counted
+from core.ports.store import Store
+
+
+class ExternalScoreChanges(NamedTuple):
+    """The effect of an import: counts of new and unchanged values, problems, and the metrics in conflict."""
+
+    new: int = 0
+    unchanged: int = 0
+    problems: tuple[Problem, ...] = ()
+    clashes: tuple[str, ...] = ()
+
+
+def name_problems(named: Iterable[tuple[str, str, str]]) -> list[Problem]:
+    """Return the problems of metric names, each given with its file and column."""
+    found = (name_problem(name, file, column) for name, file, column in named)
+    return [problem for problem in found if problem is not None]
+
+
+def check_names(given: Sequence[ExternalScores]) -> None:
+    """Raise `ImportProblems` if a metric name is not valid."""
+    if problems := name_problems((s.name, ", ".join(f.name for f in s.files), "") for s in given):
+        raise ImportProblems(problems)
+
+
+def compare(
+    store: Store, project_id: int, given: Sequence[ExternalScores], replace: Collection[str] = ()
+) -> ExternalScoreChanges:
+    """Return the effect of adding these scores to a project."""
+    there = {m.name: m for m in store.scores.external(project_id)} if given else {}
+    new = unchanged = 0
+    problems, clashes = list[Problem](), list[str]()
+    for scores in given:
+        old = None
+        if (metric := there.get(scores.name)) is not None:
+            values = store.scores.table(project_id, metric.signature)
+            old = ExternalScores(metric.name, metric.higher_is_better, metric.files, values)
+        try:
+            merged = merge(old, scores, replace=scores.name in replace)
+        except ImportProblems as error:
+            problems += error.problems
+            clashes.append(scores.name)
+            continue
+        new, unchanged = new + len(merged.changed), unchanged + merged.unchanged
+    return ExternalScoreChanges(new, unchanged, tuple(problems), tuple(clashes))
+
+
+def summary(given: Sequence[ExternalScores]) -> str:
+    """Return `640 metric scores (COMET ↑, judge ↓)`, or "" if there are none."""
+    names = ", ".join(f"{s.name} {'↑' if s.higher_is_better else '↓'}" for s in given)
+    n = sum(value.value is not None for s in given for value in s.values.values())
+    return f"{counted(n, 'metric score')} ({names})" if given else ""

@@ -1,0 +1,182 @@
+"""Import label files of any format into a project: outputs, labels by rater, and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace as changed
+from typing import NamedTuple
+
+from core.data import (
+    Dataset,
+    ExternalScores,
+    HumanScore,
+    Judgement,
+    Output,
+    OutputKey,
+    RatedOutput,
+    Segment,
+    SegmentKey,
+)
+from core.errors import ImportProblems, Problem
+from core.formats.external import merge
+from core.formats.files import Upload
+from core.formats.labels import judgements
+from core.formats.labels.label_file import Severities
+from core.formats.labels.label_formats import FORMATS, guess, label_format
+from core.formats.problems import Collector, counted, shown
+from core.mqm.actions import label_actions
+from core.mqm.log import fold
+from core.ports.labels import LabelBatch
+from core.ports.store import Store
+from core.progress import Progress, no_progress
+from core.services.labels import judgements as numbers
+from core.services.projects import external_scores
+from core.services.projects.adding import Imported, ImportTarget
+
+
+class LabelFiles(NamedTuple):
+    """The contents of all files. With `problems` nothing can be imported; `warnings` are oddities that were read anyway.
+
+    Scores derived from `judgements` are among the human scores of `scored`, not of `dataset`.
+    """
+
+    dataset: Dataset
+    rated: tuple[RatedOutput, ...]
+    warnings: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
+    external: tuple[ExternalScores, ...] = ()
+
+    @property
+    def scored(self) -> Dataset:
+        return numbers.with_scores(self.dataset, self.judgements)
+
+    def summary(self) -> str:
+        """Return `529 segments × 15 systems, labels of 7935 outputs by 6 raters`."""
+        size = f"{counted(len(self.dataset.segments), 'segment')} × {counted(len(self.dataset.systems), 'system')}"
+        names = ", ".join(dict.fromkeys(h.name for h in self.dataset.human_scores))
+        scores = f"{counted(len(self.dataset.human_scores), 'human score')} ({names})" if names else ""
+        of_raters, of_metrics = numbers.summary(self.judgements), external_scores.summary(self.external)
+        return ", ".join(filter(None, (size, self.labels(), scores, of_raters, of_metrics)))
+
+    def labels(self) -> str:
+        """Return `labels of 7935 outputs by 6 raters`, or "" if there are only scores."""
+        outputs, raters = {r.key for r in self.rated}, {r.rater for r in self.rated}
+        return f"labels of {counted(len(outputs), 'output')} by {counted(len(raters), 'rater')}" if outputs else ""
+
+
+def without_texts(files: Sequence[Upload], formats: Mapping[str, str]) -> list[str]:
+    """Return the names of the files whose format has no texts, so that their outputs must be in the project."""
+    return [
+        f.name
+        for f in dict.fromkeys(files)
+        if FORMATS[formats[f.name]].needs_texts and not (formats[f.name] == "judgements" and judgements.holds_texts(f))
+    ]
+
+
+def read(
+    files: Sequence[Upload],
+    formats: Mapping[str, str] | None = None,
+    texts: Dataset | None = None,
+    severities: Severities | None = None,
+    metrics: Mapping[str, tuple[str, bool]] | None = None,
+) -> LabelFiles:
+    """Read all files together, each in its format (guessed by default). `texts` has the outputs for formats without texts.
+
+    `metrics` gives (metric name, higher is better) for files of metric scores. Exact copies of a file are read once. Never
+    raises for invalid files; the result lists the problems.
+    """
+    segments: dict[SegmentKey, Segment] = {}
+    outputs: dict[OutputKey, str] = {}
+    scores: dict[tuple[str, str, str, str], float] = {}
+    judged: dict[tuple[OutputKey, str, str], float] = {}
+    computed: dict[str, ExternalScores] = {}
+    rated: list[RatedOutput] = []
+    warnings: list[Problem] = []
+    problems = Collector()
+    for file in dict.fromkeys(files):
+        try:
+            name = (formats or {}).get(file.name) or guess(file) or "google"
+            found = label_format(name).read(file, severities or Severities(), texts)
+            for of_metric in found.external:
+                called, higher = (metrics or {}).get(file.name, (of_metric.name, of_metric.higher_is_better))
+                of_metric = changed(of_metric, name=called, higher_is_better=higher)
+                problems.extend(external_scores.name_problems([(called, file.name, "")]))
+                computed[called] = merge(computed.get(called), of_metric).scores
+        except ImportProblems as error:
+            problems.extend(error.problems)
+            continue
+        rated += found.rated
+        warnings += found.warnings
+        for segment in found.dataset.segments:
+            was = segments.setdefault(segment.key, segment)
+            if segment.source not in (None, was.source) and was.source is not None:
+                _differs(problems, file.name, f"source of segment {segment.segment_id}", segment.source, was.source)
+            segments[segment.key] = Segment(
+                *segment.key, was.source or segment.source, was.references or segment.references
+            )
+        for output in found.dataset.outputs:
+            if (text := outputs.setdefault(output.key, output.text)) != output.text:
+                place = f"output of {output.system}, segment {output.segment_id}"
+                _differs(problems, file.name, place, output.text, text)
+        for h in found.dataset.human_scores:
+            if (value := scores.setdefault(h[:4], h.value)) != h.value:
+                place = f"{h.name} of {h.system}, segment {h.segment_id}"
+                _differs(problems, file.name, place, f"{h.value:g}", f"{value:g}")
+        for j in found.judgements:
+            if (value := judged.setdefault(j[:3], j.value)) != j.value:
+                place = f"{j.name} of {j.key.system}, segment {j.key.segment_id}, by {j.rater}"
+                _differs(problems, file.name, place, f"{j.value:g}", f"{value:g}")
+    if problems:
+        return LabelFiles(Dataset((), ()), (), tuple(warnings), problems.closed())
+    order = {key: i for i, key in enumerate(segments)}
+    written = (Output(*key, text) for key, text in sorted(outputs.items(), key=lambda o: order[o[0].segment]))
+    human = tuple(HumanScore(*key, value) for key, value in scores.items())
+    given = tuple(Judgement(*of, value) for of, value in judged.items())
+    return LabelFiles(
+        Dataset(tuple(segments.values()), tuple(written), human), tuple(rated), tuple(warnings), judgements=given,
+        external=tuple(computed.values()),
+    )  # fmt: skip
+
+
+def _differs(problems: Collector, file: str, place: str, found: str | None, before: str | None) -> None:
+    todo = "Keep one of them, or import the files into two projects"
+    problems.add(file, 0, place, shown(found or ""), f"{shown(before or '')}, as in an earlier file", todo)
+
+
+def import_labels(
+    store: Store, target: ImportTarget, found: LabelFiles, progress: Progress = no_progress, replace: Collection[str] = (),
+    corrected: Collection[str] = (), on_total: Callable[[int], None] = lambda total: None,
+) -> Imported:  # fmt: skip
+    """Import outputs, scores and labels in one transaction: all of the files, or nothing and no new project.
+
+    Importing a file twice adds nothing. Labels that raters have changed since stay as they are; the notes list where the
+    files differ. Scores of metrics in `replace` replace the stored ones; judgements under names in `corrected` replace all
+    that the same raters gave under these names. `on_total` is called with the number of label batches (rater × segment), of
+    which `progress` reports the share. Raises `ImportProblems` and `UserError` as `adding.add` does.
+    """
+    if found.problems:
+        raise ImportProblems(found.problems)
+    external_scores.check_names(found.external)
+    new = target.project_id is None
+    project_id = store.projects.create(target.name).id if target.project_id is None else target.project_id
+    try:
+        events = store.labels.events(project_id)
+        wanted = label_actions(found.rated, fold(events), {e.action.id for e in events})
+        batches = [LabelBatch(rater, segment, actions) for (rater, segment), actions in wanted.actions.items()]
+        on_total(len(batches))
+        report = store.projects.add(
+            project_id,
+            found.dataset,
+            batches,
+            progress,
+            found.judgements,
+            external=found.external,
+            replace=replace,
+            corrected=corrected,
+        )
+    except BaseException:
+        if new:
+            store.projects.delete(project_id)
+        raise
+    return Imported(store.projects.get(project_id), report, wanted.notes, report.labelled)

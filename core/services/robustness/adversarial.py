@@ -1,0 +1,292 @@
+"""Adversarial accuracy (Chen and Eger 2023, section 3): how often metrics prefer the right text, and the cases they fail.
+
+Scoring and statistics are separate: the same scores give tables, intervals and lists of failures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Sequence
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.data import Dataset, Item, Output, Segment, Value
+from core.formats.adversarial import FLUENCY, TYPES, AdversarialCase
+from core.metrics.base import Metric, MetricSpec
+from core.scoring.dataset import Memory, OnScoring, for_dataset, score_dataset
+from core.signature import content_key, signature
+from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, percentiles
+from core.stats.correlation.correlation import group_ids
+from core.stats.correlation.pairs import Floats, Ints
+from core.stats.proportion import wilson
+
+VERSION = 2
+DRAWS = 1000
+ALL, ADEQUACY, FLUENT = "all", "adequacy", "fluency"
+AVERAGES = (ALL, ADEQUACY, FLUENT)
+TYPE = " (error type)"
+"""Suffix of a phenomenon that has the name of an average."""
+ADEQUATE = frozenset(TYPES.values()) - FLUENCY
+
+
+class Answered(NamedTuple):
+    """One metric's values for the good and the bad text of every case, in order."""
+
+    spec: MetricSpec
+    signature: str
+    good: tuple[Value, ...]
+    bad: tuple[Value, ...]
+
+    def margins(self) -> Floats:
+        """Return how much better the good text is, shape (n_cases,), in the metric's unit; NaN if a score is missing."""
+        sign = 1.0 if self.spec.higher_is_better else -1.0
+        return sign * (_numbers(self.good) - _numbers(self.bad))
+
+
+class PhenomenonRow(NamedTuple):
+    """One metric on one phenomenon, or on an average over `averaged` phenomena that have a value; the columns of the CSV file.
+
+    `phenomenon` is one of `AVERAGES` only for an average. `accuracy` in [0, 1] is `right` / `compared` with `compared` = `cases`
+    − `undefined`; right is strictly better, `tied` cases are wrong. An average is the unweighted mean over its phenomena. The
+    95 % CI is Wilson's for a phenomenon, and for an average a percentile bootstrap over sources with all their cases; there is
+    none with fewer than two sources.
+    """
+
+    phenomenon: str
+    averaged: int
+    metric: str
+    signature: str
+    cases: int
+    compared: int
+    right: int
+    tied: int
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    undefined: int
+    reason: str
+
+
+class Failure(NamedTuple):
+    """A case that one metric fails, with every metric's scores of the good and the bad text (Table 10)."""
+
+    metric: str
+    phenomenon: str
+    id: str
+    anchor: str
+    good: str
+    bad: str
+    scores: dict[str, tuple[float | None, float | None]]
+
+
+class Remembered(Memory):
+    """Scores kept across runs, so that a run can continue a cancelled one. Failed scores are retried."""
+
+    def known(self, signature: str, keys: Collection[str]) -> set[str]:
+        return {key for key in super().known(signature, keys) if self.values[signature, key].status != "error"}
+
+
+def answer(
+    cases: Sequence[AdversarialCase],
+    metrics: Sequence[Metric],
+    on_scoring: OnScoring | None = None,
+    scores: Memory | None = None,
+) -> list[Answered]:
+    """Score both texts of every case with every metric; equal texts of an anchor are scored once.
+
+    Existing values in `scores` are reused, new ones are added to it. Raises `Cancelled` when `on_scoring` does.
+    """
+    if not cases:
+        return [Answered(metric.spec, metric.signature(), (), ()) for metric in metrics]
+    texts = _dataset([item for case in cases for item in (case.good, case.bad)])
+    kept, metrics = scores if scores is not None else Memory(), [for_dataset(metric, texts) for metric in metrics]
+    keys = [(content_key(*case.good), content_key(*case.bad)) for case in cases]
+    found = []
+    for metric, done in zip(metrics, score_dataset(texts, metrics, kept, on_scoring), strict=True):
+        good, bad = (tuple(kept.values[done.signature, key] for key in side) for side in zip(*keys, strict=True))
+        found.append(Answered(metric.spec, done.signature, good, bad))
+    return found
+
+
+def failed(answered: Sequence[Answered]) -> bool:
+    """Return whether a metric raised an error for some text, so that a retry may help."""
+    return any(value.status == "error" for a in answered for value in (*a.good, *a.bad))
+
+
+def table(
+    cases: Sequence[AdversarialCase], answered: Sequence[Answered], *, seed: int = 0, draws: int = DRAWS
+) -> list[PhenomenonRow]:
+    """Return accuracies by metric and phenomenon: phenomena in the order of the paper, then others, then averages."""
+    names = order(cases)
+    if not names:
+        return []
+    labels, rows = _labels(names), []
+    for metric in answered:
+        margins = metric.margins()
+        rows += [_row(name, labels[name], cases, metric, margins) for name in names]
+        rows += _averages(cases, metric, margins, names, seed, draws)
+    return rows
+
+
+def order(cases: Sequence[AdversarialCase]) -> list[str]:
+    """Return the phenomena of the cases: those of the paper first, in its order."""
+    there = dict.fromkeys(case.phenomenon for case in cases)
+    return [*(name for name in TYPES.values() if name in there), *(n for n in there if n not in TYPES.values())]
+
+
+def _labels(names: Sequence[str]) -> dict[str, str]:
+    """Return the label of each phenomenon: its name, with a suffix if it is that of an average."""
+    found = {}
+    for name in names:
+        label = name
+        while label in AVERAGES or (label != name and label in names):
+            label += TYPE
+        found[name] = label
+    return found
+
+
+def members(average: str, phenomena: Sequence[str]) -> list[str]:
+    """Return the phenomena of an average. Those that are neither adequacy nor fluency belong to "all" only."""
+    wanted = {ADEQUACY: ADEQUATE, FLUENT: FLUENCY}.get(average)
+    return [name for name in phenomena if wanted is None or name in wanted]
+
+
+def failures(
+    cases: Sequence[AdversarialCase], answered: Sequence[Answered], *, each: int = 3, solved_by: str = ""
+) -> list[Failure]:
+    """Return the first `each` failed cases of every metric and phenomenon; with `solved_by`, only cases that this metric
+    gets right (Table 10)."""
+    margins = {a.spec.name: a.margins() for a in answered}
+    solved = margins.get(solved_by)
+    found, seen = [], Counter[tuple[str, str]]()
+    for a in answered:
+        for i, case in enumerate(cases):
+            place = (a.spec.name, case.phenomenon)
+            if margins[a.spec.name][i] <= 0 and seen[place] < each and (solved is None or solved[i] > 0):
+                seen[place] += 1
+                scores = {b.spec.name: (b.good[i].value, b.bad[i].value) for b in answered}
+                found.append(
+                    Failure(*place, case.id, anchor_of(case), case.good.hypothesis, case.bad.hypothesis, scores)
+                )
+    return found
+
+
+def accuracy(margins: Floats, phenomena: Sequence[str]) -> float | None:
+    """Return the mean over phenomena of the share of margins above 0, without NaN margins; None if none is left."""
+    known = ~np.isnan(margins)
+    ids = group_ids(list(phenomena))[known]
+    if not known.any():
+        return None
+    n, right = np.bincount(ids), np.bincount(ids, margins[known] > 0)
+    return float((right[n > 0] / n[n > 0]).mean())
+
+
+def _row(name: str, label: str, cases: Sequence[AdversarialCase], metric: Answered, margins: Floats) -> PhenomenonRow:
+    at = np.array([i for i, case in enumerate(cases) if case.phenomenon == name])
+    mine = margins[at]
+    known = mine[~np.isnan(mine)]
+    right = int((known > 0).sum())
+    share = wilson(right, len(known))._replace(reason="")
+    lost = [_why(metric, int(i)) for i in at[np.isnan(mine)]]
+    why = [f"{n} × {reason}" for reason, n in Counter(lost).most_common()]
+    return _as_row(label, 1, metric, len(at), known, share, why, "wilson:95")
+
+
+def _averages(
+    cases: Sequence[AdversarialCase], metric: Answered, margins: Floats, names: Sequence[str], seed: int, draws: int
+) -> list[PhenomenonRow]:
+    known = ~np.isnan(margins)
+    phenomena, units = np.array([case.phenomenon for case in cases]), group_ids(list(map(_source, cases, count())))
+    scored = [name for name in names if known[phenomena == name].any()]
+    kinds = np.array([scored.index(name) if name in scored else -1 for name in phenomena])
+    drawn = _drawn(group_ids(units[known].tolist()), kinds[known], margins[known] > 0, len(scored), seed, draws)
+    rows = []
+    for average in AVERAGES:
+        over = members(average, names)
+        if not over or (average != ALL and len(over) == len(names)):
+            continue
+        of = [name for name in over if name in scored]
+        at = np.isin(phenomena, over)
+        value = accuracy(margins[at], phenomena[at].tolist())
+        columns = drawn[:, [scored.index(name) for name in of]]
+        usable = columns[~np.isnan(columns).any(axis=1)]
+        why = [f"without {name}: no case of it has a score" for name in over if name not in of] if of else []
+        low = high = None
+        if value is None:
+            why.append("no case has a score")
+        elif len(set(units[at & known].tolist())) < 2:
+            why.append("an interval needs at least two sources")
+        elif len(usable) < draws / 2:
+            why.append("no interval: too many resamples lack a phenomenon")
+        else:
+            low, high = percentiles(usable.mean(axis=1))
+        share = Interval(value, low, high, int((at & known).sum()))
+        mine = margins[at & known]
+        rows.append(_as_row(average, len(of), metric, int(at.sum()), mine, share, why, f"draws:{draws}|seed:{seed}"))
+    return rows
+
+
+def _source(case: AdversarialCase, place: int) -> Hashable:
+    """Return the source of a case: its anchor and id (ids of several files coincide), or its place if it has neither."""
+    anchor = anchor_of(case)
+    return (anchor, case.id) if anchor or case.id else place
+
+
+def anchor_of(case: AdversarialCase) -> str:
+    """Return the anchor of a case: its first reference, or the source."""
+    return case.good.references[0] if case.good.references else case.good.source or ""
+
+
+def _drawn(units: Ints, kinds: Ints, right: npt.NDArray[np.bool_], n_kinds: int, seed: int, draws: int) -> Floats:
+    """Return accuracies, shape (draws, phenomena), on bootstrap resamples of the sources with all their cases.
+
+    `units`, `kinds` and `right`, shape (n_scored,), are the source, phenomenon and outcome of every case with a score. NaN
+    means that a resample has no case of a phenomenon.
+    """
+    if not len(units):
+        return np.full((0, n_kinds), np.nan)
+    n_units = int(units.max()) + 1
+    size, won = np.zeros((n_units, n_kinds)), np.zeros((n_units, n_kinds))
+    np.add.at(size, (units, kinds), 1)
+    np.add.at(won, (units, kinds), right)
+    rng = np.random.default_rng(seed)
+    found = []
+    for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n_units)):
+        often = rng.multinomial(n_units, np.full(n_units, 1 / n_units), min(step, draws - start)).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            found.append((often @ won) / (often @ size))
+    return np.concatenate(found)
+
+
+def _as_row(
+    name: str, averaged: int, metric: Answered, cases: int, known: Floats, share: Interval, why: list[str], how: str
+) -> PhenomenonRow:
+    signed = f"{metric.signature}|{signature('adversarial', {'v': VERSION})}|{how}"
+    return PhenomenonRow(
+        name, averaged, metric.spec.name, signed, cases, len(known), int((known > 0).sum()), int((known == 0).sum()),
+        share.value, share.low, share.high, cases - len(known), "; ".join(why),
+    )  # fmt: skip
+
+
+def _why(metric: Answered, i: int) -> str:
+    lost = next(value for value in (metric.good[i], metric.bad[i]) if value.status != "ok" or value.value is None)
+    return lost.reason or lost.status
+
+
+def _numbers(values: Sequence[Value]) -> Floats:
+    return np.array([v.value if v.status == "ok" and v.value is not None else np.nan for v in values], dtype=np.float64)
+
+
+def _dataset(items: Sequence[Item]) -> Dataset:
+    """Return a dataset with every item once: one segment per anchor, its texts as numbered outputs."""
+    outputs_of: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
+    for item in dict.fromkeys(items):
+        outputs_of.setdefault((item.source, item.references), []).append(item.hypothesis)
+    segments = [Segment("", str(i), *anchor) for i, anchor in enumerate(outputs_of)]
+    outputs = [
+        Output(str(k), "", str(i), t) for i, texts in enumerate(outputs_of.values()) for k, t in enumerate(texts)
+    ]
+    return Dataset(tuple(segments), tuple(outputs))

@@ -1,0 +1,178 @@
+"""Try one change of one text, and compare the reactions of all metrics.
+
+A metric misses the error if the changed text scores at least as well as the good one, by the metric's own direction (strict
+preference, Chen and Eger 2023, equation 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from core.data import Item, Value
+from core.errors import UserError
+from core.formats.adversarial import AdversarialCase, phenomenon
+from core.metrics import ranges
+from core.metrics.base import Metric, MetricSpec
+from core.metrics.ranges import Range
+from core.perturbations import registry
+from core.perturbations.base import Perturbation
+from core.ports.cases import KeptScore
+from core.progress import Progress, no_progress
+from core.scoring.dataset import Memory, OnScoring, ScoringProgress
+from core.services.robustness.adversarial import Answered, answer
+from core.text.diff import diff
+from core.text.edits import Change, Outcome
+
+BY_HAND = "by hand"
+QUICK_NEEDS = frozenset({"source", "reference", "seq2seq", "encoder", "nli"})
+SLOW = ("bartscore++", "menli")
+"""Prefixes of metrics that are slow for one pair of texts."""
+
+
+class TextPair(NamedTuple):
+    """A good output and a changed version of it, with a reference, a source, or both."""
+
+    source: str | None
+    reference: str | None
+    good: str
+    changed: str
+
+    def case(self, kind: str = BY_HAND) -> AdversarialCase:
+        """Return the texts as a case of the adversarial suites."""
+        references = () if self.reference is None else (self.reference,)
+        return AdversarialCase(
+            kind, "", Item(self.source, self.good, references), Item(self.source, self.changed, references)
+        )
+
+
+class Reaction(NamedTuple):
+    """A metric's reaction to a change.
+
+    `change` is in the metric's unit and below 0 if the changed text is worse by the metric's own direction. `share` is
+    `change` divided by the metric's frozen range (`core.metrics.ranges`), None without one. `fooled`: the metric misses the
+    error. `change` and `fooled` are None with a `reason` if one of the texts has no score.
+    """
+
+    spec: MetricSpec
+    signature: str
+    good: Value
+    changed: Value
+    change: float | None
+    share: float | None
+    fooled: bool | None
+    reason: str
+
+    def kept(self) -> KeptScore:
+        """Return the scores as they are stored with a case."""
+        numbers = (self.good.value, self.changed.value)
+        return KeptScore(self.spec.name, self.signature, self.spec.higher_is_better, *numbers, self.reason)
+
+
+class PerturbationTrial(NamedTuple):
+    """A perturbation tried on one text: the changed text or the reason for refusal, and the metrics' reactions."""
+
+    perturbation: Perturbation
+    outcome: Outcome
+    reactions: tuple[Reaction, ...] = ()
+
+    @property
+    def phenomenon(self) -> str:
+        """Return the name of its phenomenon in the adversarial suites."""
+        return phenomenon(self.perturbation.name)
+
+
+def quick(metric: Metric) -> bool:
+    """Return whether a metric is fast for two texts, and its values do not depend on the other outputs in the batch."""
+    return metric.spec.needs <= QUICK_NEEDS and not metric.spec.name.startswith(SLOW) and metric.fitted_on is None
+
+
+def perturbed(text: str, seed: int = 0, progress: Progress = no_progress) -> list[PerturbationTrial]:
+    """Try every perturbation of the registry on one text."""
+    found = []
+    for k, name in enumerate(registry.PERTURBATIONS):
+        progress(k / len(registry.PERTURBATIONS))
+        perturbation = registry.load(name)
+        found.append(PerturbationTrial(perturbation, perturbation.perturb(text, seed)))
+    return found
+
+
+def scale_of(metric: Metric) -> Range | None:
+    """Return the metric's frozen range, or None."""
+    try:
+        return ranges.of(metric)
+    except UserError:
+        return None
+
+
+def reactions(
+    texts: TextPair, metrics: Sequence[Metric], progress: Progress = no_progress, scores: Memory | None = None
+) -> list[Reaction]:
+    """Return each metric's reaction to the change, in order. Existing values in `scores` are reused."""
+    answered = answer([texts.case()], metrics, scoring_callback(progress), scores)
+    return [_reaction(metric, a, 0) for metric, a in zip(metrics, answered, strict=True)]
+
+
+def sweep(
+    source: str | None,
+    reference: str | None,
+    good: str,
+    metrics: Sequence[Metric],
+    seed: int = 0,
+    progress: Progress = no_progress,
+    scores: Memory | None = None,
+) -> list[PerturbationTrial]:
+    """Try every perturbation on one output and score the changed texts. Perturbations that refuse have no reactions.
+
+    Existing values in `scores` are reused.
+    """
+    tried = perturbed(good, seed)
+    made = [t for t in tried if isinstance(t.outcome, Change)]
+    cases = [
+        TextPair(source, reference, good, t.outcome.text).case(t.phenomenon)
+        for t in made
+        if isinstance(t.outcome, Change)
+    ]
+    answered = answer(cases, metrics, scoring_callback(progress), scores)
+    scored = {
+        t.perturbation.name: tuple(_reaction(m, a, i) for m, a in zip(metrics, answered, strict=True))
+        for i, t in enumerate(made)
+    }
+    return [t._replace(reactions=scored.get(t.perturbation.name, ())) for t in tried]
+
+
+def _reaction(metric: Metric, answered: Answered, at: int) -> Reaction:
+    good, changed = answered.good[at], answered.bad[at]
+    margin = answered.margins()[at]
+    if np.isnan(margin):
+        lost = good if good.value is None else changed
+        return Reaction(metric.spec, answered.signature, good, changed, None, None, None, lost.reason or lost.status)
+    scale = scale_of(metric)
+    share = None if scale is None else -float(margin) / (scale.high - scale.low) + 0.0  # no −0
+    change = 0.0 if margin == 0 else -float(margin)
+    return Reaction(metric.spec, answered.signature, good, changed, change, share, bool(margin <= 0), "")
+
+
+def scoring_callback(progress: Progress) -> OnScoring:
+    """Return a callback for scoring that reports the share of items done."""
+
+    def report(at: ScoringProgress) -> None:
+        progress(at.done / at.total if at.total else 1.0)
+
+    return report
+
+
+def changes(good: str, changed: str) -> str:
+    """Return a description of the change: “5 → 9; + not; − old”."""
+    pieces, said, k = diff(good, changed), [], 0
+    while k < len(pieces):
+        kind, text = pieces[k]
+        if kind == "delete" and k + 1 < len(pieces) and pieces[k + 1].kind == "insert":
+            said.append(f"{text.strip()} → {pieces[k + 1].text.strip()}")
+            k += 1
+        elif kind != "same":
+            said.append(f"{'−' if kind == 'delete' else '+'} {text.strip()}")
+        k += 1
+    return "; ".join(said)

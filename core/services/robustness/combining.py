@@ -1,0 +1,209 @@
+"""Combinations of an NLI metric with others on a project's data (Chen and Eger 2023, sections 4.3, 5.1.3 and 6).
+
+Existing scores are reused, missing ones are computed and stored. Scales are frozen ranges (`core.metrics.ranges`). A metric
+without a range cannot be combined; its `command` fits one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from core.data import Dataset, OutputKey, Value
+from core.formats.adversarial import AdversarialCase
+from core.metrics import ranges, registry
+from core.metrics.base import Metric
+from core.metrics.entailment.menli import NAME, NLI_METRICS
+from core.metrics.entailment.nli import BOTH, STRATEGIES
+from core.metrics.options import encoded
+from core.metrics.ranges import DECLARED, FITTED, NoRange, Range
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.scoring.dataset import OnScoring, for_dataset, score_dataset
+from core.services.calibrate.calibration import LambdaFitOptions
+from core.services.robustness import nli_scores, nli_weights
+from core.services.robustness.adversarial import Answered
+from core.services.robustness.nli_weights import Attacked, JudgedOutputs, LeftOut, Pooled
+
+ORIGINS = {
+    "own": "fitted here", "sample": "fitted on the sample project", "declared": "declared by the metric", "given": "given",
+}  # fmt: skip
+"""Descriptions of the origins of ranges."""
+
+
+class ScaledMetric(NamedTuple):
+    """A metric with its range, or None and the command that fits one."""
+
+    metric: Metric
+    scale: Range | None
+    command: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.metric.spec.name
+
+    @property
+    def label(self) -> str:
+        return self.metric.spec.label
+
+
+class CaseSuite(NamedTuple):
+    """Adversarial cases of one dataset; `own` if they are made from the project (`of_project`)."""
+
+    name: str
+    cases: tuple[AdversarialCase, ...]
+    own: bool = False
+
+
+class MetricPairing(NamedTuple):
+    """The NLI metric and another one, both scaled, on outputs with human scores and on adversarial cases.
+
+    None if there are fewer than two of them.
+    """
+
+    other: ScaledMetric
+    judged: JudgedOutputs | None
+    attacked: Attacked | None
+
+
+class Strategies(NamedTuple):
+    """The 15 strategies on one dataset: agreement with human scores (`quality`), or adversarial accuracy."""
+
+    dataset: str
+    quality: bool
+    own: bool
+    rows: tuple[Pooled, ...]
+
+    def values(self) -> dict[tuple[str, str], float | None]:
+        return {(r.direction, r.formula): r.quality if self.quality else r.robustness for r in self.rows}
+
+
+def part(metric: Metric, dataset: Dataset | None = None) -> ScaledMetric:
+    """Return a metric with the range that `menli` uses on this dataset: that of the formula for NLI metrics, else the frozen one."""
+    nli = registry.split(metric.spec.name)[0] in NLI_METRICS
+    bound = metric if dataset is None else for_dataset(metric, dataset)
+    try:
+        return ScaledMetric(metric, ranges.of(bound, DECLARED if nli else FITTED))
+    except NoRange as error:
+        return ScaledMetric(metric, None, error.command)
+
+
+def of_project(cases: Iterable[AdversarialCase], dataset: Dataset) -> bool:
+    """Return whether a case shares its source or a reference with the dataset, so that both are not independent."""
+    texts = {text for s in dataset.segments for text in (s.source, *s.references) if text and text.strip()}
+    return any(text in texts for case in cases for text in (case.good.source, *case.good.references))
+
+
+def both_ways(nli: Metric) -> Metric:
+    """Return the NLI metric in both directions, which the 15 strategies need."""
+    name, given = registry.split(nli.spec.name)
+    return registry.load(registry.expression(name, {**given, "direction": BOTH}))
+
+
+def expression(nli: str, other: str, w: float) -> str:
+    """Return the combination as a metric expression."""
+    return registry.expression(NAME, {"with": encoded(other), "w": round(w, 2), "nli": encoded(nli)})
+
+
+def scores_of(
+    store: Store,
+    project: Project,
+    dataset: Dataset,
+    keys: Collection[OutputKey],
+    metrics: Sequence[Metric],
+    on_scoring: OnScoring | None = None,
+) -> dict[str, dict[OutputKey, Value]]:
+    """Return the values of these outputs by metric name. Missing values are computed and stored.
+
+    Raises `Cancelled` when `on_scoring` does; values computed until then stay stored.
+    """
+    wanted = set(keys)
+    few = Dataset(dataset.segments, tuple(o for o in dataset.outputs if o.key in wanted))
+    bound = {m.spec.name: for_dataset(m, dataset) for m in metrics}
+    score_dataset(few, list(bound.values()), store.scores, on_scoring)
+    tables = {name: store.scores.table(project.id, m.signature()) for name, m in bound.items()}
+    return {name: {k: v for k, v in table.items() if k in wanted} for name, table in tables.items()}
+
+
+def failed(tables: Mapping[str, Mapping[OutputKey, Value]]) -> bool:
+    """Return whether a metric raised an error for some output."""
+    return any(v.status == "error" for table in tables.values() for v in table.values())
+
+
+def fit(metric: Metric, values: Mapping[OutputKey, Value]) -> Range:
+    """Fit and store the metric's range on these values. Raises `UserError` as `ranges.fit` does."""
+    signed = metric.signature()
+    there = [v.value for v in values.values() if v.status == "ok" and v.value is not None]
+    return ranges.fit({signed: there})[ranges.key(signed)]
+
+
+def pair(
+    nli: ScaledMetric,
+    other: ScaledMetric,
+    tables: Mapping[str, Mapping[OutputKey, Value]],
+    human: Mapping[OutputKey, float],
+    suites: Sequence[tuple[CaseSuite, Sequence[Answered]]],
+) -> MetricPairing | None:
+    """Return the data of both metrics; every phenomenon of every suite has the same weight. None if a range is missing."""
+    if nli.scale is None or other.scale is None:
+        return None
+    scales = nli.scale, other.scale
+    judged = None
+    if human and {nli.name, other.name} <= tables.keys():
+        specs = nli.metric.spec, other.metric.spec
+        judged = nli_scores.judged(tables[nli.name], tables[other.name], human, specs, scales)
+    parts = []
+    for suite, answered in suites:
+        by_name = {a.spec.name: a for a in answered}
+        named = [case._replace(phenomenon=f"{suite.name}: {case.phenomenon}") for case in suite.cases]
+        parts.append(nli_scores.attacked(named, by_name[nli.name], by_name[other.name], scales))
+    attacked = nli_scores.joined(parts) if parts else None
+    return MetricPairing(other, judged if judged and len(judged.keys) > 1 else None, attacked)
+
+
+def strategies(
+    nli: Metric,
+    tables: Mapping[str, Mapping[OutputKey, Value]],
+    human: Mapping[OutputKey, float],
+    suites: Sequence[tuple[CaseSuite, Sequence[Answered]]],
+    choice: LambdaFitOptions,
+    people: str,
+) -> list[Strategies]:
+    """Return the 15 strategies on each dataset: outputs with human scores (named `people`), and each suite.
+
+    `nli` is a metric in both directions (`both_ways`). Datasets on which no strategy is defined are left out.
+    """
+    found = []
+    table = tables.get(nli.spec.name, {})
+    if keys := [key for key in human if key in table]:
+        shares = nli_scores.shares([table[key] for key in keys])
+        said = [human[key] for key in keys]
+        rows = nli_weights.grid(shares, said, keys=keys, measure=choice.measure, group=choice.group)
+        found.append(Strategies(people, True, True, tuple(rows)))
+    for suite, answered in suites:
+        (mine,) = (a for a in answered if a.spec.name == nli.spec.name)
+        phenomena = [case.phenomenon for case in suite.cases]
+        rows = nli_weights.grid(good=nli_scores.shares(mine.good), bad=nli_scores.shares(mine.bad), phenomena=phenomena)
+        found.append(Strategies(suite.name, False, suite.own, tuple(rows)))
+    return [s for s in found if any(v is not None for v in s.values().values())]
+
+
+def held_out(found: Sequence[Strategies]) -> list[LeftOut]:
+    """Return each dataset under the strategy chosen on the other datasets (section 6), if there are others.
+
+    A suite made from the project and the project's human scores count as one dataset: neither chooses for the other.
+    Undefined values count as −∞, so they never win.
+    """
+    rows = []
+    for one in found:
+        others = [s for s in found if s is not one and not s.quality and not (one.own and s.own)]
+        if others:
+            values = {s.dataset: _defined(s) for s in (one, *others)}
+            rows.append(nli_weights.leave_one_out(values)[0])
+    return rows
+
+
+def _defined(found: Strategies) -> dict[tuple[str, str], float]:
+    values = found.values()
+    return {s: -math.inf if (value := values[s]) is None else value for s in STRATEGIES}

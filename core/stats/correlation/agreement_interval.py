@@ -1,0 +1,248 @@
+"""Percentile bootstrap intervals over segments or documents, for all agreement statistics of the Evaluate page.
+
+All outputs of a drawn unit are used. Copies of the same output form no pair, so that acc_eq does not grow with the number of
+copies. The best ε of acc_eq is recomputed in each draw, as in `core.stats.correlation.ties`. The same seed gives the same draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.progress import Progress, no_progress
+from core.stats.bootstrap import Interval, draws_of, percentiles
+from core.stats.checks import tables, vectors
+from core.stats.correlation.batch import cells
+from core.stats.correlation.correlation import (
+    FUNCTIONS,
+    Group,
+    Measure,
+    Statistic,
+    group_ids,
+    rows_by,
+    system_agreement,
+)
+from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within
+from core.stats.means import equalized
+from core.stats.pairwise_accuracy import at_least
+from core.stats.significance.perm_both import agreement_with_ties
+from core.stats.significance.random_signs import CELLS_AT_ONCE, random_signs
+from core.stats.table import complete_table
+
+MAX_WORK = 400_000_000
+"""Maximum of pairs × draws for acc_eq; above it, all draws use one random sample of the pairs."""
+SAMPLED = 300_000
+MAX_SQUARE = 2500
+"""Maximum number of outputs whose table of pairs is kept in memory."""
+TOO_FEW = "an interval needs at least two segments or documents"
+
+
+def agreement_interval(
+    measure: Measure,
+    metric: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    group: Group = "pooled",
+    segments: Sequence[Hashable] = (),
+    systems: Sequence[Hashable] = (),
+    units: Sequence[Hashable],
+    seed: int,
+    draws: int = 300,
+    level: float = 0.95,
+    known: Statistic | None = None,
+) -> Interval:
+    """Return the agreement with its interval.
+
+    `units` names the segment or document of each output, and `n` counts them; `known` is the agreement if already computed. By
+    system, the segments common to all systems are resampled. Draws on which the statistic is undefined are left out; if they
+    are the majority, there is no interval. None, with a reason, if the agreement is undefined.
+    """
+    m, h = vectors(metric, human)
+    seen = known or agreement_with_ties(measure, m, h, group=group, segments=segments, systems=systems)
+    ids = group_ids(units)
+    n = int(ids.max(initial=-1)) + 1
+    if seen.value is None or n < 2 or draws < 1:
+        return Interval(seen.value, None, None, n, seen.reason or ("" if draws < 1 else TOO_FEW))
+    if measure == "acc_eq" and group != "system":
+        of, total = group_ids(segments) if group == "segment" else None, cells("acc_eq", len(m), group, segments)
+        if total * draws > MAX_WORK:
+            pairs = _Pairs.sampled(m, h, of, SAMPLED, seed)
+            there = float(pairs.best(np.ones((1, n)), ids)[0])
+            values = np.clip(_acc_eq(pairs, ids, n, seed, draws) - there + seen.value, 0, 1)
+            note = f"the interval uses a random sample of {len(pairs.gap):,} of {total:,} pairs"
+            return _interval(seen.value, values, n, draws, level, note)
+        values = _acc_eq(_Pairs.of(m, h, of), ids, n, seed, draws)
+    elif group == "system":
+        values = _by_system(measure, m, h, systems, segments, ids, seed, draws)
+    elif group == "segment":
+        values = _by_segment(measure, m, h, group_ids(segments), ids, n, seed, draws)
+    else:
+        values = _pooled(measure, m, h, ids, n, seed, draws)
+    return _interval(seen.value, values, n, draws, level)
+
+
+def _interval(value: float, drawn: Floats, n: int, draws: int, level: float, note: str = "") -> Interval:
+    there = drawn[~np.isnan(drawn)]
+    if not len(there) or len(there) < draws / 2:
+        return Interval(value, None, None, n, f"undefined on {draws - len(there)} of {draws} resamples")
+    return Interval(value, *percentiles(there, level), n, note)
+
+
+def _weights(n: int, seed: int, draws: int, cells: int) -> Iterator[Floats]:
+    """Yield the draws in blocks of shape (some, n) that fit in memory at `cells` numbers per draw."""
+    block: list[Floats] = []
+    for one in draws_of(n, seed, draws):
+        block.append(one)
+        if len(block) * max(1, cells) >= CELLS_AT_ONCE:
+            yield np.stack(block)
+            block = []
+    if block:
+        yield np.stack(block)
+
+
+def _pooled(measure: Measure, m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> Floats:
+    if measure == "kendall" and len(m) <= MAX_SQUARE:
+        return _kendall(m, h, ids, n, seed, draws)
+    found = (FUNCTIONS[measure](m, h, weights[ids]).value for weights in draws_of(n, seed, draws))
+    return np.array([np.nan if v is None else v for v in found])
+
+
+def _kendall(m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> Floats:
+    """Return τ-b of each draw, (C−D)/√(pairs without human tie · pairs without metric tie), from the signs of all pairs."""
+    sm, sh = np.sign(np.subtract.outer(m, m)), np.sign(np.subtract.outer(h, h))
+    product, metric, human = sm * sh, np.abs(sm), np.abs(sh)
+    out = []
+    for block in _weights(n, seed, draws, len(m)):
+        w = block[:, ids]
+        above, a, b = (((w @ table) * w).sum(1) for table in (product, metric, human))
+        below = np.sqrt(a * b)
+        out.append(np.divide(above, below, out=np.full(len(w), np.nan), where=below > 0))
+    return np.concatenate(out)
+
+
+def _by_segment(measure: Measure, m: Floats, h: Floats, of: Ints, ids: Ints, n: int, seed: int, draws: int) -> Floats:
+    """Compute each segment's value once, and average the defined values of the drawn segments."""
+    groups = rows_by(of)
+    found = [FUNCTIONS[measure](m[rows], h[rows]).value for rows in groups]
+    unit = np.array([ids[rows[0]] for rows in groups])
+    there = np.array([v is not None for v in found])
+    values = np.array([0.0 if v is None else v for v in found])
+    out = []
+    for block in _weights(n, seed, draws, len(groups)):
+        w = block[:, unit] * there
+        total = w.sum(1)
+        out.append(np.divide(w @ values, total, out=np.full(len(w), np.nan), where=total > 0))
+    return np.concatenate(out)
+
+
+def _by_system(
+    measure: Measure,
+    m: Floats,
+    h: Floats,
+    systems: Sequence[Hashable],
+    segments: Sequence[Hashable],
+    ids: Ints,
+    seed: int,
+    draws: int,
+) -> Floats:
+    table = complete_table(systems, segments)
+    units = group_ids(ids[table.rows[0]].tolist())
+    metric, human = table.of(m), table.of(h)
+    largest_m, largest_h = np.abs(metric).max(axis=1, initial=0.0), np.abs(human).max(axis=1, initial=0.0)
+    out = []
+    for weights in draws_of(int(units.max(initial=-1)) + 1, seed, draws):
+        w = weights[units] / weights[units].sum()
+        value = system_agreement(measure, equalized(metric @ w, largest_m), equalized(human @ w, largest_h)).value
+        out.append(np.nan if value is None else value)
+    return np.array(out)
+
+
+def _groups(m: Floats, segments: Ints | None) -> list[Ints]:
+    return [np.arange(len(m))] if segments is None else [r for r in rows_by(segments) if len(r) > 1]
+
+
+class _Pairs(NamedTuple):
+    """Pairs of outputs i, j sorted by |Δ metric| (`gap`).
+
+    `right`: correct at ε = 0; `gain`: change when tied; `share`: 1/(pairs of the segment), 1 if pooled.
+    """
+
+    i: Ints
+    j: Ints
+    gap: Floats
+    right: Floats
+    gain: Floats
+    share: Floats
+    pooled: bool
+
+    @classmethod
+    def of(cls, m: Floats, h: Floats, segments: Ints | None) -> _Pairs:
+        i, j, share = pairs_within(_groups(m, segments))
+        return cls._of(m, h, i, j, np.ones(len(i)) if segments is None else share, segments is None)
+
+    @classmethod
+    def sampled(cls, m: Floats, h: Floats, segments: Ints | None, size: int, seed: int) -> _Pairs:
+        """Draw `size` pairs with replacement and equal probability."""
+        i, j, share = random_pairs_within(_groups(m, segments), size, seed)
+        return cls._of(m, h, i, j, np.ones(size) if segments is None else share, segments is None)
+
+    @classmethod
+    def _of(cls, m: Floats, h: Floats, i: Ints, j: Ints, share: Floats, pooled: bool) -> _Pairs:
+        dm, dh = m[i] - m[j], h[i] - h[j]
+        order = np.argsort(np.abs(dm), kind="stable")
+        right = (np.sign(dm) == np.sign(dh)).astype(np.float64)
+        gain = np.where(dm == 0, 0.0, (dh == 0) - right)
+        gap = np.abs(dm)[order]
+        return cls(i[order], j[order], gap, right[order], gain[order], share[order], pooled)
+
+    def best(self, block: Floats, ids: Ints) -> Floats:
+        """Return the best acc_eq over all ε for each row of unit weights, (n_rows, n_units); NaN without pairs."""
+        whole = np.append(self.gap[1:] != self.gap[:-1], True)  # pairs of equal gap tie together
+        left, right = ids[self.i], ids[self.j]
+        w = (block[:, left] * block[:, right] if self.pooled else block[:, left]) * self.share
+        start, total = w @ self.right, w.sum(1)
+        reached = start[:, None] + np.cumsum(w * self.gain, axis=1)[:, whole]
+        most = np.maximum(start, reached.max(1))
+        found: Floats = np.divide(most, total, out=np.full(len(w), np.nan), where=total > 0)
+        return found
+
+
+def _acc_eq(pairs: _Pairs, ids: Ints, n: int, seed: int, draws: int) -> Floats:
+    return np.concatenate([pairs.best(block, ids) for block in _weights(n, seed, draws, len(pairs.gap))])
+
+
+def soft_pairwise_intervals(
+    metrics: Mapping[str, npt.ArrayLike],
+    human: npt.ArrayLike,
+    *,
+    units: Sequence[Hashable] = (),
+    seed: int,
+    draws: int = 200,
+    permutations: int = 500,
+    level: float = 0.95,
+    progress: Progress = no_progress,
+) -> dict[str, tuple[float, float]]:
+    """Return bootstrap intervals of soft pairwise accuracy by metric; empty below two systems or two units.
+
+    Tables have the shape (n_systems, n_segments); `units` names the unit of each segment. Each draw repeats the permutation
+    test on the drawn segments for the human scores and all metrics.
+    """
+    people, *of_metrics = tables(human, *metrics.values())
+    groups = rows_by(group_ids(units) if len(units) else np.arange(people.shape[1]))
+    pairs = np.triu_indices(len(people), 1)
+    if len(people) < 2 or len(groups) < 2:
+        return {}
+    rng = np.random.default_rng(seed)
+    found = np.zeros((draws, len(of_metrics)))
+    for k in range(draws):
+        drawn = np.concatenate([groups[g] for g in rng.integers(0, len(groups), len(groups))])
+        counts = np.zeros((1 + len(of_metrics), len(people), len(people)))
+        for signs in random_signs(len(drawn), int(rng.integers(2**31)), permutations):
+            counts += [at_least(table[:, drawn], signs) for table in (people, *of_metrics)]
+        p = counts[:, *pairs] / permutations
+        found[k] = 1 - np.abs(p[1:] - p[0]).mean(1)
+        progress((k + 1) / draws)
+    return {name: percentiles(found[:, i], level) for i, name in enumerate(metrics)}

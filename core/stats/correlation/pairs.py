@@ -1,0 +1,107 @@
+"""Count pairs of outputs by how two scores order them, exactly and without listing all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+SMALL = 128
+
+
+class PairCounts(NamedTuple):
+    """C, D, T_h, T_m and T_hm of METHODS section 5: concordant and discordant pairs, and human, metric and common ties.
+
+    Whole numbers stored as floats.
+    """
+
+    concordant: float
+    discordant: float
+    human_only: float
+    metric_only: float
+    both: float
+
+    @property
+    def total(self) -> float:
+        return sum(self)
+
+
+def dense_ranks(values: npt.ArrayLike) -> Ints:
+    """Return ranks 0, 1, … by ascending value; equal values share a rank."""
+    return np.unique(np.asarray(values), return_inverse=True)[1].astype(np.int64).reshape(-1)
+
+
+def pair_counts(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> PairCounts:
+    """Return the five counts over all pairs of `metric` and `human` (both of shape (n,)).
+
+    `weights` are multiplicities: an output of weight 3 counts as three equal ones (as in a bootstrap draw).
+    Uses the matrix of signs up to 128 outputs, else merge sort in O(n log² n); both are exact.
+    """
+    m, h = dense_ranks(metric), dense_ranks(human)
+    w = np.ones(len(m)) if weights is None else np.asarray(weights, dtype=np.float64)
+    metric_ties, human_ties = _tied(m, w), _tied(h, w)
+    both = _tied(dense_ranks(m * (int(h.max(initial=0)) + 1) + h), w)
+    total = float(w.sum() * (w.sum() - 1) / 2)
+    if len(m) <= SMALL:
+        product = np.sign(np.subtract.outer(m, m)) * np.sign(np.subtract.outer(h, h))
+        discordant = float(w @ (product < 0) @ w / 2)
+    else:
+        order = np.lexsort((h, m))
+        discordant = _inversions(h[order], w[order])
+    concordant = total - metric_ties - human_ties + both - discordant
+    return PairCounts(concordant, discordant, human_ties - both, metric_ties - both, both)
+
+
+def _tied(ranks: Ints, weights: Floats) -> float:
+    size = np.bincount(ranks, weights) if len(ranks) else np.zeros(1)
+    return float((size * (size - 1)).sum() / 2)
+
+
+def _inversions(ranks: Ints, weights: Floats) -> float:
+    """Return the weight of the pairs i < j with ranks[i] > ranks[j], by merge sort of all blocks of a width at once."""
+    n, span, found, width = len(ranks), int(ranks.max(initial=0)) + 1, 0.0, 1
+    where = np.arange(n)
+    while width < n:
+        block = where // (2 * width)
+        right = (where // width) % 2 == 1
+        keys = block * span + ranks
+        left_keys = keys[~right]  # ascending, because each half is already sorted
+        heavier = np.concatenate(([0.0], np.cumsum(weights[~right])))
+        end = heavier[np.searchsorted(left_keys, (block[right] + 1) * span)]
+        found += float(weights[right] @ (end - heavier[np.searchsorted(left_keys, keys[right], "right")]))
+        order = np.argsort(keys, kind="stable")
+        ranks, weights = ranks[order], weights[order]
+        width *= 2
+    return found
+
+
+def pairs_within(groups: Sequence[Ints]) -> tuple[Ints, Ints, Floats]:
+    """Return all pairs of rows i, j of each group, and 1/(pairs of the group)."""
+    places = [(r[a], r[b], np.full(len(a), 1.0 / len(a))) for r in groups for a, b in [np.triu_indices(len(r), 1)]]
+    if not places:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+    i, j, share = (np.concatenate(column) for column in zip(*places, strict=True))
+    return i, j, share
+
+
+def random_pairs_within(groups: Sequence[Ints], size: int, seed: int) -> tuple[Ints, Ints, Floats]:
+    """Return the same for `size` pairs drawn with replacement and equal probability from all groups."""
+    sizes = np.array([len(r) for r in groups])
+    pairs, rng = sizes * (sizes - 1) // 2, np.random.default_rng([seed, size])
+    of = rng.choice(len(groups), size, p=pairs / pairs.sum()) if len(groups) > 1 else np.zeros(size, dtype=np.int64)
+    first, other = rng.integers(0, sizes[of]), rng.integers(0, sizes[of] - 1)
+    rows, start = np.concatenate(groups), (np.cumsum(sizes) - sizes)[of]
+    return rows[start + first], rows[start + other + (other >= first)], 1.0 / pairs[of]
+
+
+def weighted_ranks(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:
+    """Return ranks from 1, with mean ranks for ties; an output of weight 3 takes three ranks."""
+    r = dense_ranks(values)
+    w = np.ones(len(r)) if weights is None else np.asarray(weights, dtype=np.float64)
+    size = np.bincount(r, w) if len(r) else np.zeros(1)
+    ranks: Floats = np.asarray(np.cumsum(size) - (size - 1) / 2, dtype=np.float64)[r]
+    return ranks

@@ -1,0 +1,150 @@
+"""Agreement of two raters' error spans: F1 over characters, and the severities of characters both marked.
+
+Spans are half-open [start, end) in code points of one text; those of a source text are compared separately. If spans of one
+rater overlap, a character counts once per different label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from core.data import SEVERITIES
+from core.errors import UserError
+from core.stats.correlation.correlation import Statistic
+from core.stats.correlation.pairs import Ints
+
+By = Literal["severity", "category"]
+Label = tuple[str, ...]
+Found = Literal["both", "one_empty", "both_empty"]
+NOTHING = "both raters found no errors"
+NO_CHARACTERS = "both raters marked only empty spans"
+
+
+class SpanLike(Protocol):
+    """The fields needed of a span, such as `core.data.Span`."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def severity(self) -> str: ...
+    @property
+    def category(self) -> str: ...
+
+
+class SpanLabel(NamedTuple):
+    """A span without quote and note. It is empty if `start == end`."""
+
+    start: int
+    end: int
+    severity: str
+    category: str
+
+
+class SpanMatch(NamedTuple):
+    """Labelled characters of two raters on one text: `first`, `second` and both (`shared`); `found`: which have any spans."""
+
+    first: int
+    second: int
+    shared: int
+    found: Found
+
+    @property
+    def f1(self) -> Statistic:
+        """Return 2·shared/(first + second) in [0, 1], higher is better: the harmonic mean of precision and recall.
+
+        It is 0 if only one rater has spans. Undefined if neither has (this agreement is counted separately), or if both have
+        only empty spans.
+        """
+        if self.found == "both_empty":
+            return Statistic(None, NOTHING)
+        if self.found == "one_empty":
+            return Statistic(0.0)
+        total = self.first + self.second
+        return Statistic(2 * self.shared / total, "", total) if total else Statistic(None, NO_CHARACTERS)
+
+
+class SpanAgreement(NamedTuple):
+    """F1 over many texts: `micro` from summed characters, `macro` as the mean F1 of texts where it is defined.
+
+    `both_empty` and `one_empty` count texts for which both raters, or only one, have no spans. (texts − one_empty)/texts is
+    the agreement on whether a text has any error.
+    """
+
+    micro: Statistic
+    macro: Statistic
+    texts: int
+    both_empty: int
+    one_empty: int
+
+
+def match_spans(first: Sequence[SpanLike], second: Sequence[SpanLike], length: int, by: Sequence[By] = ()) -> SpanMatch:
+    """Compare two raters' spans of a text of `length` characters. `by` lists labels that must also match."""
+    of_first, of_second = _labelled(first, length, by), _labelled(second, length, by)
+    shared = sum(int((where & of_second[label]).sum()) for label, where in of_first.items() if label in of_second)
+    sizes = [sum(int(where.sum()) for where in labelled.values()) for labelled in (of_first, of_second)]
+    empty = (not first) + (not second)
+    found: Found = "both" if not empty else "one_empty" if empty == 1 else "both_empty"
+    return SpanMatch(sizes[0], sizes[1], shared, found)
+
+
+def span_agreement(matches: Iterable[SpanMatch]) -> SpanAgreement:
+    """Return micro and macro F1 of the matches, with the conventions of `SpanMatch.f1`; undefined if no text has one."""
+    all_of = list(matches)
+    characters = sum(m.first + m.second for m in all_of)
+    each = [m.f1 for m in all_of]
+    values = [f.value for f in each if f.value is not None]
+    reason = "there are no texts" if not each else NOTHING if all(f.reason == NOTHING for f in each) else NO_CHARACTERS
+    micro = Statistic(2 * sum(m.shared for m in all_of) / characters, "", characters) if characters else None
+    macro = Statistic(float(np.mean(values)), "", len(values), len(values), len(each) - len(values)) if values else None
+    return SpanAgreement(
+        micro or Statistic(None, reason),
+        macro or Statistic(None, reason, 0, 0, len(each)),
+        len(all_of),
+        sum(m.found == "both_empty" for m in all_of),
+        sum(m.found == "one_empty" for m in all_of),
+    )
+
+
+def severity_confusion(
+    first: Sequence[SpanLike], second: Sequence[SpanLike], length: int, severities: Sequence[str] = SEVERITIES
+) -> Ints:
+    """Count characters marked by both raters, with severity i by the first and j by the second; sum over texts.
+
+    `severities` are in descending order: if a rater's spans overlap, the worst counts. Raises `UserError` for others.
+    """
+    rows, columns = _worst(first, length, severities), _worst(second, length, severities)
+    both = (rows >= 0) & (columns >= 0)
+    size = len(severities)
+    counts = np.bincount(rows[both] * size + columns[both], minlength=size * size)
+    return counts.reshape(size, size).astype(np.int64)
+
+
+def _labelled(spans: Sequence[SpanLike], length: int, by: Sequence[By]) -> dict[Label, npt.NDArray[np.bool_]]:
+    found: dict[Label, npt.NDArray[np.bool_]] = {}
+    for span in spans:
+        label = tuple(str(getattr(span, name)) for name in by)
+        found.setdefault(label, np.zeros(length, dtype=bool))[_inside(span, length)] = True
+    return found
+
+
+def _worst(spans: Sequence[SpanLike], length: int, severities: Sequence[str]) -> Ints:
+    """Return the index of the worst severity of each character, −1 where it is not marked."""
+    found = np.full(length, len(severities), dtype=np.int64)
+    for span in spans:
+        if span.severity not in severities:
+            raise UserError("there is no such severity", got=repr(span.severity), expected=", ".join(severities))
+        where = _inside(span, length)
+        found[where] = np.minimum(found[where], severities.index(span.severity))
+    return np.where(found == len(severities), -1, found)
+
+
+def _inside(span: SpanLike, length: int) -> slice:
+    if not 0 <= span.start <= span.end <= length:
+        raise ValueError(f"span [{span.start}, {span.end}) does not lie in a text of {length} characters")
+    return slice(span.start, span.end)

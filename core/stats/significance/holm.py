@@ -1,0 +1,42 @@
+"""Result of a significance test, and Holm's correction for multiple tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+Alternative = Literal["two-sided", "greater"]
+ROUNDING = 1e-12
+
+
+class Comparison(NamedTuple):
+    """The `difference` (first minus second) and its `p`, two-sided by default; None, with a reason, if undefined.
+
+    `n` counts the segments or outputs compared, `draws` the random draws used for `p`.
+    """
+
+    difference: float | None
+    p: float | None
+    reason: str = ""
+    n: int = 0
+    draws: int = 0
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return Holm's (1979) adjusted p-values, in the order given; rejecting those ≤ α keeps the family-wise error rate ≤ α.
+
+    The i-th smallest of m becomes the maximum of min(1, (m − k + 1)·p_k) over k ≤ i. Undefined tests (None) stay None and
+    are not counted in m.
+    """
+    known = [i for i, p in enumerate(p_values) if p is not None]
+    values = np.array([p_values[i] for i in known], dtype=np.float64)
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError("p-values must lie in [0, 1]")
+    order = np.argsort(values, kind="stable")
+    raised = np.minimum(1.0, values[order] * np.arange(len(values), 0, -1))
+    adjusted: list[float | None] = [None] * len(p_values)
+    for place, value in zip(order, np.maximum.accumulate(raised), strict=True):
+        adjusted[known[int(place)]] = float(value)
+    return adjusted

@@ -1,0 +1,155 @@
+"""Compare systems on the same segments: approximate randomization and the paired bootstrap.
+
+For scores whose system value is the mean over segments (so not corpus BLEU). Tables are complete, of shape
+(n_systems, n_segments); a positive difference means a higher mean for the first system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.bootstrap import DRAWS_AT_ONCE, percentiles
+from core.stats.checks import tables
+from core.stats.correlation.correlation import group_ids
+from core.stats.correlation.pairs import Floats, Ints
+from core.stats.significance.holm import Comparison, holm
+from core.stats.significance.power import minimum_detectable_difference
+from core.stats.significance.random_signs import random_signs
+
+SLACK = 1e-10
+TOO_FEW = "at least two segments that both systems translated are needed"
+
+
+class BootstrapComparison(NamedTuple):
+    """`difference` of the means with its percentile interval, and the share of draws the first system `wins` (ties: ½).
+
+    The two-sided `p` is below 1 − level if and only if the interval excludes 0 (up to one draw).
+    """
+
+    difference: float | None
+    low: float | None
+    high: float | None
+    wins: float | None
+    p: float | None
+    reason: str = ""
+    n: int = 0
+    draws: int = 0
+
+
+class SystemPair(NamedTuple):
+    """Comparison of systems `first` and `second` of a table.
+
+    `adjusted` is Holm's p over all pairs; `detectable` is the minimum difference detectable with 80 % power, None with a
+    reason if undefined.
+    """
+
+    first: int
+    second: int
+    randomization: Comparison
+    adjusted: float | None
+    bootstrap: BootstrapComparison
+    detectable: float | None
+    detectable_reason: str = ""
+
+
+def approximate_randomization(
+    scores: npt.ArrayLike, *, seed: int, draws: int = 10_000, units: Sequence[Hashable] = ()
+) -> dict[tuple[int, int], Comparison]:
+    """Test all pairs of systems: p = (1 + #{|δ_k| ≥ |δ|})/(draws + 1), two-sided (Noreen 1989; Riezler and Maxwell 2005).
+
+    δ_k is the difference of the means after swapping the two systems' scores of each segment with probability ½. With `units`,
+    the document of each segment, whole documents are swapped. All pairs share the random swaps.
+    """
+    sums, _, n = _by_unit(scores, units)
+    pairs = list(combinations(range(len(sums)), 2))
+    if sums.shape[1] < 2:
+        return {pair: Comparison(None, None, TOO_FEW, sums.shape[1]) for pair in pairs}
+    seen = sums.sum(1)
+    as_far = dict.fromkeys(pairs, 0)
+    slack = {(i, j): SLACK * float(np.abs(sums[i] - sums[j]).sum()) for i, j in pairs}
+    for signs in random_signs(sums.shape[1], seed, draws):
+        drawn = signs @ sums.T
+        for i, j in pairs:
+            far = np.abs(drawn[:, i] - drawn[:, j]) >= abs(seen[i] - seen[j]) - slack[i, j]
+            as_far[i, j] += int(far.sum())
+    return {
+        (i, j): Comparison(float(seen[i] - seen[j]) / n, (1 + as_far[i, j]) / (draws + 1), "", sums.shape[1], draws)
+        for i, j in pairs
+    }
+
+
+def paired_bootstrap(
+    scores: npt.ArrayLike, *, seed: int, draws: int = 1000, level: float = 0.95, units: Sequence[Hashable] = ()
+) -> dict[tuple[int, int], BootstrapComparison]:
+    """Compare all pairs of systems (Koehn 2004): n of n segments are drawn with replacement, the same ones for all systems.
+
+    p = 2·(1 + the smaller of #{δ_k ≤ 0} and #{δ_k ≥ 0})/(draws + 1), at most 1. With few segments, p is too small and the
+    interval too narrow (the tests give figures). With `units`, whole documents are drawn.
+    """
+    sums, sizes, _ = _by_unit(scores, units)
+    pairs = list(combinations(range(len(sums)), 2))
+    n = sums.shape[1]
+    if n < 2:
+        return {pair: BootstrapComparison(None, None, None, None, None, TOO_FEW, n) for pair in pairs}
+    rng = np.random.default_rng(seed)
+    means = []
+    for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n)):
+        counts = _counts(rng, n, min(step, draws - start))
+        means.append(counts @ sums.T / (counts @ sizes)[:, None])
+    drawn, seen = np.concatenate(means), sums.sum(1) / sizes.sum()
+    return {(i, j): _bootstrap(drawn[:, i] - drawn[:, j], float(seen[i] - seen[j]), level, n) for i, j in pairs}
+
+
+def compare_systems(
+    scores: npt.ArrayLike,
+    *,
+    seed: int,
+    draws: int = 10_000,
+    bootstrap_draws: int = 1000,
+    level: float = 0.95,
+    units: Sequence[Hashable] = (),
+) -> list[SystemPair]:
+    """Return all comparisons of each pair of systems; the minimum detectable difference uses α = 1 − level."""
+    tests = approximate_randomization(scores, seed=seed, draws=draws, units=units)
+    intervals = paired_bootstrap(scores, seed=seed, draws=bootstrap_draws, level=level, units=units)
+    adjusted = holm([t.p for t in tests.values()])
+    sums, sizes, _ = _by_unit(scores, units)
+    found = []
+    for (pair, test), p in zip(tests.items(), adjusted, strict=True):
+        differences = (sums[pair[0]] - sums[pair[1]]) * (len(sizes) / max(1.0, float(sizes.sum())))
+        detectable = minimum_detectable_difference(differences, alpha=1 - level)
+        found.append(SystemPair(*pair, test, p, intervals[pair], detectable.value, detectable.reason))
+    return found
+
+
+def _by_unit(scores: npt.ArrayLike, units: Sequence[Hashable]) -> tuple[Floats, Floats, int]:
+    """Return sums per unit of shape (n_systems, n_units), unit sizes and the number of segments."""
+    (values,) = tables(scores)
+    n = values.shape[1]
+    if not len(units):
+        return values, np.ones(n), n
+    if len(units) != n:
+        raise ValueError(f"{len(units)} units for {n} segments")
+    ids = group_ids(units)
+    sums = np.stack([np.bincount(ids, row) for row in values]) if len(values) else np.zeros((0, int(ids.max()) + 1))
+    return sums.astype(np.float64), np.bincount(ids).astype(np.float64), n
+
+
+def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
+    """Return how often each of n units is drawn, shape (draws, n)."""
+    drawn: Ints = rng.integers(0, n, (draws, n)) + n * np.arange(draws)[:, None]
+    return np.bincount(drawn.reshape(-1), minlength=n * draws).reshape(draws, n).astype(np.float64)
+
+
+def _bootstrap(drawn: Floats, difference: float, level: float, n: int) -> BootstrapComparison:
+    slack = SLACK * float(np.abs(drawn).max(initial=0.0))
+    above, below = int((drawn > slack).sum()), int((drawn < -slack).sum())
+    draws = len(drawn)
+    low, high = percentiles(drawn, level)
+    p = min(1.0, 2 * (1 + draws - max(above, below)) / (draws + 1))
+    return BootstrapComparison(difference, low, high, (above + (draws - above - below) / 2) / draws, p, "", n, draws)

@@ -1,0 +1,59 @@
+"""Williams's test for two Pearson correlations with a common variable (Williams 1959; Graham and Baldwin 2014)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t as student
+
+from core.stats.checks import vectors
+from core.stats.correlation.correlation import pearson
+from core.stats.significance.holm import Alternative, Comparison
+
+NO_VARIANCE = "the two metrics are equal up to scale"
+AT_LEAST = 4
+
+
+class Williams(NamedTuple):
+    """`t` with n − 3 degrees of freedom and its `p`; both None, with a reason, if undefined."""
+
+    t: float | None
+    p: float | None
+    reason: str = ""
+
+
+def williams_t(r12: float, r13: float, r23: float, n: int, alternative: Alternative = "two-sided") -> Williams:
+    """Return t = (r12−r13)√((n−1)(1+r23)) / √(2K(n−1)/(n−3) + ((r12+r13)/2)²(1−r23)³), K = 1−r12²−r13²−r23²+2·r12·r13·r23.
+
+    1 is the human score, 2 and 3 are the metrics; t > 0 if metric 2 correlates better. "greater" tests that side only.
+    Undefined below four outputs and if the metrics are equal up to scale.
+    """
+    if n < AT_LEAST:
+        return Williams(None, None, f"at least four outputs are needed, there are {n}")
+    k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
+    below = 2 * k * (n - 1) / (n - 3) + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
+    if below <= 1e-14:
+        return Williams(None, None, NO_VARIANCE)
+    t = (r12 - r13) * np.sqrt((n - 1) * max(0.0, 1 + r23)) / np.sqrt(below)
+    p = student.sf(t, n - 3) if alternative == "greater" else 2 * student.sf(abs(t), n - 3)
+    return Williams(float(t), float(p))
+
+
+def williams(
+    first: npt.ArrayLike, second: npt.ArrayLike, human: npt.ArrayLike, alternative: Alternative = "two-sided"
+) -> Comparison:
+    """Test whether two metrics' Pearson correlations with human scores differ, over outputs or systems.
+
+    The test assumes independent outputs, but outputs of the same segment are not independent.
+    """
+    x, y, h = vectors(first, second, human)
+    with_people = pearson(x, h), pearson(y, h)
+    between = pearson(x, y)
+    for r in (*with_people, between):
+        if r.value is None:
+            return Comparison(None, None, r.reason, len(h))
+    values = [float(r.value) for r in (*with_people, between) if r.value is not None]
+    found = williams_t(values[0], values[1], values[2], len(h), alternative)
+    return Comparison(values[0] - values[1], found.p, found.reason, len(h))

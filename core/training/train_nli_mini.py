@@ -1,0 +1,244 @@
+"""Train the small NLI model that is bundled with Errorscope: a LoRA adapter for all-MiniLM-L6-v2.
+
+    python -m core.training.nli_pairs --sentences … --translations … --without … --out made.tsv.gz
+    OMP_WAIT_POLICY=passive python -m core.training.train_nli_mini --nli nli.tsv.gz --made made.tsv.gz --out my_nli
+
+`--nli` is a TSV with the header premise, hypothesis, label, origin, split; `--made` is the output of `core.training.nli_pairs`. Rows of
+the split `dev` are never trained on. The encoder reads both texts together; mean and maximum over all tokens give the three logits. The
+trained parameters are an adapter for every linear layer of the encoder (Hu et al. 2022) and the two classification layers.
+
+All randomness comes from `--seed`; settings, the digest of the pairs and the results on `dev` are in `training.json`. If other programs
+use the same cores, `OMP_WAIT_POLICY=passive` is several times faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model, get_peft_model_state_dict
+from safetensors.torch import save_file
+
+from core.formats import output
+from core.models import loading
+from core.models.adapter import base
+from core.models.architectures.classifier import Classifier
+from core.models.architectures.mean_max import MeanMaxForSequenceClassification
+from core.signature import package
+from core.training.nli_pairs import Target, read_lines, read_made
+
+LABELS = ("entailment", "neutral", "contradiction")
+LINEAR = ["query", "key", "value", "dense"]
+SHARES = {"med": 0.4, "help": 0.4}
+"""Shares of the monotonicity pairs to use: they are a third of the data and have little variety."""
+TARGETS: dict[str, Target] = {name: (i == 0, i == 1, i == 2) for i, name in enumerate(LABELS)}
+SYMMETRIC = frozenset({"msrp"})
+
+
+@dataclass(frozen=True)
+class NliTrainingSettings:
+    """All hyperparameters."""
+
+    rank: int = 32
+    alpha: int = 64
+    steps: int = 1500
+    minutes: float | None = None
+    batch_tokens: int = 1600
+    longest: int = 90
+    learning_rate: float = 8e-4
+    warmup: float = 0.06
+    weight_decay: float = 0.01
+    seed: int = 13
+
+
+class NliCase(NamedTuple):
+    """A pair, its target probabilities, and its origin: a data set or a kind of made pair."""
+
+    premise: str
+    hypothesis: str
+    target: Target
+    origin: str
+
+
+class EncodedPair(NamedTuple):
+    """A pair as model input."""
+
+    row: loading.TokenRow
+    target: Target
+
+
+def read_nli(path: Path, rng: np.random.Generator) -> tuple[list[NliCase], list[NliCase]]:
+    """Return the cases of `train`, sampled by `SHARES`, and of `dev`; symmetric pairs are trained in both directions."""
+    train: list[NliCase] = []
+    dev: list[NliCase] = []
+    for line in filter(None, read_lines(path)[1:]):
+        premise, hypothesis, label, origin, split = line.split("\t")
+        case = NliCase(premise, hypothesis, TARGETS[label], origin)
+        if split == "dev":
+            dev.append(case)
+        elif rng.random() < SHARES.get(origin, 1.0):
+            train.append(case)
+            if origin in SYMMETRIC:
+                train.append(NliCase(hypothesis, premise, TARGETS[label], origin))
+    return train, dev
+
+
+def build(s: NliTrainingSettings) -> PeftModel:
+    network = MeanMaxForSequenceClassification.from_pretrained(
+        base().path,
+        local_files_only=True,
+        use_safetensors=True,
+        dtype=torch.float32,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        id2label=dict(enumerate(LABELS)),
+        label2id={name: i for i, name in enumerate(LABELS)},
+    )
+    return get_peft_model(
+        network,
+        LoraConfig(
+            task_type="SEQ_CLS",
+            r=s.rank,
+            lora_alpha=s.alpha,
+            lora_dropout=0.0,
+            target_modules=LINEAR,
+            modules_to_save=["pool", "classifier"],
+        ),
+    )
+
+
+def batches(
+    cases: Sequence[EncodedPair], s: NliTrainingSettings, rng: np.random.Generator
+) -> Iterator[list[EncodedPair]]:
+    """Yield endless batches of cases of similar length in random order, with about `batch_tokens` tokens including padding."""
+    while True:
+        order = rng.permutation(len(cases))
+        for first in range(0, len(order), 2048):
+            pool = sorted(order[first : first + 2048], key=lambda i: len(cases[i].row.ids))
+            groups: list[list[EncodedPair]] = [[]]
+            for i in pool:
+                if (len(groups[-1]) + 1) * len(cases[i].row.ids) > s.batch_tokens and groups[-1]:
+                    groups.append([])
+                groups[-1].append(cases[i])
+            for index in rng.permutation(len(groups)):
+                yield groups[index]
+
+
+def train(nli: Path, made: Path, out: Path, s: NliTrainingSettings, every: int = 250) -> None:
+    """Train into the folder `out`, saving after every `every` steps; `minutes` shortens the schedule."""
+    torch.manual_seed(s.seed)
+    rng = np.random.default_rng(s.seed)
+    cases, dev = read_nli(nli, rng)
+    rows = read_made(made)
+    cases += [NliCase(*row[:3], row.kind) for row in rows if not row.dev]
+    held = [NliCase(*row[:3], row.kind) for row in rows if row.dev]
+    model = build(s)
+    words = loading.tokenizer(base())
+    reader = Classifier(model, words)
+    encoded = [EncodedPair(reader.encode(c.premise, c.hypothesis), c.target) for c in cases]
+    encoded = [e for e in encoded if len(e.row.ids) <= s.longest]
+    trained = [p for p in model.parameters() if p.requires_grad]
+    print(f"{len(encoded)} pairs, {sum(p.numel() for p in trained) / 1e6:.2f} M parameters trained", flush=True)
+    optimizer = torch.optim.AdamW(trained, lr=s.learning_rate, betas=(0.9, 0.99), weight_decay=s.weight_decay)
+    source, started, running, seen, step = batches(encoded, s, rng), time.time(), 0.0, 0, 0
+    for step in range(1, s.steps + 1):
+        done = max(step / s.steps, (time.time() - started) / 60 / s.minutes if s.minutes else 0.0)
+        if done >= 1 and step < s.steps:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = s.learning_rate * min(1.0, done / s.warmup) * 0.5 * (1 + math.cos(math.pi * done))
+        batch = next(source)
+        seen += len(batch)
+        model.train()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = model(**loading.padded([e.row for e in batch], words.pad_token_id, reader.device)).logits
+        targets = torch.tensor([e.target for e in batch], dtype=torch.float32)
+        loss = torch.nn.functional.cross_entropy(logits.float(), targets)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        optimizer.step()
+        running = loss.item() if step == 1 else 0.98 * running + 0.02 * loss.item()
+        if step % 25 == 0:
+            print(f"step {step} loss {running:.3f} {seen} pairs {time.time() - started:.0f} s", flush=True)
+        if step % every == 0:
+            save(model, out)
+            print(json.dumps(shares(reader, dev[:: len(dev) // 300 or 1])["all"]), flush=True)
+    save(model, out)
+    record = {
+        "settings": asdict(s),
+        "steps": step,
+        "pairs": len(encoded),
+        "pairs_seen": seen,
+        "minutes": round((time.time() - started) / 60, 1),
+        "loss": round(running, 4),
+        "sha256": {p.name: hashlib.sha256(p.read_bytes()).hexdigest()[:12] for p in (nli, made)},
+        "versions": {name: package(name) for name in ("torch", "transformers", "peft")},
+        "dev": shares(reader, dev),
+        "made_dev": shares(reader, held),
+    }
+    output.write({out / "training.json": json.dumps(record, indent=1) + "\n"})
+
+
+def shares(reader: Classifier, cases: Sequence[NliCase]) -> dict[str, dict[str, float]]:
+    """Return the accuracy over all cases, by label, by origin, and by both."""
+    reader.model.eval()
+    given = reader.logits([(c.premise, c.hypothesis) for c in cases]).values.argmax(axis=1)
+    found: dict[str, list[bool]] = {}
+    for case, answer in zip(cases, given, strict=True):
+        right = case.target[answer] == max(case.target)
+        label = LABELS[int(np.argmax(case.target))]
+        for key in ("all", label, case.origin, f"{case.origin} {label}"):
+            found.setdefault(key, []).append(right)
+    return {key: {"share": round(sum(v) / len(v), 4), "of": len(v)} for key, v in sorted(found.items())}
+
+
+def save(model: Any, out: Path) -> None:
+    """Save adapter, pooling and classification layer as fp16 safetensors, with their configurations."""
+    out.mkdir(parents=True, exist_ok=True)
+    half = {k: v.detach().to(torch.float16).contiguous() for k, v in get_peft_model_state_dict(model).items()}
+    save_file(half, out / "adapter_model.safetensors", metadata={"format": "pt"})
+    adapter = model.peft_config["default"]
+    adapter.base_model_name_or_path = base().name
+    adapter.save_pretrained(out)
+    config = model.get_base_model().config
+    config.architectures = [type(model.get_base_model()).__name__]
+    config.save_pretrained(out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nli", type=Path, required=True)
+    parser.add_argument("--made", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=NliTrainingSettings.steps)
+    parser.add_argument("--minutes", type=float, help="stop sooner: the schedule is shortened to fit")
+    parser.add_argument("--seed", type=int, default=NliTrainingSettings.seed)
+    parser.add_argument("--rank", type=int, default=NliTrainingSettings.rank)
+    parser.add_argument("--learning-rate", type=float, default=NliTrainingSettings.learning_rate)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    args = parser.parse_args()
+    output.check_folder([("--nli", args.nli), ("--made", args.made)], "--out", args.out)
+    torch.set_num_threads(args.threads)
+    settings = NliTrainingSettings(
+        rank=args.rank,
+        alpha=2 * args.rank,
+        steps=args.steps,
+        minutes=args.minutes,
+        seed=args.seed,
+        learning_rate=args.learning_rate,
+    )
+    train(args.nli, args.made, args.out, settings)
+
+
+if __name__ == "__main__":
+    main()

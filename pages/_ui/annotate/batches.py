@@ -1,0 +1,75 @@
+"""The task list on Annotate: chosen in the address or on the page, and its progress."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.data import Dataset, SegmentKey
+from core.formatting import format_count
+from core.mqm.log import SegmentLabels
+from core.ports.batches import SavedBatch
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.services.labels import batches as service
+from core.services.labels.labels import SegmentProgress
+from pages._ui.shared import state
+from pages._ui.shared.markdown import escape_markdown
+
+BATCH = "batch"
+_REMEMBERED = "errorscope_batches"
+
+
+def address(project: Project, name: str) -> dict[str, str]:
+    """Return the query parameters of Annotate with this task list, as a link for annotators."""
+    return {state.PROJECT: str(project.id), BATCH: name}
+
+
+def asked(store: Store, project: Project, dataset: Dataset) -> Dataset:
+    """Return the outputs to label: the whole project or one task list. Draws the choice if there are task lists."""
+    batch = _choice(store, project)
+    return service.within(dataset, batch) if batch else dataset
+
+
+def _choice(store: Store, project: Project) -> SavedBatch | None:
+    by_name = {batch.name: batch for batch in store.batches.list(project.id)}
+    remembered: dict[int, str | None] = st.session_state.setdefault(_REMEMBERED, {})
+    key = f"annotate-batch-{project.id}"
+    wanted = st.query_params.get(BATCH)
+    if key not in st.session_state:
+        st.session_state[key] = wanted if wanted in by_name else remembered.get(project.id)
+    if st.session_state[key] not in by_name:
+        st.session_state[key] = None
+    if not by_name:
+        st.query_params.pop(BATCH, None)
+        return None
+    name = st.selectbox(
+        "Task list",
+        [None, *by_name],
+        format_func=lambda n: "All segments" if n is None else _label(by_name[n]),
+        key=key,
+        width=420,
+    )
+    remembered[project.id] = name
+    if name is None:
+        st.query_params.pop(BATCH, None)
+    elif wanted != name:
+        st.query_params[BATCH] = name
+    return by_name.get(name) if name else None
+
+
+def _label(batch: SavedBatch) -> str:
+    return f"{batch.name}, {format_count(len(batch.outputs), 'output')}"
+
+
+def progress(done: SegmentProgress, whole: Dataset, of_batch: Dataset, mine: dict[SegmentKey, SegmentLabels]) -> None:
+    """Draw the progress: submitted segments, and in a task list labelled / assigned outputs."""
+    text = f"{done.submitted} of {done.total} segments submitted."
+    if of_batch is not whole:
+        labelled, assigned = service.outputs_done(of_batch, mine), len(of_batch.outputs)
+        all_labelled = labelled == assigned
+        st.badge(
+            f"{labelled} / {assigned} labelled", icon=":material/checklist:", color="green" if all_labelled else "gray"
+        )
+        text = f"{done.submitted} of {done.total} segments of this task list submitted."
+    everything = " All done: thank you." if done.submitted == done.total else ""
+    st.progress(done.submitted / done.total if done.total else 0.0, text=escape_markdown(text + everything))

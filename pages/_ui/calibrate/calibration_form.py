@@ -1,0 +1,122 @@
+"""What λ is fitted on: the metric, the human scores, the measure of agreement and the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.calibration.calibrate import CalibrationPoint
+from core.data import Dataset, Judgement
+from core.plots.calibration import MEASURE_NAMES
+from core.ports.batches import SavedBatch
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.services.calibrate import calibration as service
+from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
+from core.services.labels import judgements as numbers
+from core.services.labels.judgements import Way
+from core.services.projects.view import Column
+from core.stats.correlation.correlation import Group, Measure
+from pages._ui.calibrate.weight_schemes import schemes
+from pages._ui.shared import errors, wiring
+from pages._ui.shared.glossary import definition
+
+LABELS, NUMBERS = "MQM labels", "numbers"
+
+FIXED = (
+    "Bradley–Terry strengths belong to systems and are held fixed. Intervals show how much the metric varies over segments, not "
+    "how uncertain the strengths are."
+)
+
+MEASURES: dict[Measure, str] = {"kendall": "τ", "acc_eq": "acc_eq", "spearman": "ρ", "pearson": "r"}
+
+GROUPS: dict[Group, str] = {
+    "pooled": "all outputs pooled",
+    "segment": "within each segment, averaged",
+    "system": "system means",
+}
+
+
+def choose_metric(columns: Sequence[Column]) -> Column:
+    """Return the BARTScore++ to calibrate; draws a choice only if there are several."""
+    if len(columns) == 1:
+        return columns[0]
+    by_name = {c.name: c for c in columns}
+    return by_name[st.selectbox("Metric", list(by_name), format_func=lambda n: by_name[n].label, key="lambda-metric")]
+
+
+def choose_human_scores(store: Store, project: Project, dataset: Dataset) -> HumanScores | None:
+    """Return the human scores: MQM labels under a weight scheme, scores or ranks by rater, or an imported score.
+
+    Draws the reason and returns None if there are none.
+    """
+    raters, given = store.labels.raters(project.id), wiring.judgements(project)
+    kinds: list[tuple[str, str, Way | None]] = [(LABELS, "", None)] if raters else []
+    made = [(name, way) for name, possible in numbers.ways(given).items() for way in possible]
+    kinds += [(NUMBERS, name, way) for name, way in made]
+    names = {name + numbers.ENDINGS[way] for name, way in made if way != "strengths"}
+    kinds += [("score", name, None) for name in project.human_scores if name not in names]
+    if not kinds:
+        st.info("This project has no labels and no human scores yet.", icon=":material/info:")
+        st.page_link("pages/annotate.py", label="Annotate outputs", icon=":material/edit_note:")
+        return None
+    first, second, third = st.columns([2, 2, 1] if given else [1, 2, 1])
+    key = f"lambda-people-{project.id}"
+    kind, name, way = first.selectbox("Human scores", kinds, format_func=_kind, key=key)
+    if kind == LABELS:
+        chosen = second.multiselect("Annotators", raters, default=raters, key=f"lambda-raters-{project.id}")
+        known = schemes(store, project)
+        scheme = third.selectbox(
+            "Severity weights", list(known), key="lambda-scheme", help=definition("Severity weights"),
+        )  # fmt: skip
+        if not chosen:
+            st.info("Choose at least one annotator.", icon=":material/info:")
+            return None
+        return service.from_labels(store, project, chosen, known[scheme])
+    if way in ("wins", "strengths"):
+        second.caption("Ranks: 1 is best. The score computed from them is higher for better outputs.")
+        return _of_ranks(given, name, way, dataset)
+    higher = second.toggle("Higher is better", value=True, key=f"lambda-higher-{project.id}")
+    if way is not None:
+        return service.from_judgements(given, name, way, dataset, higher_is_better=higher)
+    return service.from_score(dataset, name, higher_is_better=higher)
+
+
+def _kind(kind: tuple[str, str, Way | None]) -> str:
+    return f"{kind[1]}: {numbers.WAYS[kind[2]]}" if kind[2] else kind[1] or kind[0]
+
+
+def _of_ranks(given: Sequence[Judgement], name: str, way: Way, dataset: Dataset) -> HumanScores | None:
+    with errors.boundary():
+        return service.from_judgements(given, name, way, dataset)
+    return None
+
+
+def choose_measure(people: HumanScores | None = None) -> LambdaFitOptions:
+    """Return the measure of agreement and the pairs it compares: system means if only systems have scores."""
+    groups: list[Group] = ["system"] if people is not None and people.of_systems else list(GROUPS)
+    left, right = st.columns(2)
+    measure = left.selectbox(
+        "Agreement measure", list(MEASURES), format_func=lambda m: MEASURE_NAMES[m], key="lambda-measure"
+    )
+    group = right.selectbox("Pairs compared", groups, format_func=GROUPS.__getitem__, key="lambda-group")
+    return LambdaFitOptions(measure, group)
+
+
+def choose_calibration_set(store: Store, project: Project, data: Sequence[CalibrationPoint]) -> SavedBatch | None:
+    """Return the calibration set to fit on, or None for all outputs; draws a choice only if a set has labels."""
+    keys = {p.key for p in data}
+    there = {b.name: n for b in store.batches.list(project.id) if (n := sum(c.key in keys for c in b.outputs)) > 1}
+    if not there:
+        return None
+
+    def words(name: str | None) -> str:
+        return f"Calibration set “{name}”, {there[name]} outputs" if name else f"All labelled outputs, {len(keys)}"
+
+    name = st.selectbox(
+        "Outputs", [None, *there], format_func=words, key=f"lambda-batch-{project.id}",
+        help="Outputs of a calibration set were drawn with known probabilities. A fit on the set weighs each output by "
+        "1/probability, so that λ holds for all outputs the set was drawn from.",
+    )  # fmt: skip
+    return next((b for b in store.batches.list(project.id) if b.name == name), None)

@@ -1,0 +1,159 @@
+"""The fit of λ: its result in words, the numbers behind it, and warnings."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS, Calibration, CalibrationPoint
+from core.calibration.presets import PRESETS
+from core.formatting import format_count, format_lambda, format_number
+from core.plots.calibration import plateau_text
+from core.services.calibrate import calibration as service
+from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
+from core.services.projects.view import Column
+from pages._ui.calibrate.calibration_form import MEASURES
+from pages._ui.shared.long_jobs import digest, run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+
+def fit(data: tuple[CalibrationPoint, ...], choice: LambdaFitOptions) -> Calibration | None:
+    """Return the fit, kept until its data change; None if it was stopped."""
+    words = f"Fitting λ on {format_count(len(data), 'output')} and {choice.draws} resamples …"
+    return run_cached(
+        ("fit", digest(data), choice), words, lambda progress: service.fit(data, choice, PRESETS, progress)
+    )
+
+
+def interval(pair: tuple[float, float] | None) -> str:
+    return f" [{format_lambda(pair[0])}, {format_lambda(pair[1])}]" if pair else ""
+
+
+def sentence(found: Calibration, people: HumanScores, choice: LambdaFitOptions) -> str:
+    """Return the result in one sentence, as Markdown."""
+    sign = MEASURES[choice.measure]
+    beside = (
+        f"λ = 1: {format_number(found.at['1'])}; BARTScore: {format_number(found.at['vanilla'], missing='undefined')}"
+    )
+    return (
+        f"#### λ = {format_lambda(found.lam)}{interval(found.ci)} agrees best with {people.words} on {found.n} outputs: "
+        f"{sign} = {format_number(found.agreement)}\n{escape_markdown(beside)}"
+    )
+
+
+def recommended(found: Calibration) -> None:
+    """Draw the recommended λ, and why."""
+    advice = found.advice
+    head = "No λ is recommended" if advice.lam is None else f"Recommended: λ = {format_lambda(advice.lam)}"
+    text = f"**{head}.** {escape_markdown(advice.why)}"
+    if advice.lam is not None and advice.lam != found.lam:
+        st.info(text, icon=":material/info:")
+    else:
+        st.markdown(text)
+
+
+def to_save(found: Calibration) -> float:
+    """Return the λ to save; draws a choice if the recommended λ is not the best one."""
+    advised = found.advice.lam
+    if advised is None or advised == found.lam:
+        return found.lam
+    words = {
+        advised: f"λ = {format_lambda(advised)}, recommended",
+        found.lam: f"λ = {format_lambda(found.lam)}, best agreement",
+    }
+    picked: float = st.radio(
+        "λ to save", list(words), format_func=words.__getitem__, horizontal=True, key="lambda-to-save"
+    )
+    return picked
+
+
+def missing(found: Calibration, people: HumanScores) -> None:
+    """Draw warnings, and links to get more labels."""
+    raters = len(people.raters) or None
+    notes = list(found.notes)
+    if raters is not None and raters < ENOUGH_RATERS and not any("fewer than" in n for n in notes):
+        notes.append("Labels of one annotator only; 2 or 3 are recommended.")
+    if notes:
+        st.warning("  \n".join(escape_markdown(n) for n in notes), icon=":material/warning:")
+    if found.n < ENOUGH_OUTPUTS or (raters or ENOUGH_RATERS) < ENOUGH_RATERS:
+        _more_labels("Annotate more outputs")
+
+
+def too_few(both: int, rated: int) -> None:
+    """Say that there are too few outputs to fit."""
+    have = f"{both} of {format_count(rated, 'labelled output')} {'has' if both == 1 else 'have'} BARTScore++ scores"
+    said = have if rated else "No segment has been submitted yet"
+    st.info(f"{said}. A fit needs at least 2 outputs with both; 100 are recommended.", icon=":material/info:")
+    _more_labels("Annotate outputs")
+
+
+def _more_labels(how: str) -> None:
+    """Draw links to Annotate and to the drawing of a calibration set."""
+    with st.container(horizontal=True):
+        st.page_link("pages/annotate.py", label=how, icon=":material/edit_note:")
+        st.page_link("pages/labels_and_raters.py", label="Draw a calibration set", icon=":material/groups:")
+
+
+def scanned(found: Calibration) -> bool:
+    """Return whether λ comes from a scan instead of the exact search: acc_eq, except over system means."""
+    return "acc_eq(eps=best" in found.signature
+
+
+def legend(found: Calibration) -> None:
+    """Draw the legend of the chart."""
+    vanilla = "dashed line: plain BARTScore · " if found.at["vanilla"] is not None else ""
+    st.caption(
+        f"Line: agreement at each λ ({'scan' if scanned(found) else 'exact'}) · shaded: best plateau {escape_markdown(plateau_text(found.plateau))} · "
+        f"pale band: 95 % CI (bootstrap over segments) · {vanilla}grey tick: λ = 1 · green ticks: presets of the paper"
+    )
+
+
+def details(found: Calibration, people: HumanScores, choice: LambdaFitOptions, column: Column) -> None:
+    """Draw the agreement at other λs, cross-validation, and the signature."""
+    sign = MEASURES[choice.measure]
+    rows = [
+        {"λ": format_lambda(found.lam), "what": "best agreement", sign: found.agreement},
+        {"λ": "0", "what": "implicit errors only", sign: found.at["0"]},
+        {"λ": "1", "what": "equal weights", sign: found.at["1"]},
+        {"λ": "∞", "what": "explicit errors only", sign: found.at["inf"]},
+        {"λ": "–", "what": "plain BARTScore", sign: found.at["vanilla"]},
+    ]
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.dataframe(
+            rows, hide_index=True, width="stretch", column_config={sign: st.column_config.NumberColumn(format="%.4f")}
+        )
+        with st.expander("Presets of the paper on this data"):
+            presets = [
+                {
+                    "preset": p.label, "λ": f"{p.lam:g}", sign: found.presets[p.label][1], "chosen with": p.made_with,
+                    "different here": p.differs(column.facts),
+                }
+                for p in PRESETS if p.label in found.presets
+            ]  # fmt: skip
+            st.dataframe(
+                presets,
+                hide_index=True,
+                width="stretch",
+                column_config={sign: st.column_config.NumberColumn(format="%.4f")},
+            )
+            st.caption(
+                "Each λ was chosen for one direction and prompt list (Lu et al. 2023, Table 7). The last column lists what is "
+                "different in the scores used here."
+            )
+    with right:
+        cv = found.cross_validated
+        held = (
+            f"{sign} = {format_number(cv.value)} on {cv.over} held out ({cv.folds} folds)"
+            if cv.value is not None
+            else f"undefined: {cv.reason}"
+        )
+        st.markdown(f"**Cross-validated**  \n{escape_markdown(held)}")
+        if found.agreement_ci:
+            low, high = found.agreement_ci
+            st.markdown(
+                f"**{escape_markdown(sign)} at this λ, 95 % CI**  \n{escape_markdown(f'[{format_number(low)}, {format_number(high)}]')}"
+            )
+        st.markdown(
+            f"**Fitted on**  \n{format_count(found.n, 'output')} of {format_count(found.n_systems, 'system')}, {format_count(found.n_segments, 'segment')}"
+        )
+        st.caption(escape_markdown(f"{found.signature}|{people.signature}"))

@@ -1,0 +1,81 @@
+"""λ by number of labelled outputs: the learning curve and its forecast."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.calibration.calibrate import Calibration, CalibrationPoint
+from core.calibration.curve import omega
+from core.calibration.learning import Law, Learning, learn
+from core.plots import calibrate as plots
+from core.services.calibrate.calibration import LambdaFitOptions
+from pages._ui.calibrate.calibration_form import MEASURES
+from pages._ui.calibrate.calibration_result import interval
+from pages._ui.calibrate.raters_and_weights import WHY, without_reasons
+from pages._ui.shared.long_jobs import digest, run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+DRAWS = 100
+
+
+def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: LambdaFitOptions) -> None:
+    """Draw the learning curve and its forecast."""
+    learned = run_cached(
+        ("labels", digest(data), choice),
+        "Fitting λ on parts of the labels …",
+        lambda progress: learn(
+            data, measure=choice.measure, group=choice.group, seed=choice.seed, draws=DRAWS, progress=progress
+        ),
+    )
+    if learned is None:
+        return
+    here = ""
+    if found.ci:
+        wide = omega(found.ci[1]) - omega(found.ci[0])
+        here = f"The 95 % CI of λ is now {escape_markdown(interval(found.ci).strip())}, {wide:.2f} wide in ω. "
+    said = [
+        f"{f.width:.2f} wide with {f.n} outputs ({f.times:g}×), for example **{escape_markdown(interval(f.around).strip())}**"
+        for f in learned.forecasts
+    ]
+    if said:
+        st.markdown(
+            f"{here}Forecast: {', and '.join(said)}. A forecast extrapolates the curve; it is not a measurement."
+        )
+    else:
+        st.info(f"{here}No forecast: {escape_markdown(learned.reason)}.", icon=":material/info:")
+    left, right = st.columns(2, gap="large")
+    if any(s.width for s in learned.steps):
+        left.markdown("**Width of the 95 % CI of λ** (in ω) by number of labelled outputs")
+        left.altair_chart(plots.width_by_labels(learned), width="stretch")
+    if any(s.agreement for s in learned.steps):
+        right.markdown(f"**Cross-validated {escape_markdown(MEASURES[choice.measure])}** by number of labelled outputs")
+        right.altair_chart(plots.agreement_by_labels(learned, choice.measure), width="stretch")
+    law = learned.law
+    fitted = (
+        f" Dashed: {law_text(law)}, fitted to the widths and extrapolated; rings: 1.5 and 2 times the labels."
+        if law
+        else ""
+    )
+    st.caption(
+        "λ fitted on parts of the labelled segments, five random draws each. Points: means of the draws; bars: lowest and "
+        f"highest.{escape_markdown(fitted)} ω = λ/(1+λ) runs from 0 to 1."
+    )
+    with st.expander("Table"):
+        st.dataframe(without_reasons(_steps(learned, MEASURES[choice.measure])), hide_index=True, width="stretch")
+        st.caption(escape_markdown(learned.signature))
+
+
+def law_text(law: Law) -> str:
+    """Return the fitted law as text."""
+    return f"{law.b:.2f}/√n" if law.a < 0.005 else f"{law.a:.2f} + {law.b:.2f}/√n"
+
+
+def _steps(learned: Learning, sign: str) -> list[dict[str, object]]:
+    return [
+        {
+            "share": f"{s.share:.0%}", "segments": s.n_segments, "outputs": round(s.n), "draws": s.draws,
+            f"{sign}, cross-validated": s.agreement and round(s.agreement.mean, 4),
+            "width in ω": s.width and round(s.width.mean, 3), WHY: s.reason,
+        }
+        for s in learned.steps
+    ]  # fmt: skip

@@ -1,0 +1,163 @@
+"""λ for each annotator, and under each weight scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from core.calibration.calibrate import Calibration
+from core.data import OutputKey, RatedOutput, Value
+from core.formatting import format_lambda, format_number
+from core.plots import calibrate as plots
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.services.calibrate import calibration as service
+from core.services.calibrate import lambda_sensitivity as sensitivity
+from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
+from core.services.projects.view import Column
+from pages._ui.calibrate import weight_schemes
+from pages._ui.calibrate.calibration_form import MEASURES
+from pages._ui.calibrate.calibration_result import interval
+from pages._ui.calibrate.weight_schemes import scheme_name, schemes
+from pages._ui.shared import wiring
+from pages._ui.shared.long_jobs import digest, run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+OF_LABELS = "This needs MQM labels: other human scores have no weighted errors."
+
+WHY = "undefined because"
+
+
+def annotators(store: Store, project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions) -> None:
+    """Draw λ fitted to each annotator alone and to all together."""
+    if people.scheme is None:
+        st.info(OF_LABELS, icon=":material/info:")
+        return
+    rated, table = service.labelled(store, project), wiring.view(project).tables[column.name]
+    raters, scheme = people.raters, people.scheme
+    found = run_cached(
+        ("annotators", digest(column.signature, rated, raters, scheme, distances(table, rated)), choice),
+        "Fitting λ to each annotator …",
+        lambda progress: sensitivity.by_rater(rated, raters, scheme, table, choice, progress),
+    )
+    if found is None:
+        return
+    sign = MEASURES[choice.measure]
+
+    def name(alone: sensitivity.RaterLambda) -> str:
+        return alone.raters[0] if len(alone.raters) == 1 else "all together"
+
+    rows = [
+        plots.NamedLambda(name(a), a.found.lam, a.found.ci, format_number(a.found.agreement)) for a in found if a.found
+    ]
+    if rows:
+        st.altair_chart(plots.estimates(rows), width="stretch")
+    said = [{"annotator": name(a), "outputs": a.n, **_fitted(a.found, sign), WHY: a.reason} for a in found]
+    st.dataframe(without_reasons(said), hide_index=True, width="stretch")
+    st.caption(
+        f"Line: 95 % CI (bootstrap over segments); pale band: that of the first row. Annotators with fewer than "
+        f"{sensitivity.FEWEST_OF_RATER} scored outputs get no λ. Annotators may have labelled different outputs."
+    )
+
+
+def distances(table: Mapping[OutputKey, Value], rated: Sequence[RatedOutput]) -> list[tuple[object, ...]]:
+    """Return the parts of the scores that λ depends on, for the labelled outputs."""
+    keys = {r.key for r in rated}
+    return [(k, tuple(v.parts.items())) for k, v in table.items() if k in keys and v.status == "ok"]
+
+
+def without_reasons(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    """Return the rows without the column of reasons if everything is defined."""
+    if any(row[WHY] for row in rows):
+        return list(rows)
+    return [{k: v for k, v in row.items() if k != WHY} for row in rows]
+
+
+def _fitted(found: Calibration | None, sign: str) -> dict[str, str]:
+    if found is None:
+        return {"λ": "–", "95 % CI": "–", sign: "–"}
+    held = found.cross_validated.value
+    return {
+        "λ": format_lambda(found.lam), "95 % CI": interval(found.ci).strip() or "none",
+        sign: format_number(found.agreement), f"{sign}, cross-validated": format_number(held),
+    }  # fmt: skip
+
+
+def weights(store: Store, project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions) -> None:
+    """Draw λ and the ranking of systems under each weight scheme, and an editor for new schemes."""
+    if people.scheme is None:
+        st.info(OF_LABELS, icon=":material/info:")
+        return
+    rated, table = service.labelled(store, project), wiring.view(project).tables[column.name]
+    others = [s for s in schemes(store, project).values() if s != people.scheme]
+    order = [people.scheme, *others]
+    found = run_cached(
+        ("weights", digest(column.signature, rated, people.raters, order, distances(table, rated)), choice),
+        "Fitting λ under each weight scheme …",
+        lambda progress: sensitivity.by_scheme(rated, people.raters, order, table, choice, progress),
+    )
+    if found is None:
+        return
+    sign, first = MEASURES[choice.measure], scheme_name(people.scheme)
+    rows = [
+        plots.NamedLambda(scheme_name(u.scheme), u.found.lam, u.found.ci, format_number(u.found.agreement))
+        for u in found
+        if u.found
+    ]
+    if rows:
+        st.altair_chart(plots.estimates(rows), width="stretch")
+    st.markdown(escape_markdown(_sensitivity(found, sign)))
+    at = f"{sign} at the λ of {first}"
+    said = [
+        {
+            "weights": scheme_name(u.scheme), "outputs": u.n, **_fitted(u.found, sign),
+            at: format_number(u.at_first) if u.found else "–",
+            f"τ-b of the ranking with {first}": format_number(sensitivity.same_order(found[0], u).value),
+            WHY: u.reason,
+        }
+        for u in found
+    ]  # fmt: skip
+    st.dataframe(without_reasons(said), hide_index=True, width="stretch")
+    _ranks(found)
+    weight_schemes.editor(store, project)
+
+
+def _sensitivity(found: Sequence[sensitivity.SchemeLambda], sign: str) -> str:
+    """Return how much λ and the ranking vary between schemes."""
+    there = [
+        (u.found.lam, u.found.agreement - (u.at_first or 0.0)) for u in found if u.found and u.at_first is not None
+    ]
+    if len(there) < 2:
+        return "λ is defined under fewer than two schemes: nothing to compare."
+    lams, first = [lam for lam, _ in there], scheme_name(found[0].scheme)
+    text = f"Over all schemes λ is between {format_lambda(min(lams))} and {format_lambda(max(lams))}."
+    if found[0].found:
+        text += f" Using the λ of {first} under another scheme loses at most {format_number(max(0.0, *(d for _, d in there)))} of {sign}."
+    taus = [t for u in found[1:] if (t := sensitivity.same_order(found[0], u).value) is not None]
+    if taus:
+        text += (
+            " The ranking of systems is the same under all schemes." if min(taus) == 1
+            else f" The ranking of systems changes: its lowest τ-b with that of {first} is {format_number(min(taus))}."
+        )  # fmt: skip
+    return text
+
+
+def _ranks(found: Sequence[sensitivity.SchemeLambda]) -> None:
+    systems = next((u.systems for u in found if u.systems), ())
+    if len(systems) < 2:
+        return
+    st.markdown("**Systems by human score under each scheme**")
+
+    def cell(under: sensitivity.SchemeLambda, system: str) -> str:
+        score, rank = under.score(system), under.rank(system)
+        return "–" if score is None else f"{rank} ({format_number(score, 2, leading_zero=True)})"
+
+    st.dataframe(
+        [{"system": s.system, **{scheme_name(u.scheme): cell(u, s.system) for u in found}} for s in systems],
+        hide_index=True, width="stretch",
+    )  # fmt: skip
+    st.caption(
+        "Rank and mean score over all labelled outputs (penalties as negative numbers, mean over annotators). Kendall τ-b of two "
+        "rankings is 1 if they are equal and −1 if one is the reverse of the other."
+    )

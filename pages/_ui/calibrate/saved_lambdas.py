@@ -1,0 +1,62 @@
+"""The saved λs of a project: use them on Compare or delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.formatting import format_lambda, format_number
+from core.plots.calibration import MEASURE_NAMES
+from core.ports.calibrations import SavedLambda
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.services.calibrate import calibration as service
+from core.services.projects.view import Column
+from pages._ui.calibrate.calibration_form import GROUPS
+from pages._ui.calibrate.calibration_result import interval
+from pages._ui.shared import errors, state
+from pages._ui.shared.markdown import escape_markdown
+
+
+def saved(store: Store, project: Project, columns: Sequence[Column]) -> None:
+    """Draw the saved λs: what each was fitted on, use, delete."""
+    fitted = store.calibrations.list(project.id)
+    if not fitted:
+        return
+    st.subheader("Saved λs", anchor=False)
+    for item in reversed(fitted):
+        with st.container(border=True):
+            _saved(store, project, item, columns)
+
+
+def _saved(store: Store, project: Project, item: SavedLambda, columns: Sequence[Column]) -> None:
+    at, of = service.saved_agreement(item), service.origin(item)
+    mine = next((c for c in columns if c.refinement_signature == item.refinement), None)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f"**{escape_markdown(item.name)}**  \nλ = {format_lambda(item.value)}{interval(of.interval)}, agreement {format_number(at)}",
+            help=escape_markdown(item.signature), width="stretch",
+        )  # fmt: skip
+        if st.button("Use on Compare", key=f"use-{item.id}"):
+            state.use_lambda(project.id, item.value)
+            if mine is not None:
+                state.use_refinement(project.id, mine.name)
+            st.switch_page("pages/compare.py", query_params=address(project, item.value))
+        if st.button("Delete", key=f"delete-{item.id}", type="tertiary"):
+            with errors.boundary():
+                store.calibrations.delete(project.id, item.name)
+                st.rerun()
+    when = f"{item.created:%d %b %Y %H:%M} UTC" if item.created else ""
+    facts = (
+        of.outputs, of.people, of.weights and f"weights {of.weights}", of.measure and MEASURE_NAMES.get(of.measure, of.measure),
+        next((text for g, text in GROUPS.items() if g == of.group), of.group), of.model, when,
+    )  # fmt: skip
+    st.caption(" · ".join(escape_markdown(f) for f in facts if f))
+    if mine is None:
+        st.caption(":material/warning: It was fitted on scores that this project no longer has.")
+
+
+def address(project: Project, lam: float) -> dict[str, str]:
+    """Return the query parameters of Compare at this λ."""
+    return {state.PROJECT: str(project.id), state.LAMBDA: state.lambda_parameter(lam)}

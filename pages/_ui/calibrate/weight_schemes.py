@@ -1,0 +1,78 @@
+"""Weight schemes: those that can be chosen, and an editor for new ones."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.data import SEVERITIES
+from core.mqm import own_schemes
+from core.mqm.schemes import GOOGLE, SCHEMES, Scheme
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.services.calibrate import calibration as service
+from pages._ui.shared import errors
+from pages._ui.shared.markdown import escape_markdown
+
+_OWN = "errorscope_schemes"
+SAID = "lambda-scheme-said"
+
+
+def schemes(store: Store, project: Project) -> dict[str, Scheme]:
+    """Return weight schemes by shown name: built-in ones, then those of this session and of saved λs."""
+    return {scheme_name(s): s for s in (*SCHEMES.values(), *own(project), *service.saved_schemes(store, project))}
+
+
+def scheme_name(scheme: Scheme) -> str:
+    """Return the shown name, with the version of a scheme that is not built in."""
+    return scheme.name if scheme.name in SCHEMES else f"{scheme.name} v{scheme.version}"
+
+
+def own(project: Project) -> list[Scheme]:
+    """Return the schemes made in this session for this project."""
+    made: dict[int, list[Scheme]] = st.session_state.setdefault(_OWN, {})
+    return made.setdefault(project.id, [])
+
+
+def editor(store: Store, project: Project) -> None:
+    """Draw an editor for a new scheme. It lives in this session, and is stored with every λ saved under it."""
+    known = schemes(store, project)
+    if said := st.session_state.pop(SAID, ""):
+        st.success(said, icon=":material/check:")
+    with st.expander("Create a weight scheme"):
+        base = known[st.selectbox("Start from", list(known), key="lambda-scheme-base")]
+        with st.form("lambda-scheme-form", border=False):
+            rows = st.data_editor(
+                own_schemes.table(base), num_rows="dynamic", hide_index=True, width="stretch",
+                key=f"lambda-scheme-rows-{base.signature()}",
+                column_config={
+                    "severity": st.column_config.SelectboxColumn("Severity", options=[*SEVERITIES, own_schemes.ANYTHING]),
+                    "category": st.column_config.SelectboxColumn("Category", options=own_schemes.categories(base)),
+                    "weight": st.column_config.NumberColumn("Weight", min_value=0.0, help="0 ignores the error"),
+                },
+            )  # fmt: skip
+            st.caption(
+                "The most specific category that matches an error decides; then a named severity goes before “any”."
+            )
+            left, right = st.columns(2, vertical_alignment="bottom")
+            whole = left.checkbox(
+                "A non-translation replaces the other errors", base.non_translation is not None,
+                key=f"lambda-scheme-whole-{base.signature()}",
+            )  # fmt: skip
+            cost = right.number_input(
+                "Weight of a non-translation", 0.0, None, base.non_translation or GOOGLE.non_translation or 25.0,
+                key=f"lambda-scheme-cost-{base.signature()}",
+            )  # fmt: skip
+            left, right = st.columns([3, 1], vertical_alignment="bottom")
+            name = left.text_input("Name of the scheme", placeholder="for example: terminology first", max_chars=40)
+            wanted = right.form_submit_button("Add scheme", icon=":material/add:", width="stretch")
+        if wanted:
+            with errors.boundary():
+                made = own_schemes.made(name, rows, non_translation=cost if whole else None, known=list(known.values()))
+                mine = own(project)
+                if made not in mine:
+                    mine.append(made)
+                st.session_state[SAID] = (
+                    f"Added “{escape_markdown(scheme_name(made))}”. It is compared here and can be chosen under "
+                    f"*Severity weights* above. Save a λ fitted with it to keep it."
+                )
+                st.rerun()

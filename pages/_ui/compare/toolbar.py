@@ -1,0 +1,128 @@
+"""Search, order, filters, the refinement shown and the λ presets of the Compare page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.calibration.presets import PRESETS, LambdaPreset
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.services.compare.compare import (
+    Query,
+    Sort,
+)
+from core.services.projects.view import Column, View
+from pages._ui.shared import errors, state
+from pages._ui.shared.markdown import escape_markdown
+
+SEARCH = "Search source, references and outputs"
+
+ORDERS: dict[str, Sort] = {
+    "document order": "document",
+    "a metric": "metric",
+    "disagreement of two metrics": "disagreement",
+}
+
+
+def toolbar(project: Project, view: View) -> tuple[Query, bool]:
+    """Draw search, order, filter, refinement and blind mode; return the query and whether names are hidden."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="compare-toolbar"):
+        search = st.text_input(
+            SEARCH, key="compare-search", placeholder="Search  /", icon=":material/search:",
+            label_visibility="collapsed", width=320, live=True,
+        )  # fmt: skip
+        query = _filter(project, view, _order(project, view, Query(search or "")))
+        _choose_refinement(project, view)
+        text = "Hide the names of the systems and shuffle the outputs of each segment"
+        blind = st.toggle("Blind", key="compare-blind", help=text)
+    return query, blind
+
+
+def refinement(project: Project, view: View) -> Column | None:
+    """Return the refinement that the cards show; None if there is none."""
+    name = state.current_refinement(project.id, [c.name for c in view.refinements()])
+    return view.column(name) if name else None
+
+
+def _choose_refinement(project: Project, view: View) -> None:
+    labels, key = {c.name: c.label for c in view.refinements()}, f"compare-refinement-{project.id}"
+    if len(labels) < 2:
+        return
+
+    @errors.guarded
+    def chosen() -> None:
+        state.use_refinement(project.id, st.session_state[key])
+
+    st.session_state[key] = now = state.current_refinement(project.id, list(labels))
+    state.show_refinement(project.id, now, next(iter(labels)))
+    st.selectbox(
+        "Refinement", list(labels), format_func=labels.__getitem__, key=key, on_change=chosen, width=240,
+        label_visibility="collapsed",
+    )  # fmt: skip
+
+
+def _order(project: Project, view: View, query: Query) -> Query:
+    labels, kept = {c.name: c.label for c in view.columns}, f"compare-order-{project.id}"
+    names, shown = list(labels), st.session_state.get(kept, "document order")
+    main = refinement(project, view)
+    first = names.index(main.name) if main else 0
+    with st.popover(f"Order: {escape_markdown(shown)}", icon=":material/sort:"):
+        chosen = ORDERS[st.radio("Order of the segments", list(ORDERS), key="compare-sort", disabled=not labels)]
+        metric = second = system = ""
+        if names and chosen != "document":
+            key = f"compare-metric-{project.id}"
+            metric = st.selectbox("Metric", names, first, format_func=labels.__getitem__, key=key)
+        if names and chosen == "disagreement":
+            others, key = [name for name in names if name != metric] or names, f"compare-second-{project.id}"
+            second = st.selectbox("Against", others, format_func=labels.__getitem__, key=key)
+        if names and chosen == "metric":
+            everyone, key = ["", *view.systems], f"compare-system-{project.id}"
+            system = st.selectbox("Scores of", everyone, format_func=lambda s: s or "mean over all systems", key=key)
+        largest = st.toggle("Largest first", value=chosen == "disagreement", key=f"compare-desc-{chosen}")
+    now = " × ".join(labels[n] for n in (metric, second) if n) or "document order"
+    st.session_state[kept] = now
+    if now != shown:
+        st.rerun()
+    return query._replace(sort=chosen, metric=metric, second=second, system=system, descending=largest)
+
+
+def _filter(project: Project, view: View, query: Query) -> Query:
+    keys = f"compare-systems-{project.id}", f"compare-docs-{project.id}"
+    active = sum(len(st.session_state.get(key, [])) for key in keys)
+    with st.popover(f"Filter: {active} chosen" if active else "Filter", icon=":material/filter_list:"):
+        systems = st.multiselect("Systems", view.systems, key=keys[0], placeholder="all systems")
+        documents = st.multiselect("Documents", view.documents, key=keys[1], placeholder="all documents")
+    return query._replace(systems=tuple(systems), documents=tuple(documents))
+
+
+def jumps(project: Project, query: Query) -> bool:
+    """Return whether the order has just changed to one by scores; the page then opens its first segment."""
+    now, key = (query.sort, query.metric, query.second, query.system, query.descending), f"compare-sorted-{project.id}"
+    before = st.session_state.get(key, now)
+    st.session_state[key] = now
+    return before != now and query.sort != "document"
+
+
+def presets(store: Store, project: Project, column: Column | None) -> list[dict[str, str]]:
+    """Return the λ presets: those saved in this project, then those of the paper with direction and prompts.
+
+    The label says if a λ was fitted with another model, direction or prompts than those shown.
+    """
+    if column is None:
+        return []
+    saved = [
+        {
+            "kind": "saved",
+            "label": s.name
+            + ("" if s.refinement == column.refinement_signature else " (fitted with another model or other options)"),
+            "value": state.lambda_parameter(s.value),
+        }
+        for s in store.calibrations.list(project.id)
+    ]
+    return [*saved, *(_preset(p, column) for p in PRESETS)]
+
+
+def _preset(preset: LambdaPreset, column: Column) -> dict[str, str]:
+    other = preset.differs(column.facts)
+    label = f"{preset.label} ({preset.made_with}{f'; other {other} here' if other else ''})"
+    return {"kind": "paper", "label": label, "value": state.lambda_parameter(preset.lam)}

@@ -1,0 +1,27 @@
+"""Texts side by side, each with the error spans of one rater. Nothing is sent back.
+
+`data`: {columns: [{name, note, output, source, marks: [{severity, category, quote, note, side}]}]}; `output` and `source` are
+lists of [text, severity, [number, …]] (`core.services.labels.agreement.stretches`), `source` is empty if it has no error spans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from pages._ui.components import shared
+
+HERE = Path(__file__).parent
+
+
+@st.cache_resource
+def _component() -> Any:
+    return shared.build("errorscope_marked_texts", HERE, "marked.css", "marked.js")
+
+
+def marked_texts(columns: Sequence[Mapping[str, Any]], *, key: str) -> None:
+    """Draw the columns."""
+    shared.draw(_component(), {"columns": [dict(c) for c in columns]}, key=key, handlers={})

@@ -1,0 +1,51 @@
+// Texts side by side, each with the error spans of one rater. User texts go through textContent only.
+
+const el = (tag, { class: name, text, dir, title } = {}, ...children) => {
+  const node = document.createElement(tag);
+  if (name) node.className = name;
+  if (text !== undefined) node.textContent = text;
+  if (dir) node.dir = dir;
+  if (title) node.title = title;
+  node.append(...children);
+  return node;
+};
+
+function stretch([text, severity, marks]) {
+  if (!marks.length) return document.createTextNode(text);
+  const node = el("mark", { class: severity.toLowerCase() }, el("bdi", { text: text || "‸" }));
+  node.dataset.n = marks.join(" ");
+  node.append(el("sup", { text: marks.join(" ") }));
+  return node;
+}
+
+function passage(label, stretches) {
+  // show each number once, where its span ends: other spans may cut it into pieces
+  const last = new Map();
+  stretches.forEach(([, , marks], i) => marks.forEach((n) => last.set(n, i)));
+  const shown = stretches.map((piece, i) => {
+    const node = stretch(piece);
+    if (node.nodeType === Node.ELEMENT_NODE) {
+      const here = piece[2].filter((n) => last.get(n) === i);
+      if (here.length) node.lastChild.textContent = here.join(" ");
+      else node.lastChild.remove();
+    }
+    return node;
+  });
+  return el("div", {}, el("span", { class: "esm-quiet", text: label }), el("p", { class: "esm-text", dir: "auto" }, ...shown));
+}
+
+function column({ name, note, output, source, marks }) {
+  const list = el("ol", {}, ...marks.map((m) => el("li", {},
+    el("b", { class: m.severity.toLowerCase(), text: m.severity }), ` ${m.category} `,
+    el("bdi", { class: "esm-quiet", text: m.quote ? `“${m.quote}”` : "" }),
+    m.note ? el("bdi", { class: "esm-note", text: m.note }) : "")));
+  return el("section", {},
+    el("h4", {}, el("bdi", { text: name }), " ", el("span", { class: "esm-quiet", text: note })),
+    passage("output", output), source.length ? passage("source", source) : "",
+    marks.length ? list : el("p", { class: "esm-quiet", text: "No errors." }));
+}
+
+export default function ({ data, parentElement }) {
+  const root = parentElement.querySelector(".esm") ?? parentElement.appendChild(el("div", { class: "esm" }));
+  root.replaceChildren(...data.columns.map(column));
+}

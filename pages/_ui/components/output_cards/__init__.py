@@ -1,0 +1,47 @@
+"""The side-by-side cards of one segment, drawn in the browser so that moving λ re-ranks them at once.
+
+`data` is `core.services.compare.segment.payload` plus position, total, lam, presets, search (the label of the search box) and
+inspected (the id of the card in the inspector, or None). The browser sends four messages (`pages._ui.components.shared`): `go` {to},
+`lam` {value}, `reference` {value} and `inspect` {id}, the last two with the `doc` and `segment` they were meant for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from pages._ui.components import shared
+
+HERE = Path(__file__).parent
+
+
+@st.cache_resource
+def _component() -> Any:
+    return shared.build("errorscope_compare_cards", HERE, "cards.css", "cards.js")
+
+
+def cards(
+    data: Mapping[str, Any],
+    *,
+    key: str,
+    of: str,
+    on_go: Callable[[int], None],
+    on_lam: Callable[[str], None],
+    on_reference: Callable[[int], None],
+    on_inspect: Callable[[Mapping[str, Any]], None],
+) -> None:
+    """Draw the cards. Choices made on the cards of another segment are dropped."""
+
+    def here(value: Mapping[str, Any]) -> bool:
+        return (value.get("doc"), value.get("segment")) == (data["doc"], data["segment"])
+
+    handlers: dict[str, shared.Handler] = {
+        "go": lambda value: on_go(int(value["to"])),
+        "lam": lambda value: on_lam(str(value["value"])),
+        "reference": lambda value: on_reference(int(value["value"])) if here(value) else None,
+        "inspect": lambda value: on_inspect(value) if here(value) else None,
+    }
+    shared.draw(_component(), data, key=key, of=of, handlers=handlers)

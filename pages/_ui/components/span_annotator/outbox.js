@@ -1,0 +1,77 @@
+// Actions that the server has not acknowledged yet, in memory and in localStorage, one entry each (so that two tabs never
+// overwrite each other), until the page acknowledges the id. Entries of other annotators are left alone.
+
+const STORED = "errorscope.outbox/";
+const held = new Map(); // id -> entry; outlives a remount of the component
+let counter = 0;
+
+function freshId() {
+  if (globalThis.crypto?.randomUUID) return crypto.randomUUID();
+  const bytes = globalThis.crypto?.getRandomValues ? crypto.getRandomValues(new Uint8Array(16)) : Array.from({ length: 16 }, () => Math.random() * 256);
+  const hex = [...bytes].map((b, i) => (i === 6 ? (b & 15) | 64 : i === 8 ? (b & 63) | 128 : b & 255).toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function storage() {
+  try {
+    localStorage.setItem(`${STORED}probe`, "1");
+    localStorage.removeItem(`${STORED}probe`);
+    return localStorage;
+  } catch {
+    return null; // private window, or full: memory only, and the page warns before it is closed
+  }
+}
+
+/** Undo and redo after a refused action of the same segment: they referred to it, and would undo an older action. */
+function strays(entries, refused) {
+  const broken = new Set();
+  return entries.filter((e) => {
+    const where = JSON.stringify([e.project, e.doc, e.segment]);
+    if (refused[e.action.id]) broken.add(where);
+    return broken.has(where) && (e.action.kind === "undo" || e.action.kind === "redo");
+  });
+}
+
+const outbox = {
+  durable: () => storage() !== null,
+  recall() {
+    const store = storage();
+    if (!store) return;
+    for (let i = 0; i < store.length; i += 1) {
+      const key = store.key(i);
+      if (!key?.startsWith(STORED)) continue;
+      try {
+        const entry = JSON.parse(store.getItem(key));
+        if (entry?.action?.id && !held.has(entry.action.id)) held.set(entry.action.id, entry);
+      } catch {
+        // written by something else, or damaged: ignore it
+      }
+    }
+  },
+  put(place, action) {
+    counter += 1;
+    const entry = { ...place, at: Date.now(), n: counter, action };
+    held.set(action.id, entry);
+    try {
+      localStorage.setItem(STORED + action.id, JSON.stringify(entry));
+    } catch {
+      // memory still holds it
+    }
+  },
+  drop(ids) {
+    for (const id of ids) {
+      held.delete(id);
+      try {
+        localStorage.removeItem(STORED + id);
+      } catch {
+        // it was not stored
+      }
+    }
+  },
+  /** Entries of this annotator, oldest first; `where` narrows to a place. */
+  of(rater, where = null) {
+    return [...held.values()]
+      .filter((e) => e.rater === rater && (!where || (e.project === where.project && e.doc === where.doc && e.segment === where.segment)))
+      .sort((a, b) => a.at - b.at || a.n - b.n);
+  },
+};

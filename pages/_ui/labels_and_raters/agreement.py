@@ -1,0 +1,243 @@
+"""Raters, their agreement, and the largest disagreements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.calibration.calibrate import ENOUGH_RATERS
+from core.data import SEVERITIES, Span
+from core.formatting import format_count, format_number
+from core.plots.agreement import matrix_width, severity_confusion, tau_matrix
+from core.ports.projects import Project
+from core.services.labels import agreement as service
+from core.services.labels.agreement import Agreement, Dispute
+from core.services.labels.labels import current, finished
+from core.settings import load as settings
+from core.stats.correlation.correlation import Statistic
+from core.stats.raters.rater_agreement import RaterPair
+from core.stats.raters.span_agreement import SpanAgreement
+from pages._ui.annotate import identity
+from pages._ui.components.marked_texts import marked_texts
+from pages._ui.shared import errors, state, wiring
+from pages._ui.shared.glossary import definition
+from pages._ui.shared.markdown import escape_markdown
+
+ALL_PAIRS = "All pairs"
+ALPHA = "Krippendorff's α"
+AT_ONCE = 5
+KINDS = {
+    "place": "same characters",
+    "severity": "… and same severity",
+    "category": "… and same category",
+    "both": "… and both",
+}
+
+
+def found(project: Project, scheme: str) -> Agreement:
+    """Return the agreement in the project, up to 30 s old."""
+    return _found(settings().database, project, scheme)
+
+
+@st.cache_resource(max_entries=8, ttl=30, show_spinner="Comparing labels …")
+def _found(database: str, project: Project, scheme: str) -> Agreement:
+    return service.agreement(wiring.store(), project.id, wiring.dataset(project), scheme)
+
+
+def raters(all_of: Agreement) -> None:
+    """Draw a table with one row per rater. Errors are per output, so that raters can be compared."""
+    rows = [
+        {
+            "rater": r.rater,
+            "outputs": r.outputs,
+            "segments": r.segments,
+            "minutes": None if r.seconds is None else r.seconds / 60,
+            **{f"{s} errors per output": r.errors[s] / r.outputs for s in SEVERITIES},
+            "no error, %": 100 * r.clean / r.outputs,
+            "non-translation": r.non_translations,
+            "mean score ↑": r.score,
+        }
+        for r in all_of.raters
+    ]
+    decimals = {f"{s} errors per output": st.column_config.NumberColumn(format="%.2f") for s in SEVERITIES}
+    st.dataframe(
+        pd.DataFrame(rows).dropna(axis="columns", how="all"),
+        hide_index=True,
+        width="stretch",
+        column_config=decimals
+        | {
+            "minutes": st.column_config.NumberColumn(
+                format="%.0f", help="Time on Annotate; a pause counts at most two minutes. Empty: imported labels"
+            ),
+            "no error, %": st.column_config.NumberColumn(format="%.0f", help="Share of outputs without errors"),
+            "mean score ↑": st.column_config.NumberColumn(
+                format="%.2f", help="Mean MQM score of this rater’s outputs, as a negative penalty; higher is better"
+            ),
+        },
+    )
+
+
+def figures(all_of: Agreement) -> None:
+    """Draw α with its interpretation, then spans and severities of all pairs or of one."""
+    if len(all_of.raters) < ENOUGH_RATERS:
+        st.info(
+            "Only one annotator has labelled outputs. Agreement needs a second one on some of the same outputs.",
+            icon=":material/info:",
+        )
+        st.page_link("pages/annotate.py", label="Annotate outputs", icon=":material/edit_note:")
+        return
+    alpha = all_of.alpha
+    if alpha.value is not None:
+        between = f" [{format_number(alpha.low)}, {format_number(alpha.high)}]" if alpha.low is not None else ""
+        st.markdown(
+            escape_markdown(
+                f"α = {format_number(alpha.value)}{between} on {format_count(all_of.twice, 'output')} of {format_count(alpha.n, 'segment')} "
+                "labelled by two or more annotators"
+            ).join(("#### ", "")),
+            help=f"{definition(ALPHA)} Computed on MQM scores (interval level); 95 % CI: bootstrap over "
+            f"segments. {escape_markdown(all_of.signature)}",
+        )
+    st.markdown(escape_markdown(service.reading(alpha)))
+    if not all_of.twice:
+        return
+    if len(all_of.raters) > ENOUGH_RATERS:
+        st.markdown("**Kendall τ-b of each pair of raters**, over outputs that both labelled")
+        taus = [RaterPair(p.first, p.second, p.tau) for p in all_of.pairs]
+        names = [r.rater for r in all_of.raters]
+        st.altair_chart(tau_matrix(names, taus, ink=_ink()), width=matrix_width(len(names)))
+    else:
+        st.markdown(f"**Kendall τ-b of the two raters**: {escape_markdown(_value(all_of.pairs[0].tau))}")
+    _marks(all_of)
+
+
+def _marks(all_of: Agreement) -> None:
+    pairs = {f"{p.first} and {p.second}": p for p in all_of.pairs if p.outputs}
+    name = ALL_PAIRS
+    if len(pairs) > 1:
+        name = st.selectbox("Pair of raters", [ALL_PAIRS, *pairs], key="people-pair", width=420)
+    one = pairs.get(name) or (all_of.pairs[0] if len(all_of.pairs) == 1 else None)
+    spans = one.spans if one else all_of.spans
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown("**Agreement of error spans**: F1 over characters ↑ (0 to 1)")
+        rows = [
+            {"spans agree in": KINDS[kind], "all characters": _value(s.micro), "mean over outputs": _value(s.macro)}
+            for kind, s in spans.items()
+        ]
+        st.dataframe(rows, hide_index=True, width="stretch")
+        st.markdown(escape_markdown(empties(spans["place"])))
+    with right:
+        first, second = (one.first, one.second) if one else ("one rater", "the other")
+        st.markdown("**Severities of the same characters** (number of characters)")
+        chart = severity_confusion(
+            one.confusion if one else all_of.confusion,
+            (*SEVERITIES, service.UNMARKED),
+            rows=first,
+            columns=second,
+            ink=_ink(),
+        )
+        st.altair_chart(chart, width="stretch")
+
+
+def _ink() -> str:
+    """Return the text colour of the active theme, for charts with numbers on colour."""
+    return "#eceae6" if st.context.theme.type == "dark" else "#2b2a28"
+
+
+def empties(spans: SpanAgreement) -> str:
+    """Return how outputs without errors are counted."""
+    same = spans.texts - spans.one_empty
+    return (
+        f"{format_count(spans.texts, 'comparison')} of two raters on an output: both found no error in {spans.both_empty}, only "
+        f"one found errors in {spans.one_empty}. They agree in {same / max(1, spans.texts):.0%} on whether there is any "
+        "error. F1 is undefined if both found no error, and 0 if only one did."
+    )
+
+
+def _value(value: Statistic) -> str:
+    if value.value is None:
+        return f"undefined: {value.reason}"
+    return format_number(value.value) + (f" (defined for {value.counted})" if value.counted else "")
+
+
+@st.fragment
+@errors.guarded
+def disputes(project: Project, all_of: Agreement) -> None:
+    """Draw the largest disagreements. Segments that this person has not submitted need a click."""
+    if not all_of.disputes:
+        said = "No output has labels by two annotators yet." if not all_of.twice else "All annotators agree."
+        st.info(said, icon=":material/info:")
+        return
+    everyone = st.toggle(
+        "Show error spans of all annotators",
+        key=f"people-marks-{project.id}",
+        help="If off, you see error spans only in segments that you have submitted.",
+    )
+    notice = (
+        "Error spans of all annotators are shown in every segment. Do not look if you still have to annotate in this "
+        "project: it would bias your labels."
+    )
+    if everyone:
+        st.warning(notice, icon=":material/visibility:")
+    queue = list(all_of.disputes) if everyone else visible(project, all_of.disputes)
+    if hidden := len(all_of.disputes) - len(queue):
+        st.info(
+            f"{format_count(hidden, 'disagreement')} in segments that you have not submitted {'is' if hidden == 1 else 'are'} "
+            "hidden to avoid bias. If you do not annotate here, show them with the switch above.",
+            icon=":material/visibility_off:",
+        )
+    more = f"people-shown-{project.id}"
+    shown = st.session_state.get(more, AT_ONCE)
+    for place, dispute in enumerate(queue[:shown], start=1):
+        _dispute(project, place, dispute)
+    if (left := len(queue) - shown) > 0:
+
+        def show_more() -> None:
+            st.session_state[more] = shown + AT_ONCE
+
+        st.button(f"Show {min(AT_ONCE, left)} more of {len(queue)}", key="people-more", on_click=show_more)
+
+
+def visible(project: Project, queue: Sequence[Dispute]) -> list[Dispute]:
+    """Return the disagreements in segments that this annotator has submitted."""
+    rater = identity.rater()
+    if rater is None:
+        return []
+    mine, outputs = current(wiring.store(), project.id, rater), wiring.dataset(project).outputs_of()
+    return [d for d in queue if finished(mine.get(d.key.segment), [o.system for o in outputs.get(d.key.segment, ())])]
+
+
+def _dispute(project: Project, place: int, dispute: Dispute) -> None:
+    data, key = wiring.dataset(project), dispute.key
+    text = next(o.text for o in data.outputs if o.key == key)
+    source = data.segment_of()[key.segment].source or ""
+    with st.container(border=True):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            points = dispute.disagreement.points or 0.0
+            apart = f"difference of {points:.4g} point{'' if points == 1 else 's'}"
+            st.markdown(
+                f"**{place}.** {' · '.join(escape_markdown(part) for part in (*key.segment, key.system))} · {apart}"
+            )
+            to = {state.PROJECT: str(project.id), state.DOC: key.doc_id, state.SEGMENT: key.segment_id}
+            st.page_link("pages/compare.py", label="Open the segment", icon=":material/open_in_new:", query_params=to)
+        marked_texts(
+            [_column(rater, spans, score, text, source) for rater, spans, score in dispute.raters],
+            key=f"dispute-{project.id}-{key!r}",
+        )
+
+
+def _column(rater: str, spans: Sequence[Span], score: float, text: str, source: str) -> dict[str, Any]:
+    in_source = any(s.side == "source" for s in spans)
+    return {
+        "name": rater,
+        "note": f"score {score:.4g}".replace("-", "−"),
+        "output": [list(piece) for piece in service.stretches(text, spans)],
+        "source": [list(piece) for piece in service.stretches(source, spans, "source")] if in_source else [],
+        "marks": [
+            {"severity": s.severity, "category": s.category, "quote": s.quote, "note": s.note, "side": s.side}
+            for s in spans
+        ],
+    }

@@ -1,0 +1,178 @@
+"""Calibration sets: what is missing, drawing outputs to label next, and the progress of each set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS
+from core.calibration.sampling import STRATA, Method
+from core.data import RatedOutput
+from core.formatting import format_count, format_number
+from core.ports.batches import SavedBatch
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.services.labels import batches as service
+from core.services.labels.batches import ANY_LAMBDA, Plan
+from core.services.projects.view import Column
+from pages._ui.annotate.batches import address
+from pages._ui.calibrate.calibration_result import interval
+from pages._ui.shared import errors, wiring
+from pages._ui.shared.markdown import escape_markdown
+
+METHODS: dict[Method, str] = {
+    "stratified": "Stratified by quality",
+    "informative": "Most informative for λ",
+}
+WHOLE = {True: "Whole segments with all systems", False: "Single outputs"}
+
+
+def missing(labels: Sequence[RatedOutput]) -> None:
+    """Draw how many of the recommended outputs and annotators there are."""
+    found = service.shortfall(service.raters_of(labels))
+    icon = ":material/check_circle:" if not found.missing_twice else ":material/flag:"
+    st.markdown(f"{icon} {escape_markdown(found.words())}", help="Recommended size: Lu et al. (2023), Appendix B")
+
+
+def builder(store: Store, project: Project) -> None:
+    """Draw the form that draws outputs as a calibration set."""
+    view = wiring.view(project)
+    metrics = {c.name: c for c in view.columns}
+    if not metrics:
+        st.info(
+            "No metric has been computed for this project yet. Outputs are drawn by their scores.",
+            icon=":material/info:",
+        )
+        st.page_link("pages/compare.py", label="Compute metrics on Compare", icon=":material/view_column:")
+        return
+    st.markdown(
+        f"Draw outputs to label next. Recommended: at least {ENOUGH_OUTPUTS} outputs of all qualities, each labelled by 2 or 3 "
+        "annotators. The probability of each output is stored, so that means can be corrected for the sampling."
+    )
+    with st.container(border=True):
+        method = st.radio(
+            "Sampling", list(METHODS), format_func=METHODS.__getitem__, horizontal=True, key="batch-method"
+        )
+        left, right = st.columns(2)
+        usable = [n for n, c in metrics.items() if c.refinement] if method == "informative" else list(metrics)
+        if not usable:
+            st.info("This needs BARTScore++.", icon=":material/info:")
+            st.page_link("pages/compare.py", label="Compute it on Compare", icon=":material/view_column:")
+            return
+        name = left.selectbox("Metric", usable, format_func=lambda n: metrics[n].label, key=f"batch-metric-{method}")
+        column = metrics[name]
+        with right:
+            between = _interval(store, project, column) if method == "informative" else ANY_LAMBDA
+            strata = (
+                STRATA
+                if method == "informative"
+                else int(st.number_input("Strata of quality", 2, 20, STRATA, key="batch-strata"))
+            )
+        left, middle, right = st.columns(3)
+        n = int(left.number_input("Outputs", 1, 100_000, ENOUGH_OUTPUTS, key="batch-n"))
+        enough = int(
+            middle.number_input(
+                "Raters per output", 1, 9, ENOUGH_RATERS, key="batch-enough",
+                help="Outputs that already have this many annotators are left out",
+            )
+        )  # fmt: skip
+        seed = int(right.number_input("Seed", 0, 2**31 - 1, 0, key="batch-seed"))
+        whole = st.radio("Unit", list(WHOLE), format_func=WHOLE.__getitem__, horizontal=True, key="batch-whole")
+        _make(store, project, column, Plan(n, method, bool(whole), strata, between, enough, seed))
+    with st.expander("How outputs are drawn"):
+        st.markdown(_explained(method))
+
+
+def _interval(store: Store, project: Project, column: Column) -> tuple[float, float]:
+    """Return the current 95 % CI of λ: from a λ saved for this refinement, or all λ."""
+    saved = service.intervals(store.calibrations.list(project.id), column.refinement_signature)
+    choices = {f"“{name}”{interval(ends)}": ends for name, ends in saved.items()} | {
+        "Not known yet (all λ)": ANY_LAMBDA
+    }
+    return choices[st.selectbox("Current 95 % CI of λ", list(choices), key=f"batch-interval-{project.id}")]
+
+
+def _make(store: Store, project: Project, column: Column, plan: Plan) -> None:
+    with st.form("batch-make", border=False):
+        left, right = st.columns([3, 1], vertical_alignment="bottom")
+        name = left.text_input("Name of the set", placeholder="for example: calibration 1", max_chars=80)
+        wanted = right.form_submit_button("Draw outputs", type="primary", width="stretch")
+    if wanted:
+        with errors.boundary():
+            rated = service.raters_of(service.labels_of(store, project.id))
+            made = store.batches.save(project.id, service.build(wiring.view(project), column, rated, name, plan))
+            st.toast(f"{format_count(len(made.outputs), 'output')} chosen as “{escape_markdown(made.name)}”")
+
+
+def _explained(method: Method) -> str:
+    if method == "stratified":
+        return (
+            "Outputs (or segments, by the mean over their systems) are divided into strata of equal size by their score; "
+            "single outputs also by system. The same number is drawn from every stratum, with equal probability within it. "
+            "Segments are in random order, so that a partly labelled set is still a fair sample."
+        )
+    return (
+        "Two outputs swap ranks at exactly one λ. Within the current 95 % CI of λ, agreement changes only at the λ of such "
+        "pairs, and only if both outputs are labelled. The probability of an output is therefore proportional to the number "
+        "of outputs with which it swaps ranks inside the interval, each weighted by its own probability. One fifth is drawn "
+        "evenly, so that every output has a chance. Correct means of this set for the probabilities."
+    )
+
+
+def batches(store: Store, project: Project, labels: Sequence[RatedOutput]) -> None:
+    """Draw the calibration sets: progress, link to Annotate, corrected means, delete."""
+    there = store.batches.list(project.id)
+    if not there:
+        return
+    st.subheader("Calibration sets", anchor=False)
+    rated = service.raters_of(labels)
+    for batch in reversed(there):
+        done = service.progress(batch, rated)
+        with st.container(border=True):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                when = f"{batch.created:%d %b %Y %H:%M} UTC" if batch.created else ""
+                st.markdown(
+                    f"**{escape_markdown(batch.name)}**  \n{done.once} / {done.assigned} outputs labelled, {done.twice} by two "
+                    f"or more · {escape_markdown(facts(batch))} · {when}",
+                    help=escape_markdown(batch.signature),
+                )
+                st.space("stretch")
+                st.page_link(
+                    "pages/annotate.py", label="Annotate this set", icon=":material/edit_note:",
+                    query_params=address(project, batch.name),
+                )  # fmt: skip
+                if st.button("Delete", key=f"batch-delete-{batch.id}", type="tertiary", help="Labels are kept"):
+                    with errors.boundary():
+                        store.batches.delete(project.id, batch.name)
+                        st.rerun()
+            if done.once:
+                corrected(labels, batch)
+
+
+def facts(batch: SavedBatch) -> str:
+    """Return how a set was drawn."""
+    how = METHODS.get(batch.method, batch.method)  # type: ignore[call-overload]
+    unit = "whole segments" if batch.options.get("whole") else "single outputs"
+    return f"{how} by {batch.options.get('metric', '?')}, {unit}, of {batch.population}, seed {batch.seed}"
+
+
+def corrected(labels: Sequence[RatedOutput], batch: SavedBatch) -> None:
+    """Draw the means over all outputs that the set was drawn from."""
+    with st.expander("Estimates for all outputs"):
+        rows = [
+            {
+                "system": e.system or "all systems",
+                "outputs": e.n,
+                "mean score of the set ↑": format_number(e.plain),
+                "corrected for the sampling ↑": format_number(e.corrected),
+                "95 % CI": e.reason if e.low is None else f"[{format_number(e.low)}, {format_number(e.high)}]",
+            }
+            for e in service.estimates(labels, batch)
+        ]
+        st.dataframe(rows, hide_index=True, width="stretch")
+        st.caption(
+            f"Each labelled output is weighted by 1/probability (Hájek), which estimates the mean over the {batch.population} outputs "
+            "that the set was drawn from. The 95 % CI covers the sampling of the set, not the differences between annotators. "
+            "Severity weights: google."
+        )

@@ -1,0 +1,86 @@
+"""The options of a meta-evaluation: level, statistic, metrics, systems and bootstrap."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import streamlit as st
+
+from core.ports.projects import Project
+from core.services.calibrate.calibration import HumanScores
+from core.services.evaluate import evaluate as service
+from core.services.evaluate.evaluate import (
+    LABELS,
+    STATISTICS,
+    AgreementOptions,
+    EvaluationData,
+    Level,
+    StatisticName,
+    Unit,
+)
+from core.services.projects.view import View
+from pages._ui.shared import state
+
+LEVELS: dict[Level, str] = {"segment": "single outputs", "system": "system means"}
+
+GROUPS: dict[Literal["pooled", "segment"], str] = {
+    "pooled": "all outputs pooled",
+    "segment": "within each segment, averaged",
+}
+
+UNITS: dict[Unit, str] = {"segment": "segments", "document": "documents"}
+
+STATISTIC, METRIC, TABLE = "evaluate-statistic", "evaluate-metric", "evaluate-table"
+
+
+class EvaluationOptions(NamedTuple):
+    """The options chosen on the page."""
+
+    choice: AgreementOptions
+    statistic: StatisticName
+    names: tuple[str, ...]
+    excluded: tuple[str, ...]
+    lam: float
+
+
+def asked(project: Project, view: View, *, of_systems: bool = False) -> EvaluationOptions:
+    """Draw the options and return them. With `of_systems` only system means can be compared."""
+    first, second, third, fourth = st.columns([1, 1, 1, 0.5], vertical_alignment="bottom")
+    levels: list[Level] = ["system"] if of_systems else list(LEVELS)
+    level = first.selectbox("Level", levels, format_func=LEVELS.__getitem__, key="evaluate-level")
+    key = f"{STATISTIC}-{level}"
+    statistic: StatisticName = second.selectbox("Statistic", STATISTICS[level], format_func=LABELS.__getitem__, key=key)
+    group = third.selectbox(
+        "Pairs of outputs", list(GROUPS), format_func=GROUPS.__getitem__, key="evaluate-group", disabled=level == "system",
+        help="Pooled pairs mix easy and hard segments. Pairs within a segment compare outputs for the same source.",
+    )  # fmt: skip
+    with fourth.popover("More options", icon=":material/tune:", width="stretch"):
+        columns = {c.name: c.label for c in view.columns if not c.human}
+        newest = [c.name for c in view.columns if not c.human and c.name == c.metric]
+        names = st.multiselect(
+            "Metrics", list(columns), newest, format_func=columns.__getitem__, key=f"evaluate-names-{project.id}",
+            help="Only outputs with scores of all these metrics are compared.",
+        )  # fmt: skip
+        people = [s for s in view.systems if service.looks_human(s)]
+        excluded = st.multiselect(
+            "Excluded systems", view.systems, people, key=f"evaluate-out-{project.id}", placeholder="none",
+            help="Exclude human references that are listed as systems.",
+        )  # fmt: skip
+        unit = st.selectbox("Bootstrap over", list(UNITS), format_func=UNITS.__getitem__, key="evaluate-unit")
+        draws = st.select_slider("Bootstrap draws", [100, 300, 1000], 300, key="evaluate-draws")
+        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="evaluate-seed")
+    choice = AgreementOptions(level, group, unit, int(seed), int(draws))
+    return EvaluationOptions(choice, statistic, tuple(names), tuple(excluded), state.current_lambda(project.id))
+
+
+def too_few(data: EvaluationData, people: HumanScores, excluded: tuple[str, ...]) -> None:
+    """Say that there are too few outputs to compare, with links to get more."""
+    rated = sum(k.system not in excluded for k in people.scores)
+    if not rated:
+        text = "No segment has been submitted yet"
+    else:
+        scored = 0 if all(m.undefined for m in data.metrics) else len(data.keys)
+        text = f"{scored} of {rated} labelled outputs {'has' if scored == 1 else 'have'} scores of all chosen metrics"
+    st.info(f"{text}. At least 2 are needed.", icon=":material/info:")
+    st.page_link("pages/annotate.py", label="Annotate outputs", icon=":material/edit_note:")
+    st.page_link("pages/compare.py", label="Compute metrics on Compare", icon=":material/view_column:")

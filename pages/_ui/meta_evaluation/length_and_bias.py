@@ -1,0 +1,256 @@
+"""Length and bias: agreement of metrics as texts get longer, and rank bias for systems, at system level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.data import SegmentKey
+from core.formatting import format_count, format_number
+from core.plots import smart as plots
+from core.ports.projects import Project
+from core.reports.html import MISSING
+from core.services.calibrate.calibration import HumanScores, from_score
+from core.services.evaluate import bias as ranking
+from core.services.evaluate import lengths as long
+from core.services.evaluate.bias import MEAN, Bias
+from core.services.evaluate.evaluate import AgreementOptions, Evaluation, EvaluationData
+from core.services.evaluate.lengths import ROUGE_X, ROUGES, By, LengthRow, Lengths
+from core.services.labels.judgements import ENDINGS
+from core.services.projects.view import View
+from pages._ui.meta_evaluation import evaluation_data
+from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
+from pages._ui.projects import exports
+from pages._ui.shared import tables, wiring
+from pages._ui.shared.long_jobs import digest
+from pages._ui.shared.markdown import escape_markdown
+
+BYS: dict[By, str] = {"outputs": "the outputs", "references": "the references", "source": "the source"}
+SHOWN: dict[str, tuple[str, str]] = {
+    "tau": ("Kendall τ-b", "Kendall τ-b of system means"),
+    "difference": ("difference to the baseline", "τ-b, difference to {}"),
+    "relative": ("relative to the baseline", "τ-b, relative increase over {}"),
+}
+LINES = 5
+
+
+def draw(project: Project, view: View, people: HumanScores, found: Evaluation, wanted: EvaluationOptions) -> None:
+    """Draw both analyses over the chosen human scores."""
+    of = _scores(project, view, people, found, wanted)
+    first = next(iter(of.values()))
+    if not first.keys:
+        st.info("No segment has outputs of all systems with every human score.", icon=":material/info:")
+        return
+    lacking = found.joined.n_segments - first.n_segments
+    st.caption(
+        escape_markdown(
+            f"System means over {first.n_segments} segments, {len(first.systems)} systems"
+            + (f"; {lacking} segments without every system and score are left out" if lacking > 0 else "")
+            + "."
+        )
+    )
+    st.subheader("Longer texts", anchor=False)
+    _lengths(project, view, of, found.choice)
+    st.subheader("Rank bias", anchor=False)
+    _bias(project, of)
+
+
+def _scores(
+    project: Project, view: View, people: HumanScores, found: Evaluation, wanted: EvaluationOptions
+) -> dict[str, EvaluationData]:
+    """Return the chosen human score and the others to average with, all on the same outputs."""
+    mine, dataset = people.words if people.raters else _name(people), wiring.dataset(project)
+    others = [n for n in dict.fromkeys(h.name for h in dataset.human_scores) if n not in (mine, _name(people))]
+    of = {mine: found.joined}
+    if others:
+        left, right = st.columns(2)
+        key = f"evaluate-also-{project.id}-{mine}"
+        chosen = left.multiselect(
+            "Average with", others, key=key, placeholder="No other score",
+            help="Agreement and ranks are computed for each human score, then averaged.",
+        )  # fmt: skip
+        lower = right.multiselect(
+            "Scores where lower is better", chosen, key=f"evaluate-lower-{project.id}", placeholder="none"
+        )
+        for name in chosen:
+            of[name] = evaluation_data.joined(
+                project, view, from_score(dataset, name, higher_is_better=name not in lower), wanted
+            )
+    return long.same_outputs(of)
+
+
+def _name(people: HumanScores) -> str:
+    """Return the name of a human score in the dataset, from its signature."""
+    facts = dict(f.split(":", 1) for f in people.signature.split("|") if ":" in f)
+    ending = next((words for way, words in ENDINGS.items() if way == facts.get("by")), "")
+    return facts["name"] + ending if "name" in facts else people.words
+
+
+def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], choice: AgreementOptions) -> None:
+    first = next(iter(of.values()))
+    labels = {c.name: c.label for c in first.scored_metrics if not c.undefined}
+    lengths = {b: of_by for b in BYS if (of_by := long.segment_lengths(view, first.keys, b)) or b == "outputs"}
+    bys = list(lengths)
+    one, two, three = st.columns([1, 1, 1], vertical_alignment="bottom")
+    by = one.selectbox("Length of", bys, format_func=BYS.__getitem__, key=f"evaluate-words-{project.id}")
+    kind = two.selectbox("Statistic", list(SHOWN), format_func=lambda k: SHOWN[k][0], key="evaluate-length-shown")
+    names = list(labels)
+    usual = long.baseline_of(first.scored_metrics)
+    at = names.index(usual) if usual in names else 0
+    baseline = three.selectbox(
+        "Baseline", names, at, format_func=labels.__getitem__, key=f"evaluate-baseline-{project.id}"
+    )
+    found = _by_length(
+        digest([j.digest for j in of.values()], lengths[by]), by, baseline, choice, _of=of, _lengths=lengths[by]
+    )
+    metrics = [c.name for c in first.metrics if c.name in labels]
+    several = [baseline, *(n for n in metrics if n != baseline and not (baseline == ROUGE_X and n in ROUGES))][:LINES]
+    key = f"evaluate-lines-{project.id}"
+    lines = st.multiselect("Metrics shown", names, several, format_func=labels.__getitem__, key=key)
+    rows = [r for r in found.rows if r.name in lines]
+    label = SHOWN[kind][1].format(labels[baseline])
+    frame = pd.DataFrame([_point(r, kind) for r in rows], columns=["metric", "place", "bucket", "segments", *POINT])
+    if frame["value"].notna().any():
+        order = [labels[n] for n in names if n in lines]
+        st.altair_chart(plots.lengths(frame, order, label), width="stretch")
+    elif lines:
+        st.info("No value can be computed: see the reasons below.", icon=":material/info:")
+    st.caption(escape_markdown(_length_words(found, of, choice, kind)))
+    _reasons([f"{r.metric}, {_bucket(r)} words: {why}" for r in rows if (why := _why(r, kind))])
+    _file(project, "lengths", "Agreement by length as CSV", lambda: long.lengths_csv(found))
+
+
+@st.cache_resource(max_entries=12, ttl=1800, show_spinner="Computing agreement by length …")
+def _by_length(
+    said: str,
+    by: By,
+    baseline: str,
+    choice: AgreementOptions,
+    *,
+    _of: Mapping[str, EvaluationData],
+    _lengths: Mapping[SegmentKey, float],
+) -> Lengths:
+    return long.by_length(_of, _lengths, by, baseline, choice)
+
+
+POINT = ("value", "low", "high", "shown")
+
+
+def _point(row: LengthRow, kind: str) -> tuple[object, ...]:
+    values = {
+        "tau": (row.value, row.low, row.high),
+        "difference": (row.difference, row.difference_low, row.difference_high),
+        "relative": (row.relative, None, None),
+    }
+    value, low, high = values[kind]
+    text = format_number(value) + (f" [{format_number(low, 2)}, {format_number(high, 2)}]" if low is not None else "")
+    return row.metric, row.bucket, _bucket(row), row.segments, value, low, high, text
+
+
+def _why(row: LengthRow, kind: str) -> str:
+    """Return why a point is missing."""
+    if row.reason or kind == "tau":
+        return row.reason
+    return row.no_ratio if kind == "relative" or row.difference is None else ""
+
+
+def _bucket(row: LengthRow) -> str:
+    low, high = f"{row.shortest:.0f}", f"{row.longest:.0f}"
+    return low if low == high else f"{low}–{high}"
+
+
+def _length_words(found: Lengths, of: Mapping[str, EvaluationData], choice: AgreementOptions, kind: str) -> str:
+    """Return the caption of the chart."""
+    averaged = f"averaged over {len(of)} human scores ({', '.join(of)})" if len(of) > 1 else f"with {next(iter(of))}"
+    said = [
+        f"Segments in {len(found.buckets)} buckets of equal size by the mean number of words of {BYS[found.by]} (horizontal "
+        f"axis). τ-b of system means, {averaged}."
+    ]
+    if found.left_out:
+        said.append(f"{found.left_out} segments without this text are left out.")
+    if kind != "relative":
+        said.append(
+            f"Lines: 95 % CI (bootstrap over the {choice.unit}s of the bucket, {choice.draws} draws). Resampling adds noise, so "
+            "τ-b may be near the upper end of its interval or above it."
+        )
+    else:
+        said.append("1 means twice the τ-b of the baseline; undefined if that is not above 0.")
+    return " ".join(said)
+
+
+def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
+    systems = next(iter(of.values())).systems
+    group = st.multiselect(
+        "Group of systems", systems, key=f"evaluate-kind-{project.id}", placeholder="none",
+        help="For example extractive systems, or those built on the model of a metric. The table adds their mean rank difference.",
+    )  # fmt: skip
+    found = ranking.bias(of, group)
+    scores = [*of, MEAN] if len(of) > 1 else list(of)
+    score = scores[-1]
+    if len(scores) > 1:
+        score = st.segmented_control(
+            "Ranks by", scores, default=MEAN, key=f"evaluate-ranks-{project.id}", required=True,
+            format_func=lambda s: f"{MEAN} of {len(of)}" if s == MEAN else s,
+        ) or MEAN  # fmt: skip
+    rows = sorted((r for r in found.rows if r.score == score), key=_place)
+    order = [r.metric for r in rows if r.status == "ok"]
+    places = [r for r in found.ranks if r.score == score]
+    if not places:
+        st.info(escape_markdown(f"No metric can be ranked: {rows[0].reason}."), icon=":material/info:")
+        return
+    frame = pd.DataFrame(places)
+    frame["shown"] = [_signed(d) for d in frame["difference"]]
+    st.altair_chart(plots.rank_differences(frame, order, found.systems), width="stretch")
+    st.caption(
+        "Metric rank − human rank. **Blue, below 0**: the metric ranks the system higher than the human scores do; **orange, above 0**: lower."
+    )
+    tables.text_table(_table(rows, scores, found), tall=40)
+    said = (
+        "σ: standard deviation of the rank differences; 0 if the metric ranks as the human scores do (Amplayo et al. 2022, "
+        "Table 4). The differences sum to 0. Pairwise accuracy: share of system pairs ordered as by the human scores."
+    )
+    st.caption(escape_markdown(said))
+    _reasons([f"{r.metric}: {r.reason}" for r in rows if r.status != "ok"])
+    with st.container(horizontal=True):
+        _file(project, "bias", "Bias as CSV", lambda: ranking.bias_csv(found))
+        _file(project, "ranks", "Ranks as CSV", lambda: ranking.ranks_csv(found))
+
+
+def _place(row: ranking.BiasRow) -> tuple[bool, bool, float]:
+    return row.kind == "sentinel", row.deviation is None, row.deviation or 0.0
+
+
+def _table(rows: Sequence[ranking.BiasRow], scores: Sequence[str], found: Bias) -> list[dict[str, str]]:
+    """Return σ and pairwise accuracy for each human score, least biased first."""
+    out = []
+    for row in rows:
+        line = {"metric": row.metric}
+        for score in scores:
+            of = found.of(row.name, score)
+            ending = "" if len(scores) == 1 else f", {score}"
+            line[f"σ ↓{ending}"] = format_number(of.deviation)
+            line[f"pairwise ↑{ending}"] = MISSING if of.accuracy is None else f"{100 * of.accuracy:.1f} %"
+        line["mean |difference|"] = format_number(row.mean_absolute, 2)
+        line["mean difference of the group"] = "" if row.group_mean is None else _signed(row.group_mean)
+        out.append(line)
+    return out
+
+
+def _signed(value: float) -> str:
+    text = f"{abs(value):.2f}".rstrip("0").rstrip(".")
+    return text if text == "0" else f"{'−' if value < 0 else '+'}{text}"
+
+
+def _reasons(lines: Sequence[str]) -> None:
+    if lines:
+        with st.expander(f"{format_count(len(lines), 'value')} not computed: reasons"):
+            st.text("\n".join(lines))
+
+
+def _file(project: Project, what: str, label: str, made: Callable[[], str]) -> None:
+    st.download_button(
+        label, lambda: made().encode("utf-8"), f"{exports.file_name(project.name)}.{what}.csv", "text/csv",
+        icon=":material/download:", on_click="ignore", key=f"evaluate-{what}",
+    )  # fmt: skip

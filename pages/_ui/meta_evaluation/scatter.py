@@ -1,0 +1,109 @@
+"""One metric against the human scores, with the segment of a selected point."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.data import SegmentKey
+from core.formatting import format_number
+from core.plots import compare as compare_plots
+from core.plots import evaluate as plots
+from core.plots.labels import chart_labels
+from core.ports.projects import Project
+from core.services.evaluate import evaluate as service
+from core.services.evaluate.evaluate import AgreementOptions, Evaluation, EvaluationData, StatisticName
+from core.services.projects.view import View
+from core.stats.correlation.ties import TieCurve
+from pages._ui.meta_evaluation import evaluation_form
+from pages._ui.shared import state, tables
+from pages._ui.shared.markdown import escape_markdown
+
+POINTS = 4000
+
+
+def scatter(project: Project, view: View, found: Evaluation, statistic: StatisticName) -> None:
+    """Draw a metric against the human scores, and the segment of the clicked point."""
+    data = found.joined
+    there = [c for c in found.order(statistic) if c in data.scores]
+    labels = {c.name: c.label for c in data.scored_metrics}
+    if st.session_state.get(evaluation_form.METRIC) not in there:
+        st.session_state.pop(evaluation_form.METRIC, None)
+    name = st.selectbox("Metric", there, format_func=labels.__getitem__, key=evaluation_form.METRIC, width=360)
+    axis, people = data.scored_metric(name).axis, data.human_axis
+    if found.choice.level == "system":
+        _system_points(data, name, axis, people)
+        return
+    frame = pd.DataFrame(data.keys, columns=["system", "doc", "segment"])
+    frame["x"], frame["y"] = data.scores[name], data.human
+    if len(frame) > POINTS:
+        frame = frame.sample(POINTS, random_state=0)
+    key = f"evaluate-scatter-{project.id}"
+    chart = compare_plots.scatter(frame, axis, people, data.systems)
+    picked = st.altair_chart(chart, width="stretch", key=key, on_select="rerun")
+    points = list(picked.get("selection", {}).get(compare_plots.PICK) or [])[:1]
+    st.caption(f"{len(frame):,} outputs. Click a point to see its segment.")
+    for point in points:
+        where = [str(point["doc"]), str(point["segment"])]
+        picked_key = next((key.segment for key in data.keys if chart_labels(key.segment) == where), None)
+        if picked_key is not None:
+            _segment(project, view, data, name, picked_key)
+    if statistic == "acc_eq" and found.of(name, "acc_eq").status == "ok":
+        _ties(data, name, found.choice)
+
+
+def _system_points(data: EvaluationData, name: str, axis: str, people: str) -> None:
+    whole = data.whole()
+    if not whole.keys:
+        st.info("No segment has outputs of all systems.", icon=":material/info:")
+        return
+    frame = pd.DataFrame({"system": whole.of_system, "x": whole.scores[name], "y": whole.human})
+    st.altair_chart(plots.system_means(frame.groupby("system", as_index=False).mean(), axis, people), width="stretch")
+    st.caption(f"Means over {whole.n_segments} segments with outputs of all systems.")
+
+
+def _segment(project: Project, view: View, data: EvaluationData, name: str, key: SegmentKey) -> None:
+    if key not in view.row:
+        return
+    segment = view.segments[view.row[key]]
+    at = {k.system: i for i, k in enumerate(data.keys) if k.segment == key}
+    with st.container(border=True):
+        st.markdown(f"**{escape_markdown(f'{key.doc_id} · {key.segment_id}')}**")
+        for what, text in (("source", segment.source), ("reference", next(iter(segment.references), None))):
+            if text:
+                st.caption(what)
+                st.text(text)
+        label = data.scored_metric(name).label
+        tables.text_table(
+            [
+                {
+                    "system": system, "output": view.texts[data.keys[i]], label: format_number(float(data.scores[name][i])),
+                    data.human_axis: format_number(float(data.human[i]), 2),
+                }
+                for system, i in sorted(at.items(), key=lambda pair: -data.human[pair[1]])
+            ]
+        )  # fmt: skip
+        if st.button("Open on Compare", icon=":material/view_column:", key="evaluate-open"):
+            address = {state.PROJECT: str(project.id), state.DOC: key.doc_id, state.SEGMENT: key.segment_id}
+            st.switch_page("pages/compare.py", query_params=address)
+
+
+def _ties(data: EvaluationData, name: str, choice: AgreementOptions) -> None:
+    curve = _curve(data.digest, name, choice, _joined=data)
+    if curve.chance is None:
+        st.info(escape_markdown(f"acc_eq is undefined: {curve.reason}."), icon=":material/info:")
+        return
+    thin, best = curve.thinned(), float(curve.epsilon[curve.best()])
+    frame = pd.DataFrame({"epsilon": thin.epsilon, "accuracy": thin.accuracy})
+    st.altair_chart(plots.ties(frame, best, curve.chance), width="stretch")
+    st.caption(
+        escape_markdown(
+            f"acc_eq by ε: best at ε = {best:.4g}. Dashed: {format_number(curve.chance)}, the value of a random score with its best "
+            f"ε. {curve.ties:.0%} of the pairs are tied in the human scores."
+        )
+    )
+
+
+@st.cache_resource(max_entries=12, ttl=1800, show_spinner="Computing acc_eq by ε …")
+def _curve(digest: str, name: str, choice: AgreementOptions, *, _joined: EvaluationData) -> TieCurve:
+    return service.ties(_joined, name, choice)

@@ -1,0 +1,163 @@
+"""Significance tests between metrics, and between systems."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import pandas as pd
+import streamlit as st
+
+from core.formatting import format_count, format_number
+from core.plots import compare as compare_plots
+from core.plots import evaluate as plots
+from core.progress import Progress
+from core.reports import evaluation as report
+from core.services.evaluate import evaluate as service
+from core.services.evaluate import significance as tests
+from core.services.evaluate.evaluate import LABELS, Evaluation, EvaluationData, StatisticName
+from pages._ui.meta_evaluation import evaluation_data
+from pages._ui.shared import jobs, tables
+from pages._ui.shared.markdown import escape_markdown
+
+T = TypeVar("T")
+
+
+def differences(found: Evaluation, statistic: StatisticName) -> None:
+    """Draw the tests of every metric against every other, run on request."""
+    if statistic == "soft_pairwise":
+        st.markdown(escape_markdown(tests.NO_TEST))
+        if all(r.low is not None for r in found.rows if r.statistic == statistic and r.value is not None):
+            st.caption("Its 95 % CIs are in the table.")
+        elif st.button("Compute 95 % CIs", icon=":material/play_arrow:", type="primary"):
+            work = partial(tests.with_soft_intervals, found)
+            evaluation_data.keep_soft(found, _working(work, tests.SOFT_DRAWS))
+            st.rerun()
+        return
+    names = tests.contenders(found, statistic)
+    if len(names) < 2:
+        st.info("At least two metrics with a value are needed.", icon=":material/info:")
+        return
+    done, pairs = evaluation_data.matrix(found, statistic), len(names) * (len(names) - 1) // 2
+    if done is None:
+        st.markdown(
+            f"Is the best metric better than the others in {escape_markdown(LABELS[statistic])}, or is the difference chance? The "
+            "best baseline is tested too. Pooled pairs of many outputs take long; pairs within segments are quick."
+        )
+    with st.container(horizontal=True):
+        for every, label in (
+            (False, f"Test the best against {len(names) - 1} others"),
+            (True, f"Test all {pairs} pairs"),
+        ):
+            if done is not None and (done.all_pairs or not every):
+                continue
+            if st.button(label, icon=":material/play_arrow:", type="secondary" if every else "primary"):
+                evaluation_data.keep_matrix(found, statistic, _tested(found, statistic, every))
+                st.rerun()
+    if done is not None:
+        _matrix(found, done)
+
+
+def _tested(found: Evaluation, statistic: StatisticName, every: bool) -> tests.SignificanceMatrix:
+    n = len(tests.contenders(found, statistic))
+    pairs = n * (n - 1) // 2 if every else n - 1
+    return _working(lambda progress: tests.compare_metrics(found, statistic, progress, all_pairs=every), pairs)
+
+
+def _working(work: Callable[[Progress], T], total: int) -> T:
+    bar, started = st.progress(0.0, "Testing …"), time.monotonic()
+
+    def progress(share: float) -> None:
+        left = (time.monotonic() - started) / share * (1 - share)
+        bar.progress(share, f"{round(share * total)} of {total}, {jobs.in_words(left)}")
+
+    done = work(progress)
+    bar.empty()
+    return done
+
+
+def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
+    label = {c.name: c.label for c in found.joined.scored_metrics}
+    st.markdown(
+        f"**{done.significant} of {len(done.pairs)} differences are significant** at .05 after Holm’s correction."
+    )
+    if guards := [label[n] for n in done.tied if found.joined.scored_metric(n).sentinel]:
+        first = found.joined.scored_metric(done.names[0]).sentinel
+        how = "agrees better than every metric" if first else "is not significantly worse than the best metric"
+        text = f"{guards[0]}, a baseline that does not measure quality, {how}."
+        st.warning(escape_markdown(text), icon=":material/warning:")
+    rows = [
+        {
+            "better": label[p.first], "worse": label[p.second], "difference": p.difference,
+            "p": 1.0 if p.adjusted is None else p.adjusted,
+            "shown": "–" if p.adjusted is None else p_text(p.adjusted),
+        }
+        for p in done.pairs
+    ]  # fmt: skip
+    chart = plots.differences(pd.DataFrame(rows), [label[n] for n in done.names], tests.ALPHA)
+    st.altair_chart(chart, width="stretch")
+    how = (
+        "The test assumes independent outputs; several outputs of one segment are not independent."
+        if not done.draws
+        else "This test is anti-conservative at system level."
+        if found.choice.level == "system"
+        else "Both metrics are standardized and randomly exchanged per output."
+    )
+    floor = f" Smallest p with these draws: {format_number(len(done.pairs) / (done.draws + 1))}." if done.draws else ""
+    text = f"p after Holm’s correction, row against column; coloured if p ≤ .05. {done.test}, two-sided.{floor} {how}"
+    st.caption(escape_markdown(text))
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as text."""
+    return "<.001" if p < 0.0005 else format_number(p)
+
+
+def systems(found: Evaluation) -> tests.Systems:
+    """Draw the comparison of all systems, by human scores or by a metric."""
+    data, choice = found.joined, found.choice
+    labels = {tests.HUMAN: data.human_axis} | {c.name: c.axis for c in data.scored_metrics if c.name in data.scores}
+    name = st.selectbox("Scores", list(labels), format_func=labels.__getitem__, key="evaluate-judge", width=360)
+    done = _systems(data.digest, name, choice.unit, choice.seed, _joined=data)
+    if done.reason:
+        st.info(escape_markdown(f"Systems cannot be compared: {done.reason}."), icon=":material/info:")
+        return done
+    best = [m.system for m in done.means if m.cluster == 1]
+    clusters = max(m.cluster for m in done.means)
+    first = f"{', '.join(best)} {'stands' if len(best) == 1 else 'stand'} first"
+    text = f"{first}; the {len(done.means)} systems fall into {format_count(clusters, 'cluster')}."
+    st.markdown(f"**{escape_markdown(text)}**")
+    left, right = st.columns([2, 3], gap="large")
+    frame = pd.DataFrame([m._asdict() for m in done.means])
+    frame["system"] = [f"{m.cluster} · {m.system}" for m in done.means]
+    left.altair_chart(compare_plots.means(frame, labels[name]), width="stretch")
+    left.caption(
+        escape_markdown(
+            f"Rank cluster and mean over {done.segments} segments with outputs of all systems; 95 % CI (bootstrap)."
+        )
+    )
+    shown = [
+        {
+            "better": t.first, "worse": t.second, "difference": format_number(t.difference),
+            "95 % CI": f"[{format_number(t.low)}, {format_number(t.high)}]" if t.low is not None else report.MISSING,
+            "p (Holm)": p_text(t.adjusted) if t.adjusted is not None else report.MISSING,
+            "detectable": format_number(t.detectable), "note": t.reason,
+        }
+        for t in done.tests
+    ]  # fmt: skip
+    with right:
+        tables.text_table(shown)
+        st.caption(
+            escape_markdown(
+                "p: approximate randomization, 10,000 draws, Holm’s correction over all pairs. Detectable: the smallest difference "
+                "that a test on this many segments finds with 80 % probability."
+            )
+        )
+    return done
+
+
+@st.cache_resource(max_entries=24, ttl=1800, show_spinner="Comparing systems …")
+def _systems(digest: str, name: str, unit: service.Unit, seed: int, *, _joined: EvaluationData) -> tests.Systems:
+    return tests.compare_all_systems(_joined, name, unit=unit, seed=seed)

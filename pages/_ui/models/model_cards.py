@@ -1,0 +1,106 @@
+"""The model configured for each job, and what is missing where there is none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from core.metrics.embedding import mauve
+from core.metrics.readiness import ConfiguredModel, Readiness
+from core.metrics.registry import specs
+from core.models.checkpoint import Checkpoint
+from pages._ui.shared.markdown import escape_markdown
+
+
+def lacks(found: Mapping[str, Readiness], roles: Sequence[ConfiguredModel]) -> dict[Readiness, list[str]]:
+    """Return what metrics lack besides a configured model, with the labels of the metrics."""
+    told = {player.lacking for player in roles}
+    groups: dict[Readiness, list[str]] = {}
+    known = specs() | {mauve.SPEC.name: mauve.SPEC}
+    for name, one in found.items():
+        if one.state != "ready" and one not in told:
+            groups.setdefault(one, []).append(known[name].label if name in known else name)
+    return groups
+
+
+def speaks_in(role: str) -> list[str]:
+    """Return the labels of the metrics that need this model with their default options."""
+    return [spec.label for spec in specs().values() if role in spec.needs]
+
+
+def facts(model: Checkpoint) -> str:
+    """Return the type, layers and width of a model, read from its files without loading them."""
+    try:
+        config = json.loads((model.path / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    layers = [config.get(key) for key in ("encoder_layers", "decoder_layers") if config.get(key)]
+    layers = layers or [config[key] for key in ("num_hidden_layers", "n_layer", "num_layers") if config.get(key)][:1]
+    width = next((config[key] for key in ("d_model", "hidden_size", "n_embd") if config.get(key)), None)
+    kind = config.get("model_type")
+    said = [kind, layers and f"{' + '.join(map(str, layers))} layers", width and f"width {width:,}"]
+    return ", ".join(str(part) for part in said if part)
+
+
+def megabytes(size: int) -> str:
+    """Return a size in bytes as text: 15.5 MB, 1.4 GB."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+
+
+def card(player: ConfiguredModel) -> None:
+    """Draw the model configured for a job, or how to set one, and the metrics that use it."""
+    role, model = player.kind, player.checkpoint
+    listening = ", ".join(speaks_in(role.name)) or "metrics whose options select it"
+    st.markdown(f"**{escape_markdown(role.words[:1].upper() + role.words[1:])}**  :gray-badge[{role.name}]")
+    if model is None:
+        set_up = f"Not set. Suggested: {escape_markdown(role.model)} · {role.size} · {role.licence}"
+        st.markdown(
+            f":orange-badge[{'weights missing' if player.chosen else 'not configured'}] {escape_markdown(player.lacking.reason) if player.chosen else set_up}"
+        )
+        st.caption(
+            f"Used by {escape_markdown(listening)}."
+            + (f" {escape_markdown(sentence(player.lacking.note))}" if player.lacking.note else "")
+        )
+        if player.lacking.command:
+            st.code(player.lacking.command, language="shell", wrap_lines=True)
+        if player.chosen:
+            st.caption(f"Set by `{role.variable}`.")
+        return
+    marks = (" :orange-badge[bundled]" if model.bundled else "") + (" :orange-badge[small]" if model.note else "")
+    st.markdown(f"{escape_markdown(model.name)}{marks}")
+    told = (f"revision {model.revision}", megabytes(player.size), facts(model))
+    st.caption(
+        escape_markdown(" · ".join(part for part in told if part))
+        + (f"  \n{escape_markdown(model.note)}" if model.note else "")
+    )
+    st.caption(f"Used by {escape_markdown(listening)}.")
+    with st.expander("Use another model", icon=":material/swap_horiz:"):
+        st.markdown(
+            f"Set `{role.variable}` before you start Errorscope: a folder with a checkpoint in safetensors, or the name of one "
+            "that you downloaded from the model hub. The model is part of the signature of a score: scores of another model "
+            "are computed and stored separately."
+        )
+        st.code(role.command, language="shell", wrap_lines=True)
+        if role.name == "seq2seq":
+            st.markdown("To train one on your own pairs:")
+            st.code("python -m core.training.train_bart_mini --help", language="shell")
+
+
+def sentence(text: str) -> str:
+    """Return a clause as a sentence, or ""."""
+    return f"{text[0].upper()}{text[1:].removesuffix('.')}." if text else ""
+
+
+def other_lacks(groups: Mapping[Readiness, list[str]]) -> None:
+    """Draw what some metrics lack besides a configured model: another kind of model, or a package."""
+    if not groups:
+        return
+    st.subheader("Other missing requirements", anchor=False)
+    for one, labels in groups.items():
+        with st.container(border=True):
+            st.markdown(f"**{escape_markdown(', '.join(labels))}**  :orange-badge[{one.words}]")
+            st.caption(escape_markdown(f"{sentence(one.reason)} {sentence(one.note)}".strip()))
+            if one.command:
+                st.code(one.command, language="shell", wrap_lines=True)

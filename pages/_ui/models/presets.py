@@ -1,0 +1,34 @@
+"""Checkpoints that a paper names for a job: what each is, and how to download it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.models.presets import OF_KIND, UNKNOWN, ModelPreset
+from pages._ui.shared.markdown import escape_markdown
+
+
+def draw(role: str) -> None:
+    """Draw the presets for a job; nothing if there are none."""
+    presets = OF_KIND.get(role, {}).values()
+    if not presets:
+        return
+    with st.expander("Models named in papers", icon=":material/bookmarks:"):
+        for p in presets:
+            st.markdown(
+                f"**{escape_markdown(p.label)}**  `{p.name}`"
+                + (f"  \n{escape_markdown(p.checkpoint)}" if p.checkpoint else "")
+            )
+            st.caption(
+                escape_markdown(
+                    " · ".join((p.model, p.languages, p.size if p.size != UNKNOWN else "size unknown", _licence(p)))
+                )
+            )
+            if p.note:
+                st.caption(f"{escape_markdown(p.note[:1].upper() + p.note[1:])}.")
+            if p.command:
+                st.code(p.command, language="shell", wrap_lines=True)
+
+
+def _licence(preset: ModelPreset) -> str:
+    return "licence unknown" if preset.licence == UNKNOWN else f"licence {preset.licence}"

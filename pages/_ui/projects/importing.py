@@ -1,0 +1,228 @@
+"""The import of an upload: its target project, the button, and the import itself.
+
+It runs in a thread, so that leaving the page does not stop it, and pressing twice does not start it twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import NamedTuple
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import add_script_run_ctx
+
+from core.data import Judgement
+from core.errors import UserError
+from core.formats.files import stem
+from core.formatting import format_count
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.services.labels import judgements
+from core.services.projects import adding, external_scores, label_import
+from core.services.projects.adding import Imported, ImportTarget
+from pages._ui.projects import upload
+from pages._ui.projects.upload import ReadyUpload
+from pages._ui.shared import errors, wiring
+from pages._ui.shared.markdown import escape_markdown
+
+_RUNNING = "errorscope_import"
+NEW = 0
+TURN_SECONDS = 0.2
+
+
+@dataclass
+class ImportJob:
+    """A running import: its progress and its result."""
+
+    words: str
+    done: int | None = None  # labels, once the texts are there
+    total: int = 0
+    imported: Imported | None = None
+    error: Exception | None = None
+    thread: Thread = field(default_factory=Thread)
+
+
+class ImportOffer(NamedTuple):
+    """The target of an import, the label of the button, whether the import is possible, and the names of the external
+    metrics and of the scores by rater that it replaces."""
+
+    target: ImportTarget
+    label: str
+    possible: bool
+    replace: tuple[str, ...] = ()
+    corrected: tuple[str, ...] = ()
+
+
+def offer(ready: ReadyUpload, projects: Sequence[Project], current: Project | None) -> ImportOffer:
+    """Draw the choice of the target project; say what is new there, or why the import is impossible."""
+    if ready.project is not None:
+        return _existing(ready, ready.project)
+    names = {NEW: "New project"} | {p.id: f"Add to “{p.name}”" for p in projects}
+    left, right = st.columns(2, vertical_alignment="bottom")
+    guess = 0
+    if current is not None and current.n_outputs:
+        with st.spinner("Comparing with the open project …"):
+            goes_on = adding.goes_on(wiring.dataset(current), ready.dataset)
+        guess = list(names).index(current.id) if goes_on else 0
+    this = f"import-into-{guess}-" + "|".join(ready.files)
+    chosen = left.selectbox("ImportTarget", list(names), guess, format_func=names.__getitem__, key=this)
+    if chosen == NEW:
+        return _new(ready, {p.name for p in projects}, right)
+    return _existing(ready, next(p for p in projects if p.id == chosen))
+
+
+def _new(ready: ReadyUpload, taken: set[str], place: DeltaGenerator) -> ImportOffer:
+    free = unused_name(stem(ready.files[0]), taken)
+    name = place.text_input("Name of the new project", free, max_chars=120, key=f"import-name-{free}").strip()
+    if not name:
+        st.warning("Enter a name for the new project.", icon=":material/info:")
+    if name in taken:
+        text = "A project with this name exists already. Choose it under “ImportTarget”, or enter another name."
+        st.warning(text, icon=":material/info:")
+    what = ready.summary if ready.mqm else ready.summary.partition(", ")[0]
+    return ImportOffer(ImportTarget(name), f"Import {what} into “{name}”", bool(name) and name not in taken)
+
+
+def _existing(ready: ReadyUpload, project: Project) -> ImportOffer:
+    into, corrected = ImportTarget(project.name, project.id), tuple[str, ...]()
+    given = ready.mqm.judgements if ready.mqm else ()
+    with st.spinner(f"Comparing with “{escape_markdown(project.name)}” …"):
+        report, contradictions = adding.compare(wiring.dataset(project), ready.dataset)
+        scores = external_scores.compare(wiring.store(), project.id, ready.external)
+    if given:
+        there = wiring.judgements(project)
+        numbers = judgements.compare(there, given)
+        if corrected := _corrected(project, judgements.replaced(there, given, numbers.clashes), numbers.clashes):
+            numbers = judgements.compare(there, given, corrected)
+        report = report._replace(judgements=numbers.new, unchanged=report.unchanged + numbers.unchanged)
+        contradictions = (*contradictions, *numbers.problems)
+    replaced = _replaced(project, scores.clashes)
+    if replaced:
+        scores = external_scores.compare(wiring.store(), project.id, ready.external, replaced)
+    report = report._replace(metric_scores=scores.new, unchanged=report.unchanged + scores.unchanged)
+    contradictions = (*contradictions, *scores.problems)
+    if contradictions:
+        text = "**Cannot add to this project:** it has different content under the same names."
+        st.error(text, icon=":material/info:")
+        upload.problems(contradictions)
+        return ImportOffer(into, f"Add to “{project.name}”", False)
+    st.text(adding.sentence(report))
+    new = [adding.news(report)] if adding.news(report) else []
+    if ready.mqm and ready.mqm.rated:
+        st.text("Existing labels are not added again.")
+        new.append(ready.mqm.labels())
+    return ImportOffer(
+        into, f"Add {' and '.join(new) or 'nothing'} to “{project.name}”", bool(new), replaced, corrected
+    )
+
+
+def _corrected(project: Project, old: Sequence[Judgement], clashes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of scores by rater to replace, once the user has agreed."""
+    if not clashes:
+        return ()
+    text = f"Replace the existing scores of these raters in “{project.name}”: {judgements.summary(old)}"
+    help = "Replaces all scores of these raters under these names, including those that are not in the files."
+    chosen = st.checkbox(escape_markdown(text), key=f"import-correct-{project.id}-" + "|".join(clashes), help=help)
+    return clashes if chosen else ()
+
+
+def _replaced(project: Project, clashes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of external metrics to replace, once the user has agreed."""
+    if not clashes:
+        return ()
+    there = {m.name: m for m in wiring.store().scores.external(project.id)}
+    said = ", ".join(f"{format_count(there[n].n, 'score')} of {n}" for n in clashes if n in there)
+    text = f"Replace in “{project.name}”: {said}"
+    chosen = st.checkbox(escape_markdown(text), key=f"import-replace-{project.id}-" + "|".join(clashes))
+    return clashes if chosen else ()
+
+
+def unused_name(wanted: str, taken: set[str]) -> str:
+    """Return the first free name of `wanted`, `wanted 2`, `wanted 3`, …"""
+    wanted = " ".join(wanted.split())[:100] or "Project"
+    return next(n for n in (wanted, *(f"{wanted} {i}" for i in range(2, len(taken) + 3))) if n not in taken)
+
+
+def button(store: Store, ready: ReadyUpload, what: ImportOffer) -> ImportJob | None:
+    """Draw the button, labelled with what it will do; return the import it started."""
+    label = escape_markdown(what.label)
+    if not st.button(label, type="primary", disabled=not what.possible, icon=":material/download_done:"):
+        return None
+    start(store, ready, what)
+    return running()
+
+
+def start(store: Store, ready: ReadyUpload, what: ImportOffer) -> None:
+    """Begin, unless an import of this browser session is at work already."""
+    if running() is not None:
+        return
+    into = what.target
+    job = ImportJob(f"Importing {ready.summary} …")
+
+    def on_total(total: int) -> None:
+        job.total = total
+
+    def progress(share: float) -> None:
+        job.done = round(share * job.total)
+
+    def work() -> None:
+        try:
+            if ready.mqm is not None:
+                job.imported = label_import.import_labels(
+                    store, into, ready.mqm, progress, what.replace, what.corrected, on_total
+                )
+            else:
+                job.imported = adding.add(store, into, ready.dataset, ready.external, what.replace)
+        except Exception as error:  # shown by `watch`
+            job.error = error
+        finally:
+            project = into.project_id if job.imported is None else job.imported.project.id
+            if project is not None:
+                wiring.changed(project)
+
+    job.thread = Thread(target=work, name="errorscope-import", daemon=False)
+    add_script_run_ctx(job.thread)
+    st.session_state[_RUNNING] = job
+    job.thread.start()
+
+
+def running() -> ImportJob | None:
+    """Return the import of this session that runs, or has ended and was not shown yet."""
+    found = st.session_state.get(_RUNNING)
+    return found if isinstance(found, ImportJob) else None
+
+
+def watch(job: ImportJob) -> Imported | None:
+    """Follow an import to its end; return what was imported, or show the error and return None."""
+    bar = st.progress(0.0, escape_markdown(job.words))
+    aside = st.caption("The import continues if you leave the page.")
+    while job.thread.is_alive():
+        job.thread.join(TURN_SECONDS)
+        if job.done is not None:
+            text = f"{job.words} Labels: {job.done:,} of {job.total:,}"
+            bar.progress(job.done / job.total, escape_markdown(text))
+    bar.empty()
+    aside.empty()
+    st.session_state.pop(_RUNNING, None)
+    if job.error is None:
+        return job.imported
+    if isinstance(job.error, UserError):
+        errors.show(job.error)
+    else:
+        errors.apologise(job.error)
+    return None
+
+
+def report(done: Imported) -> None:
+    """Draw what was imported and what was left out."""
+    lines = [
+        f"**Imported into “{escape_markdown(done.project.name)}”.** {escape_markdown(adding.sentence(done.report))}"
+    ]
+    if done.labelled:
+        lines.append(f"Labels of {format_count(done.labelled, 'output')} (counted per rater) are new.")
+    st.success("  \n".join(lines), icon=":material/check_circle:")
+    if done.notes:
+        with st.expander(f"{format_count(len(done.notes), 'label')} changed during import"):
+            st.dataframe([{"what": note} for note in done.notes], hide_index=True, width="stretch")

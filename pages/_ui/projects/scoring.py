@@ -1,0 +1,133 @@
+"""The scoring panel: metrics, what each needs, existing scores, start and cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import streamlit as st
+
+from core.data import Dataset
+from core.errors import UserError
+from core.formatting import format_count
+from core.metrics import readiness, registry
+from core.metrics.base import MetricSpec
+from core.metrics.registry import OPTIONS, STANDARD, load, specs
+from core.models.checkpoint import describe
+from core.models.kinds import MODEL_KINDS
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.scoring.dataset import for_dataset
+from core.settings import load as settings
+from pages._ui.projects import external_scores, metric_options
+from pages._ui.shared import errors, jobs
+from pages._ui.shared.markdown import escape_markdown
+
+NEED_WORDS = {"source": "a source", "reference": "a reference"} | {
+    role.name: role.words for role in MODEL_KINDS.values()
+}
+
+
+AGAINST = "against"
+
+
+class MetricLine(NamedTuple):
+    """A metric in the panel. `lacking` is the reason why it cannot run, or empty; `begin` are options that make it run
+    on the texts of the project."""
+
+    spec: MetricSpec
+    scored: int
+    lacking: str
+    begin: Mapping[str, str]
+
+    def open(self, total: int) -> bool:
+        return not self.lacking and self.scored < total
+
+
+def lines(store: Store, project: Project, data: Dataset) -> list[MetricLine]:
+    """Return every metric with its number of scores under the current signature and what it lacks, followed by its variants
+    with options that have scores."""
+    by = store.scores.signatures(project.id)
+    scored = {s.signature: s.n for s in by}
+    there = {
+        "source": any(s.source is not None for s in data.segments),
+        "reference": any(s.references for s in data.segments),
+    }
+    found = list(specs().values())
+    for name in sorted({s.metric for s in by if OPTIONS in s.metric}):
+        base = [spec.name.partition(OPTIONS)[0] for spec in found]
+        if (spec := registry.describe(name)) is not None:
+            found.insert(len(base) - base[::-1].index(name.partition(OPTIONS)[0]), spec)
+    out = []
+    for spec in found:
+        lacks = [n for n in sorted(spec.needs) if not there.get(n, True)]
+        begin = _fitting(spec, there) if lacks else {}
+        lacking = f"no segment has {NEED_WORDS[lacks[0]]}" if lacks and not begin else ""
+        before = max((s.n for s in by if s.metric == spec.name), default=0)
+        try:
+            metric = load(registry.expression(spec.name, begin) if begin else spec.name)
+            told = readiness.of(metric)
+            n = scored.get(for_dataset(metric, data).signature(), 0) if told.state == "ready" else before
+            lacking = lacking or told.sentence()
+        except UserError as error:
+            n, lacking = before, lacking or str(error)
+        out.append(MetricLine(spec, n, lacking, begin))
+    return out
+
+
+def _fitting(spec: MetricSpec, there: Mapping[str, bool]) -> dict[str, str]:
+    """Return options that compare with a text that exists, if the default one is missing; else nothing."""
+    for option in spec.options:
+        for choice in option.choices if option.name == AGAINST and OPTIONS not in spec.name else ():
+            other = load(registry.expression(spec.name, {AGAINST: choice})).spec
+            if all(there.get(n, True) for n in other.needs):
+                return {AGAINST: choice}
+    return {}
+
+
+def panel(store: Store, project: Project, data: Dataset) -> None:
+    """Draw the panel for one project."""
+    found, total = lines(store, project, data), len(data.outputs)
+    running = jobs.active(store, project.id)
+    st.dataframe(
+        [
+            {
+                "metric": line.spec.label,
+                "scored": f"{line.scored:,} / {total:,}" if not line.lacking or line.scored else "–",
+                "needs": ", ".join(NEED_WORDS[n] for n in sorted(line.spec.needs)),
+                "description": line.lacking or line.spec.help,
+                "paper": line.spec.paper,
+            }
+            for line in found
+        ],
+        hide_index=True, width="stretch", height=min(38 + 35 * len(found), 388),
+        column_config={"metric": st.column_config.TextColumn(width="medium"), "description": st.column_config.TextColumn(width="large")},
+    )  # fmt: skip
+    external_scores.panel(store, project)
+    try:
+        st.caption(f"The default scoring model: {escape_markdown(describe(settings().seq2seq))}")
+    except UserError as error:
+        errors.show(error)
+    able = {line.spec.name: line.spec for line in found if not line.lacking and OPTIONS not in line.spec.name}
+    default = [line.spec.name for line in found if line.spec.name in STANDARD and line.open(total)]
+    names = st.multiselect(
+        "Metrics to compute", list(able), default, format_func=lambda name: able[name].label,
+        key=f"metrics-{project.id}-{len(default)}", placeholder="Default metrics are done. Add more:" if able else "No metric can run. See the table above for what is missing.",
+        disabled=not able,
+    )  # fmt: skip
+    chosen = metric_options.chosen(
+        [able[name] for name in names], str(project.id), {line.spec.name: line.begin for line in found if line.begin}
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        text = f"Score {format_count(total, 'output')} with {format_count(len(names), 'metric')}"
+        if st.button(text, type="primary", disabled=not chosen, key=f"score-{project.id}") and chosen:
+            store.jobs.enqueue(project.id, chosen)
+            st.rerun()
+        for job in running:
+            st.button(
+                "Cancel scoring",
+                key=f"panel-cancel-{job.id}",
+                on_click=errors.guarded(store.jobs.cancel),
+                args=(job.id,),
+            )
+        st.caption("Existing scores are reused.")

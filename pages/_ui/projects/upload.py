@@ -1,0 +1,210 @@
+"""Upload in steps on one page: files, columns or formats, preview with counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from core.data import Dataset, ExternalScores, OutputKey
+from core.errors import Problem
+from core.formats.files import Upload
+from core.formats.problems import how_many
+from core.formatting import format_count
+from core.ports.projects import Project
+from core.services.projects import label_import
+from core.services.projects.importing import ImportPlan, Preview, plan, preview, without_outputs
+from core.services.projects.label_import import LabelFiles
+from pages._ui.projects import upload_columns, upload_formats, upload_lines
+from pages._ui.projects.upload_formats import LabelFormats
+from pages._ui.shared import tables, wiring
+
+ROWS = 12
+LONGEST = 300
+GUIDE = (
+    "**Tables** (CSV, TSV, JSONL): one row per output, or one row per segment with one column per system. "
+    "Columns may hold human scores and external scores. "
+    "**Text** (one file per system, one for references, one for the source): line 7 of every file is segment 7. "
+    "UTF-8, optionally gzipped (.gz), up to 512 MB. Label files are recognized too."
+)
+LABEL_GUIDE = (
+    "**Error spans**: Google’s MQM TSV, Marot, mt-metrics-eval (.seg.rating or standalone JSONL), ESA from Appraise, Pearmut "
+    "or WMT24, Label Studio’s JSON. **Scores**: mt-metrics-eval’s .seg.score (human or metric scores), or a table with one row per "
+    "rater and output (direct assessment, Likert, ranks). UTF-8, optionally gzipped (.gz), up to 512 MB."
+)
+
+
+@dataclass(frozen=True)
+class ReadyUpload:
+    """An upload without problems. `mqm` holds labels; `project` is set if they belong to the outputs of that project."""
+
+    dataset: Dataset
+    summary: str
+    mqm: LabelFiles | None
+    files: tuple[str, ...]
+    project: Project | None = None
+    external: tuple[ExternalScores, ...] = ()
+
+
+def steps(
+    key: str, projects: Sequence[Project] = (), current: Project | None = None, *, labels: bool = False
+) -> tuple[ReadyUpload | None, tuple[Problem, ...]]:
+    """Draw the steps up to the preview; return what can be imported, or None and the problems."""
+    st.subheader("1 · Files", anchor=False)
+    given = st.file_uploader("Files to import", accept_multiple_files=True, key=key, label_visibility="collapsed")
+    if not given:
+        st.caption(LABEL_GUIDE if labels else GUIDE)
+        return None, ()
+    ids = tuple(f"{f.file_id} {f.name}" for f in given)
+    size = sum(f.size for f in given)
+    with st.spinner(f"Reading {format_count(len(given), 'file')} ({_megabytes(size)}) …"):
+        planned = _planned(ids, labels, given)
+    mapped = planned
+    chosen_labels = owner = None
+    if planned.kind == "table" and planned.tables:
+        st.subheader("2 · Columns", anchor=False)
+        chosen, wrong = upload_columns.tables(planned.tables, key)
+        mapped = replace(planned, tables=chosen, problems=(*planned.problems, *wrong))
+        if without_outputs(mapped):
+            owner = upload_formats.whose([t.file for t in chosen], projects, current, key)
+            if owner is None:
+                return None, ()
+    elif planned.kind == "lines":
+        st.subheader("2 · Roles of the files", anchor=False)
+        roles, wrong = upload_lines.roles(planned.roles, uploads(given), key)
+        mapped = replace(planned, roles=roles, problems=(*planned.problems, *wrong))
+    elif planned.kind == "labels":
+        st.subheader("2 · Format", anchor=False)
+        chosen_labels = upload_formats.choose(planned.formats, uploads(given), projects, current, key)
+        if chosen_labels.waiting:
+            return None, ()
+        owner = chosen_labels.project
+    mapping = planned.kind != "table" or planned.tables
+    st.subheader(f"{3 if mapping else 2} · Preview", anchor=False)
+    with st.spinner(f"Reading {_megabytes(size)} and checking every row …"):
+        seen = _previewed(ids, mapped, owner, given)
+        mqm = _labels(ids, chosen_labels, given) if chosen_labels and not mapped.problems else None
+    return _shown(seen, mqm, tuple(f.name for f in given), owner)
+
+
+def uploads(given: Sequence[UploadedFile]) -> list[Upload]:
+    """Return the files in the form that services take; bytes are shared, not copied."""
+    return [Upload(f.name, f.getvalue()) for f in given]
+
+
+@st.cache_resource(max_entries=8, ttl=900, show_spinner=False)
+def _planned(ids: tuple[str, ...], labels: bool, _given: Sequence[UploadedFile]) -> ImportPlan:
+    return plan(uploads(_given), labels=labels)
+
+
+@st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
+def _previewed(
+    ids: tuple[str, ...], planned: ImportPlan, owner: Project | None, _given: Sequence[UploadedFile]
+) -> Preview:
+    return preview(uploads(_given), planned, wiring.dataset(owner) if owner else None)
+
+
+@st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
+def _labels(ids: tuple[str, ...], chosen: LabelFormats, _given: Sequence[UploadedFile]) -> LabelFiles:
+    texts = wiring.dataset(chosen.project) if chosen.project else None
+    return label_import.read(uploads(_given), dict(chosen.formats), texts, metrics=dict(chosen.metrics))
+
+
+def forget() -> None:
+    """Discard the texts that were read for previews."""
+    _previewed.clear()
+    _labels.clear()
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 2**20:,.1f} MB" if size >= 2**20 else f"{max(1, round(size / 1024)):,} kB"
+
+
+def _shown(
+    seen: Preview, mqm: LabelFiles | None, names: tuple[str, ...], project: Project | None
+) -> tuple[ReadyUpload | None, tuple[Problem, ...]]:
+    wrong = (*seen.problems, *(mqm.problems if mqm else ()))
+    if wrong:
+        n = how_many(wrong)
+        st.error(
+            f"**{format_count(n, 'problem')}.** Fix {'it' if n == 1 else 'them'} to import.",
+            icon=":material/info:",
+        )
+        problems(wrong)
+        return None, wrong
+    dataset = mqm.dataset if mqm else seen.dataset
+    if dataset is None:
+        st.info("These files have nothing to import.", icon=":material/info:")
+        return None, ()
+    summary = mqm.summary() if mqm else seen.summary
+    st.markdown(f"**{summary}**; no problems.")
+    scores = mqm.external if mqm else seen.external
+    rows = first_rows(mqm.scored if mqm else dataset, external=scores)
+    st.dataframe(rows, hide_index=True, width="stretch", height="content")
+    more = len(dataset.outputs or _scored(dataset, scores)) - ROWS
+    if more > 0:
+        st.caption(f"First {ROWS} outputs; {more:,} more.")
+    for note in seen.notes:
+        st.text(note)
+    if mqm and mqm.warnings:
+        with st.expander(f"{format_count(len(mqm.warnings), 'warning')} (imported)"):
+            problems(mqm.warnings)
+    return ReadyUpload(dataset, summary, mqm, names, project, scores), ()
+
+
+def problems(found: Sequence[Problem]) -> None:
+    """Draw the table of problems: where, found, expected, what to do."""
+    tables.text_table(
+        [
+            {
+                "file": p.file,
+                "row": f"{p.row}" if p.row else "",
+                "column": p.column,
+                "found": p.found,
+                "expected": p.expected,
+                "what to do": p.todo,
+            }
+            for p in found
+        ]
+    )
+
+
+def first_rows(dataset: Dataset, n: int = ROWS, external: Sequence[ExternalScores] = ()) -> list[dict[str, Any]]:
+    """Return the first outputs with their segments and scores, one row each, without empty columns. Long texts are cut."""
+    texts = {o.key: o.text for o in islice(dataset.outputs, n)}
+    keys = list(texts) or _scored(dataset, external)[:n]
+    wanted = {key.segment for key in keys}
+    segments = {s.key: s for s in dataset.segments if s.key in wanted}
+    judged: dict[tuple[str, str, str], dict[str, float]] = {key: {} for key in keys}
+    for h in dataset.human_scores:
+        if h[:3] in judged:
+            judged[h[:3]][h.name] = h.value
+    most = max((len(s.references) for s in segments.values()), default=0)
+    rows = []
+    for key in keys:
+        segment = segments[key.segment]
+        row: dict[str, Any] = {"document": key.doc_id} if key.doc_id else {}
+        row |= {"segment": key.segment_id, "system": key.system}
+        row |= {"output": _cut(texts[key])} if key in texts else {}
+        row |= {"source": _cut(segment.source)} if segment.source is not None else {}
+        for i in range(most):
+            name = "reference" if most == 1 else f"reference {i + 1}"
+            row[name] = _cut(segment.references[i]) if i < len(segment.references) else None
+        row |= {f"human: {name}": value for name, value in judged[key].items()}
+        row |= {f"metric: {s.name}": s.values[key].value for s in external if key in s.values}
+        rows.append(row)
+    return rows
+
+
+def _scored(dataset: Dataset, external: Sequence[ExternalScores]) -> list[OutputKey]:
+    """Return the outputs that have scores, each once."""
+    of_people = (OutputKey(*h[:3]) for h in dataset.human_scores)
+    return list(dict.fromkeys([*of_people, *(key for s in external for key in s.values)]))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"

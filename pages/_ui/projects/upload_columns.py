@@ -1,0 +1,133 @@
+"""The columns of uploaded tables: guessed roles with a sample value, to be corrected by the user."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from core.errors import Problem
+from core.formats.mapping import ColumnMapping, MetricColumn
+from core.services.projects.importing import TablePlan
+from pages._ui.projects.external_scores import ask
+from pages._ui.shared.markdown import escape_markdown
+
+UNUSED = "unused"
+COMMON = {
+    UNUSED: "Not used",
+    "document": "Document ID",
+    "segment": "Segment ID",
+    "source": "Source",
+    "references": "Reference",
+}
+ROLES = {
+    "long": COMMON
+    | {
+        "system": "System name",
+        "output": "Output",
+        "human_scores": "Human score",
+        "metrics": "External score",
+    },
+    "wide": COMMON | {"systems": "Outputs of this system"},
+}
+LAYOUTS = {"long": "One output", "wide": "One segment, with one column per system"}
+SINGLE = ("document", "segment", "source", "system", "output")
+TALL = 12
+
+
+def tables(planned: Sequence[TablePlan], key: str) -> tuple[tuple[TablePlan, ...], tuple[Problem, ...]]:
+    """Draw the mapping; return the mapped tables and problems (two columns in a role for one). Equal tables share it."""
+    alike: dict[tuple[object, ...], list[TablePlan]] = {}
+    for table in planned:
+        alike.setdefault((table.columns, table.mapping.with_(system_name="")), []).append(table)
+    mapped: dict[str, TablePlan] = {}
+    wrong: list[Problem] = []
+    for group in alike.values():
+        layout, roles, names, metrics = _group(group, key)
+        for table in group:
+            mapping, problems = mapping_of(table, layout, roles, names.get(table.file, ""), metrics)
+            mapped[table.file] = replace(table, mapping=mapping)
+            wrong += problems
+    return tuple(mapped[table.file] for table in planned), tuple(wrong)
+
+
+def role_of(mapping: ColumnMapping, column: str) -> str:
+    """Return the role of a column in a mapping."""
+    for role in SINGLE:
+        if getattr(mapping, role) == column:
+            return role
+    if any(m.column == column for m in mapping.metrics):
+        return "metrics"
+    return next((r for r in ("references", "systems", "human_scores") if column in getattr(mapping, r)), UNUSED)
+
+
+def mapping_of(
+    table: TablePlan,
+    layout: str,
+    roles: Sequence[str],
+    system_name: str,
+    metrics: Mapping[str, MetricColumn] | None = None,
+) -> tuple[ColumnMapping, list[Problem]]:
+    """Return the mapping with these roles; if several columns claim a role for one, the first of them and a problem."""
+    of: dict[str, list[str]] = {}
+    for column, role in zip(table.columns, roles, strict=True):
+        of.setdefault(role, []).append(column)
+    problems = [
+        Problem(table.file, 1, ", ".join(of[role]), f"{len(of[role])} columns", f"one {ROLES[layout][role]}",
+                "Choose one of them above")
+        for role in SINGLE
+        if len(of.get(role, ())) > 1
+    ]  # fmt: skip
+    single = {role: of[role][0] for role in SINGLE if role in of}
+    mapping = ColumnMapping(
+        layout="wide" if layout == "wide" else "long",
+        references=tuple(of.get("references", ())),
+        systems=tuple(of.get("systems", ())),
+        human_scores=tuple(of.get("human_scores", ())),
+        metrics=tuple((metrics or {}).get(c, MetricColumn(c, c)) for c in of.get("metrics", ())),
+        system_name=system_name,
+    )
+    return mapping.with_(**single), problems
+
+
+def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[str, str], dict[str, MetricColumn]]:
+    """Draw the choices for tables with the same columns; return layout, role of each column, system name by file, and
+    external metrics by column."""
+    first = group[0]
+    this = key + hashlib.sha256(repr([t.file for t in group] + list(first.columns)).encode()).hexdigest()[:12]
+    with st.container(border=True):
+        st.text(first.file if len(group) == 1 else f"{len(group)} tables: " + ", ".join(t.file for t in group))
+        layout = st.radio(
+            "Each row is", list(LAYOUTS), list(LAYOUTS).index(first.mapping.layout), format_func=LAYOUTS.__getitem__,
+            horizontal=True, key=f"{this}-layout",
+        )  # fmt: skip
+        options = ROLES[layout]
+        roles: list[str] = []
+        guesses = {m.column: m for m in first.mapping.metrics}
+        metrics: dict[str, MetricColumn] = {}
+        with st.container(height=440 if len(first.columns) > TALL else "content", border=False, gap="xsmall"):
+            for i, (column, sample) in enumerate(zip(first.columns, first.samples, strict=True)):
+                guessed = role_of(first.mapping, column)
+                name, value, choice = st.columns([3, 5, 3], vertical_alignment="center", gap="small")
+                name.text(column)
+                value.caption(escape_markdown(sample) or "(empty)")
+                roles.append(
+                    choice.selectbox(
+                        f"Role of column {escape_markdown(column)}", list(options),
+                        list(options).index(guessed if guessed in options else UNUSED),
+                        format_func=options.__getitem__, key=f"{this}-{layout}-{i}", label_visibility="collapsed",
+                    )
+                )  # fmt: skip
+                if roles[-1] == "metrics":
+                    guess = guesses.get(column, MetricColumn(column, column))
+                    places = st.columns([3, 5, 3])[1:]
+                    metrics[column] = MetricColumn(column, *ask(*guess[1:], column, f"{this}-{i}", places))
+        names = {}
+        if layout == "long" and "system" not in roles:
+            for i, table in enumerate(group):
+                label = "System that wrote these outputs"
+                label += f" ({escape_markdown(table.file)})" if len(group) > 1 else ""
+                names[table.file] = st.text_input(label, table.mapping.system_name, key=f"{this}-name-{i}").strip()
+    return layout, roles, names, metrics

@@ -1,0 +1,69 @@
+"""Line-aligned text files: the source, the references, and the outputs of each system."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.errors import Problem
+from core.formats.files import Upload, binary_kind, stem
+from core.formats.lines import LineRoles
+from pages._ui.shared.markdown import escape_markdown
+
+ROLES = {"system": "Outputs of", "source": "Source", "reference": "Reference", "unused": "Not used"}
+LOOK = 4096
+LONGEST = 80
+
+
+def roles(guessed: LineRoles, files: Sequence[Upload], key: str) -> tuple[LineRoles, tuple[Problem, ...]]:
+    """Draw one row per file; return the chosen roles, and a problem if there are two source files."""
+    names = dict(guessed.systems)
+    chosen: dict[str, str] = {}
+    systems: list[tuple[str, str]] = []
+    with st.container(border=True):
+        for upload in {f.name: f for f in files}.values():
+            guess = (
+                "source"
+                if upload.name == guessed.source
+                else "reference"
+                if upload.name in guessed.references
+                else "system"
+            )
+            name, sample, role, system = st.columns([3, 4, 2, 3], vertical_alignment="center", gap="small")
+            name.text(upload.name)
+            sample.caption(escape_markdown(first_line(upload)) or "(empty)")
+            this = f"{key}-{upload.name}"
+            chosen[upload.name] = role.selectbox(
+                f"Role of {escape_markdown(upload.name)}", list(ROLES), list(ROLES).index(guess),
+                format_func=ROLES.__getitem__, key=f"{this}-role", label_visibility="collapsed",
+            )  # fmt: skip
+            if chosen[upload.name] == "system":
+                given = system.text_input(
+                    f"System that wrote {escape_markdown(upload.name)}", names.get(upload.name, stem(upload.name)),
+                    key=f"{this}-system", label_visibility="collapsed", placeholder="System name",
+                )  # fmt: skip
+                systems.append((upload.name, given.strip()))
+    sources = [name for name, role in chosen.items() if role == "source"]
+    references = tuple(name for name, role in chosen.items() if role == "reference")
+    wrong: tuple[Problem, ...] = ()
+    if len(sources) > 1:
+        todo = "Choose one of them above"
+        wrong = (Problem(", ".join(sources), 0, "", f"{len(sources)} source files", "one", todo),)
+    return LineRoles(next(iter(sources), None), references, tuple(systems)), wrong
+
+
+def first_line(upload: Upload) -> str:
+    """Return the first line that is not empty, shortened. Only the beginning of the file is read."""
+    head = upload.data[:LOOK]
+    if head[:2] == b"\x1f\x8b":
+        try:
+            head = zlib.decompressobj(31).decompress(head, LOOK)
+        except zlib.error:
+            return ""
+    if kind := binary_kind(head):
+        return f"({kind})"
+    lines = (line.strip() for line in head.decode("utf-8-sig", "replace").split("\n"))
+    text = next((line for line in lines if line), "")
+    return text[:LONGEST] + ("…" if len(text) > LONGEST else "")

@@ -1,0 +1,149 @@
+"""Greedy attack: edit a text word by word so that one metric drops least, then score it with the other metrics."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import streamlit as st
+
+from core.data import Dataset, Item
+from core.formatting import format_number
+from core.metrics import readiness, registry
+from core.ports.projects import Project
+from core.progress import Progress
+from core.robustness.attack import BOUND, EXPECTED, NEAR, Attack, attack, compare, signed
+from core.services.robustness.break_metric import TextPair
+from pages._ui.robustness import controls, session
+from pages._ui.shared import tables, wiring
+from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+_ASKED = "lab_attack"
+USUAL = ("bartscore", "bertscore", "chrf", "bleu")
+OTHERS = ("chrf", "bleu", "rougeL", "bertscore", "bartscore", "nli")
+REFERENCE = "The reference"
+
+
+class AttackOptions(NamedTuple):
+    """The options of an attack: text, references and source, metric, and limits."""
+
+    item: Item
+    metric: str
+    bound: float
+    expected: int
+    near: int
+
+
+def draw(project: Project) -> None:
+    """Draw the form, the attack, and the scores of every metric."""
+    st.caption(
+        "Each step makes the edit that leaves the highest score of the chosen metric, with the original text as the reference, until "
+        "a share of the words is changed. A metric that stays high misses the damage."
+    )
+    asked = _form(wiring.dataset(project))
+    key = f"{_ASKED}-{project.id}"
+    if asked is not None:
+        st.session_state[key] = asked
+    if key not in st.session_state:
+        return
+    asked = st.session_state[key]
+    metric = registry.load(asked.metric)
+    signature = signed(metric, asked.bound, asked.expected, asked.near)
+
+    def work(progress: Progress) -> Attack:
+        return attack(
+            asked.item.hypothesis, asked.item.source, metric, asked.bound, expected=asked.expected, near=asked.near, progress=progress
+        )  # fmt: skip
+
+    with st.spinner("Searching for the edit with the smallest drop …", show_time=True):
+        found = run_cached(("attack", asked, signature), "Attacking …", work)
+    if found is not None:
+        _told(project, asked, found, signature)
+
+
+def _form(data: Dataset) -> AttackOptions | None:
+    able = [
+        name
+        for name, found in readiness.of_all().items()
+        if found.state == "ready" and not registry.load(name).fitted_on
+    ]
+    labels = {name: registry.load(name).spec.label for name in able}
+    systems = data.systems
+    left, middle, right = st.columns([3, 2, 2])
+    there = [i for i, s in enumerate(data.segments) if s.references or systems]
+    names = [f"{s.doc_id} · {s.segment_id}" for s in data.segments]
+    at = left.selectbox("Segment", there, format_func=names.__getitem__, key="lab-attack-segment")
+    whose = middle.selectbox("Text", [*systems, REFERENCE], key="lab-attack-whose")
+    first = next((k for k, name in enumerate(able) if name in USUAL), 0)
+    metric = right.selectbox("Metric to attack", able, first, format_func=labels.__getitem__, key="lab-attack-metric")
+    item = _item(data, at, whose) if at is not None else None
+    text = st.text_area(
+        "Text to attack", item.hypothesis if item else "", height=controls.TALL, key=f"lab-attack-text-{at}-{whose}"
+    )
+    left, middle, right = st.columns(3, vertical_alignment="bottom")
+    bound = left.slider(
+        "Share of words to change", 0.05, 0.5, BOUND, 0.05, format="percent", key="lab-attack-bound",
+        help="Noise ratio: edited words divided by words of the text. The published attack uses 15 %.",
+    )  # fmt: skip
+    expected = int(
+        middle.number_input("Predicted words tried per position", 0, 20, EXPECTED, key="lab-attack-expected")
+    )
+    near = int(right.number_input("Similar words tried per position", 0, 20, NEAR, key="lab-attack-near"))
+    lacking = metric is None or not (text or "").strip()
+    if st.button("Run attack", key="lab-attack-run", disabled=lacking, icon=":material/bolt:"):
+        base = item or Item(None, "", ())
+        return AttackOptions(base._replace(hypothesis=text or ""), metric or "", float(bound), expected, near)
+    return None
+
+
+def _item(data: Dataset, at: int, whose: str) -> Item:
+    segment = data.segments[at]
+    if whose == REFERENCE:
+        return Item(segment.source, next(iter(segment.references), ""), segment.references[1:])
+    text = next((o.text for o in data.outputs_of()[segment.key] if o.system == whose), "")
+    return Item(segment.source, text, segment.references)
+
+
+def _told(project: Project, asked: AttackOptions, found: Attack, signature: str) -> None:
+    label = registry.load(asked.metric).spec.label
+    if found.reason:
+        st.info(escape_markdown(f"The share was not reached: {found.reason}."), icon=":material/info:")
+    if not found.steps or found.before is None:
+        return
+    st.markdown(
+        escape_markdown(
+            f"{len(found.steps)} edits change {found.ratio:.0%} of the text. {label} against the original text: {format_number(found.before, 4, leading_zero=True)} → {format_number(found.steps[-1].score, 4, leading_zero=True)}."
+        )
+    )
+    st.html(controls.diff_html(found.original, found.text, "before → after"))
+    tables.text_table(
+        [
+            {
+                "step": str(k), "edit": f"{s.old} → {s.new}" if s.new else f"{s.old} deleted", "score": format_number(s.score, 4, leading_zero=True),
+                "noise ratio": f"{s.ratio:.0%}",
+            }
+            for k, s in enumerate(found.steps, 1)
+        ]
+    )  # fmt: skip
+    others = list(dict.fromkeys([asked.metric, *OTHERS]))
+    metrics = [registry.load(n) for n, r in readiness.of_all(others).items() if r.state == "ready"]
+    key = ("attack-others", asked.item, found.text, tuple(m.signature() for m in metrics))
+    shifts = run_cached(key, "Computing the other metrics …", lambda progress: compare(asked.item, found.text, metrics))
+    st.markdown("**Scores of all metrics**, against the references and source of the segment")
+    tables.text_table(
+        [
+            {
+                "metric": m.spec.label, "before": format_number(s.gold, 4, leading_zero=True), "after": format_number(s.attacked, 4, leading_zero=True),
+                "change": "–" if s.change is None else f"{s.change:+.1%}".replace("-", "−"), "reason": s.reason,
+            }
+            for m, s in zip(metrics, shifts or (), strict=False)
+        ]
+    )  # fmt: skip
+    st.caption(
+        "Change relative to the score before, in the direction of the metric: below 0, the metric notices the damage."
+    )
+    texts = TextPair(asked.item.source, next(iter(asked.item.references), None), found.original, found.text)
+    st.button(
+        "Open in Break a metric", on_click=session.open_case, args=(texts,), key="lab-attack-open", icon=":material/open_in_full:"
+    )  # fmt: skip
+    st.caption(escape_markdown(signature))

@@ -1,0 +1,264 @@
+"""Break a metric: change a text and see how every metric reacts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.data import Segment
+from core.formatting import format_count
+from core.metrics import registry
+from core.metrics.base import Metric
+from core.perturbations import registry as perturbations
+from core.plots import robustness as plots
+from core.ports.projects import Project
+from core.services.robustness import break_metric as service
+from core.services.robustness.adversarial import Remembered
+from core.services.robustness.break_metric import BY_HAND, PerturbationTrial, Reaction, TextPair
+from core.text.edits import Change
+from pages._ui.robustness.controls import TALL, choose_metrics, diff_html, save_case, wide_chart
+from pages._ui.robustness.session import (
+    CHANGED,
+    EVERY,
+    FILLED,
+    GOOD,
+    METRICS,
+    PERTURBATION,
+    REFERENCE,
+    SEED,
+    SEGMENT,
+    SOURCE,
+    SYSTEM,
+)
+from pages._ui.robustness.suite_results import memory
+from pages._ui.shared import errors, state, wiring
+from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+
+def draw(project: Project) -> None:
+    """Draw the section."""
+    data = wiring.dataset(project)
+    if not st.session_state.get(FILLED):
+        _begin(project, data.segments)
+    _choice(project, data.segments)
+    left, right = st.columns(2)
+    left.text_area("Source", key=SOURCE, height=TALL, placeholder="none")
+    right.text_area("Reference", key=REFERENCE, height=TALL, placeholder="none")
+    left, right = st.columns(2)
+    left.text_area("Good output", key=GOOD, height=TALL, on_change=_by_hand)
+    right.text_area(
+        "Changed output", key=CHANGED, height=TALL, on_change=_by_hand,
+        help="Type any change. Ctrl + Enter or a click elsewhere scores it",
+    )  # fmt: skip
+    texts = _texts()
+    if not texts.good.strip():
+        there = "Choose a segment above, or type" if data.segments else "This project has no segments. Type"
+        st.info(f"{there} an output.", icon=":material/info:")
+        return
+    tried = _tried(texts.good)
+    if tried is None:
+        return
+    _kinds(tried)
+    st.html(diff_html(texts.good, texts.changed))
+    with st.expander("Metrics", icon=":material/tune:"):
+        metrics = choose_metrics(METRICS, _default())
+    if not texts.reference and not texts.source:
+        st.info(
+            "Metrics need a reference or a source to compare the output with. Type one above.", icon=":material/info:"
+        )
+        return
+    if texts.good == texts.changed:
+        st.info("Nothing is changed yet. Edit *Changed output*, or choose a kind of error.", icon=":material/edit:")
+        return
+    found = _reactions(texts, metrics)
+    if found:
+        save_case(project, texts, [r.kept() for r in found], _kind(texts, tried), key="desk")
+    _every(texts, metrics)
+
+
+def _begin(project: Project, segments: Sequence[Segment]) -> None:
+    """Start with the segment open on Compare, else the first with a reference, and the first possible change."""
+    st.session_state[FILLED] = True
+    there = [i for i, s in enumerate(segments) if s.references and project.n_outputs]
+    open_key = state.place(project.id)
+    at = next((i for i, s in enumerate(segments) if s.key == open_key and i in there), next(iter(there), None))
+    st.session_state.setdefault(SEGMENT, at)
+    if at is not None and GOOD not in st.session_state:
+        _fill(project)
+        made = [t for t in service.perturbed(st.session_state[GOOD]) if isinstance(t.outcome, Change)]
+        if first := next((t for t in made if t.perturbation.name in ("negation", "number")), next(iter(made), None)):
+            st.session_state[PERTURBATION] = first.perturbation.name
+            _apply()
+
+
+def _choice(project: Project, segments: Sequence[Segment]) -> None:
+    if not segments:
+        return
+    left, right = st.columns([3, 1])
+    left.selectbox(
+        "Segment", range(len(segments)), format_func=lambda i: _named(segments[i]), key=SEGMENT, index=None,
+        on_change=_fill, args=(project,), placeholder="None: type the texts below",
+    )  # fmt: skip
+    right.selectbox("Output of", project.systems, key=SYSTEM, on_change=_fill, args=(project,))
+
+
+def _named(segment: Segment) -> str:
+    text = " ".join(next(iter(segment.references), segment.source or "").split())
+    return f"{segment.doc_id} · {segment.segment_id}   {text[:70]}{'…' if len(text) > 70 else ''}"
+
+
+@errors.guarded
+def _fill(project: Project) -> None:
+    data, at = wiring.dataset(project), st.session_state.get(SEGMENT)
+    if at is None or not 0 <= at < len(data.segments):
+        return
+    segment = data.segments[at]
+    outputs = {o.system: o.text for o in data.outputs_of()[segment.key]}
+    system = st.session_state.get(SYSTEM) or next(iter(project.systems), "")
+    text = outputs.get(system, next(iter(outputs.values()), ""))
+    st.session_state[SOURCE], st.session_state[REFERENCE] = segment.source or "", next(iter(segment.references), "")
+    st.session_state[GOOD] = st.session_state[CHANGED] = text
+    st.session_state[PERTURBATION] = None
+
+
+def _by_hand() -> None:
+    st.session_state[PERTURBATION] = None
+
+
+@errors.guarded
+def _apply() -> None:
+    """Apply the chosen kind of error to the good output."""
+    name = st.session_state.get(PERTURBATION)
+    good = st.session_state.get(GOOD, "")
+    outcome = perturbations.load(name).perturb(good, int(st.session_state.get(SEED) or 0)) if name else None
+    st.session_state[CHANGED] = outcome.text if isinstance(outcome, Change) else good
+
+
+def _texts() -> TextPair:
+    source, reference, good, changed = (str(st.session_state.get(k) or "") for k in (SOURCE, REFERENCE, GOOD, CHANGED))
+    return TextPair(source or None, reference or None, good, changed)
+
+
+def _tried(good: str) -> list[PerturbationTrial] | None:
+    seed = int(st.session_state.get(SEED) or 0)
+    return run_cached(
+        ("perturbed", good, seed),
+        "Trying all kinds of error …",
+        lambda progress: service.perturbed(good, seed, progress),
+    )
+
+
+def _kinds(tried: Sequence[PerturbationTrial]) -> None:
+    names = {t.perturbation.name: t.phenomenon for t in tried if isinstance(t.outcome, Change)}
+    left, right = st.columns([5, 1], vertical_alignment="bottom")
+    left.pills(
+        "Insert an error of this kind", list(names), format_func=names.__getitem__, key=PERTURBATION, on_change=_apply
+    )
+    right.number_input(
+        "Seed", 0, 2**31 - 1, key=SEED, on_change=_apply, help="Another seed picks another word or position"
+    )
+    refused = [t for t in tried if not isinstance(t.outcome, Change)]
+    if refused:
+        with st.expander(f"{format_count(len(refused), 'kind')} of error not possible in this text: reasons"):
+            st.text("\n".join(f"{t.phenomenon}: {getattr(t.outcome, 'reason', '')}" for t in refused))
+
+
+def _kind(texts: TextPair, tried: Sequence[PerturbationTrial]) -> str:
+    made = (t for t in tried if isinstance(t.outcome, Change) and t.outcome.text == texts.changed)
+    chosen = st.session_state.get(PERTURBATION)
+    found = sorted(made, key=lambda t: t.perturbation.name != chosen)
+    return found[0].phenomenon if found else BY_HAND
+
+
+def _default() -> list[str]:
+    return [name for name in registry.METRICS if service.quick(registry.load(name))]
+
+
+def _reactions(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
+    """Return the reactions, those of metrics without a model first."""
+    by_name: dict[str, Reaction] = {}
+    place = st.empty()
+    for at_once in (True, False):
+        part = [m for m in metrics if m.spec.needs_model != at_once]
+        if not part:
+            continue
+        key = ("reactions", texts, *_depends(part))
+        with st.spinner("Computing scores …", show_time=not at_once):
+            found = run_cached(
+                key, "Scoring both texts …", lambda progress, part=part: service.reactions(texts, part, progress, _memory(texts)), _whole  # type: ignore[misc]
+            )  # fmt: skip
+        by_name |= {r.spec.name: r for r in found or ()}
+        in_order = [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
+        with place.container():
+            _told(in_order)
+    return [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
+
+
+def _depends(metrics: Sequence[Metric]) -> tuple[Hashable, ...]:
+    """What the reactions of metrics depend on beside the texts: how they are signed, and the ranges they are shown in."""
+    return tuple(m.signature() for m in metrics), tuple(service.scale_of(m) for m in metrics)
+
+
+def _memory(texts: TextPair) -> Remembered:
+    """What is scored of this good output already, in this session, so that only what failed is scored again."""
+    return memory(repr(texts[:3]), "break")
+
+
+def _whole(found: Sequence[Reaction]) -> bool:
+    """Return whether no metric failed."""
+    return not any(value.status == "error" for r in found for value in (r.good, r.changed))
+
+
+def _told(found: Sequence[Reaction]) -> None:
+    scored = [r for r in found if r.fooled is not None]
+    if not scored:
+        st.info("None of these metrics has a score for both texts.", icon=":material/info:")
+    else:
+        fooled = [r.spec.label for r in scored if r.fooled]
+        names = f": {escape_markdown(', '.join(fooled))}" if fooled else ""
+        st.markdown(
+            f"#### {len(fooled)} of {format_count(len(scored), 'metric')} {'misses' if len(fooled) == 1 else 'miss'} the error{names}"
+        )
+        st.caption(
+            "A metric misses the error if the changed text scores at least as well as the good one, in the direction of the metric."
+        )
+    frame = pd.DataFrame([_row(r) for r in found])
+    left, right = st.columns([1, 1])
+    if scored and frame["share"].notna().any():
+        left.altair_chart(plots.changes(frame), width="stretch")
+    shown = frame[["metric", "good", "changed", "change", "verdict"]]
+    numbers = {name: st.column_config.NumberColumn(format="%.3f", width="small") for name in ("good", "changed")}
+    numbers["metric"] = st.column_config.TextColumn(width="medium", pinned=True)
+    numbers["change"] = st.column_config.NumberColumn(format="%+.3f", width="small")
+    right.dataframe(shown, hide_index=True, width="stretch", height="content", column_config=numbers)
+    with st.expander("Signatures of all numbers"):
+        st.text("\n".join(r.signature for r in found))
+
+
+def _row(r: Reaction) -> dict[str, object]:
+    arrow = "↑" if r.spec.higher_is_better else "↓"
+    raw = None if r.change is None else r.change * (1 if r.spec.higher_is_better else -1)
+    verdict = r.reason if r.fooled is None else "misses the error" if r.fooled else "notices"
+    return {
+        "metric": f"{r.spec.label} {arrow}", "good": r.good.value, "changed": r.changed.value, "change": raw,
+        "share": r.share, "fooled": r.fooled, "verdict": verdict, "range": f"{arrow} is better",
+    }  # fmt: skip
+
+
+def _every(texts: TextPair, metrics: Sequence[Metric]) -> None:
+    """Draw the change of every metric for every kind of error, on request."""
+    if not st.toggle("Try every kind of error on the good output", key=EVERY) or not metrics:
+        return
+    seed = int(st.session_state.get(SEED) or 0)
+    key = ("sweep", texts[:3], seed, *_depends(metrics))
+    found = run_cached(
+        key, "Scoring every change …", lambda progress: service.sweep(*texts[:3], metrics, seed, progress, _memory(texts)),
+        lambda tried: all(_whole(t.reactions) for t in tried),
+    )  # fmt: skip
+    rows = [{"phenomenon": t.phenomenon} | _row(r) for t in found or () for r in t.reactions]
+    if rows:
+        wide_chart(plots.sweep(pd.DataFrame(rows)), "robustness-sweep")
+        st.caption("Change as a share of each metric’s range. ✕: misses the error. Empty: no score, or no range.")

@@ -1,0 +1,294 @@
+"""Combine: mix an NLI metric with others, w·N + (1 − w)·M; agreement with human scores against robustness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import streamlit as st
+
+from core.data import OutputKey, Value
+from core.formats.adversarial import phenomenon
+from core.formats.files import Upload
+from core.metrics import readiness, registry
+from core.metrics.base import Metric
+from core.metrics.entailment.menli import NAME, NLI_METRICS
+from core.perturbations.registry import MENLI, PERTURBATIONS
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
+from core.services.robustness import combining as service
+from core.services.robustness.adversarial import Answered, answer, failed
+from core.services.robustness.break_metric import scoring_callback
+from core.services.robustness.combining import CaseSuite
+from pages._ui.calibrate import calibration_form
+from pages._ui.robustness import combine_figures as figures
+from pages._ui.robustness import combine_weight as parts
+from pages._ui.robustness import suite_cases, suite_results
+from pages._ui.shared import errors, wiring
+from pages._ui.shared.glossary import definition
+from pages._ui.shared.long_jobs import digest, retry_failed, run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+USUAL = ("chrf", "bleu", "rougeL", "bertscore", "bartscore")
+NOTHING = "None from this project"
+MOST = 40
+_ASKED = "robustness_combine_asked"
+SECTIONS = ("One metric", "All metrics", "Pooling strategies", "Ranges")
+
+
+class CombineOptions(NamedTuple):
+    """The chosen metrics and adversarial cases, one `suite_cases.SuiteOptions` per dataset."""
+
+    nli: str
+    others: tuple[str, ...]
+    cases: tuple[suite_cases.SuiteOptions, ...]
+
+
+class CombineData(NamedTuple):
+    """Human scores by output, the measure of agreement, values by metric, and scored suites."""
+
+    people: HumanScores | None
+    choice: LambdaFitOptions
+    human: dict[OutputKey, float]
+    tables: dict[str, dict[OutputKey, Value]]
+    suites: list[tuple[CaseSuite, list[Answered]]]
+
+
+def draw(store: Store, project: Project) -> None:
+    """The section."""
+    states = readiness.of_all()
+    able = [name for name in NLI_METRICS if states[name].state == "ready"]
+    if not able:
+        parts.no_nli(states[NLI_METRICS[0]])
+        return
+    others = [n for n, s in states.items() if n not in NLI_METRICS and n != NAME and s.state == "ready"]
+    key = f"{_ASKED}-{project.id}"
+    with st.container(border=True):
+        people = calibration_form.choose_human_scores(store, project, wiring.dataset(project))
+        choice = calibration_form.choose_measure(people) if people is not None else LambdaFitOptions()
+        asked = _form(project, able, others, st.session_state.get(key), people)
+    if asked is not None:
+        st.session_state[key] = asked
+        retry_failed()
+    asked = st.session_state.get(key)
+    if asked is None:
+        parts.explained()
+        return
+    given = _given(store, project, asked, people, choice)
+    if given is not None:
+        _results(store, project, asked, given)
+
+
+def _form(
+    project: Project, able: list[str], others: list[str], last: CombineOptions | None, people: HumanScores | None
+) -> CombineOptions | None:
+    labels = {name: registry.load(name).spec.label for name in (*able, *others)}
+    left, right = st.columns([1, 2])
+    at = able.index(last.nli) if last and last.nli in able else 0
+    nli = left.selectbox("NLI metric N", able, at, format_func=labels.__getitem__, key=f"combine-nli-{project.id}")
+    usual = [name for name in (last.others if last else USUAL) if name in others]
+    names = right.multiselect(
+        "Other metrics M", others, usual, format_func=labels.__getitem__, key=f"combine-others-{project.id}"
+    )
+    cases = _cases(project, nli, names)
+    lacking = not names or (people is None and not cases)
+    if st.button("Score and combine", type="primary", disabled=lacking, key="combine-run"):
+        return CombineOptions(nli, tuple(names), cases)
+    if names and lacking:
+        st.caption("Nothing to compute yet. Annotate outputs, or choose adversarial cases from the project or a file.")
+    return None
+
+
+def _cases(project: Project, nli: str, others: Sequence[str]) -> tuple[suite_cases.SuiteOptions, ...]:
+    """Draw the choice of adversarial cases: from the project and from files."""
+    data = wiring.dataset(project)
+    several, with_one = (sum(len(s.references) > n for s in data.segments) for n in (1, 0))
+    origins = [
+        *([suite_cases.SECOND] if several else []),
+        *([suite_cases.OUTPUTS] if with_one and project.systems else []),
+    ]
+    left, right = st.columns([4, 1], vertical_alignment="bottom")
+    origin = left.selectbox(
+        "Adversarial cases", [*origins, NOTHING], key=f"combine-origin-{project.id}",
+        help=f"{definition('Adversarial case')} The right text is another reference, or the output of a system.",
+    )  # fmt: skip
+    system = ""
+    if origin == suite_cases.OUTPUTS:
+        system = st.selectbox("System", project.systems, key=f"combine-system-{project.id}")
+    with right.popover("More options", icon=":material/tune:", width="stretch"):
+        names = st.multiselect(
+            "Phenomena", list(PERTURBATIONS), list(MENLI), format_func=phenomenon, key="combine-names"
+        )
+        top = max(1, with_one)
+        most = st.number_input("Maximum segments", 1, top, min(MOST, top), key=f"combine-most-{project.id}")
+        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="combine-seed")
+    sent = st.file_uploader(
+        "CSV files in MENLI’s format, one dataset per file", ["csv", "tsv", "gz", "jsonl", "json"],
+        accept_multiple_files=True, key="combine-files",
+    )  # fmt: skip
+    if not origins:
+        st.caption("No segment of this project has a reference: adversarial cases need a file.")
+    free = nli == "nli-src" and not any("reference" in registry.load(name).spec.needs for name in others)
+    common = (tuple(names), int(seed), int(most), free, False)
+    found = [] if origin == NOTHING or not names else [suite_cases.SuiteOptions(origin, system, *common, None, ())]
+    found += [
+        suite_cases.SuiteOptions(suite_cases.FILE, "", *common, Upload(one.name, one.getvalue()), ())
+        for one in sent or []
+    ]
+    return tuple(found)
+
+
+def _given(
+    store: Store, project: Project, asked: CombineOptions, people: HumanScores | None, choice: LambdaFitOptions
+) -> CombineData | None:
+    metrics = registry.chosen((asked.nli, *asked.others))
+    human = {key: score for key, (score, _) in people.scores.items()} if people else {}
+    tables = scores(store, project, human, metrics)
+    if tables is None:
+        return None
+    cases = cases_of(project, asked)
+    answered = None if cases is None else answers(cases, metrics)
+    return None if answered is None else CombineData(people, choice, human, tables, answered)
+
+
+def scores(
+    store: Store, project: Project, human: dict[OutputKey, float], metrics: Sequence[Metric]
+) -> dict[str, dict[OutputKey, Value]] | None:
+    """Return the scores of the labelled outputs by metric; None if scoring was stopped."""
+    if not human:
+        return {}
+    data, signed = wiring.dataset(project), tuple(m.signature() for m in metrics)
+    key = ("combine-outputs", project.id, wiring.generation(project), signed, frozenset(human))
+    words = f"Scoring {len(human):,} outputs …"
+    return run_cached(
+        key, words, lambda progress: service.scores_of(store, project, data, human, metrics, scoring_callback(progress)),
+        lambda found: not service.failed(found),
+    )  # fmt: skip
+
+
+def cases_of(project: Project, asked: CombineOptions) -> list[CaseSuite] | None:
+    """Return the datasets of cases; None if that was stopped.
+
+    A file that cannot be read is left out with a message, as is one with the same cases as another."""
+    found: list[CaseSuite] = []
+    for n, wanted in enumerate(asked.cases):
+        ready = None
+        with errors.boundary():
+            ready = suite_cases.cases_of(project, wanted)
+            if ready is None:
+                return None
+        if ready is None:
+            continue
+        file = wanted.file.name if wanted.file else ""
+        name = file or "cases of this project"
+        name += f" ({n + 1})" if name in {suite.name for suite in found} else ""
+        notes = [f"{name}: {note}" for note in ready.notes]
+        twin = next((suite.name for suite in found if suite.cases == ready.cases), None)
+        if not ready.cases:
+            notes.append(f"{name}: no case could be made.")
+        elif twin:
+            notes.append(f"{name} has the same cases as {twin}; they count once.")
+        else:
+            shared = bool(file) and service.of_project(ready.cases, wiring.dataset(project))
+            if shared:
+                notes.append(
+                    f"{name} shares texts with this project: both count as one dataset when a strategy is chosen."
+                )
+            found.append(CaseSuite(name, ready.cases, shared or not file))
+        for note in notes:
+            st.caption(escape_markdown(note))
+    return found
+
+
+def answers(found: Sequence[CaseSuite], metrics: Sequence[Metric]) -> list[tuple[CaseSuite, list[Answered]]] | None:
+    """Return the scores of the cases of every dataset; None if scoring was stopped."""
+    answered: list[tuple[CaseSuite, list[Answered]]] = []
+    for n, suite in enumerate(found):
+        key = digest(suite.cases)
+        done = run_cached(
+            ("combine-cases", key, tuple(m.signature() for m in metrics)), f"Scoring {len(suite.cases):,} cases …",
+            lambda progress, suite=suite, key=key, n=n: answer(  # type: ignore[misc]
+                suite.cases, metrics, scoring_callback(progress), suite_results.memory(key, f"combine-{n}")
+            ),
+            lambda given: not failed(given),
+        )  # fmt: skip
+        if done is None:
+            return None
+        answered.append((suite, done))
+    return answered
+
+
+def _results(store: Store, project: Project, asked: CombineOptions, given: CombineData) -> None:
+    data = wiring.dataset(project)
+    nli = service.part(registry.load(asked.nli), data)
+    others = [service.part(metric, data) for metric in registry.chosen(asked.others)]
+    able = {o.name: o for o in others if o.scale is not None}
+    for one in others:
+        if one.scale is None:
+            _without(store, project, one)
+    if not able:
+        return
+    if not given.suites and len(given.human) < 2:
+        parts.nothing(given.people, len(given.human))
+        return
+    section = st.segmented_control(
+        "View", SECTIONS, default=SECTIONS[0], key="combine-section", required=True,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    found = [p for o in able.values() if (p := service.pair(nli, o, given.tables, given.human, given.suites))]
+    with errors.boundary():
+        if section == SECTIONS[0]:
+            parts.one(store, project, nli, found, given.people, given.choice)
+        elif section == SECTIONS[1]:
+            figures.all_of_them(nli, found, given.choice)
+        elif section == SECTIONS[2]:
+            _strategies(store, project, asked, given)
+        else:
+            figures.ranges_of([nli, *others])
+
+
+def _without(store: Store, project: Project, one: service.ScaledMetric) -> None:
+    """Say that a metric without a range is left out, and how to fit one."""
+    with st.container(border=True):
+        st.markdown(
+            f":material/straighten: **{escape_markdown(one.label)}** is left out: its values are unbounded and it has no stored range. Both metrics are scaled to 0–1 with a "
+            "frozen range. Fit one on as many of your scores as possible:"
+        )
+        st.code(one.command, language="shell", wrap_lines=True)
+        key = f"combine-fit-{one.name}"
+        flag = f"{key}-{project.id}"
+        if st.button("Fit range on this project", key=key, icon=":material/straighten:"):
+            st.session_state[flag] = True
+        if st.session_state.get(flag):
+            with errors.boundary():
+                _fit(store, project, one, flag)
+
+
+def _fit(store: Store, project: Project, one: service.ScaledMetric, flag: str) -> None:
+    everything = dict.fromkeys((o.key for o in wiring.dataset(project).outputs), 0.0)
+    tables = scores(store, project, everything, [one.metric])
+    if tables is not None:
+        del st.session_state[flag]
+        service.fit(one.metric, tables[one.name])
+        st.rerun()
+
+
+def _strategies(store: Store, project: Project, asked: CombineOptions, given: CombineData) -> None:
+    both = service.both_ways(registry.load(asked.nli))
+    tables, answered = given.tables, given.suites
+    if both.spec.name != asked.nli:
+        more = scores(store, project, given.human, [both])
+        again = answers([suite for suite, _ in given.suites], [both])
+        if more is None or again is None:
+            return
+        tables, answered = more, again
+    words = given.people.words if given.people else ""
+    mine = tables.get(both.spec.name, {})
+    key = digest(words, given.human, mine, [(*s, [(a.good, a.bad) for a in done]) for s, done in answered])
+    found = run_cached(
+        ("combine-strategies", both.signature(), key, given.choice), "Computing 15 strategies …",
+        lambda progress: service.strategies(both, tables, given.human, answered, given.choice, f"outputs of this project, {words}"),
+    )  # fmt: skip
+    if found is not None:
+        figures.strategies(found, both, given.choice)

@@ -1,0 +1,192 @@
+"""Combine over several metrics and datasets: Figures 2 and 3 of MENLI, ranges, and pooling strategies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.formatting import format_number
+from core.metrics.base import Metric
+from core.metrics.entailment.nli import BACKWARD, BOTH, DIRECTIONS, FORWARD, STRATEGIES
+from core.plots import combining as plots
+from core.plots.calibration import MEASURE_NAMES
+from core.progress import Progress
+from core.services.calibrate.calibration import LambdaFitOptions
+from core.services.robustness import combining as service
+from core.services.robustness import nli_weights
+from core.services.robustness.combining import MetricPairing, ScaledMetric, Strategies
+from core.services.robustness.nli_weights import PathPoint
+from pages._ui.calibrate.calibration_form import MEASURES
+from pages._ui.robustness.combine_weight import end, known_by, percent
+from pages._ui.robustness.controls import wide_chart
+from pages._ui.shared import tables
+from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+FORMULAS = {"e": "e", "-c": "−c", "e-n": "e−n", "e-c": "e−c", "e-n-2c": "e−n−2c"}
+
+
+def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: LambdaFitOptions) -> None:
+    """Draw Figures 2 and 3 over all metrics, or the part that the data allow."""
+    how = {"measure": choice.measure, "group": choice.group}
+    paths = run_cached(
+        ("combine-paths", nli.name, tuple((p.other.label, known_by(p)) for p in found), tuple(how.values())),
+        f"Mixing {len(found)} metrics at 11 weights …", lambda progress: _paths(found, how, progress),
+    )  # fmt: skip
+    if paths is None:
+        return
+    rows = [{"metric": label} | point._asdict() for label, points in paths.items() for point in points]
+    frame = pd.DataFrame(rows, columns=["metric", "w", "quality", "robustness"]).astype(
+        {"quality": float, "robustness": float}
+    )
+    sign = MEASURE_NAMES[choice.measure]
+    there = [what for what in ("quality", "robustness") if frame[what].notna().any()]
+    if not there:
+        st.info("No value of these metrics can be computed on this data.", icon=":material/info:")
+        return
+    if len(there) == 2:
+        st.markdown("**From each metric to the NLI metric**")
+        st.altair_chart(plots.paths(frame, sign), width="stretch")
+        st.caption(
+            f"Large points: the metric alone (w = 0); each next point adds a tenth of {escape_markdown(nli.label)}, where all paths end "
+            "(Figure 2 of the paper). Up: better agreement with human scores; right: more planted errors found."
+        )
+        st.markdown("**Gain of each weight, over all metrics**")
+        changes = [
+            {"w": r.w, "what": r.what, "change": r.change.value, "low": r.change.low, "high": r.change.high, "n": r.change.n}
+            for r in nli_weights.improvements(paths)
+        ]  # fmt: skip
+        for place, what in zip(st.columns(2), there, strict=True):
+            mine = pd.DataFrame([row for row in changes if row["what"] == what])
+            place.altair_chart(plots.improvements(mine), width="stretch")
+        few = "" if len(paths) > 1 else " A single metric has no interval: choose more above."
+        names = {"quality": sign, "robustness": plots.ROBUSTNESS}
+        lost = [
+            f"{label} ({names[what]})"
+            for label, points in paths.items()
+            for what in there
+            if not getattr(points[0], what)
+        ]
+        few += (
+            f" Left out, because their value alone is 0 or undefined: {escape_markdown(', '.join(lost))}."
+            if lost
+            else ""
+        )
+        st.caption(
+            "Change relative to the metric alone: mean and 95 % CI over metrics (Figure 3). In the paper the gain in agreement "
+            f"is largest at w = .2 for translation, and robustness grows with w.{few}"
+        )
+    else:
+        st.altair_chart(plots.courses(frame, there[0], sign), width="stretch")
+        lack = "human scores" if there == ["robustness"] else "adversarial cases"
+        st.caption(f"Without {lack} only one side of the paper’s Figure 2 can be drawn.")
+    with st.expander("Table"):
+        shown = frame.rename(columns={"quality": sign, "robustness": plots.ROBUSTNESS})
+        formats = {"w": "%.1f", sign: "%.3f", plots.ROBUSTNESS: "percent"}
+        config = {name: st.column_config.NumberColumn(format=form) for name, form in formats.items()}
+        st.dataframe(shown, hide_index=True, width="stretch", column_config=config)
+
+
+def _paths(found: Sequence[MetricPairing], how: Mapping[str, Any], progress: Progress) -> dict[str, list[PathPoint]]:
+    paths = {}
+    for k, p in enumerate(found):
+        progress(k / len(found))
+        paths[p.other.label] = nli_weights.path(p.judged, p.attacked, **how)
+    return paths
+
+
+def ranges_of(metrics: Sequence[ScaledMetric]) -> None:
+    """Draw the range of each metric and its origin."""
+    rows = [
+        {
+            "metric": p.label, "value at 0": _at(p, 0), "value at 1": _at(p, 1),
+            "origin": service.ORIGINS.get(p.scale.origin, p.scale.origin) if p.scale else "no range: left out",
+            "values": f"{p.scale.n:,}" if p.scale and p.scale.n else "",
+        }
+        for p in metrics
+    ]  # fmt: skip
+    tables.text_table(rows, tall=len(rows))
+    st.caption(
+        "Ranges are frozen, so that a score does not depend on the other outputs in the batch. They are part of the signature of "
+        "a combination. Values outside a range are not clamped. A wider range gives its metric less influence: compare weights "
+        "under the same ranges only. To fit a range on your own scores:"
+    )
+    st.code(
+        "python -m core score FILES --metrics 'bartscore' --out s.csv\npython -m core ranges s.csv", language="shell"
+    )
+
+
+def _at(part: ScaledMetric, to: int) -> str:
+    if part.scale is None:
+        return "–"
+    up = part.metric.spec.higher_is_better
+    return end(part.scale.high if (to == 1) == up else part.scale.low)
+
+
+def strategies(found: Sequence[Strategies], nli: Metric, choice: LambdaFitOptions) -> None:
+    """Draw Table 7 on this data: 15 strategies per dataset, and each dataset under the strategy chosen on the others."""
+    if not found:
+        st.info("No strategy can be computed on this data.", icon=":material/info:")
+        return
+    anchor = "source" if "source" in nli.spec.needs else "reference"
+    ways = {FORWARD: f"{anchor} → output", BACKWARD: f"output → {anchor}", BOTH: "both"}
+    st.markdown(_best(found, ways))
+    for n, (place, one) in enumerate(zip(st.columns(2) * len(found), found, strict=False)):
+        values = one.values()
+        rows = [
+            {"direction": ways[d], "formula": FORMULAS[f], "value": values[d, f]} for d in DIRECTIONS for f in FORMULAS
+        ]
+        frame = pd.DataFrame(rows).astype({"value": float})
+        what = MEASURES[choice.measure] if one.quality else "accuracy"
+        with place:
+            st.markdown(f"**{escape_markdown(f'{one.dataset}: {what}')}**")
+            wide_chart(plots.pooling(frame, what, percent=not one.quality), f"combine-pooling-{n}")
+    st.caption(
+        "e, n, c: probabilities of entailment, neutral, contradiction; “both” averages them first. Framed: best. "
+        f"With several references, every cell uses the one with the best {escape_markdown(nli.spec.label)}."
+    )
+    st.markdown("**Strategy chosen on the other datasets**")
+    chosen = service.held_out(found)
+    if chosen:
+        tables.text_table(
+            [
+                {
+                    "dataset": r.dataset, "chosen on the others": _strategy(r.direction, r.formula, ways), "wins": str(r.wins),
+                    "value here": _number(r.value), "best here": _strategy(*r.best, ways), "its value": _number(r.best_value),
+                }
+                for r in chosen
+            ]
+        )  # fmt: skip
+        st.caption(
+            "The difference between the last two values shows how optimistic a choice on the same data is. Cases of this project "
+            "and human scores of its outputs count as one dataset."
+        )
+    else:
+        st.caption(
+            "With one dataset, a strategy chosen from the table above looks better than it is. Add another suite (MENLI’s CSV or "
+            "your own in that format), so that each dataset is evaluated with the strategy chosen on the others. Until then use "
+            "the choices of the paper: e in both directions for translation, e−c from output to reference for summaries, −c from "
+            "source to output without references."
+        )
+
+
+def _best(found: Sequence[Strategies], ways: dict[str, str]) -> str:
+    said = []
+    for one in found:
+        there = {s: v for s, v in one.values().items() if v is not None}
+        best = max(STRATEGIES, key=lambda s, there=there: there.get(s, -math.inf))  # type: ignore[misc]
+        value = format_number(there[best]) if one.quality else percent(there[best])
+        said.append(f"{_strategy(*best, ways)} is best on {one.dataset} ({value})")
+    return f"#### {escape_markdown('; '.join(said))}"
+
+
+def _strategy(direction: str, formula: str, ways: dict[str, str]) -> str:
+    return f"{FORMULAS[formula]}, {ways[direction]}" + (" ways" if direction == BOTH else "")
+
+
+def _number(value: float) -> str:
+    return "undefined" if math.isinf(value) else format_number(value)

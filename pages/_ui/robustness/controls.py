@@ -1,0 +1,85 @@
+"""Elements shared by the sections of the Robustness page: differences of texts, wide charts, metrics, saving a case."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import altair as alt
+import streamlit as st
+
+from core.metrics import readiness, registry
+from core.metrics.base import Metric
+from core.ports.cases import KeptScore
+from core.ports.projects import Project
+from core.services.robustness import cases
+from core.services.robustness.break_metric import TextPair
+from core.text.diff import diff
+from pages._ui.robustness.session import COLLECTION
+from pages._ui.shared import errors, wiring
+from pages._ui.shared.markdown import escape_markdown
+
+TALL = 90
+
+FIRST = "demo"
+"""The suggested collection if there is none."""
+
+_STYLE = """<style>
+.rob-text { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0 0 .5rem; line-height: 1.6; font-size: 1.05rem; }
+.rob-text small { display: block; opacity: .7; }
+.rob-text del { color: #b91c1c; background: rgba(220, 38, 38, .14); text-decoration: line-through; }
+.rob-text ins { background: rgba(37, 99, 235, .2); text-decoration: underline; font-weight: 600; }
+</style>"""
+
+
+def diff_html(a: str, b: str, label: str = "") -> str:
+    """Return the word diff from `a` to `b` as HTML, with escaped texts."""
+    tags = {"same": "span", "delete": "del", "insert": "ins"}
+    told = "".join(f"<{tags[p.kind]}>{html.escape(p.text)}</{tags[p.kind]}>" for p in diff(a, b))
+    head = f'<small dir="auto">{html.escape(label)}</small>' if label else ""  # its direction is not the text's
+    return f'{_STYLE}<p class="rob-text" dir="auto">{head}{told}</p>'
+
+
+def wide_chart(chart: alt.LayerChart | alt.FacetChart, key: str) -> None:
+    """Draw a chart of fixed width that scrolls on narrow pages."""
+    with st.container(key=key):
+        st.html(f"<style>.st-key-{key} {{ overflow-x: auto; }}</style>")
+        st.altair_chart(chart, width="content")
+
+
+def choose_metrics(key: str, default: Sequence[str]) -> list[Metric]:
+    """Draw the choice among the metrics that can run; return the chosen ones."""
+    states = readiness.of_all()
+    able = [name for name, found in states.items() if found.state == "ready"]
+    labels = {name: registry.load(name).spec.label for name in able}
+    if key not in st.session_state:
+        st.session_state[key] = [name for name in default if name in able]
+    if gone := set(st.session_state[key]) - set(
+        able
+    ):  # assigned only then: a choice made in the meantime would be undone
+        st.session_state[key] = [name for name in st.session_state[key] if name not in gone]
+    names = st.multiselect("Metrics", able, format_func=labels.__getitem__, key=key)
+    if lacking := len(states) - len(able):
+        st.page_link(
+            "pages/models.py", label=f"{lacking} more metrics need a model or a package", icon=":material/memory:"
+        )
+    return registry.chosen(names)
+
+
+def save_case(
+    project: Project, texts: TextPair, scores: Sequence[KeptScore], kind: str, key: str, error_in: str | None = None
+) -> None:
+    """Draw the form that saves a case in a collection."""
+    store = wiring.store()
+    there = list(dict.fromkeys(c.collection for c in reversed(store.cases.list(project.id)))) or [FIRST]
+    field = COLLECTION if key == "desk" else f"{COLLECTION}-{key}"
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox(
+            "Collection", there, key=field, accept_new_options=True, width=260, help="Type a name to create a new collection"
+        )  # fmt: skip
+        pressed = st.button("Save case", icon=":material/bookmark_add:", key=f"keep-{key}")
+    if pressed:
+        with errors.boundary():
+            store.cases.keep(project.id, cases.to_keep(name or "", texts, scores, kind=kind, error_in=error_in))
+            st.success(f"Saved in {escape_markdown(name or '')}", icon=":material/bookmark_added:")

@@ -1,0 +1,128 @@
+"""Self-evaluation: does a metric favour systems that are built on its own model?"""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from core.plots import stress as plots
+from core.ports.projects import Project
+from core.ports.store import Store
+from core.robustness.self_evaluation import BiasMatrix, Evaluator, EvaluatorBias, matrix
+from core.services.projects.view import Column, View
+from pages._ui.robustness import controls
+from pages._ui.shared import state, wiring
+from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+NONE, UNKNOWN = "no model", "unknown"
+
+
+def draw(store: Store, project: Project) -> None:
+    """Draw the editor, the result in a sentence, and the matrix."""
+    st.caption(
+        "A metric may prefer texts that were written by its own model. Enter the model of every system and metric; use one name "
+        "for a model family (BART for base and large)."
+    )
+    view = wiring.view(project)
+    columns = list({c.label: c for c in reversed(view.columns) if not c.human}.values())[::-1]
+    if len(columns) < 2 or len(view.systems) < 2:
+        st.info(
+            "This needs 2 systems and 2 metrics, including metrics with models. Compute metrics on Compare first.",
+            icon=":material/info:",
+        )
+        return
+    left, right = st.columns(2)
+    with left:
+        built = _edited("System", dict.fromkeys(view.systems, ""), f"lab-systems-{project.id}")
+    with right:
+        based = _edited("Metric", {c.label: model_of(c) for c in columns}, f"lab-based-{project.id}")
+    generators = {name: tag.strip() or UNKNOWN for name, tag in built.items()}
+    if not any(built.values()):
+        st.info("No system has a model yet. Enter it in the table.", icon=":material/edit:")
+        return
+    lam = state.current_lambda(project.id)
+    evaluators = [_evaluator(view, c, based[c.label].strip() or NONE, lam) for c in columns]
+    found = run_cached(
+        ("self", project.id, repr(evaluators), tuple(generators.items())), "Comparing …", lambda progress: matrix(evaluators, generators)
+    )  # fmt: skip
+    if found is not None:
+        _told(found)
+
+
+def _edited(what: str, rows: dict[str, str], key: str) -> dict[str, str]:
+    """Draw the editable table; return the model by name. Edits are kept while other sections are open."""
+    start, last = f"{key}-start", f"{key}-last"
+    fresh = pd.DataFrame({what: list(rows), "model": list(rows.values())})
+    before = st.session_state.get(last, fresh)
+    if key not in st.session_state or list(before[what]) != list(rows):
+        st.session_state[start] = before if list(before[what]) == list(rows) else fresh
+    edited = st.data_editor(st.session_state[start], hide_index=True, disabled=[what], key=key, width="stretch")
+    st.session_state[last] = edited
+    return {name: str(tag or "") for name, tag in zip(edited[what], edited["model"], strict=True)}
+
+
+def model_of(column: Column) -> str:
+    """Return the model in a metric's signature, without its owner; "" if there is none."""
+    facts = dict(part.split(":", 1) for part in column.signature.split("|") if ":" in part)
+    return facts.get("model", "").rpartition("/")[2]
+
+
+def _evaluator(view: View, column: Column, based: str, lam: float) -> Evaluator:
+    values = view.values(column.name, lam)
+    scores = {
+        system: [float(v) if math.isfinite(v) else None for v in values[:, j]] for j, system in enumerate(view.systems)
+    }
+    return Evaluator(column.label, based, column.higher_is_better, scores)
+
+
+def sentence(found: BiasMatrix) -> str:
+    """Return which metrics favour systems of their own model, or why that cannot be computed."""
+    if found.reason:
+        return f"Nothing to compare: {found.reason}."
+    told = [row for row in found.rows if row.bias.value is not None]
+    if not told:
+        return f"The bias of no metric can be computed: {next((r.bias.reason for r in found.rows if r.based != NONE), found.rows[0].bias.reason)}."
+    biased = [row for row in told if row.bias.low is not None and row.bias.low > 0]
+    if not biased:
+        return "No metric favours systems of its own model significantly."
+    return (
+        "; ".join(
+            f"{row.name} favours {', '.join(row.own)}, based on {row.based} like the metric ({_bias(row)})"
+            for row in biased
+        )
+        + "."
+    )
+
+
+def _bias(row: EvaluatorBias) -> str:
+    bias = row.bias
+    if bias.value is None:
+        return bias.reason
+    between = "" if bias.low is None or bias.high is None else f" [{bias.low:+.2f}, {bias.high:+.2f}]"
+    return f"{bias.value:+.2f}{between} standard deviations more than other metrics".replace("-", "−")
+
+
+def _told(found: BiasMatrix) -> None:
+    st.markdown(f"#### {escape_markdown(sentence(found))}")
+    if not found.rows:
+        return
+    rows = [
+        {
+            "metric": row.name, "system": system, "mean": mean, "rank": row.ranks[system], "own": system in row.own,
+            "based": row.based, "built": found.generators[system],
+        }
+        for row in found.rows
+        for system, mean in row.means.items()
+    ]  # fmt: skip
+    controls.wide_chart(plots.favours(pd.DataFrame(rows)), "lab-favours")
+    left_out = f"; {found.left_out:,} without all scores are left out" if found.left_out else ""
+    st.caption(
+        escape_markdown(
+            f"Rank and mean of each system over {found.segments:,} segments{left_out}. ◆ and outlined: same model as the metric."
+        )
+    )
+    with st.expander("Bias of every metric with 95 % CI"):
+        st.text("\n".join(f"{row.name} ({row.based}): {_bias(row)}" for row in found.rows))

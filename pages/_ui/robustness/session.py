@@ -1,0 +1,59 @@
+"""What the Robustness page keeps in the session: the open section, the texts and the choices."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.ports.projects import Project
+from core.services.robustness.break_metric import TextPair
+
+BREAK, SUITE, STRESS, COMBINE, KEPT = "Break a metric", "Adversarial suite", "Stress tests", "Combine", "Saved cases"
+
+SECTIONS = (BREAK, SUITE, STRESS, COMBINE, KEPT)
+
+SECTION = "robustness-section"
+
+RUN = "run"
+"""Query parameter of the open run of stress tests."""
+
+SOURCE, REFERENCE, GOOD, CHANGED = (f"robustness-{what}" for what in ("source", "reference", "good", "changed"))
+
+SEGMENT, SYSTEM, PERTURBATION, SEED = (f"robustness-{what}" for what in ("segment", "system", "kind", "seed"))
+
+METRICS, EVERY, COLLECTION = "robustness-metrics", "robustness-every", "robustness-collection"
+
+_PROJECT, FILLED = "robustness_project", "robustness_filled"
+
+LAB = tuple(
+    f"lab-{what}" for what in ("gold", "tests", "metrics", "most", "seeds", "injections", "open", "test", "metric")
+)
+
+LASTING = (SOURCE, REFERENCE, GOOD, CHANGED, SEGMENT, SYSTEM, PERTURBATION, SEED, METRICS, EVERY, COLLECTION, *LAB)
+
+_DESK = "robustness_desk"
+
+
+def remember(project: Project) -> None:
+    """Keep texts and choices while another section or page is open; discard those of another project."""
+    desk: dict[str, object] = st.session_state.setdefault(_DESK, {})
+    if st.session_state.get(_PROJECT) != project.id:
+        if _PROJECT in st.session_state:
+            for name in LASTING:
+                st.session_state.pop(name, None)
+            desk.clear()
+        st.session_state[_PROJECT] = project.id
+        st.session_state.pop(FILLED, None)
+    for name in LASTING:
+        if name in st.session_state:
+            desk[name] = st.session_state[name]
+        elif name in desk:
+            st.session_state[name] = desk[name]
+
+
+def open_case(texts: TextPair) -> None:
+    """Open these texts under *Break a metric*. For callbacks."""
+    for name, text in zip((SOURCE, REFERENCE, GOOD, CHANGED), texts, strict=True):
+        st.session_state[name] = text or ""
+    st.session_state[PERTURBATION] = None
+    st.session_state[FILLED] = True
+    st.session_state[SECTION] = BREAK

@@ -1,0 +1,103 @@
+"""The results of a run: a sentence, and the verdict of every test and metric; a click opens its evidence."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.plots import stress as plots
+from core.robustness.stress.report import Report, StressTestResult
+from core.services.robustness.stress_test_runs import ASPECTS, Evidence, evidence, headline
+from pages._ui.shared import errors
+from pages._ui.shared.markdown import escape_markdown
+
+TEST, METRIC = "lab-test", "lab-metric"
+SMALL = " (small)"
+
+
+def draw(report: Report) -> None:
+    """Draw the headline, the table of verdicts, and the signatures."""
+    st.markdown(f"#### {escape_markdown(headline(report))}.")
+    drawn = f"{report.seeds} seeds" if report.seeds != 1 else "one seed"
+    gold = "the references" if report.gold == "reference" else report.gold
+    st.caption(
+        escape_markdown(
+            f"{report.texts:,} good texts ({gold}; {report.data}), {drawn}. Numbers: largest change of the mean score, worse (−) or better (+), in % of "
+            "the gold texts’ score (in the metric’s unit if that is about 0). Click a cell for its evidence."
+        )
+    )
+    small = [m.label for m in report.metrics if m.small]
+    rows = _rows(report)
+    key = "lab-catalogue"
+
+    @errors.guarded
+    def clicked() -> None:
+        for point in list(st.session_state[key].get("selection", {}).get(plots.PICK) or [])[:1]:
+            st.session_state[TEST], st.session_state[METRIC] = str(point["test"]), str(point["metric"])
+
+    with st.container(key="lab-wide"):
+        st.html("<style>.st-key-lab-wide { overflow-x: auto; }</style>")
+        heads = [a.capitalize() for a in ASPECTS]
+        st.altair_chart(plots.catalogue(rows, heads), width="content", key=key, on_select=clicked)
+    st.caption(
+        "✕ fail: at some level no meaningful drop (at least 0.1 SD), or more noise scores better. ✓ pass: every level scores worse "
+        "(p < .05, Holm). ? inconclusive: neither is significant. – no result: too few texts, or no scores."
+    )
+    if small:
+        st.caption(
+            escape_markdown(
+                f"{', '.join(small)} use small bundled models: published models may notice errors that these miss."
+            )
+        )
+    for note in report.notes:
+        st.caption(escape_markdown(note))
+    with st.expander("Signatures"):
+        st.text("\n".join([*(m.signature for m in report.metrics), *(t.signature for t in report.tests)]))
+
+
+def label_of(report: Report, metric: str) -> str:
+    """Return the label of a metric, marked if it uses a small bundled model."""
+    found = next(m for m in report.metrics if m.name == metric)
+    return found.label + (SMALL if found.small else "")
+
+
+def _rows(report: Report) -> pd.DataFrame:
+    cells = {(c.test, c.metric): c for c in report.cells}
+    order, rows = [], []
+    for aspect in ASPECTS:
+        tests = [t for t in report.tests if t.aspect == aspect]
+        order += [aspect.capitalize(), *(t.label for t in tests)] if tests else []
+        rows += [
+            _row(report, cells[t.name, m.name], t.label)
+            for t in tests
+            for m in report.metrics
+            if (t.name, m.name) in cells
+        ]
+    frame = pd.DataFrame(rows)
+    frame.attrs["order"] = order
+    return frame
+
+
+def _row(report: Report, cell: StressTestResult, label: str) -> dict[str, object]:
+    found = evidence(cell)
+    drop = p = ""
+    if found is not None:
+        drop = f"{found.point.label}: {_told(found)}"
+        p = "" if found.point.p is None else f"{found.point.p:.3f}"
+    return {
+        "test": cell.test, "metric": cell.metric, "row": label, "column": label_of(report, cell.metric), "verdict": cell.verdict,
+        "told": _told(found) if found else "", "why": cell.why, "drop": drop, "p": p,
+        "published": {True: "passes", False: "fails", None: "undefined"}[cell.published],
+    }  # fmt: skip
+
+
+def _told(found: Evidence) -> str:
+    """Return a drop as text: −41 % (of the gold score), or −0.3 in the metric's unit."""
+    if found.share is None:
+        change = -(found.point.drop or 0.0)
+        told = f"{change:+,.0f}" if abs(change) >= 10 else f"{change:+.2g}"
+        return told.replace("-", "−") if change else "±0"
+    number = -100 * found.share
+    if abs(number) < 0.05:
+        return "±0 %"
+    return f"{number:+.0f} %".replace("-", "−") if abs(number) >= 10 else f"{number:+.1f} %".replace("-", "−")

@@ -1,0 +1,169 @@
+"""The evidence of one verdict: curve, parts of the score, other metrics, reason, advice, and the worst texts."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.formatting import format_number
+from core.plots import stress as plots
+from core.ports.cases import KeptScore
+from core.ports.projects import Project
+from core.robustness.stress.advice import advice
+from core.robustness.stress.report import Offender, Report, StressTestResult
+from core.services.robustness.break_metric import TextPair
+from core.services.robustness.stress_test_runs import share_of
+from pages._ui.robustness import controls, session, token_contributions
+from pages._ui.robustness.stress_catalogue import METRIC, TEST, label_of
+from pages._ui.shared import errors, tables
+from pages._ui.shared.markdown import escape_markdown
+
+_MARKS = {
+    "fail": ("✕", "fails"),
+    "pass": ("✓", "passes"),
+    "unclear": ("?", "is inconclusive for"),
+    "untold": ("–", "was not computed for"),
+}
+
+
+def draw(project: Project, report: Report) -> None:
+    """Draw the evidence of the chosen cell; before any choice, of the first failure."""
+    if not report.cells:
+        return
+    cell = _chosen(report)
+    if cell is None:
+        st.info("This metric was not run with this test.", icon=":material/info:")
+        return
+    facts = next(t for t in report.tests if t.name == cell.test)
+    metric = label_of(report, cell.metric)
+    mark, does = _MARKS[cell.verdict]
+    st.markdown(f"#### {mark} {escape_markdown(f'{metric} {does} {facts.label.lower()}')}")
+    st.markdown(escape_markdown(cell.why))
+    rule = {True: "passes", False: "fails", None: "is undefined"}[cell.published]
+    st.caption(f"By the published rule, which compares means only, it {rule}.")
+    if cell.verdict == "fail" and (said := advice(cell.test, cell.metric)):
+        st.info(escape_markdown(said), icon=":material/lightbulb:")
+    _curves(report, cell, metric)
+    _others(report, cell, facts.graded)
+    _touched(report, cell)
+    _worst(project, report, cell)
+
+
+def _chosen(report: Report) -> StressTestResult | None:
+    tests, metrics = {t.name: t.label for t in report.tests}, {m.name: m.name for m in report.metrics}
+    first = next(iter([*report.failing(), *report.cells]))
+    if st.session_state.get(TEST) not in tests:
+        st.session_state[TEST] = first.test
+        st.session_state[METRIC] = first.metric
+    if st.session_state.get(METRIC) not in metrics:
+        st.session_state[METRIC] = first.metric
+    left, right = st.columns(2)
+    test = left.selectbox("Test", list(tests), key=TEST, format_func=tests.__getitem__)
+    metric = right.selectbox("Metric", list(metrics), key=METRIC, format_func=lambda name: label_of(report, name))
+    try:
+        return report.cell(test, metric)
+    except KeyError:
+        return None
+
+
+def _curves(report: Report, cell: StressTestResult, metric: str) -> None:
+    test = next(t for t in report.tests if t.name == cell.test)
+    facts = next(m for m in report.metrics if m.name == cell.metric)
+    charts = plots.cell_charts(cell, test, facts._replace(label=metric))
+    if not charts:
+        return
+    left, right = st.columns([3, 2]) if len(charts) > 1 else (st.container(), None)
+    left.altair_chart(charts[0], width="stretch")
+    left.caption("Dashed: gold. Band: one standard deviation over seeds.")
+    if right is not None:
+        right.altair_chart(charts[1], width="stretch")
+        right.caption("What the score is made of.")
+    with st.expander("As numbers, with 95 % intervals"):
+        tables.text_table([
+            {
+                "level": p.label, "noise ratio": f"{p.ratio:.2f}", "mean": format_number(p.mean, 4, leading_zero=True), "sd": format_number(p.sd, 4, leading_zero=True), "drop from gold": format_number(p.drop, 4, leading_zero=True),
+                "95 % CI": "" if p.low is None or p.high is None else f"{format_number(p.low, 4, leading_zero=True)} to {format_number(p.high, 4, leading_zero=True)}", "p": format_number(p.p, 3, leading_zero=True),
+                "p of the step": "" if p.step_p is None else format_number(p.step_p, 3, leading_zero=True),
+            }
+            for p in cell.points
+        ])  # fmt: skip
+
+
+def _others(report: Report, cell: StressTestResult, graded: bool) -> None:
+    rows, near = [], []
+    for m in report.metrics:
+        other = next((c for c in report.cells if (c.test, c.metric) == (cell.test, m.name)), None)
+        if other is None or other.gold is None:
+            continue
+        told = [(p.label, p.ratio, share_of(other, p.drop)) for p in other.points]
+        if all(share is None for _, _, share in told):
+            near.append(label_of(report, m.name))
+            continue
+        rows += [
+            {
+                "metric": label_of(report, m.name),
+                "label": label,
+                "ratio": ratio,
+                "share": share,
+                "verdict": other.verdict,
+            }
+            for label, ratio, share in [("gold", 0.0, 0.0), *told]
+            if share is not None
+        ]
+    if len({row["metric"] for row in rows}) > 1:
+        st.markdown("**All metrics with this test**")
+        controls.wide_chart(plots.multiples(pd.DataFrame(rows), graded=graded), "lab-others")
+        st.caption(
+            "Change of the mean in % of the gold score, by noise ratio; failing metrics bold. Above 0, noise scores better."
+        )
+    if near and len(report.metrics) > 1:
+        st.caption(
+            escape_markdown(f"The gold score is about 0, so the change in % is undefined for {', '.join(near)}.")
+        )
+
+
+def _touched(report: Report, cell: StressTestResult) -> None:
+    facts = next(t for t in report.tests if t.name == cell.test)
+    said = f"{cell.texts:,} texts compared"
+    if cell.undefined:
+        said += f"; {cell.undefined:,} {'has' if cell.undefined == 1 else 'have'} no score somewhere"
+    if facts.untouched:
+        why = "; ".join(f"{n} × {reason}" for reason, n in facts.reasons)
+        said += f"; {facts.untouched:,} could not be changed by this test" + (f" ({why})" if why else "")
+    st.caption(escape_markdown(said + "."))
+
+
+def _worst(project: Project, report: Report, cell: StressTestResult) -> None:
+    st.subheader("TextPair that score better when noised", anchor=False)
+    if not cell.worst:
+        st.caption(
+            "No text scores better than its gold text"
+            + (": they score the same." if any(p.drop == 0 for p in cell.points) else ".")
+        )
+    for n, offender in enumerate(cell.worst):
+        _offender(project, report, cell, offender, n)
+
+
+def _offender(project: Project, report: Report, cell: StressTestResult, found: Offender, n: int) -> None:
+    facts = next(m for m in report.metrics if m.name == cell.metric)
+    test = next(t for t in report.tests if t.name == cell.test)
+    key = f"lab-{cell.test}-{cell.metric}-{n}"
+    texts = TextPair(found.source, found.reference, found.gold, found.noised)
+    with st.container(border=True):
+        st.markdown(
+            f"**{escape_markdown(f'{format_number(found.gold_score, 4, leading_zero=True)} → {format_number(found.noised_score, 4, leading_zero=True)}')}** "
+            f"{escape_markdown(f'better by {format_number(found.rise, 4, leading_zero=True)} · {found.id} · {found.level} · seed {found.seed}')}"
+        )
+        for name, text in (("reference", found.reference), ("source", found.source)):
+            if text:
+                st.caption(name)
+                st.html(controls.diff_html(text, text))
+        st.html(controls.diff_html(found.gold, found.noised, "gold → noised"))
+        if token_contributions.able(cell.metric) and st.toggle("Show the score of each token", key=f"{key}-strip"):
+            with errors.boundary():
+                token_contributions.draw(cell.metric, found, facts.signature)
+        score = KeptScore(cell.metric, facts.signature, facts.higher_is_better, found.gold_score, found.noised_score)
+        st.button(
+            "Open in Break a metric", on_click=session.open_case, args=(texts,), key=f"{key}-open", icon=":material/open_in_full:"
+        )  # fmt: skip
+        controls.save_case(project, texts, [score], test.label, key)

@@ -1,0 +1,52 @@
+"""Stress tests: damage gold texts at increasing strength; scores should drop (He et al. 2023)."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.ports.projects import Project
+from core.ports.store import Store
+from pages._ui.robustness import (
+    attack,
+    self_evaluation,
+    stress_catalogue,
+    stress_evidence,
+    stress_form,
+    stress_runs,
+    tour,
+)
+from pages._ui.shared import errors
+
+
+def draw(store: Store, project: Project) -> None:
+    """Draw the section."""
+    with errors.boundary():
+        _report(store, project)
+    with (
+        st.expander("Greedy attack: damage a text with the smallest drop of one metric", icon=":material/bolt:"),
+        errors.boundary(),
+    ):
+        attack.draw(project)
+    with (
+        st.expander("Self-evaluation: does a metric favour its own model?", icon=":material/group:"),
+        errors.boundary(),
+    ):
+        self_evaluation.draw(store, project)
+
+
+def _report(store: Store, project: Project) -> None:
+    """Draw the open run, or the form for a new one."""
+    report = stress_runs.opened(store, project)
+    if report is None:
+        st.caption(
+            "Gold texts are damaged in known ways at increasing strength. A metric whose score does not drop fails the test."
+        )
+        with errors.boundary():
+            tour.draw(project)
+        with errors.boundary():
+            stress_form.draw(store, project)
+        return
+    with errors.boundary():
+        stress_catalogue.draw(report)
+    with errors.boundary():
+        stress_evidence.draw(project, report)

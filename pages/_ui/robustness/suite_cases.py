@@ -1,0 +1,106 @@
+"""The cases of an adversarial suite, made from the project's references or read from a file."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import streamlit as st
+
+from core.formats.adversarial import AdversarialCase, phenomenon, read_cases
+from core.formats.files import Upload
+from core.perturbations.registry import MENLI, PERTURBATIONS
+from core.ports.projects import Project
+from core.services.robustness import cases as service
+from pages._ui.robustness import controls
+from pages._ui.shared import wiring
+from pages._ui.shared.glossary import definition
+from pages._ui.shared.long_jobs import run_cached
+
+SECOND, OUTPUTS, FILE = "A second reference", "Outputs of a system", "A file in MENLI’s format"
+
+USUAL = ("bleu", "chrf", "ter", "rouge1", "rougeL", "bertscore", "bartscore", "nli")
+
+
+class SuiteOptions(NamedTuple):
+    """The options of a suite: where its cases come from, and the metrics."""
+
+    origin: str
+    system: str
+    names: tuple[str, ...]
+    seed: int
+    most: int
+    free: bool
+    fixed: bool
+    file: Upload | None
+    metrics: tuple[str, ...]
+
+
+class SuiteCases(NamedTuple):
+    """The cases, warnings, and how they were made from the project (None for a file)."""
+
+    cases: tuple[AdversarialCase, ...]
+    notes: tuple[str, ...]
+    made: service.BuiltSuite | None
+
+
+def suite_form(project: Project) -> SuiteOptions | None:
+    data = wiring.dataset(project)
+    several = sum(len(s.references) > 1 for s in data.segments)
+    with_one = sum(bool(s.references) for s in data.segments)
+    origins = [*([SECOND] if several else []), *([OUTPUTS] if with_one and project.systems else []), FILE]
+    with st.container(border=True):
+        if not with_one:
+            st.caption("No segment of this project has a reference: cases need a file.")
+        left, middle, right = st.columns(3, vertical_alignment="bottom")
+        origin = left.selectbox(
+            "Paraphrases from", origins, key="suite-origin",
+            help=definition("Adversarial case"),
+        )  # fmt: skip
+        system, file, names, seed, most, fixed = "", None, tuple(MENLI), 0, 0, False
+        free = middle.selectbox("Compared with", ["The reference", "The source"], key="suite-against") == "The source"
+        if origin == FILE:
+            sent = st.file_uploader("CSV in MENLI’s format", ["csv", "tsv", "gz", "jsonl", "json"], key="suite-file")
+            file = Upload(sent.name, sent.getvalue()) if sent else None
+            fixed = not free and st.toggle(
+                "Use the corrected columns (hyp_para_fixed, hyp_adv_based_fixed)", key="suite-fixed"
+            )
+        else:
+            if origin == OUTPUTS:
+                system = right.selectbox("System", project.systems, key="suite-system")
+            names = tuple(
+                st.multiselect("Phenomena", list(PERTURBATIONS), list(MENLI), format_func=phenomenon, key="suite-names")
+            )
+            one, two = st.columns(2)
+            most = int(
+                one.number_input("Maximum segments", 1, max(1, with_one), min(200, max(1, with_one)), key="suite-most")
+            )
+            seed = int(two.number_input("Seed", 0, 2**31 - 1, 0, key="suite-seed"))
+        metrics = controls.choose_metrics("suite-metrics", USUAL)
+        lacking = not metrics or not names or (origin == FILE and file is None)
+        if st.button("Make and score cases", type="primary", disabled=lacking, key="suite-run"):
+            chosen = tuple(m.spec.name for m in metrics)
+            return SuiteOptions(origin, system, names, seed, most, free, fixed, file, chosen)
+    return None
+
+
+def cases_of(project: Project, asked: SuiteOptions) -> SuiteCases | None:
+    """Return the cases, made or read from a file; None if that was stopped."""
+    if asked.file is not None:
+        file = asked.file
+        key = ("suite-file", hashlib.sha256(file.data).hexdigest(), file.name, asked.free, asked.fixed)
+
+        def read(progress: object) -> SuiteCases:
+            found = read_cases([file], reference_free=asked.free, fixed=asked.fixed)
+            return SuiteCases(found.cases, found.notes, None)
+
+        return run_cached(key, "Reading the file …", read)
+    data = wiring.dataset(project)
+    segments = service.drawn(data.segments, asked.most, asked.seed)
+    written = service.outputs_of(data, asked.system) if asked.system else None
+    texts = hash((tuple(segments), tuple((written or {}).items())))
+    made = run_cached(
+        ("suite", project.id, texts, asked.names, asked.seed, asked.free), "Making the cases …",
+        lambda progress: service.make(segments, asked.names, asked.seed, written, reference_free=asked.free, progress=progress),
+    )  # fmt: skip
+    return None if made is None else SuiteCases(made.cases, (), made)

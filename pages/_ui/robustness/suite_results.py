@@ -1,0 +1,199 @@
+"""Accuracy by phenomenon and metric, downloads, and the cases that a metric gets wrong."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pandas as pd
+import streamlit as st
+
+from core.formats.adversarial import AdversarialCase
+from core.formatting import format_number
+from core.metrics import registry
+from core.plots import combining as plots
+from core.ports.projects import Project
+from core.reports import adversarial as report
+from core.services.robustness import cases as service
+from core.services.robustness.adversarial import (
+    ALL,
+    Answered,
+    Failure,
+    PhenomenonRow,
+    Remembered,
+    answer,
+    failed,
+    failures,
+    table,
+)
+from core.services.robustness.break_metric import scoring_callback
+from pages._ui.projects import exports
+from pages._ui.robustness import controls, session
+from pages._ui.robustness.suite_cases import SuiteCases, SuiteOptions
+from pages._ui.shared import tables
+from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+DRAWS, EACH, AT_ONCE = 1000, 50, 5
+
+_MEMORY = "robustness_memory"
+
+
+def results(project: Project, asked: SuiteOptions, ready: SuiteCases) -> None:
+    """Draw the accuracy by phenomenon and metric, downloads, and wrong cases."""
+    metrics = registry.chosen(asked.metrics)
+    digest = hashlib.sha256(repr(ready.cases).encode("utf-8", "surrogatepass")).hexdigest()
+    key = ("suite-scores", digest, tuple(m.signature() for m in metrics))
+    cases = ready.cases
+    with st.spinner("Scoring …"):
+        answered = run_cached(
+            key, f"Scoring {len(cases):,} cases …", lambda progress: answer(cases, metrics, scoring_callback(progress), memory(digest)),
+            lambda found: not failed(found),
+        )  # fmt: skip
+    if answered is None:
+        return
+    lost = tuple(v.reason for a in answered for v in (*a.good, *a.bad) if v.status == "error")
+    rows = run_cached(
+        (*key, "table", lost), "Computing 95 % CIs …", lambda progress: table(cases, answered, draws=DRAWS)
+    )
+    if rows is None:
+        return
+    labels = {a.spec.name: a.spec.label for a in answered}
+    if said := report.headline(rows, labels):
+        st.markdown(f"#### {escape_markdown(said)}")
+    against = "the source" if asked.free else "the reference"
+    st.caption(
+        f"{escape_markdown(report.counted(rows, labels))} Share of cases in which the right text scores strictly better, compared with {against}. Averages weigh phenomena equally. Hover over a cell for its 95 % CI."
+    )
+    controls.wide_chart(plots.heatmap(pd.DataFrame(rows)), "suite-heatmap")
+    with st.expander("Table with 95 % CI"):
+        _numbers(rows)
+    for note in ready.notes:
+        st.caption(escape_markdown(note))
+    _downloads(project, ready, rows, failures(cases, answered))
+    st.subheader("Wrong cases", anchor=False)
+    _failures(project, cases, answered, digest, asked.free)
+
+
+def memory(digest: str, name: str = "suite") -> Remembered:
+    """Return the scores of these cases in this session, so that stopped work can continue; others are discarded."""
+    kept = st.session_state.get(f"{_MEMORY}-{name}")
+    if kept is None or kept[0] != digest:
+        kept = st.session_state[f"{_MEMORY}-{name}"] = (digest, Remembered())
+    found: Remembered = kept[1]
+    return found
+
+
+def _numbers(rows: list[PhenomenonRow]) -> None:
+    metrics = list(dict.fromkeys(r.metric for r in rows))
+    by_place = {(r.phenomenon, r.metric): r for r in rows}
+    names = [line[0] for line in report.grid(rows)[1:]]
+    shown = []
+    for name in names:
+        line = {"phenomenon": name, "cases": str(by_place[name, metrics[0]].cases)}
+        for metric in metrics:
+            r = by_place[name, metric]
+            between = "" if r.low is None else f" [{report.percent(r.low)}, {report.percent(r.high)}]"
+            line[metric] = report.percent(r.accuracy) + between
+        shown.append(line)
+    st.dataframe(pd.DataFrame(shown), hide_index=True, width="stretch", height="content")
+    st.text("\n".join(dict.fromkeys(r.signature for r in rows if r.phenomenon == ALL)))
+
+
+def _downloads(project: Project, ready: SuiteCases, rows: list[PhenomenonRow], failed: list[Failure]) -> None:
+    stem = f"{exports.file_name(project.name)}.adversarial"
+    notes = [*ready.notes, *([ready.made.signature] if ready.made else [])]
+    files = [
+        ("CSV", f"{stem}.csv", "text/csv", report.as_csv(rows)),
+        ("HTML page", f"{stem}.html", "text/html", report.as_html(rows, failed, notes)),
+    ]
+    if ready.made:
+        files.append(("Cases as CSV in MENLI’s format", f"{stem}.cases.csv", "text/csv", ready.made.csv))
+    with st.container(horizontal=True):
+        for label, name, mime, text in files:
+            st.download_button(
+                label, text.encode("utf-8", "surrogatepass"), name, mime, on_click="ignore", icon=":material/download:",
+                key=f"suite-{label}",
+            )  # fmt: skip
+
+
+def _failures(
+    project: Project, cases: tuple[AdversarialCase, ...], answered: list[Answered], digest: str, free: bool
+) -> None:
+    labels = {a.spec.name: a.spec.label for a in answered}
+    left, middle, right = st.columns(3)
+    metric = left.selectbox("Wrong for", list(labels), format_func=labels.__getitem__, key="suite-failed")
+    others = ["", *(name for name in labels if name != metric)]
+    solver = middle.selectbox(
+        "Solved by", others, format_func=lambda n: labels.get(n, "any metric / no metric"), key=f"suite-solved-{metric}"
+    )
+    mine = [f for f in failures(cases, answered, each=EACH, solved_by=solver) if f.metric == metric]
+    kinds = ["", *dict.fromkeys(f.phenomenon for f in mine)]
+    kind = right.selectbox(
+        "Phenomenon", kinds, format_func=lambda k: k or "Any phenomenon", key=f"suite-kind-{metric}-{solver}"
+    )
+    mine = [f for f in mine if not kind or f.phenomenon == kind]
+    if not mine:
+        st.info("No case matches.", icon=":material/check:")
+        return
+    pages = -(-len(mine) // AT_ONCE)
+    words = f"Page of {pages} ({len(mine)} cases, at most {EACH} per phenomenon)"
+    at = (
+        int(st.number_input(words, 1, pages, key=f"suite-page-{digest[:8]}-{metric}-{solver}-{kind}", width=320))
+        if pages > 1
+        else 1
+    )
+    for n, failure in enumerate(mine[(at - 1) * AT_ONCE : at * AT_ONCE]):
+        _failure(project, failure, cases, answered, labels, f"suite-{n}", free)
+
+
+def _failure(
+    project: Project, failure: Failure, cases: tuple[AdversarialCase, ...], answered: list[Answered], labels: dict[str, str], key: str, free: bool
+) -> None:  # fmt: skip
+    case = service.case_of(failure, cases)
+    texts = service.texts_of(case)
+    with st.container(border=True):
+        st.markdown(f"**{escape_markdown(failure.phenomenon)}** · {escape_markdown(failure.id)}")
+        left, right = st.columns(2)
+        left.caption("source" if free else "reference")
+        left.text(failure.anchor)
+        left.caption("right")
+        left.text(failure.good)
+        with right:
+            error = None if free or not texts.reference else texts.reference
+            st.html(
+                controls.diff_html(
+                    error or failure.good,
+                    failure.bad,
+                    "wrong, compared with the " + ("reference" if error else "right text"),
+                )
+            )
+            tables.text_table(
+                [
+                    {"metric": labels[name], "right": format_number(good, leading_zero=True), "wrong": format_number(bad, leading_zero=True)}
+                    for name, (good, bad) in failure.scores.items()
+                ]
+            )  # fmt: skip
+        st.button(
+            "Open in Break a metric",
+            on_click=session.open_case,
+            args=(texts,),
+            key=f"open-{key}",
+            icon=":material/open_in_full:",
+        )
+        scores = service.scores_of(case, cases, answered)
+        controls.save_case(project, texts, scores, failure.phenomenon, key, error_in=error)
+
+
+def impossible_cases(project: Project, made: service.BuiltSuite) -> None:
+    lost = sum(c.untouched for c in made.counts)
+    with st.expander(f"{len(made.cases):,} cases made; {lost:,} not possible: reasons"):
+        tables.text_table(
+            [
+                {
+                    "phenomenon": c.phenomenon, "cases": str(c.cases), "not possible": str(c.untouched),
+                    "reasons": "; ".join(f"{n} × {reason}" for reason, n in c.reasons),
+                }
+                for c in made.counts
+            ]
+        )  # fmt: skip
+        st.text(made.signature)

@@ -1,0 +1,74 @@
+"""Five example failures, computed on the texts of the sample project."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.ports.cases import KeptScore
+from core.ports.projects import Project
+from core.robustness.stress.advice import advice
+from core.robustness.stress.report import Offender
+from core.services.robustness import tour
+from pages._ui.robustness import controls, session, token_contributions
+from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+CHOSEN = "lab-tour"
+
+
+def draw(project: Project) -> None:
+    """Draw one button per failure, and the chosen one below."""
+    st.markdown("**Five example failures**, computed on texts of the sample project:")
+    with st.container(horizontal=True):
+        for k, stop in enumerate(tour.STOPS):
+            st.button(
+                stop.title, key=f"lab-tour-{k}", on_click=_choose, args=(k,), type="primary" if _chosen() == k else "secondary"
+            )  # fmt: skip
+    if (at := _chosen()) is None:
+        return
+    stop = tour.STOPS[at]
+    with st.spinner("Computing scores …"):
+        found = run_cached(("tour", stop), "Scoring both texts …", lambda progress: tour.shown(stop))
+    if found is not None:
+        with st.container(border=True):
+            _shown(project, found)
+
+
+def _choose(k: int) -> None:
+    st.session_state[CHOSEN] = None if _chosen() == k else k
+
+
+def _chosen() -> int | None:
+    return st.session_state.get(CHOSEN)
+
+
+def _shown(project: Project, found: tour.TourResult) -> None:
+    arrow = "↑" if found.higher_is_better else "↓"
+    verdict = "✕ misses the error" if found.fooled else "✓ notices the error with the configured models"
+    st.markdown(
+        f"#### {escape_markdown(f'{found.label} {arrow}: {found.good:.3f} → {found.spoilt:.3f}'.replace('-', '−'))} · {verdict}"
+    )
+    st.markdown(escape_markdown(found.stop.says))
+    stop, texts = found.stop, found.texts
+    if texts.reference and stop.metric != "bartscore-faithfulness":
+        st.html(controls.diff_html(texts.reference, texts.reference, "reference"))
+    elif texts.source:
+        st.html(controls.diff_html(texts.source, texts.source, "source"))
+    st.html(controls.diff_html(texts.good, texts.changed, "gold → noised"))
+    if said := advice(stop.noise, stop.metric):
+        st.info(escape_markdown(said), icon=":material/lightbulb:")
+    rise = (found.spoilt - found.good) * (1 if found.higher_is_better else -1)
+    if token_contributions.able(stop.metric) and st.toggle("Show the score of each token", key="lab-tour-strip"):
+        token_contributions.draw(
+            stop.metric,
+            Offender(
+                stop.segment.segment_id, "", stop.seed, texts.source, texts.reference, texts.good, texts.changed,
+                found.good, found.spoilt, rise,
+            ),
+            found.signature,
+        )  # fmt: skip
+    st.button(
+        "Open in Break a metric", on_click=session.open_case, args=(texts,), key="lab-tour-open", icon=":material/open_in_full:"
+    )  # fmt: skip
+    score = KeptScore(stop.metric, found.signature, found.higher_is_better, found.good, found.spoilt)
+    controls.save_case(project, texts, [score], stop.title, "lab-tour-case")

@@ -1,0 +1,60 @@
+"""Security headers: the browser loads nothing from other hosts, and no other site can show the app in a frame."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+import streamlit
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+
+def content_security_policy() -> str:
+    """Return the policy. Streamlit's page has one inline script, which is allowed by its hash."""
+    page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    inline = " ".join(f"'sha256-{_sha256(script)}'" for script in _INLINE.findall(page))
+    rules = {
+        "default-src": "'self'",
+        # Vega compiles charts ('unsafe-eval'); Streamlit loads the scripts of components from blobs.
+        "script-src": f"'self' blob: 'unsafe-eval' {inline}".rstrip(),
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": "'self' data: blob:",
+        "media-src": "'self' data: blob:",
+        "font-src": "'self' data:",
+        "connect-src": "'self'",
+        "worker-src": "'self' blob:",
+        "object-src": "'none'",
+        "base-uri": "'self'",
+        "form-action": "'self'",
+        "frame-ancestors": "'none'",
+    }
+    return "; ".join(f"{name} {allowed}" for name, allowed in rules.items())
+
+
+def _sha256(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+
+
+class SecurityHeaders:
+    """ASGI middleware that adds the headers to every HTTP response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.headers = {
+            "Content-Security-Policy": content_security_policy(),
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(self.headers)
+            await send(message)
+
+        await self.app(scope, receive, with_headers if scope["type"] == "http" else send)

@@ -1,0 +1,99 @@
+"""The line at the foot of every page while a scoring job runs: progress, remaining time, cancel."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from core.formatting import format_count
+from core.ports.jobs import Job
+from core.ports.store import Store
+from pages._ui.shared import errors, wiring
+from pages._ui.shared.markdown import escape_markdown
+
+ACTIVE = ("queued", "running")
+_SEEN = "errorscope_jobs_seen"
+_NEWS = "errorscope_jobs_news"
+SILENT_SECONDS = 45.0
+
+
+def active(store: Store, project_id: int | None = None) -> list[Job]:
+    """Return the jobs that wait or run, oldest first."""
+    return [j for j in reversed(store.jobs.recent(project_id)) if j.state in ACTIVE]
+
+
+def remaining(job: Job, now: datetime) -> float | None:
+    """Return the seconds left at the pace so far; None before anything is done."""
+    if job.started is None or job.done <= 0 or job.total <= 0:
+        return None
+    return (now - job.started).total_seconds() / job.done * max(0, job.total - job.done)
+
+
+def in_words(seconds: float) -> str:
+    """Return the remaining time as text."""
+    if seconds < 50:
+        return "less than a minute left"
+    minutes = round(seconds / 60)
+    return f"about {minutes} min left" if minutes < 90 else f"about {minutes / 60:.1f} h left"
+
+
+def progress_text(job: Job, now: datetime, own_worker: bool) -> str:
+    """Return the progress of a job: its own message or the remaining time, or what it waits for."""
+    if job.state == "queued":
+        return "waiting to start" if own_worker else "waiting for a worker. Start one with  python -m db.worker"
+    parts = [f"{job.done:,} of {job.total:,}"] if job.total else ["starting"]
+    if job.heartbeat is not None and (now - job.heartbeat).total_seconds() > SILENT_SECONDS:
+        return ", ".join([*parts, "the worker does not respond; another one will continue from here"])
+    if job.message:
+        return " · ".join([*parts, job.message])
+    left = remaining(job, now)
+    return " · ".join([*parts, *([in_words(left)] if left is not None else [])])
+
+
+def foot(store: Store) -> None:
+    """Draw the line. It refreshes itself, and the whole page when a metric or a job is done."""
+    own = wiring.keep_worker()
+    news = st.session_state.pop(_NEWS, None)
+    if news:
+        st.toast(news, icon=":material/info:")
+    every = 1.5 if active(store) else 20.0
+    st.fragment(run_every=every)(errors.guarded(_line))(store, own)
+
+
+def _line(store: Store, own_worker: bool) -> None:
+    jobs = active(store)
+    seen: dict[int, str] = st.session_state.setdefault(_SEEN, {})
+    stages = {j.id: j.message.split(" · ")[0] for j in jobs}
+    ended = [i for i in seen if i not in stages]
+    further = [i for i in seen if i in stages and seen[i] != stages[i]]
+    st.session_state[_SEEN] = stages
+    for job_id in ended:
+        st.session_state[_NEWS] = _farewell(store, job_id)
+    if ended or further:
+        st.rerun()
+    if not jobs:
+        return
+    wiring.keep_worker()
+    names = {p.id: p.name for p in store.projects.list()}
+    now = datetime.now(UTC)
+    with st.container(key="errorscope-foot"):
+        for job in jobs[:2]:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                text = f"Scoring {names.get(job.project_id, '')}: {progress_text(job, now, own_worker)}"
+                st.progress(min(1.0, job.done / job.total) if job.total else 0.0, escape_markdown(text))
+                label = (
+                    "Cancel" if len(jobs) == 1 else f"Cancel scoring: {escape_markdown(names.get(job.project_id, ''))}"
+                )
+                st.button(label, key=f"cancel-{job.id}", on_click=errors.guarded(store.jobs.cancel), args=(job.id,))
+        if len(jobs) > 2:
+            st.caption(f"{format_count(len(jobs) - 2, 'more job')} waiting")
+
+
+def _farewell(store: Store, job_id: int) -> str:
+    job = next((j for j in store.jobs.recent(limit=50) if j.id == job_id), None)
+    if job is None:
+        return "The scoring job was deleted with its project."
+    if job.state == "failed":
+        return f"Scoring failed: {escape_markdown(job.message)}"
+    return "Scoring was cancelled. Scores computed so far are kept." if job.state == "cancelled" else "Scoring is done."

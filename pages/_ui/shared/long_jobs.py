@@ -1,0 +1,134 @@
+"""Run long computations once and keep their results, with a progress bar and a Stop button.
+
+Streamlit reruns the script whenever an element is used, and ends the running script at its next call to Streamlit. Reporting
+progress is such a call, so work can be stopped there. Streamlit's own caches are not used because cached functions must not draw.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import TypeVar, cast
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.progress import Progress
+from pages._ui.shared import jobs
+
+T = TypeVar("T")
+KEPT, KEPT_REFUSED = 96, 8
+PATIENCE = 0.4
+"""Seconds before the progress bar appears."""
+PACE = 0.1
+_STOPPED, _REFUSED = "errorscope_stopped", "errorscope_refused"
+
+
+class ResultCache:
+    """The newest results of this server, by everything they depend on."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[Hashable, object] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable) -> tuple[object, ...]:
+        """Return a tuple with the result, or an empty one."""
+        with self._lock:
+            if key not in self._found:
+                return ()
+            self._found.move_to_end(key)
+            return (self._found[key],)
+
+    def put(self, key: Hashable, found: object) -> None:
+        with self._lock:
+            self._found[key] = found
+            self._found.move_to_end(key)
+            while len(self._found) > KEPT:
+                self._found.popitem(last=False)
+
+
+@st.cache_resource(show_spinner=False)
+def _kept() -> ResultCache:
+    return ResultCache()
+
+
+def digest(*what: object) -> str:
+    """Return the SHA-256 (hex) of these values, as part of the key of a kept result."""
+    return hashlib.sha256(repr(what).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def always(found: object) -> bool:
+    """Return True: every result is kept."""
+    return True
+
+
+def run_cached(
+    key: tuple[Hashable, ...], words: str, work: Callable[[Progress], T], keep: Callable[[T], bool] = always
+) -> T | None:
+    """Return the result of `work`, kept under `key`; None if it was stopped, with a button to run it again.
+
+    `work` gets a callback that reports progress from 0 to 1. Its exceptions are raised, and nothing is kept. A result that
+    `keep` rejects (a metric failed) is kept for this session only, until the Retry button or `retry_failed` discards it.
+    """
+    if there := _kept().get(key):
+        return cast(T, there[0])
+    name = str(hash(key))
+    stopped: set[str] = st.session_state.setdefault(_STOPPED, set())
+    if name in stopped:
+        _offer(f"Stopped: {words.rstrip(' …')}.", "Run again", f"again-{name}", lambda: stopped.discard(name))
+        return None
+    refused: OrderedDict[Hashable, object] = st.session_state.setdefault(_REFUSED, OrderedDict())
+    if key not in refused:
+        place = st.empty()
+        found = work(_Bar(place, name, words, stopped).show)
+        place.empty()
+        if keep(found):
+            _kept().put(key, found)
+            return found
+        refused[key] = found
+        while len(refused) > KEPT_REFUSED:
+            refused.popitem(last=False)
+    _offer("Part of this failed. The rest is shown.", "Retry", f"retry-{name}", lambda: _forget(refused, key))
+    return cast(T, refused[key])
+
+
+def retry_failed() -> None:
+    """Discard the incomplete results of this session, so that the next request computes them again."""
+    st.session_state.pop(_REFUSED, None)
+
+
+def _forget(refused: OrderedDict[Hashable, object], key: Hashable) -> None:
+    refused.pop(key, None)
+
+
+def _offer(said: str, label: str, key: str, on_click: Callable[[], None]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(said, width="content")
+        st.button(label, key=key, on_click=on_click, icon=":material/replay:")
+
+
+class _Bar:
+    """A progress bar that appears after `PATIENCE` seconds."""
+
+    def __init__(self, place: DeltaGenerator, name: str, words: str, stopped: set[str]) -> None:
+        self._place, self._name, self._words, self._stopped = place, name, words, stopped
+        self._began, self._shown = time.monotonic(), 0.0
+        self._bar: DeltaGenerator | None = None
+
+    def show(self, share: float) -> None:
+        now = time.monotonic()
+        if now - self._began < PATIENCE or now - self._shown < PACE:
+            return
+        self._shown = now
+        share = min(1.0, max(0.0, share))
+        left = f" {jobs.in_words((now - self._began) / share * (1 - share))}" if share > 0.02 else ""
+        text = f"{self._words} {share:.0%}{',' if left else ''}{left}"
+        if self._bar is None:
+            with self._place.container(horizontal=True, vertical_alignment="center"):
+                self._bar = st.progress(share, text)
+                st.button("Stop", key=f"stop-{self._name}", on_click=self._stopped.add, args=(self._name,))
+        else:
+            self._bar.progress(share, text)

@@ -1,0 +1,36 @@
+"""The style that all pages share; colours come from the active theme."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._ui.shared.markdown import escape_markdown
+
+_STYLE = """
+<style>
+.stMainBlockContainer { padding-top: 3.25rem; padding-bottom: 5rem; max-width: 96rem; }
+@media (min-width: 800px) { .stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem; } }
+.stLayoutWrapper:has(.st-key-errorscope-foot), [data-testid="stLayoutWrapper"]:has(.st-key-errorscope-foot) { position: sticky; bottom: 0; z-index: 90; }
+.st-key-errorscope-foot { background: var(--st-background-color, Canvas); border-top: 1px solid rgba(128, 128, 128, .25); padding: .4rem 0 1rem; margin-bottom: -.6rem; }
+.stMainBlockContainer h1 { font-size: 1.6rem; font-weight: 600; padding: 0 0 .25rem; }
+.stMainBlockContainer h2, .stMainBlockContainer h3 { font-size: 1.1rem; font-weight: 600; padding: .5rem 0 .1rem; }
+[data-testid="stElementToolbar"] button[aria-label="Download as CSV"] { display: none; }  /* it does not escape spreadsheet formulas */
+</style>
+"""
+
+
+def apply() -> None:
+    """Put the shared style on the page."""
+    st.html(_STYLE)
+
+
+def scored_by(signature: str) -> str:
+    """Return the model in a signature, as Markdown; bundled models are marked as demonstration models."""
+    facts = dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
+    if "model" not in facts:
+        return ""
+    if facts["model"] == "bundled/bart-mini":
+        return f"scored by the bundled demonstration BART, small ({escape_markdown(facts.get('rev', ''))})"
+    if facts["model"] == "bundled/nli-mini":
+        return f"scored by the bundled demonstration entailment model, small ({escape_markdown(facts.get('rev', ''))})"
+    return f"scored by {escape_markdown(facts['model'])} ({escape_markdown(facts.get('rev', ''))})"

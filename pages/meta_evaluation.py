@@ -1,0 +1,78 @@
+"""Meta-evaluation: how well each metric agrees with human scores, beside trivial baselines."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.reports import evaluation as report
+from pages._ui.calibrate import calibration_form
+from pages._ui.meta_evaluation import (
+    agreement_table,
+    data_parts,
+    evaluation_data,
+    evaluation_form,
+    length_and_bias,
+    scatter,
+    significance,
+)
+from pages._ui.shared import errors, state, wiring
+from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.page import has_outputs, heading
+
+SECTIONS = ("Scatter plot", "Differences between metrics", "Systems", "Parts of the data", "Length and bias")
+
+
+def main() -> None:
+    """Draw the page."""
+    store = wiring.store()
+    project = state.projects(store).project
+    heading("Meta-evaluation", "Measure how well each metric agrees with human scores.", project)
+    if not has_outputs(project):
+        return
+    view = wiring.view(project)
+    if all(c.human for c in view.columns):
+        st.info("No metric has been computed for this project yet.", icon=":material/info:")
+        st.page_link("pages/compare.py", label="Compute metrics on Compare", icon=":material/view_column:")
+        return
+    with st.container(border=True):
+        people = calibration_form.choose_human_scores(store, project, wiring.dataset(project))
+        if people is None:
+            return
+        wanted = evaluation_form.asked(project, view, of_systems=people.of_systems)
+        if people.of_systems:
+            st.caption(calibration_form.FIXED)
+    if not wanted.names:
+        st.info("Choose at least one metric under *More options*.", icon=":material/info:")
+        return
+    data = evaluation_data.joined(project, view, people, wanted)
+    if data.too_few:
+        evaluation_form.too_few(data, people, wanted.excluded)
+        return
+    found, statistic = evaluation_data.evaluated(data, wanted.choice), wanted.statistic
+    st.markdown(f"#### {escape_markdown(report.sentence(found, statistic))}")
+    agreement_table.table(found, statistic)
+    agreement_table.notes(found)
+    section = st.segmented_control(
+        "Details", SECTIONS, default=SECTIONS[0], key="evaluate-section", required=True,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    systems = None
+    with errors.boundary():
+        if people.of_systems and section in SECTIONS[2:4]:
+            st.info(
+                "These human scores belong to whole systems, so there is nothing to resample.", icon=":material/info:"
+            )
+        elif section == SECTIONS[0]:
+            scatter.scatter(project, view, found, statistic)
+        elif section == SECTIONS[1]:
+            significance.differences(found, statistic)
+        elif section == SECTIONS[2]:
+            systems = significance.systems(found)
+        elif section == SECTIONS[3]:
+            data_parts.of_parts(view, found, statistic)
+        else:
+            length_and_bias.draw(project, view, people, found, wanted)
+    agreement_table.files(project, found, statistic, systems)
+
+
+main()

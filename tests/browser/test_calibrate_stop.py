@@ -1,0 +1,46 @@
+"""A long fit on Calibrate λ shows its progress and stops when Stop is pressed."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Page, expect
+
+from core.data import Dataset, HumanScore, Output, Segment, Value
+from core.metrics import registry
+from core.signature import content_key
+from db.store import open_store
+from tests.browser.conftest import serving
+
+SEGMENTS, SYSTEMS = 500, "ABCDEF"
+
+
+def seeded(home: Path) -> int:
+    """A project with 3,000 scored and rated outputs: some seconds of fitting."""
+    store = open_store(f"sqlite:///{home / 'errorscope.db'}")
+    project, rng = store.projects.create("long").id, np.random.default_rng(0)
+    segments = tuple(Segment("d", str(i), None, ("r",)) for i in range(SEGMENTS))
+    outputs = tuple(Output(s, "d", str(i), f"{s} wrote {i}") for i in range(SEGMENTS) for s in SYSTEMS)
+    distances = rng.random((len(outputs), 2))
+    human = -distances @ (2, 1) + rng.normal(size=len(outputs))
+    rated = tuple(HumanScore(*o.key, "da", float(h)) for o, h in zip(outputs, human, strict=True))
+    store.projects.add(project, Dataset(segments, outputs, rated))
+    values = {
+        content_key(None, o.text, ("r",)): Value(-e - i, parts={"dist_exp": e, "dist_imp": i, "score_hyp": -e})
+        for o, (e, i) in zip(outputs, distances.tolist(), strict=True)
+    }
+    store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
+    return project
+
+
+def test_a_long_fit_is_stopped_and_begun_again(page: Page, tmp_path: Path) -> None:
+    project = seeded(tmp_path)
+    with serving(tmp_path, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as server:
+        page.goto(f"{server.url}/calibrate?project={project}")
+        expect(page.get_by_text(re.compile(r"Fitting λ on 3,000 outputs.*\d+%"))).to_be_visible()
+        page.get_by_role("button", name="Stop", exact=True).click()
+        expect(page.get_by_text("Stopped: Fitting λ on 3,000 outputs")).to_be_visible()
+        expect(page.get_by_text(re.compile("agrees best with"))).to_have_count(0)
+        page.get_by_role("button", name="Run again").click()
+        expect(page.get_by_text(re.compile("agrees best with"))).to_be_visible()
+        expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)

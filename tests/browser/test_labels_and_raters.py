@@ -1,0 +1,104 @@
+"""People in a real browser: marks are drawn as text, and a batch of single outputs is labelled output by output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Span
+from core.mqm.actions import label_actions
+from core.mqm.log import fold
+from core.ports.batches import Chosen, SavedBatch
+from db.store import open_store
+from tests.browser.conftest import Server, serving
+
+TEXT = "😀 <b>bad</b> <img src=x onerror=alert(1)> **house**"
+SYSTEMS = ("A", "B")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("home")
+    store = open_store(f"sqlite:///{home / 'errorscope.db'}")
+    project = store.projects.create("people").id
+    segments = tuple(Segment("d", str(i), "Quelle") for i in range(3))
+    outputs = tuple(Output(s, "d", str(i), f"{TEXT} {s} {i}") for i in range(3) for s in SYSTEMS)
+    store.projects.add(project, Dataset(segments, outputs))
+    marks = (
+        Span("output", 2, 12, TEXT[2:12], "Major", "Accuracy/Addition", "a *note*"),
+        Span("output", 5, 30, TEXT[5:30], "Minor", "Style/Unnatural or awkward"),
+        Span("source", 0, 6, "Quelle", "Neutral", "Accuracy/Omission"),
+    )
+    rated = [RatedOutput(OutputKey("A", "d", "0"), rater, found) for rater, found in (("ann", marks), ("bob", ()))]
+    for (rater, segment), actions in label_actions(rated).actions.items():
+        store.labels.append(project, rater, segment, actions)
+    chosen = tuple(Chosen(OutputKey(*key), 0.5) for key in (("B", "d", "2"), ("A", "d", "1"), ("B", "d", "1")))
+    store.batches.save(project, SavedBatch("pilot & co", "stratified", 0, "s", chosen, 6))
+    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
+        yield running
+
+
+def test_marks_of_both_raters_are_drawn_as_text_after_one_click(server: Server, page: Page) -> None:
+    page.goto(f"{server.url}/labels_and_raters")
+    page.get_by_role("tab", name="Largest disagreements").click()
+    expect(page.get_by_text("is hidden to avoid bias")).to_be_visible()
+    expect(page.locator(".esm")).to_have_count(0)
+    page.get_by_text("Show error spans of all annotators").click()
+    columns = page.locator(".esm section")
+    expect(columns).to_have_count(2)
+    text = f"{TEXT} A 0"
+    drawn = columns.first.locator(".esm-text").first.evaluate(
+        "p => { const c = p.cloneNode(true); c.querySelectorAll('sup').forEach((s) => s.remove()); return c.textContent; }"
+    )
+    assert drawn == text
+    severities = (
+        columns.first.locator(".esm-text")
+        .first.locator("mark")
+        .evaluate_all(
+            "marks => marks.map((m) => [m.className, m.querySelector('bdi').textContent, m.querySelector('sup')?.textContent ?? ''])"
+        )
+    )
+    # the worst severity where marks overlap; each number once, where its mark ends
+    assert severities == [["major", text[2:5], ""], ["major", text[5:12], "1"], ["minor", text[12:30], "2"]]
+    expect(columns.first.locator(".esm-text").nth(1).locator("mark.neutral")).to_have_text("Quelle3")
+    expect(columns.last).to_contain_text("No errors.")
+    assert page.locator(".esm img, .esm section b b").count() == 0
+    page.get_by_role("link", name="Open the segment").click()
+    page.wait_for_url("**/compare?*segment=0*")
+
+
+def test_a_batch_is_labelled_output_by_output(server: Server, page: Page) -> None:
+    page.goto(f"{server.url}/labels_and_raters")
+    page.get_by_role("tab", name="Calibration sets").click()
+    page.get_by_role("link", name="Annotate this set").click()
+    page.get_by_label("Name", exact=True).fill("zoe")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_text("0 / 3 labelled")).to_be_visible()
+    cards = page.locator(".esa-output")
+    expect(cards).to_have_count(1)
+    expect(cards).to_contain_text("B 2")
+    cards.get_by_role("button", name="No error").click()
+    page.get_by_test_id("submit").click()
+    expect(page.get_by_text("1 / 3 labelled")).to_be_visible()
+    page.get_by_test_id("submit").click()  # next unlabelled
+    expect(cards).to_have_count(2)
+    for number in (0, 1):
+        cards.nth(number).get_by_role("button", name="No error").click()
+    page.get_by_test_id("submit").click()
+    expect(page.get_by_text("3 / 3 labelled")).to_be_visible()
+    expect(page.get_by_text("2 of 2 segments of this task list submitted")).to_be_visible()
+    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
+    labels = fold(store.labels.events(store.projects.list()[0].id, rater="zoe"))
+    only = labels["zoe", SegmentKey("d", "2")]
+    assert only.submitted
+    assert (only.of("B").verdict, only.of("A").complete) == ("no_error", False)
+    assert "batch=pilot" in page.url
+    # outside the batch the other output of that segment is still to be labelled, and can be
+    page.goto(f"{server.url}/annotate?doc=d&segment=2")
+    expect(cards).to_have_count(2)
+    expect(page.get_by_test_id("submit")).to_contain_text("Submit ⏎")
+    next(c for c in cards.all() if "A 2" in c.inner_text()).get_by_role("button", name="No error").click()
+    page.get_by_test_id("submit").click()
+    expect(page.get_by_text("2 of 3 segments submitted")).to_be_visible()

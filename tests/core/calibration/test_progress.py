@@ -1,0 +1,75 @@
+"""Long fits say how far they are, and whoever is told can stop them."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from core.calibration.calibrate import CalibrationPoint, calibrate
+from core.calibration.learning import learn
+from core.calibration.scan import WORKERS, in_threads
+from core.calibration.top_systems import by_top
+from core.data import OutputKey
+from core.progress import Progress, part
+
+rng = np.random.default_rng(0)
+POINTS = [
+    CalibrationPoint(
+        OutputKey(system, f"d{i % 5}", str(i)), float(rng.random()), float(rng.random()), float(rng.integers(0, 9))
+    )
+    for i in range(25)
+    for system in "ABCD"
+]
+WORK: dict[str, Callable[[Progress], object]] = {
+    "fit": lambda progress: calibrate(POINTS, draws=20, progress=progress),
+    "labels": lambda progress: learn(POINTS, draws=10, repeats=2, progress=progress),
+    "best systems": lambda progress: by_top(POINTS, draws=10, progress=progress),
+}
+
+
+class Enough(BaseException):
+    """What a page raises in the midst of things, as no error of ours."""
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_the_share_that_is_told_grows_from_nothing_to_all(name: str) -> None:
+    told: list[float] = []
+    WORK[name](told.append)
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == (0.0, 1.0)
+    assert len(told) > 10
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_who_is_told_can_stop_the_work(name: str) -> None:
+    told: list[float] = []
+
+    def stop(share: float) -> None:
+        told.append(share)
+        if share > 0.3:
+            raise Enough
+
+    with pytest.raises(Enough):
+        WORK[name](stop)
+    assert told[-1] < 0.6
+
+
+def test_cancelling_drops_the_parts_that_wait_for_a_thread() -> None:
+    done: list[int] = []
+
+    def stop(share: float) -> None:
+        raise Enough
+
+    def work(k: int) -> int:
+        done.append(k)
+        return sum(range(200_000))
+
+    with pytest.raises(Enough):
+        in_threads(work, range(500), stop)
+    assert len(done) < 20 + 2 * WORKERS
+
+
+def test_a_part_of_the_work_has_its_part_of_the_bar() -> None:
+    told: list[float] = []
+    part(told.append, 1, 4)(0.5)
+    assert told == [0.375]

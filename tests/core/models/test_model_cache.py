@@ -1,0 +1,39 @@
+"""Cached loaders load once for equal arguments, and one at a time."""
+
+import time
+from threading import Thread
+
+from core.models.model_cache import cached_loader
+
+
+def test_equal_arguments_load_once_and_no_two_loads_overlap() -> None:
+    inside, most, loaded = [0], [0], []
+
+    def load(name: str) -> list[str]:
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        time.sleep(0.02)
+        inside[0] -= 1
+        loaded.append(name)
+        return [name]
+
+    one, other = cached_loader(2)(load), cached_loader(1)(load)
+    threads = [Thread(target=loader, args=(name,)) for loader in (one, other) for name in "aab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1]
+    assert one("a") is one("a")
+    assert sorted(loaded)[:2] == ["a", "a"]
+    assert len(loaded) in (4, 5)  # `other` keeps one result, so that its second a may have had to be loaded again
+
+
+def test_what_was_loaded_can_be_forgotten() -> None:
+    loaded: list[str] = []
+    loader = cached_loader(2)(loaded.append)
+    loader("a")
+    loader("a")
+    loader.cache_clear()
+    loader("a")
+    assert loaded == ["a", "a"]

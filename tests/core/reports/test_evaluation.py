@@ -1,0 +1,154 @@
+"""What leaves the Evaluate page: every choice is stated, and text stays text."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from core.reports.evaluation import (
+    as_csv,
+    as_html,
+    as_json,
+    as_latex,
+    cell,
+    latex_text,
+    methods,
+    number,
+    sentence,
+)
+from core.services.calibrate.calibration import HumanScores
+from core.services.evaluate.evaluate import AgreementOptions, ScoredMetric, evaluate, join
+from core.services.evaluate.significance import HUMAN, compare_all_systems, compare_metrics
+from tests.core.services.evaluate.test_evaluate import METRICS, PEOPLE, VALUES, joined
+
+EVIL = '=1+1 <script>alert("x")</script> & 50% \\input{x}_#$'
+
+
+def evil():
+    metrics = [METRICS[0]._replace(label=EVIL), METRICS[1]]
+    people = HumanScores(PEOPLE.signature, PEOPLE.scores, PEOPLE.raters)
+    return evaluate(join(people, metrics, VALUES), AgreementOptions(draws=10))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.4337, ".434"), (-0.0213, "−.021"), (1.0, "1.000"), (-0.0001, ".000"), (-11.54, "−11.540"), (None, "–")],
+)
+def test_numbers_are_printed_as_in_papers(value, text) -> None:
+    assert number(value) == text
+
+
+def test_the_sentence_names_the_best_metric_and_baseline() -> None:
+    found = evaluate(joined(), AgreementOptions(draws=50))
+    best = found.of("good", "kendall")
+    said = sentence(found, "kendall")
+    assert said.startswith(f"Of 2 metrics, Good agrees best with 2 annotators on 12 outputs: τ-b {cell(best)}")
+    assert "Best baseline: " in said
+    alone = join(PEOPLE, [ScoredMetric("flat", "Flat", "flat|v:1")], {"flat": dict.fromkeys(PEOPLE.scores, 1.0)})
+    assert sentence(evaluate(alone, AgreementOptions()), "kendall") == (
+        "Kendall τ-b is undefined for every metric: all metric scores are equal."
+    )
+
+
+def test_equal_metrics_are_named_together() -> None:
+    twice = join(PEOPLE, [METRICS[0], ScoredMetric("again", "Again", "a|v:1")], {**VALUES, "again": VALUES["good"]})
+    found = evaluate(twice, AgreementOptions(level="system", draws=5))
+    assert sentence(found, "pairwise") == (
+        "All 2 metrics (Good, Again) agree equally well with 2 annotators on the means of 3 systems over 4 segments: PA 1.000."
+    )
+
+
+def test_csv_is_safe_for_a_spreadsheet_and_keeps_every_digit() -> None:
+    found = evil()
+    rows = list(csv.DictReader(io.StringIO(as_csv(found))))
+    assert rows[0]["metric"] == "'" + EVIL
+    assert float(rows[0]["value"]) == found.rows[0].value
+    assert len(rows) == 8
+
+
+def test_latex_escapes_every_special_character() -> None:
+    assert latex_text("a_b & 5% #1 $x$ {y} ~ ^ \\") == (
+        r"a\_b \& 5\% \#1 \$x\$ \{y\} \textasciitilde{} \textasciicircum{} \textbackslash{}"
+    )
+    text = as_latex(evil(), "kendall")
+    assert "\\input" not in text.replace("\\textbackslash{}input", "")
+    body = text.split("\\midrule")[1].strip().split("\n")
+    assert all(len(re.findall(r"(?<!\\)&", line)) == 4 for line in body if line.endswith(r"\\"))  # five columns
+    assert text.count("\\begin{") == text.count("\\end{") == 2
+
+
+def test_latex_is_bold_only_for_tested_differences() -> None:
+    found = evaluate(joined(), AgreementOptions(draws=10))
+    assert "textbf" not in as_latex(found, "kendall")
+    done = compare_metrics(found, "kendall")
+    text = as_latex(found, "kendall", done)
+    assert text.count("\\textbf{") == len(done.tied)
+    assert "PERM-BOTH" in text
+
+
+def test_tests_that_were_not_done_are_not_mentioned() -> None:
+    found = evaluate(joined(), AgreementOptions(draws=10))
+    done = compare_metrics(found, "kendall")
+    few = evaluate(joined(), AgreementOptions(draws=10, group="segment"))  # four segments: no metric is ranked
+    none = compare_metrics(few, "kendall")
+    assert none.pairs == ()
+    text, page = as_latex(few, "kendall", none), as_html(few, "kendall", none)
+    assert "Bold" not in text
+    assert "PERM-BOTH" not in text
+    assert "textbf" not in text
+    assert "differences between metrics" not in page
+    mixed = as_latex(found, "kendall", done, [done._replace(statistic="pearson", pairs=(), test="another test")])
+    assert "PERM-BOTH" in mixed
+    assert "another test" not in mixed
+    assert mixed.count("\\textbf{") == len(done.tied)
+
+
+def test_the_page_escapes_all_texts_and_has_no_script() -> None:
+    found = evil()
+    page = as_html(found, "kendall", compare_metrics(found, "kendall"), compare_all_systems(found.joined, HUMAN), EVIL)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert "tables only" in page
+    assert page.count("<table>") == page.count("</table>") == 3
+
+
+def test_the_methods_state_every_choice() -> None:
+    found = evaluate(joined(excluded=["C"]), AgreementOptions(unit="document", draws=17, seed=5))
+    said = methods(found, compare_metrics(found, "kendall"))
+    for fact in (
+        "2 annotators (mqm|scheme:google|v:1|raters:2)", "8 outputs of 2 systems for 4 segments", "Excluded systems: C.",
+        "Negated, because lower is better: Poor", "over all outputs pooled", "ε: Good", "over documents, 17 draws, seed 5",
+        "PERM-BOTH, 1,000 draws", "Holm’s correction over 3 pairs".replace("’", "'"), "Shortness",
+    ):  # fmt: skip
+        assert fact in said, fact
+    system = methods(evaluate(joined(), AgreementOptions(level="system", draws=3)))
+    assert "soft pairwise accuracy (Thompson et al. 2024; 1,000 permutations)" in system
+
+
+def test_json_has_rows_signatures_and_tests() -> None:
+    found = evaluate(joined(), AgreementOptions(draws=5))
+    report = json.loads(as_json(found, compare_metrics(found, "kendall")))
+    assert len(report["rows"]) == len(found.rows)
+    assert "Good: good|v:1" in report["signatures"]
+    assert len(report["tests"]["pairs"]) == 3
+    assert "more_tests" not in report
+
+
+def test_tests_under_several_statistics_stand_in_every_report() -> None:
+    found = evaluate(joined(), AgreementOptions(draws=5))
+    first, *more = (compare_metrics(found, name) for name in ("kendall", "spearman", "pearson"))
+    report = json.loads(as_json(found, first, more))
+    assert [report["tests"]["statistic"], *(t["statistic"] for t in report["more_tests"])] == [
+        "kendall",
+        "spearman",
+        "pearson",
+    ]
+    assert all(name in report["methods"] for name in ("in Kendall τ-b were", "in Spearman ρ were", "in Pearson r were"))
+    page = as_html(found, "kendall", first, more=more)
+    assert all(f"{name}: differences between metrics" in page for name in ("Kendall τ-b", "Spearman ρ", "Pearson r"))
+    text = as_latex(found, "kendall", first, more)
+    assert text.count("\\textbf{") == sum(len(m.tied) for m in (first, *more))
+    assert "Williams" in text

@@ -1,0 +1,76 @@
+"""Noised texts made by several processes are those made by one."""
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from core.data import Item
+from core.perturbations import registry
+from core.robustness.stress import noising
+from core.robustness.stress.gold import Gold
+from core.robustness.stress.noised import noised
+from core.robustness.stress.noising import FEW, Make, here, makers
+from tests.core.robustness.stress.fake_noise import CUT, of_words
+
+GOLDS = [
+    Gold(str(i), Item("Quelle", f"The {n} men went to Berlin. They had not seen the old house.", ()))
+    for i, n in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
+]
+
+
+@pytest.fixture(scope="module")
+def two() -> Make:  # type: ignore[misc]
+    assert len(GOLDS) >= FEW
+    with makers(GOLDS, 2) as make:
+        yield make
+
+
+@pytest.mark.parametrize("name", ["token-drop", "sentence-replacement", "frequent-3gram", "copy-source"])
+def test_two_processes_make_what_one_makes(two: Make, name: str) -> None:
+    noise = registry.noise(name)
+    alone, shared = noised(noise, GOLDS, 3, 2, lambda done: None), noised(noise, GOLDS, 3, 2, lambda done: None, two)
+    assert alone == shared
+    assert list(two(noise, [3])) == list(here(GOLDS)(noise, [3]))
+
+
+def test_where_no_process_can_be_started_everything_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dead(*given: object, **more: object) -> None:
+        raise OSError("handle is closed")
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", dead)
+    noise = registry.noise("token-drop")
+    with makers(GOLDS, 2) as make:
+        assert list(make(noise, [3])) == list(here(GOLDS)(noise, [3]))
+
+
+def test_a_noise_that_is_not_the_registrys_is_made_here() -> None:
+    gold = of_words(*[8] * FEW)
+    with makers(gold, 2) as make:
+        assert list(make(CUT, [0])) == list(here(gold)(CUT, [0]))
+
+
+@pytest.mark.parametrize(("gpu", "processes"), [(False, 2), (True, 0)])
+def test_a_noise_with_a_model_loads_it_in_few_processes_or_here(
+    monkeypatch: pytest.MonkeyPatch, gpu: bool, processes: int
+) -> None:
+    drop = registry.noise("token-drop")
+    loads = replace(drop, loads_model=True)
+    monkeypatch.setattr(noising, "_on_gpu", lambda: gpu)
+    monkeypatch.setattr(registry, "noise", lambda name: loads)
+    before = len(multiprocessing.active_children())
+    with makers(GOLDS, 3) as make:
+        assert list(make(loads, [0])) == list(here(GOLDS)(drop, [0]))
+        assert len(multiprocessing.active_children()) - before <= processes
+        assert (len(multiprocessing.active_children()) > before) == (not gpu)
+
+
+def test_what_a_process_that_died_did_not_make_is_made_here() -> None:
+    drop = registry.noise("token-drop")
+    with makers(GOLDS, 2) as make:
+        list(make(drop, [0]))
+        for child in multiprocessing.active_children():
+            child.kill()
+            child.join()
+        assert list(make(drop, [1])) == list(here(GOLDS)(drop, [1]))

@@ -1,0 +1,125 @@
+"""String metrics in several processes: the same values, and nobody left behind."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.data import Item
+from core.metrics import registry
+from core.progress import Cancelled, no_progress
+from core.robustness.stress.pool import cores, pooled
+from tests.fakes import counting_metric, stop_when
+from tests.paths import ROOT
+
+ITEMS = [Item(None, f"the {i} cat sat on the mat", ("a cat sat on a mat", f"{i} mats")) for i in range(100)]
+
+
+def test_pooled_values_and_signature_are_the_metrics_own() -> None:
+    plain = registry.chosen(["chrf|beta:3", "rouge2"])
+    with pooled(plain, 2) as away:
+        for own, other in zip(plain, away, strict=True):
+            assert other.score is not own.score
+            assert other.signature() == own.signature()
+            assert other.score(ITEMS, no_progress) == own.score(ITEMS, no_progress)
+        with pytest.raises(Cancelled):
+            away[0].score(ITEMS, stop_when(lambda share: True))
+
+
+def test_metrics_with_models_or_from_elsewhere_stay_here() -> None:
+    mixed = [registry.load("chrf"), registry.load("bartscore"), counting_metric()]
+    with pooled(mixed, 2) as ready:
+        assert [a is b for a, b in zip(mixed, ready, strict=True)] == [False, True, True]
+    with pooled(mixed, 1) as ready:
+        assert ready == mixed
+
+
+def test_after_a_process_died_the_rest_is_scored_here() -> None:
+    plain = registry.load("chrf")
+    with pooled([plain], 2) as (away,):
+        assert away.score(ITEMS[:4], no_progress) == plain.score(ITEMS[:4], no_progress)
+        for child in multiprocessing.active_children():
+            child.kill()
+            child.join()
+        assert away.score(ITEMS, no_progress) == plain.score(ITEMS, no_progress)
+
+
+@pytest.mark.parametrize(
+    "error", [OSError("handle is closed"), ValueError("I/O on closed file"), BrokenProcessPool("x")]
+)
+@pytest.mark.parametrize("taken", [0, 2])
+def test_a_pool_that_takes_no_more_work_is_done_without(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, taken: int
+) -> None:
+    plain = registry.load("chrf")
+    with pooled([plain], 2) as (away,):
+        submit, calls = ProcessPoolExecutor.submit, count()
+
+        def dying(self: ProcessPoolExecutor, *given: Any) -> Any:
+            if next(calls) >= taken:
+                raise error
+            return submit(self, *given)
+
+        monkeypatch.setattr(ProcessPoolExecutor, "submit", dying)
+        assert away.score(ITEMS, no_progress) == plain.score(ITEMS, no_progress)
+
+
+def test_no_process_is_started_after_the_pool_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    # one started while the pool ends for another's death is waited for without end
+    started, start = list[Any](), ProcessPoolExecutor._spawn_process
+    monkeypatch.setattr(ProcessPoolExecutor, "_spawn_process", lambda self: (started.append(self), start(self)))
+    with pooled([registry.load("chrf")], 3) as (away,):
+        assert len(started) == 3
+        away.score(ITEMS, no_progress)
+    assert len(started) == 3
+
+
+def test_an_error_of_the_metric_itself_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pooled([registry.load("chrf")], 2) as (away,):
+        failed: Future[Any] = Future()
+        failed.set_exception(OSError("no such tokenizer file"))
+        monkeypatch.setattr(ProcessPoolExecutor, "submit", lambda self, *given: failed)
+        with pytest.raises(OSError, match="tokenizer"):
+            away.score(ITEMS, no_progress)
+
+
+def test_no_more_processes_than_this_one_may_use() -> None:
+    assert 1 <= cores() <= (os.cpu_count() or 1)
+
+
+def gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc")
+def test_no_process_outlives_a_parent_that_was_killed() -> None:
+    code = (
+        "import multiprocessing as m, time\n"
+        "from core.data import Item\nfrom core.metrics import registry\nfrom core.robustness.stress.pool import pooled\n"
+        "if __name__ == '__main__':\n"
+        " with pooled([registry.load('chrf')], 2) as (metric,):\n"
+        "  metric.score([Item(None, f'text {i}', ('text',)) for i in range(500)], lambda share: None)\n"
+        "  print(*(c.pid for c in m.active_children()), flush=True)\n"
+        "  time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        children = [int(pid) for pid in parent.stdout.readline().split()]
+        parent.send_signal(signal.SIGKILL)
+    assert children
+    deadline = time.monotonic() + 60
+    while not all(map(gone, children)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert all(map(gone, children)), os.listdir("/proc")

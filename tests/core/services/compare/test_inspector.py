@@ -1,0 +1,213 @@
+"""What the inspector is given: rounds and tries, which model speaks, and marks for those who may see them."""
+
+import json
+import math
+
+import pytest
+
+from core.data import OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
+from core.mqm.actions import label_actions
+from core.ports.labels import Action
+from core.ports.store import Store
+from core.refine.inspect import Round
+from core.refine.options import Options
+from core.refine.result import EditStep, Token
+from core.services.compare import inspector
+from core.services.compare.inspector import Try
+from core.services.labels.labels import submitted
+from core.signature import content_key, signature
+from tests.core.services.compare.test_segment import refinement
+from tests.fakes import memory_store, small_dataset
+
+S0, S1 = SegmentKey("doc", "0"), SegmentKey("doc", "1")
+SIGN = "bartscore++|lambda:1|v:1|variant:f|model:bundled/bart-mini|rev:abc|dtype:fp32"
+HERE = {"model": "bundled/bart-mini", "rev": "abc", "dtype": "fp32"}
+
+
+# ── the model ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", ["model", "rev", "dtype"])
+def test_another_model_is_named_and_the_same_one_is_not(name: str) -> None:
+    assert inspector.another_model(SIGN, HERE) == ""
+    assert inspector.another_model(SIGN, HERE | {name: "other"}) == "bundled/bart-mini (abc)"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(),
+        Options(k=5, rounds=3, edits=("insert", "delete")),
+        Options(non_translation="probability", share=0.5),
+        Options(non_translation="off"),
+        Options(overlap=0.1, share=0.9),
+    ],
+)
+def test_options_are_read_back_from_a_signature(options: Options) -> None:
+    found = inspector.options_of(signature("bartscore++", {"lambda": 1.0, **options.facts()}))
+    assert found.facts() == options.facts()
+
+
+def test_the_condition_is_the_used_reference_or_source() -> None:
+    segment = Segment("d", "1", "quelle", ("one", "two"))
+    assert inspector.condition_of(segment, refinement(condition=1)) == ("reference 2", "two")
+    assert inspector.condition_of(segment, refinement(condition=-1)) == ("source", "quelle")
+    assert inspector.condition_of(Segment("d", "1", None, ("one",)), refinement(condition=0)) == ("reference", "one")
+
+
+# ── rounds and tries ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def made(text: str, score: float, step: EditStep | None = None) -> Round:
+    tokens = (Token(text, 0, len(text), math.log(0.25)), Token("", len(text), len(text), -0.1))
+    return Round(text, tokens, (((" best", 0.5), (text, 0.25)), ((".", 0.5),)), score, step)
+
+
+STEP = EditStep(0, "substitute", "bad", "good", -2.0, -1.0, (), "good")
+ROUNDS = (made("bad", -2.0, STEP), made("good", -1.0))
+
+
+def test_a_replay_that_comes_out_otherwise_is_noticed() -> None:
+    stored = refinement(steps=(STEP,), score_hyp=-2.0)
+    assert not inspector.departs(stored, ROUNDS, prompted=False)
+    assert inspector.departs(stored, (ROUNDS[0], made("fine", -1.0)), prompted=False)
+    assert inspector.departs(stored, (made("bad", -2.01, STEP), ROUNDS[1]), prompted=True)
+    unedited = refinement(steps=(), score_hyp=-2.5)
+    assert inspector.departs(unedited, ROUNDS[:1], prompted=False)
+    assert not inspector.departs(unedited, ROUNDS[:1], prompted=True)
+
+
+def test_a_round_says_which_alternative_stands_there() -> None:
+    data = inspector.round_json(ROUNDS[0])
+    assert data["near"] == [[[" best", 0.5], ["bad", 0.25, True]], [[".", 0.5]]]
+    assert data["step"] == ["substitute", "bad", "good", -2.0, -1.0, 0]
+
+
+def test_a_part_of_a_character_is_known_by_its_probability() -> None:
+    token = Token("😀", 0, 1, math.log(0.125))
+    seen = Round("😀", (token,), ((("\ufffd", 0.5), ("\ufffd", 0.125)),), -1.0, None)
+    assert inspector.round_json(seen)["near"] == [[["\ufffd", 0.5], ["\ufffd", 0.125, True]]]
+
+
+def test_long_traces_send_alternatives_of_one_round() -> None:
+    few = inspector.rounds_json(ROUNDS, 0)
+    assert all(r["near"] for r in few)
+    text = "x" * inspector.MANY_TOKENS
+    long = Round(
+        text, tuple(Token(c, i, i + 1, -1.0) for i, c in enumerate(text)), ((("y", 0.1),),) * len(text), -1.0, None
+    )
+    assert [r["near"] is None for r in inspector.rounds_json((long, long, long), 1)] == [True, False, True]
+
+
+def test_a_try_is_told_by_its_difference_to_what_it_came_from() -> None:
+    tries = [Try(7, "r0", ROUNDS[0], made("bad idea", -1.5))]
+    assert inspector.base_of("r1", ROUNDS, tries) == ROUNDS[1]
+    assert inspector.base_of("t7", ROUNDS, tries) == tries[0].after
+    assert [inspector.base_of(name, ROUNDS, tries) for name in ("r9", "t8", "", "rx", "r-1")] == [None] * 5
+    data = inspector.try_json(tries[0])
+    assert (data["before"], data["after"]) == (-2.0, -1.5)
+    assert data["diff"] == [["same", "bad"], ["insert", " idea"]]
+    json.dumps([data, inspector.rounds_json(ROUNDS, 0)], allow_nan=False)
+
+
+# ── marks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def store() -> Store:
+    return memory_store()
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    """Two segments of outputs "A output 0" and so on; ann and bob have submitted the first, bob also the second."""
+    made = store.projects.create("p").id
+    store.projects.add(made, small_dataset(2))
+    rate(store, made, "ann", S0, {"A": [(0, 1)], "B": []})
+    rate(store, made, "bob", S0, {"A": [(0, 8)], "B": [(2, 8)]})
+    rate(store, made, "bob", S1, {"A": [(0, 1)], "B": [(0, 1)]})
+    return made
+
+
+def rate(store: Store, project: int, rater: str, segment: SegmentKey, spans: dict[str, list[tuple[int, int]]]) -> None:
+    texts = {o.system: o.text for o in store.projects.dataset(project).outputs_of()[segment]}
+    rated = [
+        RatedOutput(
+            OutputKey(system, *segment),
+            rater,
+            tuple(Span("output", a, b, texts[system][a:b], "Major", "Accuracy") for a, b in places),
+        )
+        for system, places in spans.items()
+    ]
+    for (who, key), actions in label_actions(rated).actions.items():
+        store.labels.append(project, who, key, actions)
+
+
+def marks(store: Store, project: int, rater: str | None, **given: object) -> inspector.Marks:
+    return inspector.marks(store, project, store.projects.dataset(project), rater, **{"everyone": False, **given})
+
+
+def test_the_labels_of_these_tests_are_submitted(store: Store, project: int) -> None:
+    assert {(s.rater, s.segment) for s in submitted(store, project)} == {("ann", S0), ("bob", S0), ("bob", S1)}
+
+
+def test_labels_are_hidden_until_own_submission(store: Store, project: int) -> None:
+    for rater in (None, "carl"):
+        found = marks(store, project, rater)
+        assert not found.by_output
+        assert found.hidden == {S0, S1}
+    found = marks(store, project, "ann")
+    assert found.hidden == {S1}
+    assert {key.segment for key in found.by_output} == {S0}
+    assert {r.rater for r in found.of_segment(S0)} == {"ann", "bob"}
+
+
+def test_marks_are_hidden_again_while_the_segment_is_reopened(store: Store, project: int) -> None:
+    store.labels.append(project, "ann", S0, [Action("again", "reopen", None, {})])
+    assert marks(store, project, "ann").hidden == {S0, S1}
+    assert {r.rater for r in marks(store, project, "bob").of_segment(S0)} == {"bob"}  # ann's are not submitted now
+
+
+def test_marks_of_all_are_shown_when_asked_for(store: Store, project: int) -> None:
+    found = marks(store, project, None, everyone=True)
+    assert not found.hidden
+    assert len(found.of_segment(S0)) == 4
+    assert len(found.of_segment(S1)) == 2
+    one = marks(store, project, None, everyone=True, segment=S1)
+    assert {key.segment for key in one.by_output} == {S1}
+
+
+def test_overlap_of_an_output_a_segment_and_the_project_by_hand(store: Store, project: int) -> None:
+    dataset = store.projects.dataset(project)
+    values = {}
+    for key, item in dataset.items():
+        refined = item.hypothesis.replace("output", "text") if key.system == "A" else item.hypothesis
+        values[content_key(*item)] = Value(-1.0, detail=refinement(refined=refined).to_json())
+    store.scores.put("bartscore++", SIGN, values, 1.0)
+    model = inspector.edits(store, project, SIGN, dataset)
+    texts = {o.key: o.text for o in dataset.outputs}
+    seen = marks(store, project, None, everyone=True)
+    # "A output 0": the model took away "output", 6 characters. ann marked "A": 1, in common 0; bob "A output": 7, in common 6
+    found = inspector.overlap(seen.by_output[OutputKey("A", *S0)], texts, model)
+    assert (found.precision, found.recall) == (pytest.approx(6 / 12), pytest.approx(6 / 8))
+    # B was not edited; ann marked nothing there, bob "output": 6 more characters of people
+    found = inspector.overlap(seen.of_segment(S0), texts, model)
+    assert (found.precision, found.recall) == (pytest.approx(6 / 12), pytest.approx(6 / 14))
+    # in the second segment bob marked one character of each, the model 6 of A
+    found = inspector.overlap([r for rated in seen.by_output.values() for r in rated], texts, model)
+    assert found.counts == (6, 18, 16)
+    assert inspector.overlap_json(found)["f"] == pytest.approx(2 * 6 / (18 + 16))
+    none = inspector.overlap(seen.by_output[OutputKey("B", *S0)], texts, model)
+    assert inspector.overlap_json(none)["p"] is None
+    assert none.reason == "the model removed nothing"
+
+
+def test_an_output_without_refinement_is_left_out(store: Store, project: int) -> None:
+    seen = marks(store, project, None, everyone=True)
+    assert inspector.overlap(seen.of_segment(S0), {}, {}).reason == "it has not been rated yet"
+
+
+def test_the_drawing_is_plain_json() -> None:
+    rated = [RatedOutput(OutputKey("A", *S0), "ann", (Span("output", 0, 3, "bad", "Minor", "Style"),))]
+    drawn = inspector.layers_json("bad idea", "good idea", rated)
+    assert json.loads(json.dumps(drawn)) == [["bad", True, "Minor", 1, ""], [" idea", False, "", 0, ""]]

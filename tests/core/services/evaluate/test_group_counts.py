@@ -1,0 +1,129 @@
+"""A mean over segments says over how many, and what rests on too few of them wins nothing."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.data import OutputKey
+from core.reports.evaluation import as_csv, as_html, as_json, as_latex, cell, methods, sentence
+from core.services.calibrate.calibration import HumanScores
+from core.services.evaluate.evaluate import AgreementOptions, Evaluation, ScoredMetric, evaluate, join
+from core.services.evaluate.significance import compare_metrics, contenders
+from core.stats.correlation.correlation import MEASURES, too_few_groups
+
+SEGMENTS, SYSTEMS = 50, 5
+
+
+def evaluation(varying: int = 9, constant_for_people: int = 10, **choice) -> Evaluation:
+    """Two metrics that vary in every segment, and "rare", which is perfect in so many segments and constant in all others; people
+    give equal scores in some segments."""
+    rng = np.random.default_rng(0)
+    human = rng.normal(size=(SEGMENTS, SYSTEMS))
+    good, poor = (human + rng.normal(0, s, human.shape) for s in (1, 2))
+    rare = np.where(np.arange(SEGMENTS)[:, None] >= SEGMENTS - varying, human, 0.0)
+    human[:constant_for_people] = 0.0
+    keys = [OutputKey(f"s{j}", f"d{i // 5}", str(i)) for i in range(SEGMENTS) for j in range(SYSTEMS)]
+    people = HumanScores("h", {k: (float(v), 1) for k, v in zip(keys, human.ravel(), strict=True)})
+    metrics = [ScoredMetric(n, n.title(), f"{n}|v:1", n == "rare") for n in ("good", "poor", "rare")]
+    values = {
+        c.name: dict(zip(keys, map(float, v.ravel()), strict=True))
+        for c, v in zip(metrics, (good, poor, rare), strict=True)
+    }
+    return evaluate(join(people, metrics, values), AgreementOptions(**{"group": "segment", "draws": 20, **choice}))
+
+
+def test_the_segments_in_which_a_statistic_is_defined_are_counted() -> None:
+    found = evaluation()
+    for statistic in ("kendall", "spearman", "pearson"):
+        assert [found.of(n, statistic).groups for n in ("good", "poor", "rare")] == [40, 40, 9]
+        assert found.of("rare", statistic).value == pytest.approx(1)
+    assert {found.of(n, "acc_eq").groups for n in ("good", "poor", "rare")} == {50}
+    assert {r.all_groups for r in found.rows} == {50}
+    pooled = evaluation(group="pooled")
+    assert {(r.groups, r.all_groups, r.ranked) for r in pooled.rows if r.value is not None} == {(1, 1, True)}
+
+
+def test_statistics_of_few_segments_are_shown_but_not_ranked() -> None:
+    found = evaluation()
+    assert found.of("rare", "kendall").ranked is False
+    assert found.of("rare", "kendall").reason == "defined in 9 of 50 segments, too few to rank or test it"
+    assert found.best("kendall", sentinel=True) is None
+    assert contenders(found, "kendall") == ["good", "poor"]
+    assert [p[:2] for p in compare_metrics(found, "kendall").pairs] == [("good", "poor")]
+    assert found.order("kendall") == ["good", "poor", "rare"]
+    said = sentence(found, "kendall")
+    assert said.startswith("Of 2 metrics, Good agrees best")
+    assert "Rare" not in said
+    assert "(40/50) segments" in said
+    assert evaluation(varying=25).of("rare", "kendall").ranked is True
+    assert "rare" in sentence(evaluation(varying=25), "kendall")
+
+
+def test_every_report_shows_the_count() -> None:
+    found = evaluation()
+    rare = cell(found.of("rare", "kendall"))
+    assert rare.endswith(" (9/50) †")
+    rows = {(r["name"], r["statistic"]): r for r in csv.DictReader(io.StringIO(as_csv(found)))}
+    of_csv = rows["rare", "kendall"]
+    assert (of_csv["groups"], of_csv["all_groups"], of_csv["ranked"]) == ("9", "50", "False")
+    of_json = next(r for r in json.loads(as_json(found))["rows"] if (r["name"], r["statistic"]) == ("rare", "kendall"))
+    assert (of_json["groups"], of_json["all_groups"], of_json["ranked"]) == (9, 50, False)
+    assert rare in as_html(found, "kendall")
+    assert "fewer than 20 segments" in as_html(found, "kendall")
+    assert r"(9/50) \dag{}" in as_latex(found, "kendall")
+    text = methods(found)
+    assert "Kendall τ-b is defined in 9 to 40 of 50 segments" in text
+    assert "neither ranked nor tested by Kendall τ-b: Rare (9)" in text
+    assert "†" not in as_html(evaluation(varying=50, constant_for_people=0), "kendall")
+
+
+def test_below_twenty_segments_in_all_no_metric_is_ranked() -> None:
+    found = evaluation()
+    few = evaluate(found.joined.only([int(k.segment_id) >= 35 for k in found.joined.keys]), found.choice)
+    assert few.best("kendall") is None
+    assert sentence(few, "kendall") == (
+        "No metric is ranked by Kendall τ-b: it must be defined in at least 20 segments and in half of all. Good has the most, 15 of 15."
+    )
+    assert "no difference was tested" in methods(few, compare_metrics(few, "kendall"))
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4), min_size=1, max_size=8)
+)
+def test_the_count_is_that_of_scipy_segment_by_segment(segments: list[list[tuple[int, int]]]) -> None:
+    keys = [OutputKey(f"s{j}", "d", str(i)) for i, of in enumerate(segments) for j in range(len(of))]
+    metric, human = (dict(zip(keys, (float(pair[k]) for of in segments for pair in of), strict=True)) for k in (0, 1))
+    data = join(
+        HumanScores("h", {k: (v, 1) for k, v in human.items()}), [ScoredMetric("m", "M", "m|v:1")], {"m": metric}
+    )
+    functions = {"kendall": scipy.stats.kendalltau, "spearman": scipy.stats.spearmanr, "pearson": scipy.stats.pearsonr}
+    for measure in MEASURES:
+        values = []
+        for of in segments:
+            m, h = zip(*of, strict=True)
+            varies = len(set(m)) > 1 and len(set(h)) > 1
+            if measure == "acc_eq":
+                values += [0.0] if len(of) > 1 else []
+            elif varies:
+                values.append(float(functions[measure](m, h)[0]))
+        row = evaluate(data, AgreementOptions(group="segment", draws=0), (measure,)).rows[0]
+        if not values:
+            assert (row.value, row.groups) == (None, 0)
+            continue
+        assert (row.groups, row.all_groups) == (len(values), len(segments))
+        assert row.ranked is not too_few_groups(len(values), len(segments))
+        if measure != "acc_eq":
+            assert row.value == pytest.approx(float(np.mean(values)), abs=1e-12)
+
+
+def test_too_few_is_below_twenty_or_below_half() -> None:
+    assert [too_few_groups(*pair) for pair in ((19, 19), (20, 20), (20, 40), (20, 41), (264, 529), (265, 529))] == [
+        True, False, False, True, True, False,
+    ]  # fmt: skip

@@ -1,0 +1,159 @@
+"""What leaves a project: over a store held in memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value
+from core.errors import UserError
+from core.formats.files import Upload
+from core.formats.labels import google_mqm
+from core.formats.labels.label_formats import FORMATS
+from core.ports.labels import Action, ActionKind, Event
+from core.ports.scores import ScoredBy
+from core.ports.store import Store
+from core.services.export.export import (
+    labels_as,
+    labels_as_csv,
+    score_rows,
+    scores_as_csv,
+    scores_as_jsonl,
+    scores_as_mtme,
+)
+from core.services.projects.label_import import read
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ONE, TWO = SegmentKey("d", "1"), SegmentKey("d", "2")
+DATASET = Dataset(
+    (Segment("d", "1", "Quelle", ("ref",)), Segment("d", "2", "zwei")),
+    (Output("A", "d", "1", "=😀 bad text"), Output("B", "d", "1", "fine"), Output("A", "d", "2", "x")),
+)
+
+
+def event(number: int, rater: str, segment: SegmentKey, kind: ActionKind, system: str | None, **payload: Any) -> Event:
+    return Event(number, NOW, rater, segment, Action(str(number), kind, system, payload))
+
+
+MARK = {
+    "mark": "m",
+    "side": "output",
+    "start": 3,
+    "end": 6,
+    "quote": "bad",
+    "severity": "Major",
+    "category": "Fluency/Grammar",
+    "note": "-",
+}
+EVENTS = [
+    event(1, "ann", ONE, "add", "A", **MARK),
+    event(2, "ann", ONE, "verdict", "B", value="no_error"),
+    event(3, "ann", ONE, "submit", None),
+    event(4, "bob", TWO, "verdict", "A", value="non_translation"),
+]
+SCORED = {
+    "chrf|v": {OutputKey("A", "d", "2"): Value(3.0), OutputKey("A", "d", "1"): Value(-1.5)},
+    "bleu|v": {OutputKey("B", "d", "1"): Value(None, "needs", "no reference")},
+}
+
+
+def store() -> Store:
+    return cast(
+        Store,
+        SimpleNamespace(
+            projects=SimpleNamespace(dataset=lambda project: DATASET),
+            scores=SimpleNamespace(
+                signatures=lambda project: [ScoredBy(s.split("|")[0], s, len(v), NOW) for s, v in SCORED.items()],
+                table=lambda project, signature: SCORED[signature],
+            ),
+            labels=SimpleNamespace(events=lambda project: EVENTS),
+            judgements=SimpleNamespace(list=lambda project: []),
+        ),
+    )
+
+
+def test_scores_are_exported_in_dataset_order() -> None:
+    assert [(s.metric, s.segment_id, s.value, s.status) for s in score_rows(store(), 1)] == [
+        ("chrf", "1", -1.5, "ok"),
+        ("chrf", "2", 3.0, "ok"),
+        ("bleu", "1", None, "needs"),
+    ]
+    assert len(score_rows(store(), 1, ["bleu|v"])) == 1
+    assert scores_as_csv(store(), 1).splitlines()[3] == "B,d,1,bleu,bleu|v,,needs,no reference"
+    assert scores_as_jsonl(store(), 1).count("\n") == 3
+
+
+def test_labels_are_written_one_row_a_mark_or_verdict() -> None:
+    rows = list(csv.DictReader(io.StringIO(labels_as_csv(store(), 1))))
+    assert [(r["rater"], r["system"], r["quote"], r["verdict"], r["submitted"]) for r in rows] == [
+        ("ann", "A", "bad", "", "yes"),
+        ("ann", "B", "", "no_error", "yes"),
+        ("bob", "A", "", "non_translation", "no"),
+    ]
+    assert (rows[0]["start"], rows[0]["end"], rows[0]["note"]) == ("3", "6", "'-")
+
+
+def test_labels_of_other_raters_are_left_out_on_request() -> None:
+    rows = list(csv.DictReader(io.StringIO(labels_as_csv(store(), 1, ["bob"]))))
+    assert [r["rater"] for r in rows] == ["bob"]
+
+
+def test_google_mqm_holds_the_submitted_labels_and_reads_back() -> None:
+    back = google_mqm.read(labels_as(store(), 1, "google").data)
+    assert [(r.rater, r.key.system, [(e.start, e.end, e.quote) for e in r.errors]) for r in back.rated] == [
+        ("ann", "A", [(3, 6, "bad")]),
+        ("ann", "B", []),
+    ]
+
+
+@pytest.mark.parametrize("name", [f.name for f in FORMATS.values() if f.write])
+def test_every_label_format_reads_back_with_notes(name: str) -> None:
+    made = labels_as(store(), 1, name)
+    assert made.ending == FORMATS[name].ending
+    assert made.lost[0] == "Left out: 1 label not submitted yet."
+    found = read([Upload(f"x.{made.ending}", made.data)], {f"x.{made.ending}": name}, DATASET)
+    assert [(r.rater, r.key.system, [(e.start, e.end, e.note) for e in r.errors]) for r in found.rated] == [
+        ("ann", "A", [(3, 6, "-")]), ("ann", "B", []),
+    ]  # fmt: skip
+
+
+def test_mqm_scores_are_written_for_mt_metrics_eval() -> None:
+    made = labels_as(store(), 1, "mtme-score")
+    assert made.data.decode() == "A\t-5.0\nA\tNone\nB\t0.0\nB\tNone\n"
+    assert "one MQM score per output" in made.lost[1]
+
+
+def test_labels_are_not_written_as_judgements() -> None:
+    with pytest.raises(UserError, match="not written in this format"):
+        labels_as(store(), 1, "judgements")
+
+
+def test_several_ratings_of_an_output_make_a_zip_of_rating_files() -> None:
+    events = [
+        event(9, "bob", ONE, "verdict", "A", value="no_error"),
+        event(10, "bob", ONE, "submit", None, systems=["A"]),
+    ]
+    held = SimpleNamespace(projects=store().projects, labels=SimpleNamespace(events=lambda project: EVENTS + events))
+    made = labels_as(cast(Store, held), 1, "mtme")
+    assert (made.ending, made.mime) == ("seg.rating.zip", "application/zip")
+    with zipfile.ZipFile(io.BytesIO(made.data)) as archive:
+        names = archive.namelist()
+        assert names == ["labels.round1.seg.rating", "labels.round2.seg.rating"]
+        assert archive.read(names[1]).decode() == 'A\t{"errors": []}\tbob\nA\tNone\nB\tNone\nB\tNone\n'
+
+
+def test_seg_scores_have_one_file_per_signature() -> None:
+    made = scores_as_mtme(store(), 1)
+    with zipfile.ZipFile(io.BytesIO(made.data)) as archive:
+        files = {n: archive.read(n).decode() for n in archive.namelist()}
+    assert files == {
+        "metric-scores/chrf.seg.score": "A\t-1.5\nA\t3.0\n",
+        "signatures.tsv": "file\tmetric\tsignature\nmetric-scores/chrf.seg.score\tchrf\tchrf|v\n",
+    }
+    assert made.lost == ("1 score undefined, with the reason: None in the file.",)

@@ -1,0 +1,134 @@
+import pytest
+
+from core.data import Dataset, Output, Segment, SegmentKey
+from core.errors import UserError
+from core.ports.labels import Action
+from core.ports.store import Store
+from core.services.labels import labels
+from tests.fakes import memory_store, small_dataset
+
+S0, S1, S2 = (SegmentKey("doc", str(i)) for i in range(3))
+SYSTEMS = ("A", "B", "C", "D")
+
+
+@pytest.fixture
+def store() -> Store:
+    return memory_store()
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    made = store.projects.create("p").id
+    store.projects.add(made, small_dataset(3, SYSTEMS))
+    return made
+
+
+def submit(store: Store, project: int, rater: str, segment: SegmentKey) -> None:
+    systems = [o.system for o in store.projects.dataset(project).outputs_of()[segment]]
+    ids = f"{rater}-{segment.segment_id}-{len(store.labels.events(project))}"
+    fine = [Action(f"{ids}-{s}", "verdict", s, {"value": "no_error"}) for s in systems]
+    assert labels.save(
+        store, project, rater, segment, [*fine, Action(f"{ids}-submit", "submit", None, {})]
+    ).labels.submitted
+
+
+def test_the_order_is_shuffled_recorded_once_and_stays(store: Store, project: int) -> None:
+    order = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1)
+    assert sorted(order) == ["A", "B", "C", "D"]
+    assert labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=2) == order
+    [event] = store.labels.events(project)
+    assert (event.action.kind, event.action.payload) == ("open", {"order": list(order), "seed": 1})
+    assert labels.current(store, project, "ann")[S0].order == order
+
+
+def test_order_depends_on_rater_segment_and_seed(store: Store, project: int) -> None:
+    # 4! = 24 orders; over 60 raters every system comes first for some
+    firsts = {labels.shuffled("ABCD", 1, f"rater {i}", S0, 1)[0] for i in range(60)}
+    assert firsts == {"A", "B", "C", "D"}
+    assert len({tuple(labels.shuffled("ABCD", 1, "ann", S0, seed)) for seed in range(60)}) > 10
+    assert len({tuple(labels.shuffled("ABCD", 1, "ann", SegmentKey("doc", str(i)), 1)) for i in range(60)}) > 10
+    assert labels.shuffled("DCBA", 1, "ann", S0, 1) == labels.shuffled("ABCD", 1, "ann", S0, 1)
+
+
+def test_a_system_added_later_comes_last(store: Store, project: int) -> None:
+    order = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1)
+    store.projects.add(project, Dataset((Segment("doc", "0", None),), (Output("E", "doc", "0", "late"),)))
+    assert labels.open_segment(store, project, "ann", S0, [*SYSTEMS, "E"], seed=1) == (*order, "E")
+    assert labels.open_segment(store, project, "ann", S0, [*SYSTEMS, "E"], seed=1) == (*order, "E")
+    assert len(store.labels.events(project)) == 2
+
+
+def test_opening_a_segment_does_not_read_the_project(
+    store: Store, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(project_id: int) -> Dataset:
+        raise AssertionError("the whole project was read")
+
+    monkeypatch.setattr(store.projects, "dataset", read)
+    assert sorted(labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1)) == ["A", "B", "C", "D"]
+
+
+def test_a_stale_page_does_not_change_the_order(store: Store, project: int) -> None:
+    order = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1)
+    assert labels.open_segment(store, project, "ann", S0, SYSTEMS[:2], seed=1) == tuple(s for s in order if s in "AB")
+    assert labels.current(store, project, "ann")[S0].order == order
+
+
+def test_a_segment_that_is_not_there_is_a_user_error(store: Store, project: int) -> None:
+    with pytest.raises(UserError, match="no such segment"):
+        labels.open_segment(store, project, "ann", SegmentKey("doc", "99"), SYSTEMS, seed=1)
+
+
+def test_saving_returns_what_is_on_disk_and_the_labels_after_it(store: Store, project: int) -> None:
+    saved = labels.save(store, project, "ann", S0, [Action("1", "verdict", "A", {"value": "non_translation"})])
+    assert saved.ids == ["1"]
+    assert saved.labels.of("A").verdict == "non_translation"
+    assert (
+        labels.save(store, project, "ann", S0, [Action("1", "verdict", "A", {"value": "no_error"})]) == saved
+    )  # known: not applied
+
+
+def test_raters_never_see_each_other(store: Store, project: int) -> None:
+    submit(store, project, "ann", S0)
+    assert labels.current(store, project, "bob") == {}
+    assert labels.save(store, project, "bob", S0, []).labels.outputs == {}
+
+
+def test_progress_and_the_next_segment_follow_the_submissions(store: Store, project: int) -> None:
+    # a segment without any output is not asked for
+    store.projects.add(project, Dataset((Segment("doc", "empty", "s"),), ()))
+    data = store.projects.dataset(project)
+
+    def state(after: SegmentKey | None) -> tuple[labels.SegmentProgress, SegmentKey | None]:
+        mine = labels.current(store, project, "ann")
+        return labels.progress(data, mine), labels.next_unlabelled(data, mine, after)
+
+    assert state(None) == ((0, 3), S0)
+    submit(store, project, "ann", S1)
+    assert state(S0) == ((1, 3), S2)
+    assert state(S2) == ((1, 3), S0)  # round again
+    submit(store, project, "ann", S2)
+    assert state(S0) == ((2, 3), S0)  # nothing else is left
+    submit(store, project, "ann", S0)
+    assert state(S0) == ((3, 3), None)
+
+
+def test_a_segment_with_a_new_system_is_asked_for_again(store: Store, project: int) -> None:
+    for segment in (S0, S1, S2):
+        submit(store, project, "ann", segment)
+    store.projects.add(project, Dataset((Segment("doc", "1", None),), (Output("E", "doc", "1", "late"),)))
+    data, mine = store.projects.dataset(project), labels.current(store, project, "ann")
+    assert (labels.progress(data, mine), labels.next_unlabelled(data, mine)) == ((2, 3), S1)
+
+
+def test_only_submitted_labels_are_exported_in_document_order(store: Store, project: int) -> None:
+    submit(store, project, "bob", S1)
+    submit(store, project, "ann", S0)
+    submit(store, project, "bob", S0)
+    labels.save(store, project, "ann", S2, [Action("x", "verdict", "A", {"value": "no_error"})])
+    rows = labels.submitted(store, project)
+    assert [(r.segment, r.system, r.rater) for r in rows[:2]] == [(S0, "A", "bob"), (S0, "A", "ann")]
+    assert len(rows) == 3 * 4
+    assert {(r.rater, r.segment) for r in rows} == {("bob", S1), ("ann", S0), ("bob", S0)}
+    assert {r.rater for r in labels.submitted(store, project, ["ann"])} == {"ann"}
+    assert rows[0].labels.verdict == "no_error"

@@ -1,0 +1,85 @@
+"""What an import would change, and doing it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.data import Dataset, HumanScore, Output, Segment
+from core.errors import ImportProblems, UserError
+from core.ports.projects import ImportReport
+from core.services.projects.adding import ImportTarget, add, compare, goes_on, news, sentence
+from tests.fakes import memory_store, small_dataset
+
+TEXTS = st.sampled_from(["x", "y", ""])
+
+
+@st.composite
+def datasets(draw: st.DrawFn) -> Dataset:
+    ids = draw(st.lists(st.sampled_from("123"), unique=True))
+    segments = tuple(
+        Segment("d", i, draw(st.none() | TEXTS), tuple(draw(st.lists(TEXTS, max_size=3, unique=True)))) for i in ids
+    )
+    outputs = tuple(Output(s, "d", i, draw(TEXTS)) for i in ids for s in draw(st.sets(st.sampled_from("AB"))))
+    scores = tuple(HumanScore(o.system, "d", o.segment_id, "da", draw(st.sampled_from([1.0, 2.0]))) for o in outputs)
+    return Dataset(segments, outputs, scores)
+
+
+@given(datasets(), datasets())
+def test_what_is_foretold_is_what_storage_does(old: Dataset, new: Dataset) -> None:
+    store = memory_store()
+    project = store.projects.create("p").id
+    store.projects.add(project, old)
+    report, problems = compare(old, new)
+    try:
+        assert report == store.projects.add(project, new)
+        assert not problems
+    except ImportProblems:
+        assert problems
+
+
+def test_a_contradiction_is_shown_from_where_the_texts_differ() -> None:
+    long = "the same beginning of both texts, again and again, "
+    old = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", long * 3 + "cat"),))
+    new = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", long * 3 + "dog"),))
+    (problem,) = compare(old, new)[1]
+    assert "dog" in problem.found
+    assert "cat" in problem.expected
+    assert "“A”" in problem.column
+
+
+def test_a_new_project_that_cannot_be_filled_is_not_left_behind() -> None:
+    store = memory_store()
+    homeless = Dataset((), (Output("A", "d", "1", "x"),))
+    with pytest.raises(ImportProblems):
+        add(store, ImportTarget("new"), homeless)
+    assert store.projects.list() == []
+
+
+def test_a_taken_project_name_is_refused() -> None:
+    store = memory_store()
+    add(store, ImportTarget("p"), small_dataset())
+    with pytest.raises(UserError):
+        add(store, ImportTarget("p"), small_dataset())
+    assert [p.n_outputs for p in store.projects.list()] == [6]
+
+
+def test_a_system_is_added_to_a_project_that_is_there() -> None:
+    store = memory_store()
+    made = add(store, ImportTarget("p"), small_dataset(3, "A"))
+    done = add(store, ImportTarget("p", made.project.id), small_dataset(3, "AB"))
+    assert done.project.systems == ("A", "B")
+    assert (done.report.segments, done.report.outputs) == (0, 3)
+
+
+def test_news_names_only_what_is_new() -> None:
+    assert news(ImportReport(2, 1, 0, 3, 0)) == "2 segments, 1 output and 3 human scores"
+    assert sentence(ImportReport(0, 0, 0, 0, 1)) == "Nothing is new. Unchanged: 1 text or score."
+
+
+def test_equal_numbering_is_not_a_continuation() -> None:
+    def lines(system: str, text: str, reference: str) -> Dataset:
+        return Dataset((Segment("", "1", None, (reference,)),), (Output(system, "", "1", text),))
+
+    assert not goes_on(lines("A", "x", "one"), lines("B", "y", "two"))
+    assert goes_on(lines("A", "x", "one"), lines("B", "y", "one"))
+    assert not goes_on(lines("A", "x", "one"), Dataset((), ()))

@@ -1,0 +1,103 @@
+"""Scores from elsewhere as the services see them: one more column, one more metric, one more line of an export."""
+
+import zipfile
+from io import BytesIO
+
+import pytest
+
+from core.data import Dataset, ExternalScores, OutputKey, SourceFile, Value
+from core.errors import ImportProblems
+from core.metrics import registry
+from core.ports.store import Store
+from core.services.calibrate.calibration import HumanScores
+from core.services.evaluate import evaluate
+from core.services.export import export
+from core.services.projects import adding, external_scores
+from core.services.projects.adding import ImportTarget
+from core.services.projects.view import View, build
+from core.signature import content_key
+from tests.fakes import memory_store, small_dataset
+
+KEYS = [o.key for o in small_dataset().outputs]
+FILE = SourceFile("judge.csv", "ab" * 32)
+
+
+def judge(higher: bool = False, name: str = "chrf") -> ExternalScores:
+    """As many points as the place of the output, none for the last; called as a metric of ours."""
+    values = {k: Value(float(i)) for i, k in enumerate(KEYS[:-1])} | {KEYS[-1]: Value(None, "undefined", "no answer")}
+    return ExternalScores(name, higher, (FILE,), values)
+
+
+def store() -> tuple[Store, int]:
+    made = memory_store()
+    done = adding.add(made, ImportTarget("p"), small_dataset(), [judge()])
+    ours = {content_key(*item): Value(10.0 - i) for i, (_, item) in enumerate(small_dataset().items())}
+    made.scores.put("chrf", "chrf|v:1", ours, 0.1)
+    return made, done.project.id
+
+
+def view() -> View:
+    made, project = store()
+    scored = made.scores.signatures(project)
+    tables = {s.signature: made.scores.table(project, s.signature) for s in scored}
+    return build(made.projects.dataset(project), scored, tables, registry.specs())
+
+
+def test_an_external_metric_is_a_separate_column() -> None:
+    ours, theirs = view().columns
+    assert (ours.name, ours.label, ours.arrow) == ("chrf", "chrF", "↑")
+    assert (theirs.name, theirs.label, theirs.arrow, theirs.human) == ("external:chrf", "chrf (external)", "↓", False)
+    assert "judge.csv (sha256 abababababab…)" in theirs.help
+    assert view().tables["external:chrf"][KEYS[-1]] == Value(None, "undefined", "no answer")
+
+
+def test_it_is_evaluated_turned_where_lower_is_better() -> None:
+    people = HumanScores("human|name:da", {k: (float(-i), None) for i, k in enumerate(KEYS)})
+    joined = evaluate.from_view(view(), people)
+    theirs = joined.scored_metric("external:chrf")
+    assert (theirs.label, theirs.turned) == ("chrf (external)", True)
+    found = evaluate.evaluate(joined, evaluate.AgreementOptions(draws=5))
+    # −0, −1, −2, … on both sides: every pair agrees
+    assert found.of("external:chrf", "kendall").value == pytest.approx(1.0)
+
+
+def test_it_leaves_in_every_export_with_its_signature() -> None:
+    made, project = store()
+    rows = [r for r in export.score_rows(made, project) if r.metric == "external:chrf"]
+    assert len(rows) == 6
+    assert rows[0].signature == f"external|name:chrf|direction:lower|file:judge.csv|sha256:{FILE.sha256}"
+    assert (rows[-1].value, rows[-1].status, rows[-1].reason) == (None, "undefined", "no answer")
+    with zipfile.ZipFile(BytesIO(export.scores_as_mtme(made, project).data)) as archive:
+        assert "metric-scores/chrf_2.seg.score" in archive.namelist()
+        assert rows[0].signature in archive.read("signatures.tsv").decode()
+
+
+def test_what_an_import_would_do_is_said_before_it_is_done() -> None:
+    made, project = store()
+    fresh = ExternalScores("COMET", True, (FILE,), {KEYS[0]: Value(1.0)})
+    assert external_scores.compare(made, project, [judge(), fresh])[:3] == (1, 6, ())
+    other = judge(higher=True)
+    clash = external_scores.compare(made, project, [other])
+    assert (clash.clashes, len(clash.problems)) == (("chrf",), 1)
+    assert external_scores.compare(made, project, [other], clash.clashes) == external_scores.ExternalScoreChanges(new=6)
+
+
+def test_an_invalid_metric_name_leaves_no_project() -> None:
+    made = memory_store()
+    with pytest.raises(ImportProblems, match="no |"):
+        adding.add(made, ImportTarget("p"), small_dataset(), [judge(name="a|b")])
+    stranger = ExternalScores("m", True, (FILE,), {OutputKey("Z", "doc", "0"): Value(1.0)})
+    with pytest.raises(ImportProblems):
+        adding.add(made, ImportTarget("p"), small_dataset(), [stranger])
+    assert made.projects.list() == []
+
+
+def test_what_is_new_is_counted_apart_from_human_scores() -> None:
+    made, project = store()
+    done = adding.add(made, ImportTarget("", project), Dataset((), ()), [judge(name="other")])
+    assert adding.sentence(done.report) == "New: 6 metric scores."
+
+
+def test_a_summary_says_direction_and_how_many_scores_there_are() -> None:
+    assert external_scores.summary([judge()]) == "5 metric scores (chrf ↓)"
+    assert external_scores.summary([]) == ""

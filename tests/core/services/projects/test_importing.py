@@ -1,0 +1,174 @@
+"""Planning and previewing an import."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.formats.files import Upload
+from core.formats.lines import LineRoles
+from core.services.projects.importing import ImportPlan, Preview, plan, preview
+from tests.paths import DATA
+
+
+def up(name: str, text: str) -> Upload:
+    return Upload(name, text.encode())
+
+
+def seen(*files: Upload) -> Preview:
+    return preview(files, plan(files))
+
+
+def test_a_wide_csv() -> None:
+    got = seen(up("a.csv", "id,source,ref,A,B,C\n1,s,r,x,y,z\n2,s,r,x,y,z\n"))
+    assert got.summary == "2 segments × 3 systems, 1 reference"
+    assert (got.problems, got.notes) == ((), ())
+
+
+def test_a_long_tsv_with_scores() -> None:
+    got = seen(
+        up("a.tsv", 'doc\tseg\tsrc\tref1\tref2\tsystem\thyp\tscore\nd\t1\ts\tr\tq\tA\tx\t0.5\nd\t1\ts\tr\tq\tB\t"y\t\n')
+    )
+    assert got.summary == "1 segment × 2 systems, 2 references, 1 human score"
+    assert got.dataset is not None
+    assert got.dataset.outputs[1].text == '"y'
+
+
+def test_jsonl_in_gzip() -> None:
+    data = b'{"id": 1, "references": ["r", "q"], "A": "x"}\n{"id": 2, "references": ["r"], "A": "y"}\n'
+    got = seen(Upload("a.jsonl.gz", gzip.compress(data)))
+    assert got.summary == "2 segments × 1 system, 1–2 references"
+
+
+def test_line_files() -> None:
+    files = [up("src.txt", "s\ns\n"), up("ref.txt", "r\nr\n"), up("A.txt", "x\n\n")]
+    got = seen(*files)
+    assert got.summary == "2 segments × 1 system, 1 reference"
+    assert got.notes == ("1 output is empty.",)
+
+
+def test_no_references_are_a_note_and_stop_nothing() -> None:
+    got = seen(up("a.csv", "id,source,A\n1,s,x\n"))
+    assert got.dataset is not None
+    assert got.notes == ("No segment has a reference; metrics that need one cannot be computed.",)
+    assert got.summary == "1 segment × 1 system, no references"
+
+
+def test_a_person_can_map_the_columns_by_hand() -> None:
+    files = [up("a.csv", "k,Ausgangstext,Gold,Eins,Zwei\n1,s,r,x,y\n")]
+    guessed = plan(files)
+    assert guessed.tables[0].samples == ("1", "s", "r", "x", "y")
+    mapping = guessed.tables[0].mapping.with_(segment="k", source="Ausgangstext", systems=("Eins", "Zwei"))
+    got = preview(files, replace(guessed, tables=(replace(guessed.tables[0], mapping=mapping),)))
+    assert got.summary == "1 segment × 2 systems, 1 reference"
+    assert got.dataset is not None
+    assert got.dataset.segments[0].segment_id == "1"
+
+
+def test_a_person_can_change_the_roles_of_files() -> None:
+    files = [up("one.txt", "s\n"), up("two.txt", "r\n"), up("three.txt", "x\n")]
+    roles = LineRoles("one.txt", ("two.txt",), (("three.txt", "My system"),))
+    got = preview(files, replace(plan(files), roles=roles))
+    assert got.dataset is not None
+    assert got.dataset.systems == ("My system",)
+    wrong = preview(
+        files, replace(plan(files), roles=LineRoles("one.txt", ("one.txt",), (("two.txt", ""), ("gone.txt", "X"))))
+    )
+    assert [p.found for p in wrong.problems] == ["no such file", "the same file given twice", "a system without a name"]
+
+
+def test_all_problems_of_all_files_are_reported_at_once() -> None:
+    got = seen(
+        up("good.csv", "id,A\n1,x\n"),
+        up("ragged.csv", "id,B\n1\n1,2,3\n"),
+        Upload("book.csv", b"PK\x03\x04 xl/workbook.xml"),
+        up("notes.txt", "hello\n"),
+        Upload("real.xlsx", b"PK\x03\x04 xl/workbook.xml"),
+    )
+    assert got.dataset is None
+    assert [(p.file, p.found) for p in got.problems] == [
+        ("ragged.csv", "1 field"),
+        ("ragged.csv", "3 fields"),
+        ("book.csv", "an Excel workbook"),
+        ("notes.txt", "plain text beside tables"),
+        ("real.xlsx", "an Excel workbook"),
+    ]
+    assert got.summary == "5 problems"
+
+
+def test_problems_beyond_the_first_rows_are_found_by_the_preview() -> None:
+    files = [up("a.csv", "id,A\n" + "".join(f"{i},x\n" for i in range(1500)) + "1\n")]
+    guessed = plan(files)
+    assert guessed.problems == ()
+    assert preview(files, guessed).problems[0].row == 1502
+
+
+def test_many_problems_are_counted_once() -> None:
+    got = seen(up("a.csv", "id,A\n" + "x\n" * 300), up("b.csv", "id,B\n" + "x\n" * 50))
+    assert got.summary == "350 problems"
+    assert len(got.problems) == 201
+    assert got.problems[-1].found == "150 more problems"
+
+
+def test_file_copies_are_merged_and_equal_names_refused() -> None:
+    a = up("a.csv", "id,A\n1,x\n")
+    assert seen(a, a).summary == "1 segment × 1 system, no references"
+    got = seen(a, up("a.csv", "id,A\n1,y\n"))
+    assert got.dataset is None
+    assert [p.found for p in got.problems] == ["2 different files of this name"]
+
+
+def test_mqm_labels_are_recognised_and_left_to_their_own_reader() -> None:
+    mqm = up(
+        "m.tsv",
+        "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\nA\td\t1\t1\tr\ts\tt\tNo-error\tNo-error\n",
+    )
+    assert plan([mqm]).kind == "labels"
+    assert seen(mqm).problems == ()
+    mixed = seen(mqm, up("a.csv", "id,A\n1,x\n"))
+    assert [p.file for p in mixed.problems] == ["m.tsv"]
+
+
+def test_no_files_are_a_problem() -> None:
+    assert seen().problems[0].found == "no files"
+
+
+def test_a_plan_for_other_files_is_answered() -> None:
+    old = plan([up("a.csv", "id,A\n1,x\n")])
+    assert preview([up("b.csv", "id,A\n1,x\n")], old).problems[0].found == "no such file"
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the shared data stand beside the repository")
+def test_real_files_are_planned() -> None:
+    def kind(name: str) -> ImportPlan:
+        return plan([Upload(name, (DATA / name).read_bytes())])
+
+    assert kind("mqm_ted_zhen.tsv.gz").kind == "labels"
+    menli = kind("menli_wmt20_de_adversarial.csv.gz").tables[0].mapping
+    assert (menli.segment, menli.source, menli.references) == ("id", "source", ("ref",))
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a.csv", "b.tsv", "c.jsonl", "ref.txt", "d.txt", ""]), st.binary(max_size=40)),
+        max_size=4,
+    )
+)
+def test_nothing_that_is_uploaded_raises(files: list[tuple[str, bytes]]) -> None:
+    got = seen(*(Upload(*f) for f in files))
+    assert (got.dataset is None) == bool(got.problems) or plan([Upload(*f) for f in files]).kind == "labels"
+
+
+CELLS = st.sampled_from(
+    ["", "1", "2", "A", "x", "=1", '"', "é", "0.5", "\t", ",", "\n", "\r\n", "id", "system", "output", "ref", "source"]
+)
+
+
+@given(st.lists(CELLS, max_size=40).map("".join), st.sampled_from(["a.csv", "a.tsv"]))
+def test_nothing_that_looks_like_a_table_raises(text: str, name: str) -> None:
+    got = seen(up(name, "id,system,output\n" + text))
+    assert (got.dataset is None) == bool(got.problems)

@@ -1,0 +1,80 @@
+"""What a page says of a report: the sentence over it, the strongest level of a cell, and scores read back from storage."""
+
+import pytest
+
+from core.data import Value
+from core.ports.stress_test_runs import LONGEST_NAME, short_name
+from core.services.robustness.stress_cache import Stored
+from core.services.robustness.stress_test_runs import evidence, headline, settings_of, share_of
+from tests.fakes import memory_store
+from tests.reports import report
+
+
+def test_the_headline_names_the_worst_metrics_first() -> None:
+    # chrF is untold of both tests and counts neither as failing nor as passing
+    assert headline(report()) == (
+        "BARTScore F fails 2 of 2 tests; BLEU fails 1 of 2 tests; every metric that could be judged fails repetition"
+    )
+    told = tuple(c for c in report().cells if c.metric != "chrf")
+    assert headline(report()._replace(cells=told)).endswith("; every metric fails repetition")
+
+
+def test_the_headline_without_failures_or_verdicts() -> None:
+    passing = report()._replace(cells=report().cells[:1])
+    assert headline(passing) == "No metric fails any of the 2 tests"
+    some = report()._replace(cells=(report().cells[0], report().cells[2]))
+    assert headline(some) == "No metric fails any test it could be judged in"
+    untold = report()._replace(cells=report().cells[2:3])
+    assert headline(untold) == "No metric could be judged in any test"
+
+
+def test_evidence_is_the_largest_rise_or_drop() -> None:
+    passed, failed, untold = (evidence(report().cell("truncation", name)) for name in ("bleu", "bartscore", "chrf"))
+    assert passed is not None
+    assert (passed.point.label, passed.share) == ("20 %", pytest.approx(10 / 50))
+    assert failed is not None
+    assert (failed.point.label, failed.share) == ("20 %", pytest.approx(-0.5 / 2))  # of |gold|: the score is negative
+    assert untold is None
+
+
+def test_no_share_is_told_where_gold_is_about_0_beside_the_drops() -> None:
+    cell = report().cell("truncation", "bleu")  # drops of 5 and 10
+    assert share_of(cell._replace(gold=1.0), 5.0) == 5.0  # ten times the largest drop is as far as it goes
+    for gold in (0.99, -0.99, 1e-300, 0.0, None):
+        assert share_of(cell._replace(gold=gold), 5.0) is None
+    still = cell._replace(points=tuple(p._replace(drop=0.0) for p in cell.points))
+    assert share_of(still._replace(gold=1e-10), 0.0) is None
+    assert share_of(still._replace(gold=1e-8), 0.0) == 0.0
+    found = evidence(cell._replace(gold=0.0))
+    assert found is not None
+    assert (found.point.drop, found.share) == (10.0, None)
+
+
+def test_settings_are_plain_values_with_a_count_of_failures() -> None:
+    found = settings_of(report())
+    assert (found["fails"], found["tests"], found["seeds"]) == (3, ["truncation", "repetition"], 2)
+
+
+def test_a_long_name_is_cut_to_what_storage_holds() -> None:
+    longest = "é" * LONGEST_NAME
+    assert short_name(f" {longest}\n") == longest
+    assert short_name(longest + "x") == "é" * (LONGEST_NAME - 1) + "…"
+    assert short_name("a" * 180 + " " * 9 + "bc") == "a" * 180 + "…"
+
+
+def test_stored_scores_are_read_once_and_errors_retried() -> None:
+    scores = memory_store().scores
+    scores.put("m", "m|v:1", {"a": Value(1.0), "b": Value(None, "error", "broke")}, 1.0)
+    cache = Stored(scores)
+    assert cache.known("m|v:1", ["a", "b", "c"]) == {"a"}
+    assert cache.values == {("m|v:1", "a"): Value(1.0)}
+    cache.put("m", "m|v:1", {"b": Value(2.0)}, 1.0)
+    assert cache.known("m|v:1", ["a", "b"]) == {"a", "b"}
+    assert cache.values["m|v:1", "b"] == Value(2.0)
+    assert Stored(scores).known("m|v:1", ["b"]) == {"b"}  # it is on disk, for the run that goes on
+
+
+def test_the_trace_of_a_value_is_stored_and_not_held_in_memory() -> None:
+    store = Stored(memory_store().scores)
+    store.put("m", "m|v:1", {"k": Value(1.0, detail={"trace": 1})}, 0.1)
+    assert store.values["m|v:1", "k"] == Value(1.0)

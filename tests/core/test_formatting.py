@@ -1,0 +1,31 @@
+"""Numbers and counts as text."""
+
+import math
+
+import pytest
+
+from core.formatting import format_count, format_lambda, format_number
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.4341, ".434"), (-0.021, "−.021"), (10.5, "10.500"), (1.0, "1.000"), (-0.0001, ".000"), (None, "–")],
+)
+def test_statistics_have_no_leading_zero(value: float | None, text: str) -> None:
+    assert format_number(value) == text
+
+
+def test_scores_of_metrics_keep_the_leading_zero() -> None:
+    assert format_number(-0.5, 2, leading_zero=True) == "−0.50"
+    assert format_number(None, missing="undefined") == "undefined"
+
+
+@pytest.mark.parametrize(("value", "text"), [(1.6789, "1.68"), (math.inf, "∞"), (0.0, "0"), (12.0, "12")])
+def test_lambda_has_three_significant_digits(value: float, text: str) -> None:
+    assert format_lambda(value) == text
+
+
+def test_nouns_agree_with_their_count() -> None:
+    assert format_count(1, "output") == "1 output"
+    assert format_count(1200, "output") == "1,200 outputs"
+    assert format_count(0, "query", "queries") == "0 queries"

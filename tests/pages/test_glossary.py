@@ -1,0 +1,48 @@
+"""The glossary covers what the pages explain."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from pages._ui.shared.glossary import GLOSSARY, definition, entries
+from tests.paths import ROOT
+
+MAX_WORDS = 60
+
+
+def used() -> dict[str, Path]:
+    """Return the terms that pages define, each with a file that does."""
+    found = {}
+    for path in (ROOT / "pages").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "definition":
+                for argument in node.args:
+                    if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                        found[argument.value] = path
+    return found
+
+
+def test_every_term_of_a_page_has_an_entry() -> None:
+    assert {term: path for term, path in used().items() if term.casefold() not in entries()} == {}
+
+
+def test_definitions_are_short() -> None:
+    assert {term: len(text.split()) for term, text in entries().items() if not 0 < len(text.split()) <= MAX_WORDS} == {}
+
+
+def test_terms_are_unique_and_in_alphabetical_order() -> None:
+    headings = [line[3:] for line in GLOSSARY.read_text(encoding="utf-8").splitlines() if line.startswith("## ")]
+    keys = [heading.casefold().replace("λ", "lambda") for heading in headings]
+    assert keys == sorted(set(keys))
+    assert len(entries()) == len(headings)
+
+
+def test_a_definition_is_the_first_paragraph_only() -> None:
+    assert definition("Kendall τ-b").startswith("Rank correlation")
+    assert "More:" not in "".join(entries().values())
+
+
+def test_an_unknown_term_raises() -> None:
+    with pytest.raises(KeyError):
+        definition("no such term")

@@ -1,0 +1,208 @@
+"""Labels and raters: what it says before there are labels, what it shows of them, whose marks it keeps hidden, and that a batch is built."""
+
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
+from core.metrics import registry
+from core.mqm.actions import label_actions
+from core.ports.labels import Action
+from core.ports.store import Store
+from core.services.labels.agreement import agreement
+from core.signature import content_key
+from tests.pages.said import words
+from tests.paths import APP
+
+N = 6
+SYSTEMS = ("A", "B")
+
+
+def text(system: str, i: int) -> str:
+    return f"{system} wrote <b>words</b> {i}"
+
+
+def filled(store: Store, *raters: str, scored: bool = True) -> int:
+    """A project in which rater number k marks the first k characters of every output, the first rater nothing."""
+    project = store.projects.create("p").id
+    segments = tuple(Segment("d", str(i), None, ("a reference",)) for i in range(N))
+    outputs = tuple(Output(s, "d", str(i), text(s, i)) for i in range(N) for s in SYSTEMS)
+    store.projects.add(project, Dataset(segments, outputs))
+    rated = [
+        RatedOutput(
+            o.key, rater, (Span("output", 0, k, o.text[:k], "Major", "Accuracy/Addition"),) if k and i % 3 else ()
+        )
+        for k, rater in enumerate(raters)
+        for i, o in enumerate(outputs)
+    ]
+    for (rater, segment), actions in label_actions(rated).actions.items():
+        store.labels.append(project, rater, segment, actions)
+    if scored:
+        values = {content_key(None, o.text, ("a reference",)): Value(float(i)) for i, o in enumerate(outputs)}
+        store.scores.put("chrf", registry.load("chrf").signature(), values, 1.0)
+    return project
+
+
+def opened(project: int | None = None) -> AppTest:
+    at = AppTest.from_file(APP, default_timeout=60)
+    if project is not None:
+        at.query_params["project"] = str(project)
+    at.run()
+    return at.switch_page("pages/labels_and_raters.py").run()
+
+
+def test_without_labels_it_says_so_and_what_is_missing(store: Store) -> None:
+    at = opened(filled(store))
+    assert not at.exception
+    assert "This project has no labels yet" in words(at)
+    assert "Missing: 100 to the 100 outputs" in words(at)
+
+
+def test_without_outputs_it_leads_to_projects(store: Store) -> None:
+    at = opened(store.projects.create("empty").id)
+    assert not at.exception
+    assert "This project has no outputs yet" in words(at)
+
+
+def test_one_rater_alone_has_figures_but_no_agreement(store: Store) -> None:
+    at = opened(filled(store, "ann"))
+    assert not at.exception
+    assert "Only one annotator has labelled" in words(at)
+    assert "No output has labels by two annotators yet" in words(at)
+    table = at.dataframe[0].value.set_index("rater")
+    assert table.loc["ann", "outputs"] == 12
+    assert table.loc["ann", "no error, %"] == 100
+    assert "minutes" not in table.columns  # labels of a file: nobody knows
+
+
+def test_agreement_is_what_the_service_finds(store: Store) -> None:
+    project = filled(store, "ann", "bob", "cid")
+    at = opened(project)
+    assert not at.exception
+    found = agreement(store, project, store.projects.dataset(project))
+    assert f"{abs(found.alpha.value or 0):.3f}"[1:] in words(at)
+    assert "agree no more than by chance" in words(at) or "average several" in words(at)
+    place = at.dataframe[1].value
+    assert list(place["spans agree in"])[0] == "same characters"
+    at.selectbox(key="people-pair").set_value("bob and cid").run()
+    # bob marks one character of 8 outputs, cid two: 2·8/(8 + 16)
+    assert at.dataframe[1].value["all characters"][0] == ".667"
+    assert "both found no error in 4, only one found errors in 0" in words(at)
+
+
+def test_a_rater_called_in_markdown_stays_text(store: Store) -> None:
+    at = opened(filled(store, "**ann**", "<b>bob</b>"))
+    assert not at.exception
+    assert "**ann**" in list(at.dataframe[0].value["rater"])
+    assert "<b>bob</b>" not in words(at)
+
+
+def test_marks_of_others_are_hidden_until_asked_for(store: Store) -> None:
+    project = filled(store, "ann", "bob")
+    at = opened(project)
+    assert "8 disagreements in segments that you have not submitted are hidden" in words(at)
+    assert "difference of" not in words(at)
+    at.toggle(key=f"people-marks-{project}").set_value(True).run()
+    assert not at.exception
+    assert "it would bias your labels" in words(at)
+    assert words(at).count("difference of") == 5
+    next(b for b in at.button if b.label == "Show 3 more of 8").click().run()
+    assert words(at).count("difference of") == 8
+
+
+def test_who_has_submitted_a_segment_sees_its_disagreements(store: Store) -> None:
+    project = filled(store, "ann", "bob")
+    key = SegmentKey("d", "2")
+    own = [Action(f"v{s}", "verdict", s, {"value": "no_error"}) for s in SYSTEMS]
+    store.labels.append(project, "zoe", key, [*own, Action("s", "submit", None, {})])
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.query_params["project"] = str(project)
+    at.session_state["errorscope_annotator"] = "zoe"
+    at.run()
+    at.switch_page("pages/labels_and_raters.py").run()
+    found = agreement(store, project, store.projects.dataset(project)).disputes
+    mine = sum(d.key.segment == key for d in found)
+    assert mine
+    assert words(at).count("difference of") == mine
+    assert f"{len(found) - mine} disagreements in segments that you have not submitted" in words(at)
+
+
+def build(at: AppTest, name: str) -> AppTest:
+    next(t for t in at.text_input if t.label == "Name of the set").set_value(name)
+    next(b for b in at.button if b.label == "Draw outputs").click()
+    return at.run()
+
+
+def test_a_batch_is_built_with_its_probabilities_and_listed(store: Store) -> None:
+    project = filled(store)
+    at = opened(project)
+    at.number_input(key="batch-n").set_value(4)
+    at.radio(key="batch-whole").set_value(False)
+    at.number_input(key="batch-strata").set_value(2)
+    build(at.run(), "pilot *1*")
+    assert not at.exception
+    (batch,) = store.batches.list(project)
+    assert (batch.name, len(batch.outputs), batch.population) == ("pilot *1*", 4, 12)
+    assert {c.probability for c in batch.outputs} == {4 / 12}
+    assert "0 / 4 outputs labelled" in words(at)
+    assert any("pilot \\*1\\*" in str(m.value) for m in at.markdown)
+    build(at, "pilot *1*")
+    assert "already" in words(at)
+    assert len(store.batches.list(project)) == 1
+    next(b for b in at.button if b.label == "Delete").click().run()
+    assert store.batches.list(project) == []
+
+
+def test_labels_of_a_batch_are_corrected_for_the_sampling(store: Store) -> None:
+    project = filled(store, "ann", "bob")
+    at = opened(project)
+    at.number_input(key="batch-enough").set_value(3)
+    build(at.run(), "all of it")
+    assert "12 / 12 outputs labelled, 12 by two or more" in words(at)
+    rows = next(d.value for d in at.dataframe if "corrected for the sampling ↑" in d.value.columns)
+    # bob marks a Major error (−5) in 8 of 12 outputs, ann none: −5·8/(12·2); everything was chosen for certain
+    assert list(rows.iloc[0]) == ["all systems", 12, "−1.667", "−1.667", "[−1.667, −1.667]"]
+
+
+def test_where_enough_people_have_labelled_everything_nothing_is_left_to_choose(store: Store) -> None:
+    project = filled(store, "ann", "bob")
+    at = build(opened(project), "more")
+    assert not at.exception
+    assert "no outputs to choose from" in words(at).lower()
+    assert store.batches.list(project) == []
+
+
+def test_the_informative_design_needs_the_distances(store: Store) -> None:
+    project = filled(store)
+    at = opened(project)
+    at.radio(key="batch-method").set_value("informative").run()
+    assert not at.exception
+    assert "needs BARTScore++" in words(at)
+    values = {
+        content_key(None, text(s, i), ("a reference",)): Value(
+            -1.0, parts={"dist_exp": 0.1 * (i % 3), "dist_imp": 0.1 * (i % 4), "score_hyp": -1.0}
+        )
+        for i in range(N)
+        for s in SYSTEMS
+    }
+    store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
+    at = opened(project)
+    at.radio(key="batch-method").set_value("informative").run()
+    at.number_input(key="batch-n").set_value(4)
+    build(at.run(), "narrow")
+    assert not at.exception
+    (batch,) = store.batches.list(project)
+    assert (batch.method, len(batch.outputs)) == ("informative", 4)
+    assert "interval:0-inf" in batch.signature
+    assert len({c.key.segment for c in batch.outputs}) == 2
+
+
+def test_without_scores_nothing_can_be_chosen(store: Store) -> None:
+    at = opened(filled(store, scored=False))
+    assert not at.exception
+    assert "Outputs are drawn by their scores" in words(at)
+
+
+def test_an_output_key_is_found_for_every_dispute(store: Store) -> None:
+    project = filled(store, "ann", "bob")
+    there = {o.key for o in store.projects.dataset(project).outputs}
+    assert {d.key for d in agreement(store, project, store.projects.dataset(project)).disputes} <= there
+    assert OutputKey("A", "d", "0") in there

@@ -1,0 +1,125 @@
+"""Meta-evaluation: what it says before there is anything to compare, what it finds, and what is behind it."""
+
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, HumanScore, Output, Segment, Value
+from core.metrics import registry
+from core.reports.evaluation import sentence
+from core.services.calibrate.calibration import from_labels, from_score
+from core.services.evaluate.evaluate import AgreementOptions, evaluate, from_view
+from core.services.projects import sample
+from core.services.projects.view import build
+from core.signature import content_key
+from tests.pages.said import words
+from tests.paths import APP
+
+SYSTEMS, N = ("A", "B", "refA"), 12
+
+
+def filled(store, *, human: bool = True, scored: bool = True) -> int:
+    """Two systems and a human reference; TER falls as the human score rises, chrF is noise."""
+    project = store.projects.create("p")
+    segments = tuple(Segment("d", str(i), f"source {i}", ("a reference",)) for i in range(N))
+    outputs = tuple(Output(s, "d", str(i), f"words of {s} {i}") for i in range(N) for s in SYSTEMS)
+    rated = tuple(HumanScore(o.system, "d", o.segment_id, "da", float(7 * i % 23)) for i, o in enumerate(outputs))
+    store.projects.add(project.id, Dataset(segments, outputs, rated if human else ()))
+    for metric in ("ter", "chrf") if scored else ():
+        values = {
+            content_key(f"source {o.segment_id}", o.text, ("a reference",)): Value(
+                float(100 - 7 * i % 23) if metric == "ter" else float(11 * i % 17)
+            )
+            for i, o in enumerate(outputs)
+        }
+        store.scores.put(metric, registry.load(metric).signature(), values, 1.0)
+    return int(project.id)
+
+
+def opened(project_id: int) -> AppTest:
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.query_params["project"] = str(project_id)
+    at.run()
+    return at.switch_page("pages/meta_evaluation.py").run()
+
+
+def view_of(store, project_id: int):
+    scored = tuple(store.scores.signatures(project_id))
+    tables = {s.signature: store.scores.table(project_id, s.signature) for s in scored}
+    return build(store.projects.dataset(project_id), scored, tables, registry.specs())
+
+
+def test_an_empty_project_leads_to_projects(store) -> None:
+    at = opened(store.projects.create("empty").id)
+    assert not at.exception
+    assert "This project has no outputs yet" in words(at)
+
+
+def test_without_scores_it_leads_to_compare(store) -> None:
+    at = opened(filled(store, scored=False))
+    assert not at.exception
+    assert "No metric has been computed" in words(at)
+
+
+def test_without_people_it_says_where_to_label(store) -> None:
+    at = opened(filled(store, human=False))
+    assert not at.exception
+    assert "no labels and no human scores" in words(at)
+
+
+def test_the_result_stands_in_one_sentence_and_a_human_reference_is_left_out(store) -> None:
+    project_id = filled(store)
+    at = opened(project_id)
+    assert not at.exception
+    people = from_score(store.projects.dataset(project_id), "da", higher_is_better=True)
+    found = evaluate(from_view(view_of(store, project_id), people, excluded=["refA"]), AgreementOptions())
+    said = words(at)
+    assert sentence(found, "kendall") in said
+    assert "Of 2 metrics, TER agrees best with the human score on 24 outputs: τ-b 1.000" in said
+    assert "without refA" in said
+    table = at.dataframe[0].value
+    assert table["metric"].tolist()[:2] == ["TER", "chrF"]
+    assert table["metric"].tolist()[-1] in (
+        "Copying the source",
+        "No repetition",
+    )  # undefined: no output has four words
+    assert "all metric scores are equal" in said
+
+
+def test_metrics_and_systems_are_tested_when_asked(store) -> None:
+    at = opened(filled(store))
+    at.button_group(key="evaluate-section").set_value("Differences between metrics").run()
+    next(b for b in at.button if b.label == "Test the best against 2 others").click().run()
+    assert "of 2 differences are significant" in words(at)
+    next(b for b in at.button if b.label == "Test all 3 pairs").click().run()
+    assert not at.exception
+    assert "of 3 differences are significant" in words(at)
+    assert "PERM-BOTH, 1,000 draws" in words(at)
+    assert at.dataframe[0].value["Kendall τ-b"].iloc[0].endswith("•")
+    at.button_group(key="evaluate-section").set_value("Systems").run()
+    assert not at.exception
+    assert "the 2 systems fall into" in words(at)
+    at.button_group(key="evaluate-section").set_value("Parts of the data").run()
+    for part in ("length", "quality"):
+        at.button_group(key="evaluate-by").set_value(part).run()
+        assert not at.exception
+
+
+def test_system_means_are_compared_with_soft_intervals_on_request(store) -> None:
+    at = opened(filled(store))
+    at.selectbox(key="evaluate-level").set_value("system").run()
+    at.selectbox(key="evaluate-statistic-system").set_value("soft_pairwise").run()
+    assert not at.exception
+    at.button_group(key="evaluate-section").set_value("Differences between metrics").run()
+    assert "[" not in at.dataframe[0].value["soft pairwise accuracy"].iloc[0]
+    next(b for b in at.button if b.label == "Compute 95 % CIs").click().run()
+    assert not at.exception
+    assert "[" in at.dataframe[0].value["soft pairwise accuracy"].iloc[0]
+
+
+def test_the_sample_is_evaluated_and_says_that_its_model_is_the_bundled_one(store) -> None:
+    at = opened(sample.ensure(store).id)
+    assert not at.exception
+    project = store.projects.list()[0]
+    people = from_labels(store, project, store.labels.raters(project.id), "google")
+    found = evaluate(from_view(view_of(store, project.id), people), AgreementOptions())
+    assert sentence(found, "kendall") in words(at)
+    assert "bundled demonstration BART" in words(at)

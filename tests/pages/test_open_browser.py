@@ -1,0 +1,59 @@
+"""The browser opens when the app starts, once and only where there is a display; every response has the headers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from pages._ui.shared import open_browser
+from pages._ui.shared.headers import SecurityHeaders, content_security_policy
+
+
+def finish(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end in a thread of its own: browser tests may have left an event loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, work).result()
+
+
+@pytest.mark.parametrize(("headless", "opened"), [(False, ["http://127.0.0.1:8599"]), (True, [])])
+def test_the_browser_opens_unless_headless(monkeypatch: pytest.MonkeyPatch, headless: bool, opened: list[str]) -> None:
+    options = {"server.headless": headless, "server.address": "127.0.0.1", "server.port": 8599}
+    asked: list[str] = []
+    monkeypatch.setattr(open_browser.st, "get_option", options.get)
+    monkeypatch.setattr(open_browser, "open_browser", asked.append)
+    monkeypatch.setattr(open_browser, "SECONDS", 0.0)
+
+    async def run() -> None:
+        async with open_browser.opens_browser(None):
+            await asyncio.sleep(0.05)
+
+    finish(run())
+    assert asked == opened
+
+
+def test_the_headers_stand_on_http_and_leave_websockets_alone() -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 500, "headers": [(b"content-security-policy", b"none")]})
+
+    async def keep(message: Any) -> None:
+        sent.append(message)
+
+    for kind in ("http", "websocket"):
+        finish(SecurityHeaders(app)({"type": kind}, None, keep))  # type: ignore[arg-type]
+    ours, theirs = (dict(message["headers"]) for message in sent)
+    assert ours[b"content-security-policy"].decode() == content_security_policy()
+    assert theirs[b"content-security-policy"] == b"none"
+
+
+def test_the_policy_names_no_host_and_no_inline_scripts() -> None:
+    rules = dict(rule.split(" ", 1) for rule in content_security_policy().split("; "))
+    assert not any("http" in allowed or "*" in allowed for allowed in rules.values())
+    assert "'unsafe-inline'" not in rules["script-src"]
+    assert rules["frame-ancestors"] == rules["object-src"] == "'none'"
+    assert "'sha256-" in rules["script-src"]
