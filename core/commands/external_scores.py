@@ -17,7 +17,7 @@ from core.formats.labels.mtme_rating import name_in
 from core.formats.load import read_upload
 from core.formats.write import read_export
 from core.metrics import external
-from core.services.evaluate.evaluate import ScoredMetric
+from core.services.evaluate.evaluation_data import ScoredMetric
 from core.services.projects.external_scores import name_problems
 from core.signature import external_metric, external_signature
 

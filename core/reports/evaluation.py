@@ -17,9 +17,9 @@ from core.services.evaluate.evaluate import (
     STATISTICS,
     AgreementRow,
     Evaluation,
-    Level,
     StatisticName,
 )
+from core.services.evaluate.evaluation_data import Level
 from core.services.evaluate.significance import ALPHA, SignificanceMatrix, Systems
 from core.stats.correlation.correlation import FEWEST_GROUPS
 

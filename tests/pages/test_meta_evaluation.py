@@ -6,7 +6,8 @@ from core.data import Dataset, HumanScore, Output, Segment, Value
 from core.metrics import registry
 from core.reports.evaluation import sentence
 from core.services.calibrate.calibration import from_labels, from_score
-from core.services.evaluate.evaluate import AgreementOptions, evaluate, from_view
+from core.services.evaluate.evaluate import AgreementOptions, evaluate
+from core.services.evaluate.evaluation_data import from_view
 from core.services.projects import sample
 from core.services.projects.view import build
 from core.signature import content_key

@@ -15,7 +15,7 @@ from core.mqm.schemes import Scheme
 from core.mqm.scores import SystemScore, system_scores
 from core.progress import Progress, no_progress, part
 from core.services.calibrate.calibration import LambdaFitOptions, fit, from_rated, points
-from core.services.evaluate.evaluate import EvaluationData
+from core.services.evaluate.evaluation_data import EvaluationData
 from core.stats.correlation.correlation import Group, Measure, Statistic, kendall
 from core.stats.significance.perm_both import agreement_with_ties
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from core.formats.write import csv_text
-from core.services.evaluate.evaluate import NO_SEGMENTS, EvaluationData, ScoredMetric
+from core.services.evaluate.evaluate import NO_SEGMENTS
+from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
 from core.stats.bias import rank_bias
 from core.stats.means import row_means
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from core.data import OutputKey, SegmentKey
 from core.formats.write import csv_text
-from core.services.evaluate.evaluate import NO_SEGMENTS, AgreementOptions, EvaluationData, ScoredMetric
+from core.services.evaluate.evaluate import NO_SEGMENTS, AgreementOptions
+from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
 from core.services.projects.view import View
 from core.stats.bootstrap import percentiles
 from core.stats.buckets import Bucket, quantile_buckets

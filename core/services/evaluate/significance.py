@@ -13,12 +13,11 @@ from core.services.evaluate.evaluate import (
     NO_SEGMENTS,
     AgreementOptions,
     Evaluation,
-    EvaluationData,
     StatisticName,
-    Unit,
     evaluate,
     measure_of,
 )
+from core.services.evaluate.evaluation_data import EvaluationData, Unit
 from core.stats.bootstrap import mean_interval
 from core.stats.buckets import quantile_buckets
 from core.stats.correlation.agreement_interval import soft_pairwise_intervals

@@ -9,12 +9,7 @@ from core.formatting import format_count
 from core.ports.projects import Project
 from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
-from core.services.evaluate.evaluate import (
-    LABELS,
-    STATISTICS,
-    Evaluation,
-    StatisticName,
-)
+from core.services.evaluate.evaluate import LABELS, STATISTICS, Evaluation, StatisticName
 from pages._ui.meta_evaluation.evaluation_data import matrix
 from pages._ui.meta_evaluation.evaluation_form import METRIC, STATISTIC, TABLE, UNITS
 from pages._ui.projects import exports

@@ -6,7 +6,8 @@ import streamlit as st
 
 from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
-from core.services.evaluate.evaluate import LABELS, AgreementOptions, Evaluation, EvaluationData, StatisticName
+from core.services.evaluate.evaluate import LABELS, AgreementOptions, Evaluation, StatisticName
+from core.services.evaluate.evaluation_data import EvaluationData
 from core.services.projects.view import View
 from pages._ui.shared import tables
 from pages._ui.shared.long_jobs import digest

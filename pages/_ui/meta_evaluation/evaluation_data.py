@@ -11,14 +11,8 @@ from core.ports.projects import Project
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate import evaluate as service
 from core.services.evaluate import significance as tests
-from core.services.evaluate.evaluate import (
-    AgreementOptions,
-    AgreementRow,
-    Evaluation,
-    EvaluationData,
-    ScoredMetric,
-    StatisticName,
-)
+from core.services.evaluate.evaluate import AgreementOptions, AgreementRow, Evaluation, StatisticName
+from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric, from_view
 from core.services.projects.view import View
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
 from pages._ui.shared import wiring
@@ -49,7 +43,7 @@ def _joined(
     _view: View,
     _people: HumanScores,
 ) -> EvaluationData:
-    return service.from_view(_view, _people, names=names, lam=lam, excluded=excluded, seed=seed)
+    return from_view(_view, _people, names=names, lam=lam, excluded=excluded, seed=seed)
 
 
 def evaluated(data: EvaluationData, choice: AgreementOptions) -> Evaluation:

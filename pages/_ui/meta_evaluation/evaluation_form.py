@@ -8,16 +8,8 @@ import streamlit as st
 
 from core.ports.projects import Project
 from core.services.calibrate.calibration import HumanScores
-from core.services.evaluate import evaluate as service
-from core.services.evaluate.evaluate import (
-    LABELS,
-    STATISTICS,
-    AgreementOptions,
-    EvaluationData,
-    Level,
-    StatisticName,
-    Unit,
-)
+from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions, StatisticName
+from core.services.evaluate.evaluation_data import EvaluationData, Level, Unit, looks_human
 from core.services.projects.view import View
 from pages._ui.shared import state
 
@@ -61,7 +53,7 @@ def asked(project: Project, view: View, *, of_systems: bool = False) -> Evaluati
             "Metrics", list(columns), newest, format_func=columns.__getitem__, key=f"evaluate-names-{project.id}",
             help="Only outputs with scores of all these metrics are compared.",
         )  # fmt: skip
-        people = [s for s in view.systems if service.looks_human(s)]
+        people = [s for s in view.systems if looks_human(s)]
         excluded = st.multiselect(
             "Excluded systems", view.systems, people, key=f"evaluate-out-{project.id}", placeholder="none",
             help="Exclude human references that are listed as systems.",

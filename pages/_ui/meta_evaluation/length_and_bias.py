@@ -16,7 +16,8 @@ from core.services.calibrate.calibration import HumanScores, from_score
 from core.services.evaluate import bias as ranking
 from core.services.evaluate import lengths as long
 from core.services.evaluate.bias import MEAN, Bias
-from core.services.evaluate.evaluate import AgreementOptions, Evaluation, EvaluationData
+from core.services.evaluate.evaluate import AgreementOptions, Evaluation
+from core.services.evaluate.evaluation_data import EvaluationData
 from core.services.evaluate.lengths import ROUGE_X, ROUGES, By, LengthRow, Lengths
 from core.services.labels.judgements import ENDINGS
 from core.services.projects.view import View

@@ -12,7 +12,8 @@ from core.plots import evaluate as plots
 from core.plots.labels import chart_labels
 from core.ports.projects import Project
 from core.services.evaluate import evaluate as service
-from core.services.evaluate.evaluate import AgreementOptions, Evaluation, EvaluationData, StatisticName
+from core.services.evaluate.evaluate import AgreementOptions, Evaluation, StatisticName
+from core.services.evaluate.evaluation_data import EvaluationData
 from core.services.projects.view import View
 from core.stats.correlation.ties import TieCurve
 from pages._ui.meta_evaluation import evaluation_form

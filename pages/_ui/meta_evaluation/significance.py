@@ -15,9 +15,9 @@ from core.plots import compare as compare_plots
 from core.plots import evaluate as plots
 from core.progress import Progress
 from core.reports import evaluation as report
-from core.services.evaluate import evaluate as service
 from core.services.evaluate import significance as tests
-from core.services.evaluate.evaluate import LABELS, Evaluation, EvaluationData, StatisticName
+from core.services.evaluate.evaluate import LABELS, Evaluation, StatisticName
+from core.services.evaluate.evaluation_data import EvaluationData, Unit
 from pages._ui.meta_evaluation import evaluation_data
 from pages._ui.shared import jobs, tables
 from pages._ui.shared.markdown import escape_markdown
@@ -159,5 +159,5 @@ def systems(found: Evaluation) -> tests.Systems:
 
 
 @st.cache_resource(max_entries=24, ttl=1800, show_spinner="Comparing systems …")
-def _systems(digest: str, name: str, unit: service.Unit, seed: int, *, _joined: EvaluationData) -> tests.Systems:
+def _systems(digest: str, name: str, unit: Unit, seed: int, *, _joined: EvaluationData) -> tests.Systems:
     return tests.compare_all_systems(_joined, name, unit=unit, seed=seed)

@@ -11,7 +11,7 @@ from core.data import Score
 from core.errors import UserError
 from core.formats.write import csv_text, scores_csv
 from core.mqm.scores import SegmentScore
-from core.services.evaluate.evaluate import Level
+from core.services.evaluate.evaluation_data import Level
 from tests.core.commands.program import read_table
 from tests.core.services.evaluate.test_evaluate import GOOD, HUMAN_SCORES, PEOPLE, POOR, flat, table
 

@@ -19,7 +19,8 @@ from core.reports.evaluation import (
     sentence,
 )
 from core.services.calibrate.calibration import HumanScores
-from core.services.evaluate.evaluate import AgreementOptions, ScoredMetric, evaluate, join
+from core.services.evaluate.evaluate import AgreementOptions, evaluate
+from core.services.evaluate.evaluation_data import ScoredMetric, join
 from core.services.evaluate.significance import HUMAN, compare_all_systems, compare_metrics
 from tests.core.services.evaluate.test_evaluate import METRICS, PEOPLE, VALUES, joined
 

@@ -12,15 +12,8 @@ from core.metrics import registry
 from core.ports.scores import ScoredBy
 from core.refine.result import weighted
 from core.services.calibrate.calibration import HumanScores
-from core.services.evaluate.evaluate import (
-    STATISTICS,
-    AgreementOptions,
-    ScoredMetric,
-    evaluate,
-    from_view,
-    join,
-    looks_human,
-)
+from core.services.evaluate.evaluate import STATISTICS, AgreementOptions, evaluate
+from core.services.evaluate.evaluation_data import ScoredMetric, from_view, join, looks_human
 from core.services.evaluate.significance import (
     HUMAN,
     buckets,

@@ -11,6 +11,7 @@ from core.metrics import registry
 from core.ports.store import Store
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate import evaluate
+from core.services.evaluate.evaluation_data import from_view
 from core.services.export import export
 from core.services.projects import adding, external_scores
 from core.services.projects.adding import ImportTarget
@@ -53,7 +54,7 @@ def test_an_external_metric_is_a_separate_column() -> None:
 
 def test_it_is_evaluated_turned_where_lower_is_better() -> None:
     people = HumanScores("human|name:da", {k: (float(-i), None) for i, k in enumerate(KEYS)})
-    joined = evaluate.from_view(view(), people)
+    joined = from_view(view(), people)
     theirs = joined.scored_metric("external:chrf")
     assert (theirs.label, theirs.turned) == ("chrf (external)", True)
     found = evaluate.evaluate(joined, evaluate.AgreementOptions(draws=5))

@@ -1,0 +1,209 @@
+"""The scores that a meta-evaluation compares: outputs with a human score and a score from every metric."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from core.data import Item, OutputKey
+from core.metrics.lexical.baselines import BASELINES
+from core.plots.calibration import format_lambda
+from core.services.calibrate.calibration import HumanScores
+from core.services.compare.compare import signature_at
+from core.services.projects.view import View
+from core.stats.correlation.pairs import Floats
+from core.stats.table import SystemTable, complete_table
+
+Level = Literal["segment", "system"]
+
+Unit = Literal["segment", "document"]
+
+NOT_SCORED = "no rated output has a score"
+
+
+class ScoredMetric(NamedTuple):
+    """A metric or baseline (`sentinel`), by the name of its scores in `EvaluationData`.
+
+    `undefined` is the reason why it has no scores. With `turned`, lower is better and the sign was changed.
+    """
+
+    name: str
+    label: str
+    signature: str
+    sentinel: bool = False
+    undefined: str = ""
+    turned: bool = False
+
+    @property
+    def axis(self) -> str:
+        return f"{self.label}, sign changed ↑" if self.turned else f"{self.label} ↑"
+
+
+@dataclass(frozen=True)
+class EvaluationData:
+    """Outputs with a human score and a score from every metric; `human` and each of `scores` have shape (n_outputs,).
+
+    With `of_systems` the human scores are per system, and all outputs of a system have the same one.
+    """
+
+    keys: tuple[OutputKey, ...]
+    human: Floats
+    scores: Mapping[str, Floats]
+    scored_metrics: tuple[ScoredMetric, ...]
+    people: str
+    human_signature: str
+    excluded: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    of_systems: bool = False
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(k.system for k in self.keys))
+
+    @property
+    def human_axis(self) -> str:
+        return f"MQM score, {self.people} ↑" if self.human_signature.startswith("mqm|") else "human score ↑"
+
+    @property
+    def n_segments(self) -> int:
+        return len({k.segment for k in self.keys})
+
+    @property
+    def metrics(self) -> tuple[ScoredMetric, ...]:
+        return tuple(c for c in self.scored_metrics if not c.sentinel)
+
+    @property
+    def too_few(self) -> bool:
+        """Return whether there are fewer than two outputs, or no metric has scores."""
+        return len(self.keys) < 2 or all(m.undefined for m in self.metrics)
+
+    @property
+    def of_segment(self) -> list[tuple[str, str]]:
+        return [k.segment for k in self.keys]
+
+    @property
+    def of_system(self) -> list[str]:
+        return [k.system for k in self.keys]
+
+    def units(self, unit: Unit) -> list[object]:
+        return [k.doc_id if unit == "document" else k.segment for k in self.keys]
+
+    def scored_metric(self, name: str) -> ScoredMetric:
+        return next(c for c in self.scored_metrics if c.name == name)
+
+    @cached_property
+    def digest(self) -> str:
+        """Return the SHA-256 (hex) of everything a result depends on."""
+        text = repr((self.keys, self.scored_metrics, self.human_signature, self.excluded))
+        found = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
+        for values in (self.human, *self.scores.values()):
+            found.update(values.tobytes())
+        return found.hexdigest()
+
+    def only(self, keep: Sequence[bool] | np.typing.NDArray[np.bool_]) -> EvaluationData:
+        """Return the data of the outputs for which `keep` is true."""
+        at = np.flatnonzero(keep)
+        scores = {name: values[at] for name, values in self.scores.items()}
+        return replace(self, keys=tuple(self.keys[i] for i in at), human=self.human[at], scores=scores)
+
+    @cached_property
+    def table(self) -> SystemTable:
+        return complete_table(self.of_system, self.of_segment)
+
+    def whole(self) -> EvaluationData:
+        """Return the data of the segments that every system has."""
+        keep = np.zeros(len(self.keys), dtype=bool)
+        keep[self.table.rows.reshape(-1)] = True
+        return self if keep.all() else self.only(keep)
+
+
+def looks_human(system: str) -> bool:
+    """Return whether a system name looks like that of a human reference: refA, Human-B, ref.1, …"""
+    return bool(re.match(r"(?i)(ref|reference|human)([^a-z]|$|[a-z]$)", system))
+
+
+def join(
+    people: HumanScores,
+    metrics: Sequence[ScoredMetric],
+    values: Mapping[str, Mapping[OutputKey, float]],
+    *,
+    items: Mapping[OutputKey, Item] | None = None,
+    order: Sequence[OutputKey] = (),
+    excluded: Sequence[str] = (),
+    seed: int = 0,
+) -> EvaluationData:
+    """Return the outputs with a human score that every metric has scored, in `order`.
+
+    `values` are by metric name, higher is better. A metric without a score for any rated output is kept as undefined and
+    excludes no outputs. Sentinels are computed from the texts (`items`), if given.
+    """
+    rated = [k for k in (order or people.scores) if k in people.scores and k.system not in excluded]
+    there = [m for m in metrics if any(k in values[m.name] for k in rated)]
+    scored_metrics = [m if m in there else m._replace(undefined=NOT_SCORED) for m in metrics]
+    keys = tuple(k for k in rated if all(k in values[m.name] for m in there) and (items is None or k in items))
+    scores = {m.name: np.array([values[m.name][k] for k in keys], dtype=np.float64) for m in there}
+    of_keys = [items[k] for k in keys] if items is not None else []
+    for sentinel in BASELINES if items is not None else ():
+        name, found = f"sentinel:{sentinel.name}", sentinel.score(of_keys, seed)
+        known = [v for v in found if v is not None]
+        lacks = sentinel.undefined if len(known) < len(keys) else ""
+        scored_metrics.append(ScoredMetric(name, sentinel.label, sentinel.signature(seed), True, lacks))
+        if not lacks:
+            scores[name] = np.array(known, dtype=np.float64)
+    notes = [
+        f"{m.label} has no score for {lost} of {len(rated)} rated outputs; they are left out for all metrics."
+        for m in there
+        if (lost := sum(k not in values[m.name] for k in rated))
+    ]
+    human = np.array([people.scores[k][0] for k in keys], dtype=np.float64)
+    gone = tuple(s for s in excluded if any(k.system == s for k in people.scores))
+    return EvaluationData(
+        keys,
+        human,
+        scores,
+        tuple(scored_metrics),
+        people.words,
+        people.signature,
+        gone,
+        tuple(notes),
+        people.of_systems,
+    )
+
+
+def from_view(
+    view: View,
+    people: HumanScores,
+    *,
+    names: Sequence[str] = (),
+    lam: float = 1.0,
+    excluded: Sequence[str] = (),
+    seed: int = 0,
+) -> EvaluationData:
+    """Return the evaluation data of a project: the newest run of each metric, or the metrics in `names`.
+
+    BARTScore++ is included both at λ = `lam` and at λ = 1.
+    """
+    metrics: list[ScoredMetric] = []
+    values: dict[str, dict[OutputKey, float]] = {}
+    place = {name: i for i, name in enumerate(view.systems)}
+    rated = [k for k in view.texts if k in people.scores]
+    for column in view.columns:
+        if column.human or (column.name not in names if names else column.name != column.metric):
+            continue
+        for weight in dict.fromkeys((lam, 1.0)) if column.refinement else (1.0,):
+            name = f"{column.name} @ {format_lambda(weight)}" if column.refinement else column.name
+            label = f"{column.label} (λ = {format_lambda(weight)})" if column.refinement else column.label
+            array = view.values(column.name, weight) * (1.0 if column.higher_is_better else -1.0)
+            cells = ((k, array[view.row[k.segment], place[k.system]]) for k in rated)
+            turned = not column.higher_is_better
+            metrics.append(ScoredMetric(name, label, signature_at(column, weight), turned=turned))
+            values[name] = {k: float(v) for k, v in cells if not np.isnan(v)}
+    of = {s.key: s for s in view.segments}
+    items = {k: Item(of[k.segment].source, view.texts[k], of[k.segment].references) for k in rated}
+    return join(people, metrics, values, items=items, order=rated, excluded=excluded, seed=seed)
