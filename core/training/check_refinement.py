@@ -21,7 +21,7 @@ from core.formats import output
 from core.models.architectures.seq2seq import Seq2SeqScorer, load
 from core.refine.engine import refine
 from core.refine.result import Refinement, Variant
-from core.training.train_bart_mini import held_out, read_lines
+from core.training.nli_pairs import held_out, read_lines
 
 WORD = re.compile(r"[A-Za-z]{4,}")
 FUNCTION_WORDS = frozenset(

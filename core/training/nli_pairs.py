@@ -18,6 +18,7 @@ import io
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -71,7 +72,8 @@ RULES: dict[str, PairRule] = {
 BY_TRANSLATION = 0.25
 """Share of the perturbed references paired with a good translation of the original instead of the original."""
 WORDS = (4, 25)
-ONE_WAY = frozenset({"omission", "addition", "added-fact", "lost words"})
+BOTH_WAYS = frozenset({"omission", "addition", "added-fact", "lost words", "translation"})
+"""Kinds of which both directions of each pair are used."""
 
 
 class NliPair(NamedTuple):
@@ -85,7 +87,7 @@ class NliPair(NamedTuple):
 
 
 def held_out(text: str) -> bool:
-    """Return whether a source text is held out: one in fifty, chosen by its hash."""
+    """Return whether a text is never trained on: one in fifty, chosen by its hash so that every script excludes the same ones."""
     return int(hashlib.sha256(text.strip().encode()).hexdigest(), 16) % 50 == 0
 
 
@@ -149,17 +151,13 @@ def made(sources: Sources, seed: int, share: float = 1.0) -> Iterator[NliPair]:
         random = Random(f"{seed} {kind}")
         texts = list({"translation": sources.near, "far translation": sources.far}.get(kind, sources.texts))
         random.shuffle(texts)
-        left = round(rule.texts * share)
-        for text in texts:
-            if not left:
-                break
-            if other := _other(kind, text, sources, random, seed):
-                left -= 1
-                yield from _pairs(kind, rule, text, other, sources, random)
+        pairs = ((text, other) for text in texts if (other := _other(kind, text, sources, random, seed)))
+        for text, other in islice(pairs, round(rule.texts * share)):
+            yield from _pairs(kind, rule, text, other, sources, random)
 
 
 def _pairs(kind: str, rule: PairRule, text: str, other: str, sources: Sources, random: Random) -> Iterator[NliPair]:
-    """Yield both directions for the kinds in `ONE_WAY` and for translations; for other kinds one direction at random."""
+    """Yield both directions for the kinds in `BOTH_WAYS`; for other kinds one direction at random."""
     dev, first = held_out(text), text
     if kind in registry.PERTURBATIONS and text in sources.near and random.random() < BY_TRANSLATION:
         first = sources.near[text]
@@ -167,7 +165,7 @@ def _pairs(kind: str, rule: PairRule, text: str, other: str, sources: Sources, r
         first = reword(text, random)
     there = NliPair(first, other, rule.there, kind, dev)
     back = NliPair(other, first, rule.back, kind, dev)
-    if kind in ONE_WAY or kind in ("translation",):
+    if kind in BOTH_WAYS:
         yield from (there, back)
     else:
         yield there if random.random() < 0.5 else back
@@ -206,8 +204,7 @@ def _lost(text: str, random: Random) -> str:
 
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a text file, gzipped or not."""
-    with open(path, "rb") as handle:
-        raw = handle.read()
+    raw = path.read_bytes()
     text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
     return text.replace("\r\n", "\n").split("\n")
 

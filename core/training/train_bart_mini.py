@@ -14,8 +14,6 @@ All randomness comes from `--seed`; settings and the final loss are written to `
 from __future__ import annotations
 
 import argparse
-import gzip
-import hashlib
 import json
 import math
 import time
@@ -29,6 +27,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from core.formats import output
+from core.training.nli_pairs import held_out, read_lines
 
 BOS, PAD, EOS, UNK, MASK = range(5)
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
@@ -59,17 +58,6 @@ class BartTrainingSettings:
     token_errors: float = 0.04
     cut_short: float = 0.04
     renamed: float = 0.35
-
-
-def read_lines(path: Path) -> list[str]:
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", newline="\n") as handle:
-        return [line.rstrip("\n") for line in handle]
-
-
-def held_out(text: str) -> bool:
-    """Return whether a reference is never trained on: one in fifty, chosen by hash so that every script excludes the same ones."""
-    return int(hashlib.sha256(text.strip().encode()).hexdigest(), 16) % 50 == 0
 
 
 def build_tokenizer(lines: list[str], settings: BartTrainingSettings) -> PreTrainedTokenizerFast:
@@ -174,10 +162,8 @@ def damaged_prefix(
             if kind == 0 and owed is None:
                 owed = word[0]
                 continue
-            if kind == 1:
-                wrong(other, word[0])
-            else:
-                wrong(other, word[0])
+            wrong(other, word[0])
+            if kind != 1:
                 continue
         for token in word:
             if rng.random() < s.token_errors:

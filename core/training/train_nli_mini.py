@@ -34,7 +34,7 @@ from core.models.adapter import base
 from core.models.architectures.classifier import Classifier
 from core.models.architectures.mean_max import MeanMaxForSequenceClassification
 from core.signature import package
-from core.training.nli_pairs import Target, read_lines, read_made
+from core.training.nli_pairs import NliPair, Target, read_lines, read_made
 
 LABELS = ("entailment", "neutral", "contradiction")
 LINEAR = ["query", "key", "value", "dense"]
@@ -60,15 +60,6 @@ class NliTrainingSettings:
     seed: int = 13
 
 
-class NliCase(NamedTuple):
-    """A pair, its target probabilities, and its origin: a data set or a kind of made pair."""
-
-    premise: str
-    hypothesis: str
-    target: Target
-    origin: str
-
-
 class EncodedPair(NamedTuple):
     """A pair as model input."""
 
@@ -76,19 +67,19 @@ class EncodedPair(NamedTuple):
     target: Target
 
 
-def read_nli(path: Path, rng: np.random.Generator) -> tuple[list[NliCase], list[NliCase]]:
+def read_nli(path: Path, rng: np.random.Generator) -> tuple[list[NliPair], list[NliPair]]:
     """Return the cases of `train`, sampled by `SHARES`, and of `dev`; symmetric pairs are trained in both directions."""
-    train: list[NliCase] = []
-    dev: list[NliCase] = []
+    train: list[NliPair] = []
+    dev: list[NliPair] = []
     for line in filter(None, read_lines(path)[1:]):
         premise, hypothesis, label, origin, split = line.split("\t")
-        case = NliCase(premise, hypothesis, TARGETS[label], origin)
-        if split == "dev":
-            dev.append(case)
+        pair = NliPair(premise, hypothesis, TARGETS[label], origin, split == "dev")
+        if pair.dev:
+            dev.append(pair)
         elif rng.random() < SHARES.get(origin, 1.0):
-            train.append(case)
+            train.append(pair)
             if origin in SYMMETRIC:
-                train.append(NliCase(hypothesis, premise, TARGETS[label], origin))
+                train.append(pair._replace(premise=hypothesis, hypothesis=premise))
     return train, dev
 
 
@@ -139,8 +130,8 @@ def train(nli: Path, made: Path, out: Path, s: NliTrainingSettings, every: int =
     rng = np.random.default_rng(s.seed)
     cases, dev = read_nli(nli, rng)
     rows = read_made(made)
-    cases += [NliCase(*row[:3], row.kind) for row in rows if not row.dev]
-    held = [NliCase(*row[:3], row.kind) for row in rows if row.dev]
+    cases += [row for row in rows if not row.dev]
+    held = [row for row in rows if row.dev]
     model = build(s)
     words = loading.tokenizer(base())
     reader = Classifier(model, words)
@@ -189,7 +180,7 @@ def train(nli: Path, made: Path, out: Path, s: NliTrainingSettings, every: int =
     output.write({out / "training.json": json.dumps(record, indent=1) + "\n"})
 
 
-def shares(reader: Classifier, cases: Sequence[NliCase]) -> dict[str, dict[str, float]]:
+def shares(reader: Classifier, cases: Sequence[NliPair]) -> dict[str, dict[str, float]]:
     """Return the accuracy over all cases, by label, by origin, and by both."""
     reader.model.eval()
     given = reader.logits([(c.premise, c.hypothesis) for c in cases]).values.argmax(axis=1)
@@ -197,7 +188,7 @@ def shares(reader: Classifier, cases: Sequence[NliCase]) -> dict[str, dict[str, 
     for case, answer in zip(cases, given, strict=True):
         right = case.target[answer] == max(case.target)
         label = LABELS[int(np.argmax(case.target))]
-        for key in ("all", label, case.origin, f"{case.origin} {label}"):
+        for key in ("all", label, case.kind, f"{case.kind} {label}"):
             found.setdefault(key, []).append(right)
     return {key: {"share": round(sum(v) / len(v), 4), "of": len(v)} for key, v in sorted(found.items())}
 
