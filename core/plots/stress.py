@@ -8,8 +8,7 @@ import altair as alt
 import pandas as pd
 
 from core.plots.labels import chart_label, chart_labels, with_labels
-from core.robustness.stress.report import MetricFacts, StressTestInfo, StressTestResult
-from core.robustness.stress.score_parts import PARTS
+from core.robustness.stress.report import PARTS, MetricFacts, StressTestInfo, StressTestResult
 
 PICK = "pick"
 """Name of the selection in the table of verdicts; its points have the names of test and metric."""

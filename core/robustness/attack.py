@@ -97,9 +97,8 @@ def attack(
     model = candidates.proposer() if expected else None
     if model and (reason := model.refuses(hypothesis)):
         return Attack(hypothesis, None, (), reason)
-    return _Running(hypothesis, source, metric, bound, (expected, near), progress).run(
-        model, neighbours.neighbours() if near else None
-    )
+    nearest = neighbours.neighbours() if near else None
+    return _Running(hypothesis, source, metric, bound, (expected, near), progress).run(model, nearest)
 
 
 def signed(metric: Metric, bound: float, expected: int = EXPECTED, near: int = NEAR) -> str:
@@ -156,10 +155,8 @@ class _Running:
         """Score texts with the original text as the reference."""
         references = (self.original,) if "reference" in self.metric.spec.needs else ()
         self.report()
-        return [
-            _usable(v)
-            for v in self.metric.score([Item(self.source, t, references) for t in texts], lambda _: self.report())
-        ]
+        items = [Item(self.source, text, references) for text in texts]
+        return [_usable(value) for value in self.metric.score(items, lambda _: self.report())]
 
     def report(self) -> None:
         self.progress(min(1.0, self.ratio / self.bound))
@@ -168,9 +165,8 @@ class _Running:
 def _edits(text: str, model: Proposer | None, near: Neighbours | None, most: tuple[int, int]) -> list[Edit]:
     """Return the edits word by word: its deletion (unless it is the only word), then its replacements."""
     spans = words(text)
-    expected = (
-        model.expected([WordPlace(text, start, end) for start, end in spans], most[0]) if model else [[]] * len(spans)
-    )
+    places = [WordPlace(text, start, end) for start, end in spans]
+    expected = model.expected(places, most[0]) if model else [[]] * len(spans)
     out: list[Edit] = []
     for (start, end), likely in zip(spans, expected, strict=True):
         if len(spans) > 1:

@@ -89,16 +89,8 @@ def matrix(
         others = [j for j, e in enumerate(evaluators) if e.based != evaluator.based]
         bias = _bias(signs * means, drawn, i, others, [list(generators).index(g) for g in own], n)
         ranked = ranks(signs[i] * means[i])
-        rows.append(
-            EvaluatorBias(
-                evaluator.name,
-                evaluator.based,
-                dict(zip(generators, means[i].tolist(), strict=True)),
-                dict(zip(generators, ranked.tolist(), strict=True)),
-                own,
-                bias,
-            )
-        )
+        own_means, own_ranks = (dict(zip(generators, row.tolist(), strict=True)) for row in (means[i], ranked))
+        rows.append(EvaluatorBias(evaluator.name, evaluator.based, own_means, own_ranks, own, bias))
     return BiasMatrix(dict(generators), tuple(rows), n, out)
 
 
@@ -142,10 +134,9 @@ def _bias(means: Floats, drawn: Floats, i: int, others: Sequence[int], own: Sequ
 
 def _flat(means: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Return which rows are constant along the last axis."""
-    found: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.ptp(means, axis=-1) <= 1e-12 * np.abs(means).max(
-        axis=-1
-    )
-    return found
+    largest = np.abs(means).max(axis=-1)
+    flat: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.ptp(means, axis=-1) <= 1e-12 * largest
+    return flat
 
 
 def _apart(means: Floats, i: int, others: Sequence[int], own: Sequence[int]) -> Floats:

@@ -84,19 +84,11 @@ class AdversarialSuite(NamedTuple):
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row per case in the order of `COLUMNS`; missing texts are empty cells."""
-        return [
-            (
-                c.phenomenon,
-                c.id,
-                c.source or "",
-                c.reference,
-                c.translation or "",
-                c.paraphrase or "",
-                c.adversarial or "",
-                c.free or "",
-            )
+        rows = [
+            (c.phenomenon, c.id, c.source, c.reference, c.translation, c.paraphrase, c.adversarial, c.free)
             for c in self.cases
         ]
+        return [tuple(text or "" for text in row) for row in rows]
 
 
 def anchors(
@@ -155,9 +147,8 @@ def build(
                 untouched.append(Untouched(perturbation.name, anchor.id, made.reason))
             else:
                 cases.append(made)
-    return AdversarialSuite(
-        tuple(cases), tuple(untouched), tuple(p.name for p in chosen), seed, signature(chosen, seed)
-    )
+    unique = tuple(p.name for p in chosen)
+    return AdversarialSuite(tuple(cases), tuple(untouched), unique, seed, signature(chosen, seed))
 
 
 def _case(perturbation: Perturbation, anchor: Anchor, seed: int, reference_free: bool) -> SuiteCase | Refused:
@@ -165,9 +156,8 @@ def _case(perturbation: Perturbation, anchor: Anchor, seed: int, reference_free:
     needed = free if reference_free else based
     if isinstance(needed, Refused):
         return needed
-    case = SuiteCase(
-        perturbation.name, anchor.id, anchor.reference, anchor.paraphrase, None, (), anchor.source, anchor.translation
-    )
+    texts = anchor.reference, anchor.paraphrase, None, (), anchor.source, anchor.translation
+    case = SuiteCase(perturbation.name, anchor.id, *texts)
     if isinstance(based, Change):
         case = case._replace(adversarial=based.text, edits=based.edits)
     if isinstance(free, Change):

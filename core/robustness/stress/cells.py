@@ -13,8 +13,7 @@ from core.data import Value
 from core.metrics.base import Metric
 from core.robustness.stress.gold import Gold
 from core.robustness.stress.noised import Noised
-from core.robustness.stress.report import LevelResult, Offender, StressTestResult
-from core.robustness.stress.score_parts import PARTS
+from core.robustness.stress.report import PARTS, LevelResult, Offender, StressTestResult
 from core.robustness.stress.verdict import FEWEST, DropEstimate, VerdictResult, drops, estimates, judge, steps
 from core.stats.correlation.pairs import Floats
 
@@ -61,9 +60,7 @@ def cell(
     parts = _parts(found, whole, 1 + levels * seeds)
     rows = np.flatnonzero(whole)
     falls, rises, judged = _judged(test, golds, rows, gold, worse.mean(1), spec.higher_is_better, seed, draws)
-    points = tuple(
-        _point(test, k, noised[k], worse[k], falls.get(k), rises.get(k), parts) for k in range(levels)
-    )  # fmt: skip
+    points = tuple(_point(test, k, noised[k], worse[k], falls.get(k), rises.get(k), parts) for k in range(levels))
     at = [place for place, there in zip(test.compared, whole.tolist(), strict=True) if there]
     worst = _worst(test, golds, at, rows, gold, noised, worse)
     own = {name: float(means[0]) for name, means in parts.items()}

@@ -15,12 +15,12 @@ FORMAT = "errorscope stress report"
 VERSION = 1
 Verdict = Literal["pass", "fail", "unclear", "untold"]
 """Verdicts as files and databases store them; texts show `VERDICT_NAMES`."""
-VERDICT_NAMES: dict[Verdict, str] = {
-    "pass": "pass",
-    "fail": "fail",
-    "unclear": "inconclusive",
-    "untold": "no result",
-}
+VERDICT_NAMES: dict[Verdict, str] = {"pass": "pass", "fail": "fail", "unclear": "inconclusive", "untold": "no result"}
+
+
+PARTS = ("precision", "recall", "f", "coherence", "consistency", "fluency", "relevance", "overall")
+"""The parts of a value that are followed over noise levels, in display order; other parts (chosen reference, terms of a
+formula) are not."""
 
 
 class LevelResult(NamedTuple):

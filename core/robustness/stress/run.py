@@ -1,4 +1,4 @@
-"""MetricRun stress tests on gold texts and return a report (He et al. 2023, sections 2 and 5.5.1, appendix I).
+"""Run stress tests on gold texts and return a report (He et al. 2023, sections 2 and 5.5.1, appendix I).
 
 Every test noises every gold text at every level with every seed; source and references stay the same. Each distinct text is scored
 once per metric. `noised` defines which texts are compared, `verdict` how the scores are tested.
@@ -24,7 +24,7 @@ from core.robustness.stress.cells import KeyedTexts, cell
 from core.robustness.stress.gold import REFERENCE, Gold
 from core.robustness.stress.noised import Noised, expanded, noised, work
 from core.robustness.stress.noising import makers
-from core.robustness.stress.report import MetricFacts, Report, StressTestResult
+from core.robustness.stress.report import MetricFacts, Report
 from core.robustness.stress.scoring import MetricRun, RunProgress, StressScoreCache, among, keyed, score
 from core.scoring.dataset import OnScoring
 
@@ -59,7 +59,7 @@ def run(
     metrics: Sequence[Metric] | None = None,
     workers: int = 1,
 ) -> Report:
-    """MetricRun the tests on the gold texts and return a verdict for every test and metric.
+    """Run the tests on the gold texts and return a verdict for every test and metric.
 
     Scores in `cache` are reused, so an interrupted run continues. `noises` and `metrics` replace those of the registries, if given.
     Texts are made, and metrics without a model score, in `workers` processes. Raises `Cancelled`, and `UserError` for unknown names,
@@ -71,11 +71,8 @@ def run(
     tests = list(noises) if noises is not None else registry.noises(expanded(asked.tests))
     chosen = [among(m, golds) for m in (metrics if metrics is not None else metric_registry.chosen(asked.metrics))]
     if not tests or not chosen:
-        raise UserError(
-            "nothing to run",
-            got=f"{len(tests)} tests and {len(chosen)} metrics",
-            expected="at least one of each",
-        )
+        got = f"{len(tests)} tests and {len(chosen)} metrics"
+        raise UserError("nothing to run", got=got, expected="at least one of each")
     jobs = [work(test, golds, asked.seeds) for test in tests]
     tracker = RunProgress(on_scoring, sum(jobs), len(chosen))
     made: list[Noised] = []
@@ -88,7 +85,9 @@ def run(
     known = sum(len(cache.known(m.signature(), items.keys())) for m in chosen)
     pure = {key for t in tables for key in t.keys[:: 1 + len(t.noised.noise.levels) * len(t.noised.seeds)]}
     runs = score(items, chosen, cache, tracker, workers, pure)
-    cells = tuple(_cells(tables, golds, runs, cache, asked))
+    cells = tuple(
+        cell(table, golds, run.metric, cache.values, asked.seed, asked.draws) for table in tables for run in runs
+    )
     if not any(c.texts for c in cells) and any(t.noised.compared for t in tables):
         raise UserError("no metric scored any text", got=next((c.why for c in cells), ""))
     return Report(
@@ -105,21 +104,8 @@ def checked(asked: StressTestRequest) -> None:
     if asked.seed < 0:
         raise UserError("invalid seed", where="seed", got=str(asked.seed), expected="0 or more")
     if asked.draws < FEWEST_DRAWS:
-        raise UserError(
-            "too few bootstrap draws", where="draws", got=str(asked.draws), expected=f"{FEWEST_DRAWS} or more"
-        )  # fmt: skip
-
-
-def _cells(
-    tables: Sequence[KeyedTexts],
-    golds: Sequence[Gold],
-    runs: Sequence[MetricRun],
-    cache: StressScoreCache,
-    asked: StressTestRequest,
-) -> Iterator[StressTestResult]:
-    for table in tables:
-        for done in runs:
-            yield cell(table, golds, done.metric, cache.values, asked.seed, asked.draws)
+        expected = f"{FEWEST_DRAWS} or more"
+        raise UserError("too few bootstrap draws", where="draws", got=str(asked.draws), expected=expected)
 
 
 def _facts(run: MetricRun) -> MetricFacts:

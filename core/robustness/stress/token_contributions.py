@@ -81,10 +81,8 @@ def _bertscore(metric: str, item: Item) -> list[TextContributions]:
     if reference is None:
         return []
     layer = registry.split(metric)[1].get("layer")
-    model, at = (
-        encoder(),
-        layer_of(configured_model("encoder"), int(layer) if layer and layer.isdecimal() and len(layer) < 10 else None),
-    )
+    number = int(layer) if layer and layer.isdecimal() and len(layer) < 10 else None
+    model, at = encoder(), layer_of(configured_model("encoder"), number)
     texts = [item.hypothesis.strip(), reference.strip()]
     ours, theirs = model.tokens(texts, [at])
     unit = [t.states[0] / (t.states[0] ** 2).sum(axis=1, keepdims=True) ** 0.5 for t in (ours, theirs)]

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from core.formats.problems import counted
 from core.robustness.stress.report import Verdict
 from core.stats.bootstrap import DRAWS_AT_ONCE, percentiles
 from core.stats.correlation.pairs import Floats
@@ -126,11 +127,8 @@ def judge(
     graded. `gold` and `sd` are the mean and standard deviation of the gold scores.
     """
     if texts < FEWEST:
-        return VerdictResult(
-            "untold",
-            f"{texts} {'text' if texts == 1 else 'texts'} could be compared; at least {FEWEST} are needed.",
-            None,
-        )
+        why = f"{counted(texts, 'text')} could be compared; at least {FEWEST} are needed."
+        return VerdictResult("untold", why, None)
     if not levels:
         return VerdictResult("untold", "No text was changed.", None)
     published = all(level.mean > 0 for level in levels) and all(rise.mean < 0 for rise in rises if rise)
@@ -154,14 +152,10 @@ def judge(
     which = f"t {labels[weakest]} the mean is {_n(means[weakest])}, for gold {_n(gold)}"
     figures = f"drop {_n(levels[weakest].mean)}, {_between(levels[weakest])}, p {_p(adjusted[weakest])}"
     if adjusted[weakest] >= ALPHA:
-        return VerdictResult(
-            "unclear",
-            f"A{which}: the drop is not significant, but a meaningful drop is not excluded ({figures}).",
-            published,
-        )
-    return VerdictResult(
-        "pass", f"The drop is significant at every level. Weakest level: a{which} ({figures}).", published
-    )
+        why = f"A{which}: the drop is not significant, but a meaningful drop is not excluded ({figures})."
+        return VerdictResult("unclear", why, published)
+    why = f"The drop is significant at every level. Weakest level: a{which} ({figures})."
+    return VerdictResult("pass", why, published)
 
 
 def _n(value: float) -> str:
