@@ -122,55 +122,33 @@ _SHAPES = {
 }  # fmt: skip
 
 
+_NEAR_TAG = {
+    "prevtag": (-1,), "nexttag": (1,), "prev2tag": (-2,), "next2tag": (2,), "prev1or2tag": (-1, -2), "next1or2tag": (1, 2),
+    "prev1or2or3tag": (-1, -2, -3), "next1or2or3tag": (1, 2, 3),
+}  # fmt: skip
+"""Conditions that hold if x is the tag at one of these distances."""
+_NEAR_WORD = {"curwd": (0,), "prevwd": (-1,), "nextwd": (1,), "prev1or2wd": (-1, -2)}
+"""Conditions that hold if x is the word at one of these distances."""
+_TAG, _WORD = True, False
+_BOTH = {
+    "surroundtag": (_TAG, -1, _TAG, 1), "prevbigram": (_TAG, -2, _TAG, -1), "nextbigram": (_TAG, 1, _TAG, 2),
+    "lbigram": (_WORD, -1, _WORD, 0), "rbigram": (_WORD, 0, _WORD, 1), "wdand2aft": (_WORD, 0, _WORD, 2),
+    "wdnexttag": (_WORD, 0, _TAG, 1), "wdand2tagaft": (_WORD, 0, _TAG, 2),
+    "wdprevtag": (_TAG, -1, _WORD, 0), "wdand2tagbfr": (_TAG, -2, _WORD, 0),
+}  # fmt: skip
+"""Conditions that hold if x and y are the tag or word at these distances."""
+
+
 def _holds(rule: _Rule, w: list[str], t: list[str], i: int) -> bool:
     _, _, command, x, y = rule
-    match command:
-        case "prevtag":
-            return t[i - 1] == x
-        case "nexttag":
-            return t[i + 1] == x
-        case "prev1or2tag":
-            return x in (t[i - 1], t[i - 2])
-        case "prevwd":
-            return w[i - 1] == x
-        case "nextwd":
-            return w[i + 1] == x
-        case "surroundtag":
-            return t[i - 1] == x and t[i + 1] == y
-        case "wdnexttag":
-            return w[i] == x and t[i + 1] == y
-        case "wdprevtag":
-            return w[i] == y and t[i - 1] == x
-        case "next1or2tag":
-            return x in (t[i + 1], t[i + 2])
-        case "prev1or2or3tag":
-            return x in (t[i - 1], t[i - 2], t[i - 3])
-        case "next1or2or3tag":
-            return x in (t[i + 1], t[i + 2], t[i + 3])
-        case "prev2tag":
-            return t[i - 2] == x
-        case "next2tag":
-            return t[i + 2] == x
-        case "prev1or2wd":
-            return x in (w[i - 1], w[i - 2])
-        case "curwd":
-            return w[i] == x
-        case "prevbigram":
-            return t[i - 2] == x and t[i - 1] == y
-        case "nextbigram":
-            return t[i + 1] == x and t[i + 2] == y
-        case "lbigram":
-            return w[i - 1] == x and w[i] == y
-        case "rbigram":
-            return w[i] == x and w[i + 1] == y
-        case "wdand2aft":
-            return w[i] == x and w[i + 2] == y
-        case "wdand2tagbfr":
-            return w[i] == y and t[i - 2] == x
-        case "wdand2tagaft":
-            return w[i] == x and t[i + 2] == y
-        case _:
-            return False
+    if command in _NEAR_TAG:
+        return x in [t[i + distance] for distance in _NEAR_TAG[command]]
+    if command in _NEAR_WORD:
+        return x in [w[i + distance] for distance in _NEAR_WORD[command]]
+    if command not in _BOTH:
+        return False
+    first_is_tag, first, second_is_tag, second = _BOTH[command]
+    return (t if first_is_tag else w)[i + first] == x and (t if second_is_tag else w)[i + second] == y
 
 
 def _lines(path: Path) -> list[str]:
