@@ -19,8 +19,7 @@ _TO = frozenset("from to into at over towards toward".split())
 
 def kind_of(r: ParsedText, start: int, end: int, label: str) -> EntityKind:
     """Return the kind of the name in words start..end-1, given its label from the model."""
-    written = [r.words[i].text for i in range(start, end)]
-    lows = [r.low(i) for i in range(start, end)]
+    written, lows = [word.text for word in r.words[start:end]], [word.low for word in r.words[start:end]]
     whole = " ".join(written)
     if r.low(start - 1) in ("a", "an", "née", "nee") or (whole in cues.MEDIA and not acts(r, start, end)):
         return ""
@@ -43,7 +42,7 @@ def kind_of(r: ParsedText, start: int, end: int, label: str) -> EntityKind:
 
 def _person(r: ParsedText, start: int, end: int, written: list[str], lows: list[str], label: str) -> EntityKind:
     bare = [word for word, low in zip(written, lows, strict=True) if low not in cues.TITLES]
-    placed = bare and bare[-1] in cues.PLACES | cues.MORE_PLACES | cues.TEAMS and bare[0] not in cues.FIRST_NAMES
+    placed = bare and bare[-1] in cues.PLACES | cues.TEAMS and bare[0] not in cues.FIRST_NAMES
     if placed or _thing(bare, lows) or r.low(start - 1) == "the":
         return ""
     if len(bare) < len(written) and lows[0] in cues.TITLES and label in ("PERSON", "", "ORG"):
@@ -59,15 +58,9 @@ def _person(r: ParsedText, start: int, end: int, written: list[str], lows: list[
     if label != "PERSON":
         return ""
     strange = [not pos_tags(word.lower()) for word in bare]
-    if (
-        several
-        and len(bare) <= 4
-        and strange[0]
-        and (strange[-1] or bare[-1] in known.SURNAMES)
-        and r.tag(end - 1) == "NNP"
-        and r.low(start - 1) not in _WHERE
-        and _lives(r, start, end)
-    ):
+    surname = (strange[-1] or bare[-1] in known.SURNAMES) and r.tag(end - 1) == "NNP"
+    full = several and len(bare) <= 4 and strange[0] and surname
+    if full and r.low(start - 1) not in _WHERE and _lives(r, start, end):
         return "person"
     if not several and strange[0] and written[0] not in cues.TEAMS:
         aged = r.low(end) == "," and r.tag(end + 1) == "CD" and len(r.low(end + 1)) <= 2
@@ -96,15 +89,9 @@ def _thing(bare: list[str], lows: list[str]) -> bool:
     last = lows[-1]
     words = cues.PLACE_LAST | cues.ORGANISATION_WORDS | cues.CLUB_LAST | cues.EVENTS
     whole = " ".join(bare)
-    placed = len(bare) == 1 and bare[0] in cues.PLACES | cues.MORE_PLACES | cues.TEAMS
-    return (
-        last in words
-        or "&" in lows
-        or "of" in lows
-        or whole in cues.TEAMS
-        or placed
-        or any(word.isupper() for word in bare)
-    )
+    placed = len(bare) == 1 and bare[0] in cues.PLACES | cues.TEAMS
+    joined = "&" in lows or "of" in lows
+    return last in words or joined or whole in cues.TEAMS or placed or any(word.isupper() for word in bare)
 
 
 def _organisation(r: ParsedText, start: int, written: list[str], lows: list[str], label: str) -> EntityKind:
@@ -124,13 +111,7 @@ def _organisation(r: ParsedText, start: int, written: list[str], lows: list[str]
     if several and last in cues.CLUB_LAST and label in ("ORG", "") and sport(r) and r.low(start - 1) not in _WHERE:
         return "organisation"
     word = written[0]
-    if (
-        not several
-        and word.isupper()
-        and 2 < len(word) <= 6
-        and label == "ORG"
-        and word not in cues.PLACES | cues.MORE_PLACES
-    ):
+    if not several and word.isupper() and 2 < len(word) <= 6 and label == "ORG" and word not in cues.PLACES:
         return "organisation" if acts(r, start, start + 1) else ""
     if r.adjoins(start) and head(r, start - 1) == "organisation" and label in ("ORG", ""):
         return "organisation"
@@ -145,26 +126,23 @@ def _place(r: ParsedText, start: int, end: int, written: list[str], lows: list[s
     if before == "the":
         before = r.low(start - 2)
     owns = r.low(end) in ("'s", "'")
-    team = whole in cues.TEAMS or (whole in cues.PLACES | cues.MORE_PLACES and sport(r))
+    team = whole in cues.TEAMS or (whole in cues.PLACES and sport(r))
     located = (before in _WHERE | _TO and not owns) or r.low(start - 1) in cues.DIRECTIONS
     if team:
         return "place" if located and label in _PLACE_LABELS and whole not in cues.TEAMS else ""
-    if whole in cues.PLACES | cues.MORE_PLACES:
+    if whole in cues.PLACES:
         return "place" if label in (*_PLACE_LABELS, "") else ""
     if len(lows) > 1 and lows[-1] in cues.PLACE_LAST and label != "PERSON":
         return "place" if lows[-1] not in cues.CLUB_LAST or not sport(r) or located else ""
     if pos_tags(lows[-1]) and (len(lows) == 1 or "NOUN" in pos_tags(lows[-1])):
         return ""
-    if label in _PLACE_LABELS and (
-        (before in _WHERE and not owns) or r.low(start - 1) in cues.DIRECTIONS or _after_place(r, start)
-    ):
-        return "place"
-    return ""
+    placed = (before in _WHERE and not owns) or r.low(start - 1) in cues.DIRECTIONS or _after_place(r, start)
+    return "place" if label in _PLACE_LABELS and placed else ""
 
 
 def _after_place(r: ParsedText, start: int) -> bool:
     """Return whether a known place and a comma precede: Bristol, Horfield."""
-    return start >= 2 and r.low(start - 1) == "," and r.words[start - 2].text in cues.PLACES | cues.MORE_PLACES
+    return start >= 2 and r.low(start - 1) == "," and r.words[start - 2].text in cues.PLACES
 
 
 def acts(r: ParsedText, start: int, end: int) -> bool:
@@ -173,9 +151,8 @@ def acts(r: ParsedText, start: int, end: int) -> bool:
     last = r.words[end - 1]
     if r.low(start - 1 - (r.low(start - 1) == "the")) == "by":
         return True
-    return (
-        last.role == "nsubj" and r.words[last.head].tag.startswith("VB") and r.words[last.head].low not in cues.NO_ACTS
-    )
+    verb = r.words[last.head]
+    return last.role == "nsubj" and verb.tag.startswith("VB") and verb.low not in cues.NO_ACTS
 
 
 def sport(r: ParsedText) -> bool:

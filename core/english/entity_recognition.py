@@ -113,7 +113,7 @@ def _headline(r: ParsedText, span: tuple[int, int]) -> bool:
 def _run(r: ParsedText, i: int, names: frozenset[str]) -> int:
     """Return the end of the name that starts at i; i if there is none."""
     for end in range(min(i + 4, r.places[i][1]), i + 1, -1):
-        if " ".join(word.text for word in r.words[i:end]) in cues.LONG_PLACES | cues.LONG_TEAMS:
+        if r.written(i, end) in cues.LONG_PLACES | cues.LONG_TEAMS:
             return end
     if not _part(r, i, names):
         return i
@@ -152,7 +152,7 @@ def _part(r: ParsedText, i: int, names: frozenset[str]) -> bool:
         return word.tag.startswith("NNP") or bool(word.entity and word.second.startswith("NNP"))
     if low in STOP_WORDS or (word.second == "IN" and word.text not in cues.KNOWN | cues.FIRST_NAMES):
         return False
-    following = i + 1 < len(r.words) and r.words[i + 1].text[:1].isupper() and r.adjoins(i + 1)
+    following = r.word(i + 1)[:1].isupper() and r.adjoins(i + 1)
     if following and word.text in cues.FIRST_NAMES | cues.ALSO_FIRST:
         return True
     unknown = not pos_tags(low)
@@ -172,13 +172,8 @@ def _initials(r: ParsedText, i: int) -> bool:
     word = r.words[i]
     if word.text in cues.KNOWN:
         return True
-    shouted = any(
-        0 <= j < len(r.words)
-        and r.words[j].text.isupper()
-        and len(r.words[j].text) > 1
-        and r.words[j].text not in cues.KNOWN
-        for j in (i - 1, i + 1)
-    )
+    around = (r.word(i - 1), r.word(i + 1))
+    shouted = any(text.isupper() and len(text) > 1 and text not in cues.KNOWN for text in around)
     plain = pos_tags(word.low) or word.low in STOP_WORDS
     return not shouted and not plain and len(word.text) >= 2 and word.tag.startswith("NNP") and bool(word.entity)
 
@@ -190,14 +185,13 @@ def _entity(r: ParsedText, start: int, end: int) -> Entity | None:
     single = r.words[end - 1]
     if len(words) == 1 and single.text not in cues.KNOWN and (_no_name(single.low) or single.low in cues.PLACE_FIRST):
         return None
+    before = r.word(start - 1)
     if (
-        r.low(end) in ("no", "no.")
+        r.low(end) in ("no", "no.", "&", "$", "€", "£")
         or (r.tag(end) == "CD" and r.adjoins(end))
-        or r.low(end) in ("&", "$", "€", "£")
-        or r.low(start - 1) == "&"
+        or before == "&"
+        or (before[:1].isupper() and before.isupper() and r.adjoins(start))
     ):
-        return None
-    if start and r.words[start - 1].text[:1].isupper() and r.words[start - 1].text.isupper() and r.adjoins(start):
         return None
     label = _label(r, start, end)
     if _cut_off(r, start, end) or (not label and not _known(r, start, end)):
@@ -208,52 +202,30 @@ def _entity(r: ParsedText, start: int, end: int) -> Entity | None:
 def _cut_off(r: ParsedText, start: int, end: int) -> bool:
     """Return whether the run is likely part of a longer name: Scarlett O-Hara, Fresh Prince of Bel-Air, Manchester city, Gone
     with the Wind."""
-    if _goes_on(r, end) or _expedition(r, start) or _went_before(r, start):
-        return True
-    if r.low(end - 1) in ("university", "college") and r.low(end) == "at" and r.words[end + 1].text.istitle():
-        return True
-    if len(r.words[end - 1].text) == 2 and r.words[end - 1].text.endswith("."):
-        return True
-    if r.low(end) == ")" and r.low(start - 1) == "(" and end + 1 < len(r.words) and r.words[end + 1].text[:1].isupper():
-        return True
+    last, before, following = r.words[end - 1], r.low(start - 1), r.low(end)
+    capital_before, after = r.word(start - 1)[:1].isupper(), r.word(end + 1)
     if (
-        r.low(start - 1) == "and"
-        and start >= 2
-        and r.low(end - 1) in cues.ORGANISATION_WORDS
-        and r.words[start - 2].text.istitle()
+        _goes_on(r, end)
+        or _expedition(r, start)
+        or _went_before(r, start)
+        or (last.low in ("university", "college") and following == "at" and after.istitle())
+        or (len(last.text) == 2 and last.text.endswith("."))
+        or (before == "(" and following == ")" and after[:1].isupper())
+        or (before == "and" and last.low in cues.ORGANISATION_WORDS and r.word(start - 2).istitle())
+        or (following == "and" and after.istitle() and "NOUN" in pos_tags(r.low(end + 1)))
+        or (r.adjoins(start) and capital_before and (before in _BEGINNING or r.glued(start - 1)))
+        or (r.adjoins(end) and r.word(end)[:1].isupper())
     ):
         return True
-    if (
-        r.low(end) == "and"
-        and end + 1 < len(r.words)
-        and r.words[end + 1].text.istitle()
-        and "NOUN" in pos_tags(r.low(end + 1))
-    ):
-        return True
-    if r.adjoins(start) and r.low(start - 1) in _BEGINNING and r.words[start - 1].text[:1].isupper():
-        return True
-    capital = end < len(r.words) and r.words[end].text[:1].isupper() and r.adjoins(end)
-    if capital or (start and r.adjoins(start) and r.glued(start - 1) and r.words[start - 1].text[:1].isupper()):
-        return True
-    within = r.words[start].entity and not r.words[start].opens and r.words[start - 1].text[:1].isupper()
-    if within and r.words[start - 1].entity and r.low(start - 1) not in ("the", *cues.TITLES):
-        return True
-    joins_left = (
-        start >= 2 and r.words[start].entity and r.words[start - 1].entity and r.low(start - 1) in ("and", "of", "for")
-    )
-    if joins_left and not r.words[start].opens:
-        return True
+    if start and _inside(r, start) and r.words[start - 1].entity:
+        if capital_before and before not in ("the", *cues.TITLES) or (start >= 2 and before in ("and", "of", "for")):
+            return True
     at = end + 1 + (r.low(end + 1) == "the")
-    joining = end < len(r.words) and r.adjoins(end) and r.low(end) in ("of", "with", "and", "for", "on")
-    follows = at < len(r.words) and r.words[at].text[:1].isupper()
-    if not joining or not follows:
+    if not r.adjoins(end) or following not in ("of", "with", "and", "for", "on") or not r.word(at)[:1].isupper():
         return False
     one = bool(r.words[end].entity) and not r.words[at].opens
-    return (
-        one
-        or (r.low(end) in ("with", "and") and r.low(end + 1) == "the")
-        or (r.low(end) == "of" and r.words[at].low not in _CALENDAR)
-    )
+    named = following == "of" and r.low(at) not in _CALENDAR
+    return one or named or (following in ("with", "and") and r.low(end + 1) == "the")
 
 
 def _goes_on(r: ParsedText, end: int) -> bool:
@@ -262,15 +234,11 @@ def _goes_on(r: ParsedText, end: int) -> bool:
         return r.words[end - 1].entity in ("WORK_OF_ART", "PRODUCT", "EVENT", "LAW")
     if not r.adjoins(end) or r.places[end] != r.places[end - 1]:
         return False
-    word, capital = r.words[end], any(w.text[0].isupper() for w in r.words[end + 1 : end + 2])
+    word, capital = r.words[end], r.word(end + 1)[:1].isupper()
     if len(word.text) <= 3 and word.text == word.low and capital and r.low(end + 1) in cues.JOINERS:
         return True
-    if (
-        word.low == "for"
-        and capital
-        and r.low(end - 1) in cues.ORGANISATION_WORDS
-        and "NOUN" in pos_tags(r.low(end + 1))
-    ):
+    organisation = r.low(end - 1) in cues.ORGANISATION_WORDS
+    if word.low == "for" and capital and organisation and "NOUN" in pos_tags(r.low(end + 1)):
         return True
     return strange(r, end) or (word.text == word.low and word.low in cues.CLUB_LAST - {"bears", "lions", "tigers"})
 
@@ -298,8 +266,7 @@ def _expedition(r: ParsedText, start: int) -> bool:
     at = start - 1 - (r.low(start - 1) == "the")
     if r.low(at) not in ("of", "to", "for", "and", "on", "in", "with", "the") or at < 1 or r.opens(at - 1):
         return False
-    noun = r.words[at - 1]
-    whole = " ".join(word.text for word in r.words[max(0, at - 2) : at])
+    noun, whole = r.words[at - 1], r.written(max(0, at - 2), at)
     return noun.text.istitle() and "NOUN" in pos_tags(noun.low) and whole not in cues.LONG_PLACES | cues.LONG_TEAMS
 
 
@@ -310,9 +277,9 @@ _CALENDAR = cues.TIMES | {"the"}
 def _known(r: ParsedText, start: int, end: int) -> bool:
     """Return whether a word of the run is a known name or title, tagged as an entity, or in no dictionary."""
     return any(
-        r.words[i].text in cues.KNOWN | cues.FIRST_NAMES or r.low(i) in cues.TITLES or not pos_tags(r.low(i))
-        for i in range(start, end)
-    ) or any(r.words[i].entity for i in range(start, end))
+        word.entity or word.text in cues.KNOWN | cues.FIRST_NAMES or word.low in cues.TITLES or not pos_tags(word.low)
+        for word in r.words[start:end]
+    )
 
 
 def _label(r: ParsedText, start: int, end: int) -> str:
@@ -323,11 +290,14 @@ def _label(r: ParsedText, start: int, end: int) -> str:
     labels = {r.words[i].entity for i in range(first, end)}
     if len(labels) != 1 or any(r.words[i].opens for i in range(first + 1, end)):
         return ""
-    before_in = (
-        first and r.words[first].entity and not r.words[first].opens and r.low(first - 1) not in ("the", *cues.TITLES)
-    )
-    after_in = end < len(r.words) and r.words[end].entity and not r.words[end].opens and r.low(end) not in CLITICS
+    before_in = first and _inside(r, first) and r.low(first - 1) not in ("the", *cues.TITLES)
+    after_in = end < len(r.words) and _inside(r, end) and r.low(end) not in CLITICS
     return "" if before_in or after_in else next(iter(labels))
+
+
+def _inside(r: ParsedText, i: int) -> bool:
+    """Return whether word i belongs to an entity that the model starts before it."""
+    return bool(r.words[i].entity) and not r.words[i].opens
 
 
 def _no_name(low: str) -> bool:
@@ -337,26 +307,20 @@ def _no_name(low: str) -> bool:
 
 def _noun_follows(r: ParsedText, end: int) -> bool:
     """Return whether the name belongs to a noun after it: the Boston office, a Harvard-educated man."""
-    if not (end < len(r.words)) or r.words[end].text in ("-", "–"):
+    if r.word(end) in ("", "-", "–"):
         return end < len(r.words)
     if not r.adjoins(end):
         return False
     word = r.words[end]
     if word.tag in ("NN", "NNS", "NNP", "NNPS", "CD") or word.text[0].isdigit():
         return True
-    if (
-        r.words[end - 1].role in ("compound", "nmod", "amod")
-        and r.words[end - 1].head >= end
-        and r.low(end) not in CLITICS
-    ):
+    last = r.words[end - 1]
+    if last.role in ("compound", "nmod", "amod") and last.head >= end and word.low not in CLITICS:
         return True
     if word.low in ("last", "next", "this", "that", "every", "each"):
         return False
     after = r.low(end + 1)
     if word.tag == "JJ" or (after.endswith(cues.ROLE_ENDINGS) and "NOUN" in pos_tags(after) and r.tag(end + 1) == "NN"):
         return True
-    return (
-        word.tag in ("JJ", "VBN", "VBG", "RB")
-        and r.tag(end + 1) in ("NN", "NNS", "JJ", "HYPH")
-        and word.role in ("amod", "compound", "npadvmod")
-    )
+    attribute = word.tag in ("JJ", "VBN", "VBG", "RB") and word.role in ("amod", "compound", "npadvmod")
+    return attribute and r.tag(end + 1) in ("NN", "NNS", "JJ", "HYPH")

@@ -59,6 +59,13 @@ class ParsedText:
         """Return the word in lower case; "" outside the text."""
         return self.words[i].low if 0 <= i < len(self.words) else ""
 
+    def word(self, i: int) -> str:
+        return self.words[i].text if 0 <= i < len(self.words) else ""
+
+    def written(self, start: int, end: int) -> str:
+        """Return words start..end-1, joined by spaces."""
+        return " ".join(word.text for word in self.words[start:end])
+
     def tag(self, i: int) -> str:
         return self.words[i].tag if 0 <= i < len(self.words) else ""
 

@@ -9,6 +9,9 @@ from core.english.parsing import TaggedText, forms, lemmas, pos_tags
 BE = frozenset("is are was were am 's 're 'm be been being".split())
 HAVE = frozenset("has have had 've having".split())
 DO = frozenset("do does did".split())
+DO_FORMS = {"VBZ": "does", "VBP": "do", "VBD": "did"}
+STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
+"""Modals that lose a letter before `n't`."""
 MODALS = frozenset("can could will would shall should pos_tags might must 'll 'd ca wo sha".split())
 NOT = frozenset("not n't".split())
 NEGATIVE = NOT | frozenset(
@@ -18,7 +21,6 @@ DETERMINERS = frozenset(
     "the a an this that these those my your his her its our their every each some any no another both all".split()
 )
 NOMINATIVE = frozenset("i he she we they".split())
-THIRD = frozenset("he she it this that".split())
 OBJECT_STARTS = frozenset(
     "the a an this these those my your his her its our their him them me us it every each some another".split()
 )
@@ -31,18 +33,16 @@ _INSIDE = ("JJ", "JJR", "JJS", "NN", "NNS", "CD", "NNP", "VBG", "VBN", "POS")
 
 
 class NounPhrase(NamedTuple):
-    """`head` is a common noun, `start` the first token, `determiner` in lower case or "", `plural` by the tag; `simple` if only
-    adjectives stand in between."""
+    """`head` is a common noun, `start` the first token, `determiner` in lower case or "", `plural` by the tag."""
 
     start: int
     head: int
     determiner: str
     plural: bool
-    simple: bool
 
 
 def noun_phrase(p: TaggedText, head: int) -> NounPhrase | None:
-    """Return the phrase that ends with the common noun `head`; None if that word pos_tags be something else."""
+    """Return the phrase that ends with the common noun `head`; None if that word may be something else."""
     tag, low = p.tag(head), p.low(head)
     if tag not in _NOUNS or not low.isalpha() or p.word(head) != low or "NOUN" not in pos_tags(low):
         return None
@@ -71,18 +71,16 @@ def noun_phrase(p: TaggedText, head: int) -> NounPhrase | None:
         return None
     if determiner in ("these", "those", "both", "all") and not plural:
         return None
-    return NounPhrase(start, head, determiner, plural, all(t in ("JJ", "JJR", "JJS") for t in inner))
+    return NounPhrase(start, head, determiner, plural)
 
 
 def _takes_object(p: TaggedText, i: int) -> bool:
-    """Return whether an object starts at i, so that the word before pos_tags be a verb (`the US alone imports 1.5 million barrels`)."""
+    """Return whether an object starts at i, so that the word before may be a verb (`the US alone imports 1.5 million barrels`)."""
     return p.tag(i) in ("DT", "CD", "PRP", "PRP$", "JJ", "$") or p.low(i) in OBJECT_STARTS | {"$", "€", "£"}
 
 
 def _is_plural(low: str) -> bool:
-    return (
-        low == "people" or (low.endswith("s") and low not in lemmas(low, "NOUN")) or low in ("men", "women", "children")
-    )
+    return low in ("people", "men", "women", "children") or (low.endswith("s") and low not in lemmas(low, "NOUN"))
 
 
 def governed(p: TaggedText, phrase: NounPhrase) -> bool:
@@ -154,9 +152,8 @@ def finite(p: TaggedText, i: int) -> str:
     if tag in ("VBZ", "NNS"):
         if low in lemmas(low, "VERB"):
             return ""
-        if subject in ("he", "she", "who", "everyone", "everybody") or (
-            subject in ("it", "this", "that") and tag == "VBZ"
-        ):
+        thing = subject in ("it", "this", "that") and tag == "VBZ"
+        if thing or subject in ("he", "she", "who", "everyone", "everybody"):
             return "VBZ"
         sure = "NOUN" not in pos_tags(low)
         return "VBZ" if tag == "VBZ" and before in ("NN", "NNP") and sure and follows else ""
@@ -167,17 +164,13 @@ def finite(p: TaggedText, i: int) -> str:
             return "VBD"
         if before not in ("NN", "NNS", "NNP", "NNPS") and subject not in ("it", "this", "which", "that"):
             return ""
-        unlike = not _is_participle(low)
+        unlike = not forms(low, "VERB", ("VBN",))
         return "VBD" if (unlike or p.low(i + 1) in OBJECT_STARTS) and p.low(i + 1) != "by" else ""
     if low not in lemmas(low, "VERB"):
         return ""
     if subject in ("we", "they", "i") and p.low(j - 1) not in MODALS | DO:
         return "VBP"
     return "VBP" if before == "NNS" and tag == "VBP" and (pos_tags(low) <= {"VERB", "ADV"}) and follows else ""
-
-
-def _is_participle(low: str) -> bool:
-    return bool(forms(low, "VERB", ("VBN",)))
 
 
 def lemma(low: str) -> str:

@@ -9,10 +9,7 @@ PREPOSITION_WORDS = frozenset(
     on onto opposite out outside over past per regarding round since through throughout till to toward towards under
     underneath unlike until up upon versus via with within without""".split()
 )
-STOP_WORDS = (
-    ARTICLE_WORDS
-    | PREPOSITION_WORDS
-    | frozenset(
+STOP_WORDS = ARTICLE_WORDS | PREPOSITION_WORDS | frozenset(
         """all another any both each either enough every few less many more most much neither no other own same several some
     such that these this those what whatever which whichever whose
     he her hers herself him himself his i it its itself me mine my myself one oneself our ours ourselves she their theirs
@@ -22,7 +19,6 @@ STOP_WORDS = (
     am are be been being can could did do does doing done had has have having is may might must ought shall should was were
     will would ca sha wo n't not 's 're 've 'll 'd 'm
     again also already even ever here how just only quite rather still then there too very why""".split()
-    )
-)
+)  # fmt: skip
 """Closed-class words of English (determiners, pronouns, conjunctions, auxiliaries, prepositions, `not`) and the commonest
 adverbs of place, time and degree. `ca`, `sha` and `wo` remain after splitting off `n't`."""

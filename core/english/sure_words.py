@@ -29,7 +29,7 @@ _LIKE_PREPOSITIONS = frozenset(
     """including according following concerning regarding considering excluding excepting depending pending barring
     notwithstanding owing providing provided assuming granted""".split()
 )
-"""Verb forms that are, or pos_tags be, prepositions or conjunctions."""
+"""Verb forms that are, or may be, prepositions or conjunctions."""
 _LINKING = frozenset(
     "get gets got getting feel feels felt seem seems seemed look looks looked become becomes became".split()
 )
@@ -64,19 +64,14 @@ def is_verb(r: ParsedText, i: int) -> bool:
     if word.tag == "VBZ" and "NOUN" in known and not joined:
         if not r.opens(i) and not r.children(i, "nsubj", "nsubjpass", "csubj", "expl"):
             return False
-        if (
-            uncased(r, i)
-            and i
-            and r.opens(i - 1)
-            and not pos_tags(r.low(i - 1))
-            and not r.children(i, "dobj", "ccomp", "xcomp")
-        ):
+        second = i > 0 and r.opens(i - 1) and not pos_tags(r.low(i - 1))
+        if second and uncased(r, i) and not r.children(i, "dobj", "ccomp", "xcomp"):
             return False
     return bool(forms(word.low, "VERB", (word.tag,))) and (word.second.startswith("VB") or known <= {"VERB", "AUX"})
 
 
 def _is_adjective(r: ParsedText, i: int) -> bool:
-    """Return whether a verb form pos_tags be an adjective (before a bare noun, after a name (*Elvis inspired*), a state after *be*)
+    """Return whether a verb form may be an adjective (before a bare noun, after a name (*Elvis inspired*), a state after *be*)
     or a noun (*between sharing and economy*)."""
     word, before = r.words[i], i - 1
     while r.tag(before) == "RB" or r.low(before) in (*NOT, "all", "both"):
@@ -88,11 +83,8 @@ def _is_adjective(r: ParsedText, i: int) -> bool:
         return True
     if word.tag == "VBD" and r.tag(i - 1) in ("VBD", "VBZ") and not r.children(i, "nsubj", "nsubjpass"):
         return True
-    if (
-        word.tag == "VBN"
-        and not helped
-        and (word.role == "ROOT" or (word.role == "acl" and "ADJ" in pos_tags(word.low)))
-    ):
+    state = word.role == "ROOT" or (word.role == "acl" and "ADJ" in pos_tags(word.low))
+    if word.tag == "VBN" and not helped and state:
         return r.low(i + 1) != "by"
     if word.tag == "VBG" and not helped and (_is_gerund(r, i) or "ADJ" in pos_tags(word.low)):
         return True
@@ -108,7 +100,7 @@ def _is_adjective(r: ParsedText, i: int) -> bool:
 
 
 def _before_noun(r: ParsedText, i: int) -> bool:
-    """Return whether the form pos_tags be an adjective before a name, or before a noun according to either tagger."""
+    """Return whether the form may be an adjective before a name, or before a noun according to either tagger."""
     word, following = r.words[i], i + 1
     if not r.adjoins(following):
         return False

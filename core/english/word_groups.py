@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+
+def opposites(written: str) -> dict[str, str]:
+    """Return `word opposite|one = other` as a dictionary, with both directions of pairs joined by `=`."""
+    found: dict[str, str] = {}
+    for part in written.split("|"):
+        word, *both_ways, opposite = part.split()
+        found[word] = opposite
+        if both_ways:
+            found[opposite] = word
+    return found
+
+
 PERSONS = """teacher doctor farmer lawyer nurse soldier student artist driver engineer singer pilot judge banker baker
 sailor tailor poet waiter hunter neighbour tourist priest painter scientist carpenter dancer gardener mechanic plumber
 musician actor author detective librarian merchant fisherman photographer dentist chef cyclist rider prisoner
@@ -20,18 +34,15 @@ SEASONS = "night summer winter weekend evening spring".split()
 MASS = """water music furniture patience wisdom courage traffic weather rice sand dust steel gold oil coal milk salt
 sugar bread honey cotton wood smoke noise sunshine rain poverty luck happiness anger silence electricity equipment
 luggage knowledge beauty hunger wealth corruption unemployment inflation democracy""".split()
-PLURAL_PERSONS = {"people": "persons"}
-KINDS: tuple[tuple[str, ...], ...] = (tuple(PERSONS), tuple(THINGS), tuple(IDEAS))
+KINDS: tuple[Sequence[str], ...] = (PERSONS, THINGS, IDEAS)
 
-NOUN_OPPOSITES = """winter summer|success failure|problem solution|man woman|boy girl|king queen|friend enemy
-|enemy friend|victory defeat|defeat victory|war peace|peace war|beginning end|increase decrease|decrease increase|rise fall
-|profit loss|loss profit|wealth poverty|poverty wealth|strength weakness|weakness strength|buyer seller|seller buyer
-|winner loser|loser winner|teacher student|husband wife|wife husband|father mother|mother father|son daughter|daughter son
-|brother sister|sister brother|uncle aunt|aunt uncle|advantage disadvantage|disadvantage advantage|arrival departure
-|departure arrival|majority minority|minority majority|optimism pessimism|pessimism optimism|love hatred|hatred love
-|truth lie|export import|import export|employer employee|employee employer|actor actress|actress actor|demand supply
-|ally rival|rival ally|guest host|host guest|question answer|answer question|friendship hostility|hope despair
-|freedom oppression|surplus deficit|deficit surplus|growth decline|decline growth|benefit harm|thief victim"""
+NOUN_OPPOSITES = opposites("""winter summer|success failure|problem solution|man woman|boy girl|king queen|friend = enemy
+|victory = defeat|war = peace|beginning end|increase = decrease|rise fall|profit = loss|wealth = poverty
+|strength = weakness|buyer = seller|winner = loser|teacher student|husband = wife|father = mother|son = daughter
+|brother = sister|uncle = aunt|advantage = disadvantage|arrival = departure|majority = minority|optimism = pessimism
+|love = hatred|truth lie|export = import|employer = employee|actor = actress|demand supply|ally = rival|guest = host
+|question = answer|friendship hostility|hope despair|freedom oppression|surplus = deficit|growth = decline
+|benefit harm|thief victim""")
 
 ADJECTIVES = """large small old young rich poor strong weak fast slow dark bright heavy light cheap expensive clean dirty
 quiet loud famous unknown dangerous safe modern ancient simple complex popular unpopular beautiful ugly happy sad
@@ -42,33 +53,26 @@ lucky unlucky boring exciting useful useless fresh rotten ordinary strange colou
 PREDICATES = """large small old young rich poor strong weak slow cheap expensive clean dirty quiet loud famous unknown
 dangerous safe modern ancient simple complex popular beautiful ugly happy sad generous honest rude brave rare common
 boring exciting useful useless strange lucky healthy sick clever stupid empty full""".split()
-ADJECTIVE_OPPOSITES = """large small|big small|small large|great tiny|tiny huge|huge tiny|old young|young old|new old
-|rich poor|poor rich|wealthy poor|strong weak|weak strong|powerful powerless|fast slow|slow fast|quick slow|dark bright
-|bright dark|heavy light|cheap expensive|expensive cheap|clean dirty|dirty clean|quiet loud|loud quiet|famous unknown
-|dangerous safe|safe dangerous|modern ancient|ancient modern|simple complex|complex simple|popular unpopular
-|beautiful ugly|ugly beautiful|happy unhappy|unhappy happy|sad happy|honest dishonest|polite rude|rude polite|brave cowardly
-|narrow wide|wide narrow|broad narrow|shallow deep|deep shallow|soft hard|hard soft|smooth rough|wet dry|dry wet
-|healthy sick|sick healthy|thick thin|thin thick|clever stupid|stupid clever|private public|public private|rare common
-|common rare|temporary permanent|permanent temporary|foreign domestic|domestic foreign|rural urban|urban rural
-|northern southern|southern northern|eastern western|western eastern|peaceful violent|violent peaceful|lucky unlucky
-|boring exciting|exciting boring|useful useless|useless useful|fresh stale|ordinary strange|good bad|bad good
-|positive negative|negative positive|high low|low high|higher lower|lower higher|long short|short long|tall short|hot cold
-|cold hot|warm cool|cool warm|easy difficult|difficult easy|possible impossible|impossible possible|true false|false true
-|legal illegal|illegal legal|early late|late early|full empty|empty full|open closed|closed open|male female
-|female male|internal external|external internal|national international|international national|important unimportant
-|necessary unnecessary|unnecessary necessary|successful unsuccessful|unsuccessful successful|guilty innocent
-|innocent guilty|effective ineffective|efficient inefficient|democratic undemocratic|visible invisible|fair unfair
-|unfair fair|responsible irresponsible|likely unlikely|unlikely likely|correct incorrect|wrong right|clear unclear
-|certain uncertain|stable unstable|unstable stable|wise foolish|liberal conservative|conservative liberal
-|major minor|minor major|maximum minimum|minimum maximum|primary secondary|active passive|alive dead|dead alive
-|armed unarmed|available unavailable|capable incapable|crucial unimportant|essential unimportant|rapid slow
-|significant insignificant|sufficient insufficient|severe mild|optimistic pessimistic|pessimistic optimistic
-|interesting boring|terrible wonderful|wonderful terrible|excellent awful|worse better|better worse|best worst|worst best
-|larger smaller|smaller larger|bigger smaller|older younger|younger older|stronger weaker|weaker stronger|faster slower
-|slower faster|richer poorer|poorer richer|longer shorter|shorter longer|wider narrower|greater smaller|cheaper dearer
-|largest smallest|smallest largest|biggest smallest|oldest youngest|youngest oldest|strongest weakest|weakest strongest
-|fastest slowest|richest poorest|poorest richest|longest shortest|shortest longest|highest lowest|lowest highest
-|greatest smallest|earliest latest|hottest coldest|coldest hottest|harder easier|easier harder"""
+ADJECTIVE_OPPOSITES = opposites("""large = small|big small|great tiny|tiny = huge|old = young|new old|rich = poor|wealthy poor
+|strong = weak|powerful powerless|fast = slow|quick slow|dark = bright|heavy light|cheap = expensive|clean = dirty
+|quiet = loud|famous unknown|dangerous = safe|modern = ancient|simple = complex|popular unpopular|beautiful = ugly
+|happy = unhappy|sad happy|honest dishonest|polite = rude|brave cowardly|narrow = wide|broad narrow|shallow = deep
+|soft = hard|smooth rough|wet = dry|healthy = sick|thick = thin|clever = stupid|private = public|rare = common
+|temporary = permanent|foreign = domestic|rural = urban|northern = southern|eastern = western|peaceful = violent
+|lucky unlucky|boring = exciting|useful = useless|fresh stale|ordinary strange|good = bad|positive = negative
+|high = low|higher = lower|long = short|tall short|hot = cold|warm = cool|easy = difficult|possible = impossible
+|true = false|legal = illegal|early = late|full = empty|open = closed|male = female|internal = external
+|national = international|important unimportant|necessary = unnecessary|successful = unsuccessful|guilty = innocent
+|effective ineffective|efficient inefficient|democratic undemocratic|visible invisible|fair = unfair
+|responsible irresponsible|likely = unlikely|correct incorrect|wrong right|clear unclear|certain uncertain
+|stable = unstable|wise foolish|liberal = conservative|major = minor|maximum = minimum|primary secondary
+|active passive|alive = dead|armed unarmed|available unavailable|capable incapable|crucial unimportant
+|essential unimportant|rapid slow|significant insignificant|sufficient insufficient|severe mild
+|optimistic = pessimistic|interesting boring|terrible = wonderful|excellent awful|worse = better|best = worst
+|larger = smaller|bigger smaller|older = younger|stronger = weaker|faster = slower|richer = poorer|longer = shorter
+|wider narrower|greater smaller|cheaper dearer|largest = smallest|biggest smallest|oldest = youngest
+|strongest = weakest|fastest slowest|richest = poorest|longest = shortest|highest = lowest|greatest smallest
+|earliest latest|hottest = coldest|harder = easier""")
 
 TRANSITIVE = """attack praise destroy repair defend criticise hide display steal borrow burn paint admire hate love fear
 ignore follow protect damage examine describe abandon rescue invade celebrate photograph measure clean sell buy visit
@@ -90,27 +94,25 @@ PLAIN_TRANSITIVE = frozenset(
     question interview consult contact beat crush chase""".split()
 )
 """Transitive verbs that can be replaced but are poor replacements: too general, or common in fixed phrases."""
-TRANSITIVE_OPPOSITES = """attack defend|praise criticise|criticise praise|criticize praise|destroy build|build destroy|repair damage|damage repair
-|defend attack|hide display|display hide|love hate|hate love|protect threaten|abandon protect|sell buy|buy sell
-|punish reward|reward punish|ruin restore|restore ruin|support oppose|oppose support|reject accept|accept reject
-|weaken strengthen|strengthen weaken|reduce increase|increase reduce|win lose|lose win|demolish build
-|forget remember|remember forget|capture liberate|liberate capture|catch miss|miss catch|hire dismiss|dismiss hire
-|publish hide|ban promote|promote ban|confirm deny|cancel confirm|simplify complicate|complicate simplify
-|improve worsen|worsen improve|delay accelerate|accelerate delay|open close|close open|raise lower|lower raise|enter avoid
-|start finish|finish start|create destroy|condemn praise|encourage discourage|discourage encourage
-|reveal hide|include exclude|exclude include|approve reject|block allow|gain lose|boost reduce|cut increase|admit deny
-|ignore heed|pass fail|defeat fear|undermine support|expand shrink|save waste|borrow lend"""
+TRANSITIVE_OPPOSITES = opposites("""attack = defend|praise = criticise|criticize praise|destroy = build|repair = damage
+|hide = display|love = hate|protect threaten|abandon protect|sell = buy|punish = reward|ruin = restore
+|support = oppose|reject = accept|weaken = strengthen|reduce = increase|win = lose|demolish build|forget = remember
+|capture = liberate|catch = miss|hire = dismiss|publish hide|ban = promote|confirm deny|cancel confirm
+|simplify = complicate|improve = worsen|delay = accelerate|open = close|raise = lower|enter avoid|start = finish
+|create destroy|condemn praise|encourage = discourage|reveal hide|include = exclude|approve reject|block allow
+|gain lose|boost reduce|cut increase|admit deny|ignore heed|pass fail|defeat fear|undermine support|expand shrink
+|save waste|borrow lend""")
 
-SCALE = "increase decrease rise fall grow shrink".split()
-SCALE_OPPOSITES = "increase decrease|decrease increase|rise fall|fall rise|grow shrink|shrink grow|climb fall|drop rise|decline grow|soar plunge|plunge soar"
+SCALE_OPPOSITES = opposites(
+    "increase = decrease|rise = fall|grow = shrink|climb fall|drop rise|decline grow|soar = plunge"
+)
 INTRANSITIVE = "sleep laugh cry smile wait disappear arrive travel hesitate suffer sing dance complain emerge".split()
-INTRANSITIVE_OPPOSITES = "laugh cry|cry laugh|arrive depart|depart arrive|disappear appear|appear disappear|emerge disappear|survive die|die survive|succeed fail|win lose"
+INTRANSITIVE_OPPOSITES = opposites("""laugh = cry|arrive = depart|disappear = appear|emerge disappear|survive = die
+|succeed fail|win lose""")
 TO_VERBS = "want refuse decide fail plan promise forget hope agree hesitate offer threaten".split()
-TO_OPPOSITES = "want refuse|refuse agree|decide refuse|fail manage|manage fail|agree refuse|promise refuse|begin cease|start cease|continue cease|forget remember|remember forget|hope fear"
+TO_OPPOSITES = opposites("""want refuse|refuse = agree|decide refuse|fail = manage|promise refuse|begin cease|start cease
+|continue cease|forget = remember|hope fear""")
 THAT_VERBS = "claim deny suggest doubt predict complain hope fear forget explain announce".split()
-THAT_OPPOSITES = "deny confirm|confirm deny|believe doubt|doubt believe|think doubt|hope fear|fear hope|know doubt|admit deny|remember forget|forget remember"
-
-
-def pairs(written: str) -> dict[str, str]:
-    """Return `word opposite|word opposite` as a dictionary."""
-    return dict(part.split() for part in written.replace("\n", " ").split("|"))
+THAT_OPPOSITES = opposites(
+    "deny = confirm|believe = doubt|think doubt|hope = fear|know doubt|admit deny|remember = forget"
+)

@@ -1,12 +1,12 @@
-"""Addition: a noun is joined to an existing noun (as published), or a fact is added that the original does not state."""
+"""Addition: a noun is joined to an existing noun (Chen and Eger 2023, §3), or a fact is added that the original does not state."""
 
 from __future__ import annotations
 
 from random import Random
 
-from core.english import word_groups
 from core.english.parsing import TaggedText, article, english, inflect, lemmas
 from core.english.phrases import BE, MODALS, NounPhrase, governed, is_object, noun_phrase
+from core.english.word_groups import IDEAS, MASS, PERSONS, SEASONS, TIMES
 from core.perturbations.base import Perturbation
 from core.perturbations.nouns import NEVER, kinds
 from core.text.edits import Edit, Outcome, Refused
@@ -55,18 +55,13 @@ def _companion(p: TaggedText, phrase: NounPhrase, random: Random) -> str:
     low, determiner = p.low(phrase.head), phrase.determiner
     base = "person" if low == "people" else (lemmas(low, "NOUN") or ("",))[0]
     kind = kinds().get(base)
-    if (
-        kind
-        and kind[0] in (word_groups.TIMES[0], word_groups.SEASONS[0])
-        or any(p.tag(i) == "CD" for i in range(phrase.start, phrase.head))
-    ):
+    if kind in (TIMES, SEASONS) or any(p.tag(i) == "CD" for i in range(phrase.start, phrase.head)):
         return ""
     if not phrase.plural and not determiner:
-        if kind is None or kind[0] != word_groups.MASS[0] or p.low(phrase.start - 1) in ("in", "on", "at", "by"):
+        if kind is not MASS or p.low(phrase.start - 1) in ("in", "on", "at", "by"):
             return ""
-        kind = tuple(word_groups.MASS)
-    elif kind is None or kind[0] == word_groups.MASS[0]:
-        kind = tuple(word_groups.PERSONS) if base == "person" else tuple(word_groups.IDEAS)
+    elif kind is None or kind is MASS:
+        kind = PERSONS if base == "person" else IDEAS
     taken = set(p.lows(0, p.n))
     words = [w for w in kind if w not in taken and inflect(w, "NNS") not in taken]
     new = inflect(random.choice(words), "NNS" if phrase.plural else "NN")
@@ -96,10 +91,8 @@ def _add_fact(p: TaggedText, random: Random) -> Outcome | list[Edit]:
 
 NOUN = Perturbation(
     name="addition",
-    family="addition",
     phenomenon="Addition",
     kind="adequacy",
-    paper="Chen and Eger 2023, §3",
     help="Joins a noun to an existing noun with “and”",
     change=english(_add_noun),
     code="add",
@@ -108,10 +101,8 @@ NOUN = Perturbation(
 
 FACT = Perturbation(
     name="added-fact",
-    family="addition",
     phenomenon="Added fact",
     kind="adequacy",
-    paper="ours",
     help="Adds a circumstance that the original does not state",
     change=english(_add_fact),
 )

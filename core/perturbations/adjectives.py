@@ -1,8 +1,8 @@
-"""Adjective mismatch: one adjective is replaced by another of the same degree, by an antonym if one is known."""
+"""Adjective mismatch: one adjective is replaced by another of the same degree, by an antonym if one is known
+(Chen and Eger 2023, §3; Chen et al. 2021)."""
 
 from __future__ import annotations
 
-from functools import cache
 from random import Random
 
 from core.english import word_groups
@@ -30,16 +30,10 @@ _SET = frozenset(
     primary-election dark-matter common-law early-twenties late-twenties""".split()
 )
 _COMPLEMENTS = frozenset("to of that with from by for at about in on than as if enough whether".split())
-_NOT_BEFORE = frozenset("so too very as how more most less least not no the quite rather".split())
 _FRANK = frozenset("sure clear fair frank honest precise exact certain blunt specific".split())
 """After `to be` at the start of a sentence or between commas, these comment on the statement: to be sure."""
 _FIXED = frozenset("as least best first last in at of".split())
 _AFTER_PREDICATIVE = frozenset('. , ; : ! ? and but because ) " ”'.split()) | {""}
-
-
-@cache
-def opposites() -> dict[str, str]:
-    return word_groups.pairs(word_groups.ADJECTIVE_OPPOSITES)
 
 
 def attributive(p: TaggedText, i: int) -> bool:
@@ -59,12 +53,8 @@ def predicative(p: TaggedText, i: int) -> bool:
 
 def is_adjective(p: TaggedText, i: int) -> bool:
     low = p.low(i)
-    return (
-        p.tag(i) in ("JJ", "JJR", "JJS")
-        and p.word(i) == low
-        and low.isalpha()
-        and (not pos_tags(low) or "ADJ" in pos_tags(low))
-    )
+    listed = not pos_tags(low) or "ADJ" in pos_tags(low)
+    return p.tag(i) in ("JJ", "JJR", "JJS") and p.word(i) == low and low.isalpha() and listed
 
 
 def _mismatch(p: TaggedText, random: Random) -> Outcome | list[Edit]:
@@ -79,8 +69,8 @@ def _mismatch(p: TaggedText, random: Random) -> Outcome | list[Edit]:
             continue
         if low in ("male", "female") and p.tag(i - 1) == "JJ":
             continue
-        if low in opposites() and (before or after) and p.low(i - 1) not in _FIXED - {"of", "in"}:
-            known.append((i, opposites()[low]))
+        if low in word_groups.ADJECTIVE_OPPOSITES and (before or after) and p.low(i - 1) not in _FIXED - {"of", "in"}:
+            known.append((i, word_groups.ADJECTIVE_OPPOSITES[low]))
         elif low in NEVER or p.tag(i) != "JJ" or "ADJ" not in pos_tags(low) or low.endswith("ed"):
             continue
         elif before or (after and p.low(i - 1) not in ("more", "less")):
@@ -94,10 +84,8 @@ def _mismatch(p: TaggedText, random: Random) -> Outcome | list[Edit]:
 
 ADJECTIVE = Perturbation(
     name="adjective",
-    family="adjectives",
     phenomenon="Mismatch, adjective",
     kind="adequacy",
-    paper="Chen and Eger 2023, §3; Chen et al. 2021",
     help="One adjective becomes another of the same degree: its antonym if one is known",
     change=english(_mismatch),
     code="word_JJ",

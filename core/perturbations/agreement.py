@@ -1,4 +1,4 @@
-"""Subject–verb disagreement: a finite verb takes the wrong number."""
+"""Subject–verb disagreement: a finite verb takes the wrong number (Chen and Eger 2023, §3; Sai et al. 2021)."""
 
 from __future__ import annotations
 
@@ -6,19 +6,11 @@ from random import Random
 
 from core.english.parsing import TaggedText, english, inflect
 from core.english.phrases import MODALS, bare_infinitive, finite, lemma
+from core.english.word_groups import opposites
 from core.perturbations.base import Perturbation
 from core.text.edits import Edit, Outcome, Refused
 
-SWAPS = {
-    "is": "are",
-    "are": "is",
-    "was": "were",
-    "were": "was",
-    "has": "have",
-    "have": "has",
-    "does": "do",
-    "do": "does",
-}
+SWAPS = opposites("is = are|was = were|has = have|does = do")
 _COLLECTIVE = frozenset(
     """team police family government staff crowd couple number none majority data media committee band group public
     company firm half any either neither rest lot each percent % audience army minority people who which that
@@ -117,10 +109,8 @@ def _subject(p: TaggedText, i: int) -> bool:
 
 AGREEMENT = Perturbation(
     name="agreement",
-    family="agreement",
     phenomenon="Subject–verb disagreement",
     kind="fluency",
-    paper="Chen and Eger 2023, §3; Sai et al. 2021",
     help="Every form of be, have and do (or one full verb if there is none) disagrees with its subject in number",
     change=english(_disagree),
     code="subject_verb_dis",

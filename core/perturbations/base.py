@@ -21,16 +21,13 @@ PerturbationKind = Literal["adequacy", "fluency"]
 class Perturbation:
     """One phenomenon, as used by suites, listings, documentation and the common property tests.
 
-    `name` is the key in the registry, `code` the name in the published suite (empty for our own), `family` the module,
-    `phenomenon` the display name. `kind` says whether meaning or language is damaged. Increase `version` when the same
+    `name` is the key in the registry, `code` the name in the published suite (empty for our own), `phenomenon` the display name. `kind` says whether meaning or language is damaged. Increase `version` when the same
     seed gives another text.
     """
 
     name: str
-    family: str
     phenomenon: str
     kind: PerturbationKind
-    paper: str
     help: str
     change: Callable[[str, Random], Outcome]
     code: str = ""
@@ -39,9 +36,11 @@ class Perturbation:
     def perturb(self, text: str, seed: int = 0) -> Outcome:
         """Return the perturbed text, or the reason for refusing. The result depends only on seed, text, name and
         version, and a change always differs from the text."""
-        return self.change(text, self.random(text, seed))
+        return self.change(text, seeded(seed, self.name, self.version, text))
 
-    def random(self, text: str, seed: int) -> Random:
-        """Return the generator for one text, seeded with everything the result depends on."""
-        key = "\x00".join((str(seed), self.name, str(self.version), text)).encode("utf-8", "surrogatepass")
-        return Random(int.from_bytes(hashlib.sha256(key).digest()[:8], "big"))
+
+def seeded(seed: int, name: str, version: int, text: str) -> Random:
+    """Return the generator of a perturbation or noise for one text. It does not depend on the strength of a noise, so that a
+    stronger noise can contain the weaker one."""
+    key = "\x00".join((str(seed), name, str(version), text)).encode("utf-8", "surrogatepass")
+    return Random(int.from_bytes(hashlib.sha256(key).digest()[:8], "big"))

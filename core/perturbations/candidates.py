@@ -218,14 +218,7 @@ def proposer() -> Proposer:
     return _decoder(seq2seq.load(chosen.seq2seq, chosen.device, chosen.dtype, chosen.languages))
 
 
-@lru_cache(maxsize=1)
-def _masked(reader: MaskedReader) -> Masked:
-    return Masked(reader)
-
-
-@lru_cache(maxsize=1)
-def _decoder(scorer: Seq2SeqScorer) -> Decoder:
-    return Decoder(scorer)
+_masked, _decoder = lru_cache(maxsize=1)(Masked), lru_cache(maxsize=1)(Decoder)
 
 
 def _broken(text: str) -> bool:

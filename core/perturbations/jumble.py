@@ -1,4 +1,4 @@
-"""Jumbled word order, for any script written with spaces."""
+"""Jumbled word order, for any script written with spaces (Chen and Eger 2023, §3; Sai et al. 2021)."""
 
 from __future__ import annotations
 
@@ -45,10 +45,8 @@ def _bare(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 JUMBLE = Perturbation(
     name="jumble",
-    family="jumble",
     phenomenon="Jumbled word order",
     kind="fluency",
-    paper="Chen and Eger 2023, §3; Sai et al. 2021",
     help="Shuffles all words; punctuation stays in place",
     change=_shuffle,
     code="jumble",

@@ -1,4 +1,7 @@
-"""Name errors: one name is replaced by another of its kind (man, woman, surname, country, city, organisation) at every mention."""
+"""Name errors (Chen and Eger 2023, §3; Ribeiro et al. 2020).
+
+One name is replaced by another of its kind (man, woman, surname, country, city, organisation) at every mention.
+"""
 
 from __future__ import annotations
 
@@ -40,42 +43,36 @@ def _name(p: TaggedText, random: Random) -> Outcome | list[Edit]:
     found: dict[str, Sequence[str]] = {}
     for i in range(p.n):
         word = p.word(i)
-        if not word[:1].isupper() or word in found or (word.isupper() and word not in known.ORGANISATIONS):
-            continue
-        kind = _kind(p, i)
-        if kind:
+        named = word[:1].isupper() and (not word.isupper() or word in known.ORGANISATIONS)
+        if named and word not in found and (kind := _kind(p, i)):
             found[word] = kind
     if not found:
         return Refused("no name of a known kind, alone or after a first name or title")
     old = random.choice(sorted(found))
-    kind = found[old]
     taken = {t.text for t in p.tokens}
-    new = random.choice([n for n in kind if n not in taken])
+    new = random.choice([n for n in found[old] if n not in taken])
     return [e for i in range(p.n) if p.word(i) == old for e in (p.replace(i, new), *p.article(i, new))]
 
 
 def _kind(p: TaggedText, i: int) -> Sequence[str]:
     """Return the list of replacements for the name at i; empty if it may be part of a longer name."""
     word, before, after = p.word(i), p.word(i - 1), p.word(i + 1)
-    if (
-        after in _CONJOINING
-        or (after in ("'", "’") and word.endswith("s"))
-        or before in ("&", "-", "–", "’", "'")
-        or glued(p, i)
-    ):
+    owning = after in ("'", "’") and word.endswith("s")
+    if owning or after in _CONJOINING or before in ("&", "-", "–", "’", "'") or glued(p, i):
         return ()
     proper_before = before[:1].isupper() and i > 0 and not p.opens(i - 1) or before in _first_names()
     proper_after = after[:1].isupper() and after[:1].isalpha()
     if word in known.MEN or word in known.WOMEN:
         person = proper_after or p.low(i - 1) in known.TITLES or word in _kinds()
         if person and not (proper_before and p.low(i - 1) not in known.TITLES):
-            return _kinds().get(word) or (tuple(known.MEN) if word in known.MEN else tuple(known.WOMEN))
+            return _kinds().get(word) or (known.MEN if word in known.MEN else known.WOMEN)
+    surname = word.isalpha() and p.tag(i).startswith("NNP")
     if (before in _first_names() or before in _BEFORE_SURNAME and p.word(i - 2) in _first_names()) and not proper_after:
-        return tuple(known.SURNAMES) if word.isalpha() and p.tag(i).startswith("NNP") else ()
+        return known.SURNAMES if surname else ()
     if p.low(i - 1) in known.TITLES and not proper_after and before[:1].isupper():
-        return tuple(known.SURNAMES) if word.isalpha() and p.tag(i).startswith("NNP") and word not in _kinds() else ()
+        return known.SURNAMES if surname and word not in _kinds() else ()
     if p.low(i - 2) in known.TITLES and proper_before and not proper_after and before.isalpha() and word.isalpha():
-        return tuple(known.SURNAMES) if word not in _kinds() else ()
+        return known.SURNAMES if word not in _kinds() else ()
     if proper_before or proper_after or (word in _first_names()):
         return ()
     return _kinds().get(word, ())
@@ -90,10 +87,8 @@ def glued(p: TaggedText, i: int) -> bool:
 
 NAME = Perturbation(
     name="name",
-    family="names",
     phenomenon="Name error",
     kind="adequacy",
-    paper="Chen and Eger 2023, §3; Ribeiro et al. 2020",
     help="One name of a person, country, city or organisation becomes another of its kind at every mention",
     change=english(_name),
     code="name",

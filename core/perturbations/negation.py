@@ -1,4 +1,4 @@
-"""Negation: one verb is negated or loses its negation. A sentence that contains a negation never gets a second one."""
+"""Negation: one verb is negated or loses its negation (Chen and Eger 2023, §3; Ribeiro et al. 2020). A sentence that contains a negation never gets a second one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from core.english.phrases import (
     ADVERBS,
     BE,
     DO,
+    DO_FORMS,
     HAVE,
     MODALS,
     NEGATIVE,
@@ -16,6 +17,7 @@ from core.english.phrases import (
     NOT,
     OBJECT_STARTS,
     PREPOSITIONS,
+    STEMS,
     bare_infinitive,
     finite,
     lemma,
@@ -44,8 +46,6 @@ _SUBORDINATE = frozenset(
     before after than""".split()
 )
 _INVERTS = frozenset("so nor neither only what where when why how who whom".split())
-_CONTRACTED = {"'re": "are", "'ve": "have"}
-_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 
 
 def _negate(p: TaggedText, random: Random) -> Outcome | list[Edit]:
@@ -82,31 +82,21 @@ def _without(p: TaggedText, i: int) -> list[Edit]:
     if p.low(i) == "n't":
         if aux not in BE | HAVE | MODALS or aux == "ai" or p.tag(i + 1) in ("PRP", "DT", "NNP", "EX"):
             return []
-        whole = p.tokens[i - 1]
-        new = _STEMS.get(aux, aux)
+        whole, new = p.tokens[i - 1], STEMS.get(aux, aux)
         return [Edit(whole.start, p.tokens[i].end, cased(new, whole.text, first=False))]
     if aux in BE | MODALS or (aux in HAVE and p.tag(skip_adverbs(p, i + 1)) in ("VBN", "VBD")):
-        if aux == "ca":
-            return []
-        return [_gone(p, i)]
-    if (
-        p.low(i + 1) == "to"
-        and p.tag(i + 2) == "VB"
-        and before in ("VBD", "VBN", "VB", "VBZ", "VBP", "NN")
-        and p.low(i + 2) != "mention"
-    ):
-        return [_gone(p, i)]
-    return []
+        return [_gone(p, i)] if aux != "ca" else []
+    infinitive = p.low(i + 1) == "to" and p.tag(i + 2) == "VB" and p.low(i + 2) != "mention"
+    return [_gone(p, i)] if infinitive and before in ("VBD", "VBN", "VB", "VBZ", "VBP", "NN") else []
 
 
 def _gone(p: TaggedText, i: int) -> Edit:
     """Delete `not` with the space before it; of `cannot`, the second half."""
-    left = p.tokens[i - 1].end
-    return Edit(left, p.tokens[i].end, "")
+    return Edit(p.tokens[i - 1].end, p.tokens[i].end, "")
 
 
 def _undo(p: TaggedText, i: int) -> list[Edit]:
-    """Turn `does not remain` into `remains` and `did not go` into `went`; a plain adverb pos_tags stand between."""
+    """Turn `does not remain` into `remains` and `did not go` into `went`; a plain adverb may stand between."""
     verb = skip_adverbs(p, i + 1)
     low = p.low(verb)
     if "VERB" not in pos_tags(low) or p.tag(verb) in ("PRP", "DT", "NNP", "IN"):
@@ -137,24 +127,18 @@ def _with(p: TaggedText, i: int) -> list[Edit]:
     ):
         return _after_be(p, i)
     if low in MODALS - {"'d", "ca", "wo", "sha", "pos_tags", "might", "must", "can", "will"} or _modal(p, i):
-        verb = skip_adverbs(p, i + 1)
-        return (
-            [p.after(i, "not" if low == "can" else " not")]
-            if "VERB" in pos_tags(p.low(verb)) | _aux(p.low(verb))
-            else []
-        )
+        verb = p.low(skip_adverbs(p, i + 1))
+        followed = verb in BE | HAVE or "VERB" in pos_tags(verb)
+        return [p.after(i, "not" if low == "can" else " not")] if followed else []
     if low in HAVE:
         return _have(p, i)
     form = finite(p, i)
     if not form or low in _FROZEN or p.low(i - 1) in ADVERBS:
         return []
     base = lemma(low)
-    if not base or base in _FROZEN:
-        return []
-    return [p.replace(i, f"{_DO[form]} not {base}")]
+    return [p.replace(i, f"{DO_FORMS[form]} not {base}")] if base and base not in _FROZEN else []
 
 
-_DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 _FROZEN = frozenset("let thank please mean regard used".split())
 _POLAR_INSIDE = frozenset(
     "some already still somewhat somehow any anyone anybody anything anywhere ever whatsoever only".split()
@@ -163,7 +147,7 @@ _POLAR_INSIDE = frozenset(
 _UNCHANGED = frozenset(
     "rid cut put set hit let shut hurt cost spread split burst cast bet bid quit read thrust shed slit".split()
 )
-"""Verbs whose participle equals their plain form; taggers pos_tags mistake it for a noun or adjective after `had`."""
+"""Verbs whose participle equals their plain form; taggers may mistake it for a noun or adjective after `had`."""
 _OBJECT = OBJECT_STARTS | {"myself", "yourself", "himself", "herself", "itself", "ourselves", "themselves"}
 _FEW = frozenset("few fewer several plenty lots other such".split())
 _AMOUNTS = frozenset("many much enough more less".split())
@@ -177,10 +161,6 @@ def _asks_how(p: TaggedText, i: int) -> bool:
         if p.low(j) == "how":
             return True
     return p.low(i + 1) == "there"
-
-
-def _aux(low: str) -> frozenset[str]:
-    return frozenset({"VERB"}) if low in BE | HAVE else frozenset()
 
 
 def _modal(p: TaggedText, i: int) -> bool:
@@ -220,13 +200,8 @@ def _have(p: TaggedText, i: int) -> list[Edit]:
         perfect = True
     if low in ("have", "'ve") and (bare_infinitive(p, i) or not _plural_before(p, i)):
         return []
-    if (
-        low == "having"
-        or p.low(i - 1) in ADVERBS
-        or participle(p, i)
-        or p.low(i + 1) == "better"
-        or p.tag(i + 1) == "PRP"
-    ):
+    fixed = low == "having" or p.low(i + 1) == "better" or p.tag(i + 1) == "PRP"
+    if fixed or p.low(i - 1) in ADVERBS or participle(p, i):
         return []
     if perfect:
         return [p.after(i, " not")] if p.tag(i + 1) != "DT" else []
@@ -243,10 +218,8 @@ def _plural_before(p: TaggedText, i: int) -> bool:
 
 NEGATION = Perturbation(
     name="negation",
-    family="negation",
     phenomenon="Negation",
     kind="adequacy",
-    paper="Chen and Eger 2023, §3; Ribeiro et al. 2020",
     help="Negates one verb, of the main clause if possible, or removes its negation; never adds a second negation",
     change=english(_negate),
     code="neg",

@@ -1,13 +1,16 @@
-"""Noun mismatch: one noun is replaced by another of the same number and kind, by an antonym if one is known."""
+"""Noun mismatch: one noun is replaced by another of the same number and kind, by an antonym if one is known
+(Chen and Eger 2023, §3; Chen et al. 2021)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from random import Random
 
 from core.english import word_groups
 from core.english.parsing import TaggedText, english, inflect, lemmas
 from core.english.phrases import NounPhrase, noun_phrase
+from core.english.word_groups import IDEAS, MASS, NOUN_OPPOSITES, PERSONS, SEASONS, THINGS, TIMES
 from core.perturbations.base import Perturbation
 from core.text.edits import Edit, Outcome, Refused
 
@@ -28,18 +31,9 @@ _COMPLEMENTS = frozenset("that to whether".split())
 
 
 @cache
-def opposites() -> dict[str, str]:
-    return word_groups.pairs(word_groups.NOUN_OPPOSITES)
-
-
-@cache
-def kinds() -> dict[str, tuple[str, ...]]:
+def kinds() -> dict[str, Sequence[str]]:
     """Return the word list of each listed noun."""
-    return {
-        word: kind
-        for kind in (*word_groups.KINDS, tuple(word_groups.TIMES), tuple(word_groups.SEASONS), tuple(word_groups.MASS))
-        for word in kind
-    }
+    return {word: kind for kind in (*word_groups.KINDS, TIMES, SEASONS, MASS) for word in kind}
 
 
 def fitting(p: TaggedText, phrase: NounPhrase, random: Random) -> str:
@@ -49,25 +43,23 @@ def fitting(p: TaggedText, phrase: NounPhrase, random: Random) -> str:
     if not base or low in NEVER or base in NEVER or p.low(phrase.head + 1) in _COMPLEMENTS:
         return ""
     tag = "NNS" if phrase.plural else "NN"
-    if base in opposites():
-        new = inflect(opposites()[base], tag)
-        return new if not phrase.plural or new != opposites()[base] else ""
+    if opposite := NOUN_OPPOSITES.get(base):
+        new = inflect(opposite, tag)
+        return new if not phrase.plural or new != opposite else ""
     kind = kinds().get(base)
     bare = not phrase.plural and not phrase.determiner
-    if bare and (
-        kind is None or kind[0] != word_groups.MASS[0] or p.low(phrase.start - 1) in ("", "in", "on", "at", "by")
-    ):
+    if bare and (kind is not MASS or p.low(phrase.start - 1) in ("", "in", "on", "at", "by")):
         return ""
     if kind is None:
         if base == "person" or base.endswith(_PERSONAL) or p.low(phrase.head + 1) in ("who", "whose", "whom"):
-            kind = tuple(word_groups.PERSONS)
+            kind = PERSONS
         elif p.low(phrase.start - 1) in ("last", "next", "this", "every") or p.low(phrase.head + 1) == "ago":
             return ""
         elif phrase.determiner in ("each", "every", "some", "any", "no", "all") or _quantified(p, phrase):
-            kind = (*word_groups.PERSONS, *word_groups.THINGS) if phrase.plural else ()
+            kind = (*PERSONS, *THINGS) if phrase.plural else ()
         else:
-            kind = tuple(word_groups.IDEAS)
-    if not kind or (kind[0] == word_groups.MASS[0] and phrase.determiner in ("a", "an")):
+            kind = IDEAS
+    if not kind or (kind is MASS and phrase.determiner in ("a", "an")):
         return ""
     taken = set(p.lows(0, p.n))
     words = [w for w in kind if w != base and w not in taken and inflect(w, "NNS") not in taken]
@@ -89,7 +81,7 @@ def _mismatch(p: TaggedText, random: Random) -> Outcome | list[Edit]:
             continue
         new = fitting(p, phrase, random)
         if new and new != p.low(i):
-            (known if (lemmas(p.low(i), "NOUN") or ("",))[0] in opposites() else others).append((i, new))
+            (known if (lemmas(p.low(i), "NOUN") or ("",))[0] in NOUN_OPPOSITES else others).append((i, new))
     if not known and not others:
         return Refused("no common noun can be replaced with certainty")
     i, new = random.choice(known or others)
@@ -98,10 +90,8 @@ def _mismatch(p: TaggedText, random: Random) -> Outcome | list[Edit]:
 
 NOUN = Perturbation(
     name="noun",
-    family="nouns",
     phenomenon="Mismatch, noun",
     kind="adequacy",
-    paper="Chen and Eger 2023, §3; Chen et al. 2021",
     help="One noun becomes another of the same number and kind: its antonym if one is known",
     change=english(_mismatch),
     code="word_NN",

@@ -1,4 +1,4 @@
-"""Number errors: each number is replaced by another of the same form.
+"""Number errors: each number is replaced by another of the same form (Chen and Eger 2023, §3).
 
 As published, numbers in dates stay. Our extension: if a text has no other numbers, one year is replaced by a plausible other
 year, because years are where models make most number errors. Numbers in names (Apollo 11, Group of Seven) and numbers of list
@@ -24,6 +24,7 @@ _MONTHS = frozenset(
 _DATE_WORDS = frozenset(
     "in since by from until till before after during early late mid of the between to and year".split()
 )
+_AFTER_HOUR = frozenset("a.m. p.m. am pm o'clock gmt / :".split())
 _LATEST = 2026
 _MOST_DIGITS = 30
 """Longer digit strings are not quantities."""
@@ -50,7 +51,7 @@ def _others(parsed: TaggedText, random: Random) -> Outcome | list[Edit]:
     for i in range(parsed.n):
         if _value(parsed.low(i)) is None or _in_date(parsed, i) or _in_name(parsed, i) or _in_list(parsed, i):
             continue
-        if parsed.low(i)[0].isdigit() and _is_year(parsed, i, parsed.low(i)):
+        if parsed.low(i)[0].isdigit() and _is_year(parsed, i):
             years.append(i)
         elif groups and _together(parsed, groups[-1][-1], i):
             groups[-1].append(i)
@@ -108,7 +109,8 @@ def _value(low: str) -> float | None:
     return _VALUES[tens] + _VALUES.get(ones, 0)
 
 
-def _is_year(parsed: TaggedText, i: int, low: str) -> bool:
+def _is_year(parsed: TaggedText, i: int) -> bool:
+    low = parsed.low(i)
     bare = low.removesuffix("s")
     if not _YEAR.fullmatch(bare) or parsed.low(i - 1) in ("$", "€", "£", "about", "some", "over", "nearly", "only"):
         return False
@@ -134,10 +136,7 @@ def _in_date(parsed: TaggedText, i: int) -> bool:
         return not _YEAR.fullmatch(parsed.low(i))
     if parsed.low(i + 1) == "of" and parsed.low(i + 2) in _MONTHS:
         return True
-    return parsed.low(i + 1) in ("a.m.", "p.m.", "am", "pm", "o'clock", "gmt", "/", ":") or parsed.low(i - 1) in (
-        "/",
-        ":",
-    )
+    return parsed.low(i - 1) in ("/", ":") or parsed.low(i + 1) in _AFTER_HOUR
 
 
 def _in_name(parsed: TaggedText, i: int) -> bool:
@@ -148,9 +147,8 @@ def _in_name(parsed: TaggedText, i: int) -> bool:
     right = parsed.text[token.end : token.end + 1]
     if bool(left and (left.isalnum() or left in "-–_.'’#")) or right in ("-", "–", "_", "/") and bool(right):
         return True
-    if token.text[0].isupper() and (
-        not parsed.opens(i) or (_capital(parsed, i + 1) and parsed.tag(i + 1) in ("NN", "NNP", "JJ"))
-    ):
+    followed = _capital(parsed, i + 1) and parsed.tag(i + 1) in ("NN", "NNP", "JJ")
+    if token.text[0].isupper() and (followed or not parsed.opens(i)):
         return True
     if parsed.low(i - 1) == "of" and parsed.low(i - 2) == "group" and _capital(parsed, i - 2):
         return True
@@ -241,10 +239,8 @@ def _word(parsed: TaggedText, i: int, random: Random) -> str:
 
 NUMBER = Perturbation(
     name="number",
-    family="numbers",
     phenomenon="Number error",
     kind="adequacy",
-    paper="Chen and Eger 2023, §3",
     help="Every number outside dates becomes another of the same form; if there are only years, one of them changes",
     change=english(_others),
     code="num",

@@ -1,4 +1,4 @@
-"""Omission: delete a phrase or clause whose removal leaves a grammatical sentence.
+"""Omission: delete a phrase or clause whose removal leaves a grammatical sentence (Chen and Eger 2023, §3; Sai et al. 2021).
 
 The published suite drops 1–20 % of the words at arbitrary positions. Here only optional parts are deleted, so that the metric
 is tested on lost content rather than on broken grammar.
@@ -61,8 +61,7 @@ def _omit(p: TaggedText, random: Random) -> Outcome | list[Edit]:
     if not found:
         return Refused(f"no optional phrase of at most {MOST:.0%} of the words")
     longer = [q for q in found if q.end - q.start > 2]
-    piece = random.choice(longer or found)
-    return _dropped(p, piece)
+    return _dropped(p, random.choice(longer or found))
 
 
 def _pieces(p: TaggedText) -> Iterator[TokenRange]:
@@ -70,7 +69,7 @@ def _pieces(p: TaggedText) -> Iterator[TokenRange]:
         start, end = p.sentence(i)
         low = p.low(i)
         if low == "(":
-            yield from _until(p, i, end, ")", inclusive=True)
+            yield from _bracket(p, i, end)
         elif i == start and low in _OPENERS and p.word(i)[:1].isupper():
             yield from _fronted(p, i, end)
         elif low == "," and p.low(i + 1) in _RELATIVES:
@@ -85,11 +84,11 @@ def _pieces(p: TaggedText) -> Iterator[TokenRange]:
             yield from _adverb(p, i)
 
 
-def _until(p: TaggedText, i: int, end: int, closing: str, *, inclusive: bool) -> Iterator[TokenRange]:
+def _bracket(p: TaggedText, i: int, end: int) -> Iterator[TokenRange]:
     for j in range(i + 1, end):
-        if p.low(j) == closing:
+        if p.low(j) == ")":
             if i > 0 and not p.opens(i) and "(" not in p.lows(i + 1, j):
-                yield TokenRange(i, j + inclusive)
+                yield TokenRange(i, j + 1)
             return
 
 
@@ -98,16 +97,13 @@ def _finite(p: TaggedText, start: int, end: int) -> bool:
 
 
 def _fronted(p: TaggedText, i: int, end: int) -> Iterator[TokenRange]:
-    """Yield a prepositional phrase before the first comma (`In recent years, …`), unless a list or clause pos_tags continue."""
+    """Yield a prepositional phrase before the first comma (`In recent years, …`), unless a list or clause may continue."""
     commas = [j for j in range(i, end) if p.low(j) == ","]
-    if (
-        not commas
-        or not 2 <= commas[0] - i <= 9
-        or f"{p.low(i)} {p.low(i + 1)}" in _SAYINGS
-        or not _finite(p, commas[0] + 1, end)
-    ):
+    if not commas or f"{p.low(i)} {p.low(i + 1)}" in _SAYINGS:
         return
     stop = commas[0]
+    if not 2 <= stop - i <= 9 or not _finite(p, stop + 1, end):
+        return
     if _finite(p, i, stop) and p.low(i) not in ("after", "before", "since", "until"):
         return
     follows = p.low(stop + 1)
@@ -147,28 +143,18 @@ def _tail(p: TaggedText, i: int, start: int, end: int) -> Iterator[TokenRange]:
         w in p.lows(i, end) for w in (",", "and", "but")
     ):
         return
-    if (
-        p.low(i) in ("when", "since", "until", "before", "after", "while")
-        and p.low(before) != ","
-        and _needs(p, start, i)
-    ):
-        return
-    yield TokenRange(before, end - 1)
+    timed = p.low(i) in ("when", "since", "until", "before", "after", "while") and p.low(before) != ","
+    if not timed or not _NEEDING & set(p.lows(start, i)):
+        yield TokenRange(before, end - 1)
 
 
-def _needs(p: TaggedText, start: int, i: int) -> bool:
-    """Return whether the verb before the clause depends on it (`remember when`, `wait until`, `is when`, a negation)."""
-    return bool(
-        set(p.lows(start, i))
-        & (NEGATIVE | {"so", "too", "such", "only", "first", "time", "day", "know", "remember", "it"})
-    )
+_NEEDING = NEGATIVE | frozenset("so too such only first time day know remember it".split())
+"""Words before a clause of time that may depend on it (`remember when`, `the first time when`, a negation)."""
 
 
 def _when(p: TaggedText, i: int) -> Iterator[TokenRange]:
     """Yield `last year`, `on Tuesday` or `in 2010` at the end of its sentence."""
-    stop = ""
-    end = i + 2
-    low = p.low(i)
+    low, stop = p.low(i), ""
     if low in ("last", "this", "next"):
         stop = p.low(i + 1) if p.low(i + 1) in _TIME_NOUNS and not p.low(i + 1).endswith("days") else ""
         if p.low(i - 1) in _BEFORE_TIME:
@@ -177,27 +163,23 @@ def _when(p: TaggedText, i: int) -> Iterator[TokenRange]:
         stop = p.low(i + 1) if p.low(i + 1) in _TIME_NOUNS and p.word(i + 1)[:1].isupper() else ""
     elif low in ("in", "since", "during"):
         stop = p.low(i + 1) if p.low(i + 1).isdigit() and len(p.low(i + 1)) == 4 else ""
-    after = p.low(end)
     if p.tag(i - 1) in ("VBN", "VBD") and (p.low(i - 2) == "," or (p.tag(i - 1) == "VBN" and not participle(p, i - 1))):
         return  # `, founded in 1945` and `a house built in 1945` need their year
-    if (
-        stop
-        and after == "."
-        and p.low(i - 1)
-        not in BE
-        | {"and", "or", ",", "-", "but", "later", "earlier", "early", "late", "again", "only", "that", "not", "born"}
-    ):
-        yield TokenRange(i, end)
+    if stop and p.low(i + 2) == "." and p.low(i - 1) not in _BEFORE_DATE:
+        yield TokenRange(i, i + 2)
+
+
+_BEFORE_DATE = BE | frozenset("and or , - but later earlier early late again only that not born".split())
 
 
 def _adjective(p: TaggedText, i: int) -> Iterator[TokenRange]:
     before = p.low(i - 1)
-    if before in ("the", "a", "an", "my", "your", "his", "her", "its", "our", "their") and "VERB" not in pos_tags(
-        p.low(i)
-    ):
-        if p.low(i + 2) != "to" and p.tag(i + 1) == "NN" and before in ("a", "an") and p.low(i + 1) in _MASSY:
-            return
+    massy = p.low(i + 2) != "to" and p.tag(i + 1) == "NN" and before in ("a", "an") and p.low(i + 1) in _MASSY
+    if before in _POSSESSIVES | {"the", "a", "an"} and "VERB" not in pos_tags(p.low(i)) and not massy:
         yield TokenRange(i, i + 1)
+
+
+_POSSESSIVES = frozenset("my your his her its our their".split())
 
 
 _MASSY = frozenset(
@@ -215,10 +197,8 @@ def _dropped(p: TaggedText, piece: TokenRange) -> list[Edit]:
     start, end = piece
     edits = [p.drop(start, end)]
     if p.opens(start) and end < p.n:
-        token = p.tokens[end]
-        first = p.tokens[start]
-        new = cased(token.text[:1], first.text[:1])
-        edits = [Edit(first.start, token.start + 1, new)]
+        first, following = p.tokens[start], p.tokens[end]
+        edits = [Edit(first.start, following.start + 1, cased(following.text[:1], first.text[:1]))]
     elif p.low(start - 1) in ("a", "an"):
         edits += p.article(start, p.low(end)) if article(p.low(end)) != p.low(start - 1) else []
     return edits
@@ -226,10 +206,8 @@ def _dropped(p: TaggedText, piece: TokenRange) -> list[Edit]:
 
 OMISSION = Perturbation(
     name="omission",
-    family="omission",
     phenomenon="Omission",
     kind="adequacy",
-    paper="Chen and Eger 2023, §3; Sai et al. 2021",
     help="Deletes a clause, phrase or modifier: at most 40 % of the words, leaving a grammatical sentence",
     change=english(_omit),
     code="drop",

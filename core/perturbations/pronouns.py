@@ -1,4 +1,5 @@
-"""Pronoun errors: each personal pronoun is replaced by another of the same case, and its verb agrees with the new number.
+"""Pronoun errors (Chen and Eger 2023, §3): each personal pronoun is replaced by another of the same case, and its verb agrees with
+the new number.
 
 `you` and `it` stay: the case of `you` is often ambiguous, and `it` is often impersonal. A person is replaced by the same other
 person throughout the text.
@@ -73,9 +74,8 @@ def _reading(p: TaggedText, i: int) -> tuple[str, str] | None:
     readings = _FORMS.get(low)
     if not readings or (low == "us" and p.word(i) != "us") or (low == "mine" and p.low(i - 1) != "of"):
         return None
-    if low == "i" and (
-        p.word(i) == "i" and p.low(i + 1) in (".", ")") or p.low(i + 1) in ("/", "-", "i") or p.tag(i - 1) == "NNP"
-    ):
+    numeral = p.word(i) == "i" and p.low(i + 1) in (".", ")")
+    if low == "i" and (numeral or p.low(i + 1) in ("/", "-", "i") or p.tag(i - 1) == "NNP"):
         return None
     if low == "her":
         tag = p.tag(i + 1)
@@ -95,7 +95,7 @@ def _swapped(p: TaggedText, places: list[tuple[int, str]], person: str, random: 
             continue
         edits: list[Edit] = []
         for i, case in places:
-            edits.append(_placed(p, i, _PARADIGM[target][_CASES.index(case)], target))
+            edits.append(_placed(p, i, _PARADIGM[target][_CASES.index(case)]))
             verb = _agreeing(p, i, person, target) if case == "subject" else []
             if verb is None:
                 break
@@ -110,15 +110,12 @@ def _several(p: TaggedText, i: int) -> bool:
     return p.low(i - 1) == "of" or bool(_TOGETHER & p.sentence_words(i))
 
 
-def _placed(p: TaggedText, i: int, new: str, target: str) -> Edit:
-    old = p.word(i)
-    if old in ("I", "i"):
-        token = p.tokens[i]
-        return Edit(token.start, token.end, new[:1].upper() + new[1:] if p.opens(i) and old == "I" else new)
+def _placed(p: TaggedText, i: int, new: str) -> Edit:
+    token, old = p.tokens[i], p.word(i)
     if len(old) > 1 and old.isupper():
         return p.replace(i, new)
-    token = p.tokens[i]
-    return Edit(token.start, token.end, new[:1].upper() + new[1:] if old[:1].isupper() else new)
+    capital = old[:1].isupper() and (old != "I" or p.opens(i))
+    return Edit(token.start, token.end, new[:1].upper() + new[1:] if capital else new)
 
 
 def _agreeing(p: TaggedText, i: int, person: str, target: str) -> list[Edit] | None:
@@ -175,7 +172,7 @@ def _base(low: str) -> str:
 
 
 def _joined(p: TaggedText, verb: int) -> bool:
-    """Return whether a second verb pos_tags share the subject: `and`, `or` or `but` with a present-tense verb soon after it."""
+    """Return whether a second verb may share the subject: `and`, `or` or `but` with a present-tense verb soon after it."""
     for j in range(verb + 1, p.sentence(verb)[1]):
         if p.low(j) in ("and", "or", "but"):
             k = skip_adverbs(p, j + 1)
@@ -193,10 +190,8 @@ def _first_person(p: TaggedText, i: int) -> list[Edit] | None:
 
 PRONOUN = Perturbation(
     name="pronoun",
-    family="pronouns",
     phenomenon="Pronoun error",
     kind="adequacy",
-    paper="Chen and Eger 2023, §3",
     help="Every personal pronoun except you and it becomes another of the same case, and the verb agrees with it",
     change=english(_pronouns),
     code="pron",

@@ -1,4 +1,5 @@
-"""Spelling errors: two neighbouring letters of a word are swapped, with their combining marks. For any alphabetic script
+"""Spelling errors: two neighbouring letters of a word are swapped, with their combining marks (Chen and Eger 2023, §3;
+Sai et al. 2021). For any alphabetic script
 written with spaces, with or without capitals."""
 
 from __future__ import annotations
@@ -58,10 +59,8 @@ def _moves(letter: str) -> bool:
 
 TYPO = Perturbation(
     name="typo",
-    family="typos",
     phenomenon="Spelling error",
     kind="fluency",
-    paper="Chen and Eger 2023, §3; Sai et al. 2021",
     help="Swaps two neighbouring letters of one word",
     change=_swap,
     code="typo",

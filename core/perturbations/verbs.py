@@ -1,4 +1,5 @@
-"""Verb mismatch: one full verb is replaced by another of the same form and frame, by an antonym if one is known.
+"""Verb mismatch: one full verb is replaced by another of the same form and frame, by an antonym if one is known
+(Chen and Eger 2023, §3; Chen et al. 2021).
 
 The new verb must share the frame of the old one: with a plain object, passive, without an object, before `to` and a verb, or
 before `that`.
@@ -7,7 +8,6 @@ before `that`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from random import Random
 
 from core.english import word_groups
@@ -21,19 +21,17 @@ _AFTER_PASSIVE = frozenset(
 ) | {""}
 _AFTER_INTRANSITIVE = frozenset(". , ; : ) in on at during because when after before and last by ! ?".split()) | {""}
 _CLAUSE_ENDS = frozenset(", . ; : ! ? ( ) – —".split())
+_URGING = frozenset("encourage discourage challenge force allow".split())
 _SAID = frozenset("that the he she they it we i his her their there this these those".split())
 
 
-@cache
-def frames() -> dict[str, tuple[tuple[str, ...], dict[str, str]]]:
-    """Return replacements and antonyms by frame."""
-    written: dict[str, tuple[Sequence[str], str]] = {
-        "object": (word_groups.TRANSITIVE, word_groups.TRANSITIVE_OPPOSITES),
-        "none": (word_groups.INTRANSITIVE, f"{word_groups.INTRANSITIVE_OPPOSITES}|{word_groups.SCALE_OPPOSITES}"),
-        "to": (word_groups.TO_VERBS, word_groups.TO_OPPOSITES),
-        "that": (word_groups.THAT_VERBS, word_groups.THAT_OPPOSITES),
-    }
-    return {frame: (tuple(words), word_groups.pairs(opposites)) for frame, (words, opposites) in written.items()}
+_FRAMES: dict[str, tuple[Sequence[str], dict[str, str]]] = {
+    "object": (word_groups.TRANSITIVE, word_groups.TRANSITIVE_OPPOSITES),
+    "none": (word_groups.INTRANSITIVE, word_groups.INTRANSITIVE_OPPOSITES | word_groups.SCALE_OPPOSITES),
+    "to": (word_groups.TO_VERBS, word_groups.TO_OPPOSITES),
+    "that": (word_groups.THAT_VERBS, word_groups.THAT_OPPOSITES),
+}
+"""Replacements and antonyms by frame."""
 
 
 def certain_form(p: TaggedText, i: int) -> str:
@@ -54,18 +52,14 @@ def certain_form(p: TaggedText, i: int) -> str:
 
 def _frame(p: TaggedText, i: int, form: str) -> str:
     after = p.low(i + 1)
-    passive = form == "VBN" and _last_auxiliary(p, i) in BE
-    if passive:
+    if form == "VBN" and _last_auxiliary(p, i) in BE:
         return "object" if after in _AFTER_PASSIVE else ""
     if after == "to" and p.tag(i + 2) == "VB":
         return "to"
     if after == "that" or (after in _SAID and _clause(p, i + 1)):
         return "that"
-    if (
-        after in OBJECT_STARTS
-        or p.tag(i + 1) in ("NNS", "NNP", "CD")
-        or (p.tag(i + 1) == "JJ" and p.tag(i + 2) in ("NN", "NNS"))
-    ):
+    adjective = p.tag(i + 1) == "JJ" and p.tag(i + 2) in ("NN", "NNS")
+    if adjective or after in OBJECT_STARTS or p.tag(i + 1) in ("NNS", "NNP", "CD"):
         return "object"
     return "none" if after in _AFTER_INTRANSITIVE else ""
 
@@ -92,11 +86,7 @@ def _leans(p: TaggedText, i: int, base: str) -> bool:
             return False
         if p.low(j) == "into" or (p.low(j) == "from" and p.tag(j + 1) == "VBG"):
             return True
-        if (
-            base in ("encourage", "discourage", "challenge", "force", "allow")
-            and p.low(j) == "to"
-            and p.tag(j + 1) == "VB"
-        ):
+        if base in _URGING and p.low(j) == "to" and p.tag(j + 1) == "VB":
             return True
     return False
 
@@ -112,7 +102,7 @@ def _mismatch(p: TaggedText, random: Random) -> Outcome | list[Edit]:
         base = lemma(p.low(i)) if frame else ""
         if not base:
             continue
-        words, opposites = frames()[frame]
+        words, opposites = _FRAMES[frame]
         if frame == "object" and _leans(p, i, base):
             continue
         if base in opposites:
@@ -128,10 +118,8 @@ def _mismatch(p: TaggedText, random: Random) -> Outcome | list[Edit]:
 
 VERB = Perturbation(
     name="verb",
-    family="verbs",
     phenomenon="Mismatch, verb",
     kind="adequacy",
-    paper="Chen and Eger 2023, §3; Chen et al. 2021",
     help="One verb becomes another of the same form and frame: its antonym if one is known",
     change=english(_mismatch),
     code="word_VB",

@@ -39,7 +39,7 @@ def listing(texts: Sequence[str], names: Sequence[str], seed: int) -> Iterator[s
         made = [(text, perturbation.perturb(text, seed)) for text in texts]
         changes = [(text, m) for text, m in made if isinstance(m, Change)]
         yield f"\n## {perturbation.phenomenon} (`{perturbation.name}`): {len(changes)} of {len(texts)}\n"
-        yield f"{perturbation.help}. {perturbation.paper}.\n"
+        yield f"{perturbation.help}.\n"
         yield from (f"{n}. {shown(text, change)}" for n, (text, change) in enumerate(changes, start=1))
         reasons = [m.reason for _, m in made if isinstance(m, Refused)]
         yield from (f"- refused, {reasons.count(reason)}: {reason}" for reason in dict.fromkeys(reasons))

@@ -6,13 +6,14 @@ one error and refuses if in doubt; a noise makes as many errors as its strength 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 from typing import Literal, NamedTuple, TypeVar, overload
 
+from core.english.grammar import ParsedText, parse_text
+from core.perturbations.base import seeded
 from core.text.edits import Edit, Outcome, Refused, changed
 from core.text.words import units
 
@@ -91,7 +92,7 @@ NO_CONTEXT = NoiseContext()
 class Noise:
     """One kind of error, as used by the stress test, the command, documentation and the common property tests.
 
-    `name` is the key in the registry, `family` the module, `label` the display name. `levels` ascend. If `graded`, each
+    `name` is the key in the registry, `label` the display name. `levels` ascend. If `graded`, each
     level contains the errors of the level before, so that scores should fall from level to level; otherwise levels are
     places or texts, each of which should score below the original. `switching`: the noise exchanges parts, and its
     noise ratio is halved. `seeded`: the text depends on the seed. Increase `version` when the same seed gives another
@@ -100,10 +101,8 @@ class Noise:
     """
 
     name: str
-    family: str
     label: str
     aspect: NoiseAspect
-    paper: str
     help: str
     make: Callable[[str, float, Random, NoiseContext], Outcome]
     levels: tuple[NoiseLevel, ...]
@@ -125,13 +124,7 @@ class Noise:
             raise ValueError(f"{self.name} has no strength {strength}")
         if "source" in self.needs and context.source is None:
             return Refused("no source text")
-        return self.make(text, strength, self.random(text, seed), context)
-
-    def random(self, text: str, seed: int) -> Random:
-        """Return the generator for one text. It does not depend on the strength, so that a stronger noise can contain
-        the weaker one."""
-        key = "\x00".join((str(seed), self.name, str(self.version), text)).encode("utf-8", "surrogatepass")
-        return Random(int.from_bytes(hashlib.sha256(key).digest()[:8], "big"))
+        return self.make(text, strength, seeded(seed, self.name, self.version, text), context)
 
 
 SHARES = tuple(NoiseLevel(s, f"{s:.0%}") for s in (0.2, 0.4, 0.6, 0.8, 1.0))
@@ -153,6 +146,18 @@ def sample_share(places: Sequence[T], share: float, random: Random) -> list[T]:
 def edited(text: str, edits: Sequence[Edit], reason: str) -> Outcome:
     """Return the text with the edits applied. Refuse if there are no edits (with `reason`) or if they change nothing."""
     return changed(text, edits) if edits else Refused(reason)
+
+
+def english(
+    make: Callable[[ParsedText, float, Random], Sequence[Edit]], reason: str
+) -> Callable[[str, float, Random, NoiseContext], Outcome]:
+    """Return a noise of texts from one of parsed English. `make` returns edits; without any, the noise refuses with `reason`."""
+
+    def noise(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
+        parsed = parse_text(text)
+        return parsed if isinstance(parsed, Refused) else edited(text, make(parsed, strength, random), reason)
+
+    return noise
 
 
 def tokens_of(text: str) -> list[str]:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 from core.english.entity_cues import SAY
 from core.english.grammar import ParsedText
 from core.english.parsing import forms, pos_tags
-from core.english.phrases import BE, DO, HAVE, MODALS
+from core.english.phrases import BE, DO, HAVE, MODALS, STEMS
 from core.english.sure_words import base_form
 
 FINITE = ("VBZ", "VBP", "VBD", "MD")
 SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
-_STEMS = frozenset("ca wo sha ai".split())
+_STEMS = frozenset({*STEMS, "ai"})
 _HELPERS = BE | HAVE | DO | MODALS | _STEMS | frozenset("to ought get gets got getting need dare 've".split())
 _PRESENT_OR_PAST = frozenset("is are am was were".split())
 _SUBORDINATE = frozenset({"advcl", "relcl", "acl", "csubj", "pcomp"})
@@ -136,20 +136,14 @@ def _clause(r: ParsedText, i: int, span: tuple[int, int]) -> Clause | None:
     if word.tag == "MD":
         return Clause(i, i, "MD")
     form = _form(r, i)
-    if form:
-        return Clause(i, i, form)
-    return _imperative(r, i, span)
+    return Clause(i, i, form) if form else _imperative(r, i, span)
 
 
 def _certain_past(r: ParsedText, i: int) -> bool:
     """Return whether the word can only be the past form of a full verb, whatever its parse: *took*, *swam*."""
     word = r.words[i]
-    if (
-        "VBD" not in (word.tag, word.second)
-        or pos_tags(word.low) != {"VERB"}
-        or word.low in BE | HAVE | DO
-        or r.glued(i)
-    ):
+    full = pos_tags(word.low) == {"VERB"} and word.low not in BE | HAVE | DO
+    if not full or "VBD" not in (word.tag, word.second) or r.glued(i):
         return False
     past = forms(word.low, "VERB", ("VBD",)) and not forms(word.low, "VERB", ("VBN", "VB"))
     return bool(past) and not any(j < i for j in r.children(i, "aux", "auxpass") if r.low(j) in _HELPERS)
@@ -191,12 +185,8 @@ def _past(r: ParsedText, i: int, has_subject: bool) -> bool:
     if not has_subject:
         return r.words[i].role == "conj"
     subject = max(j for j in r.children(i, *SUBJECTS, "aux") if j < i)
-    common = r.tag(subject) == "NN" or (
-        r.tag(subject) == "NNP"
-        and r.opens(subject)
-        and "NOUN" in pos_tags(r.low(subject))
-        and not r.words[subject].entity
-    )
+    opening = r.tag(subject) == "NNP" and r.opens(subject) and not r.words[subject].entity
+    common = r.tag(subject) == "NN" or (opening and "NOUN" in pos_tags(r.low(subject)))
     return not common or any(j != subject for j in r.children(subject, "det", "poss", "nummod", "relcl", "prep"))
 
 
@@ -222,11 +212,7 @@ def _imperative(r: ParsedText, i: int, span: tuple[int, int]) -> Clause | None:
     if not forms(word.low, "VERB", ("VB",)) or word.low in ("thank", "please", "let", "thanks"):
         return None
     at = i
-    while (
-        at > span[0]
-        and not r.opens(at)
-        and (r.low(at - 1) in ("please", "just", "then") or r.low(at - 1) in (",", ":"))
-    ):
+    while at > span[0] and not r.opens(at) and r.low(at - 1) in ("please", "just", "then", ",", ":"):
         at -= 1
     closed = at > span[0] + 1 and r.words[at - 1].text in _CLOSING and r.words[at - 2].text in (",", ".", "!", "?")
     return Clause(i, i, "IMP") if r.opens(at) and not closed else None

@@ -19,10 +19,8 @@ def _copied(text: str, strength: float, random: Random, context: NoiseContext) -
 
 COPY = Noise(
     name="copy-source",
-    family="copy_source",
     label="Copy of the source",
     aspect="special",
-    paper="He et al. 2023, appendix D",
     help="Replaces the output with the unchanged source text.",
     make=_copied,
     levels=(NoiseLevel(1, "copy"),),

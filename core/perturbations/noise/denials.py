@@ -5,15 +5,16 @@ from __future__ import annotations
 from core.english import word_groups
 from core.english.grammar import ParsedText
 from core.english.parsing import article, cased, inflect
-from core.english.phrases import DO, NOT
+from core.english.phrases import DO, NOT, STEMS
 from core.perturbations.noise.clauses import subjects
 from core.text.edits import Edit
 
 _FLIPPED = {
     "nobody": "somebody", "nothing": "something", "none": "some", "nowhere": "somewhere", "noone": "someone",
 }  # fmt: skip
+_FLIPPED_NO = {"longer": "still", "one": "someone"}
+"""Replacements of *no longer* and *no one*."""
 _WEAK = frozenset("never hardly barely scarcely rarely seldom".split())
-_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 _NO_DENIAL_AFTER = frozenset("only just least merely simply necessarily surprisingly so all every".split())
 _NO_DENIAL_BEFORE = frozenset("or if why but".split())
 _NO_NOUN = frozenset("matter wonder one more less fewer such other later sooner use good".split())
@@ -69,14 +70,12 @@ def _not(r: ParsedText, i: int, span: tuple[int, int]) -> list[Edit]:
     verb = word.head
     if before.low in DO and before.role == "aux" and before.head == verb and verb > i:
         inverted = any(i < j < verb for j in subjects(r, verb))
-        if not inverted:
-            return _without_do(r, i, verb)
-        return [_gone(r, i, i + 1)]
+        return [_gone(r, i, i + 1)] if inverted else _without_do(r, i, verb)
     if word.low == "n't":
         if before.low == "ai":
             return []
-        if before.low in _STEMS:
-            return [Edit(before.start, word.end, cased(_STEMS[before.low], before.text))]
+        if before.low in STEMS:
+            return [Edit(before.start, word.end, cased(STEMS[before.low], before.text))]
         return [_gone(r, i, i + 1)]
     helper = before.tag in ("MD", "VBZ", "VBD", "VBP") or before.role in ("aux", "auxpass", "nsubj", "nsubjpass")
     infinitive = r.tag(i + 1) == "TO"
@@ -120,10 +119,8 @@ def _no(r: ParsedText, i: int) -> list[Edit]:
     word, following = r.words[i], r.words[i + 1] if i + 1 < len(r.words) else None
     if word.low != "no" or following is None:
         return []
-    if following.low == "longer":
-        return [Edit(word.start, following.end, cased("still", word.text))]
-    if following.low == "one":
-        return [Edit(word.start, following.end, cased("someone", word.text))]
+    if following.low in _FLIPPED_NO:
+        return [Edit(word.start, following.end, cased(_FLIPPED_NO[following.low], word.text))]
     head = r.words[word.head]
     if following.low in _NO_NOUN or head.low in _NO_NOUN or head.tag not in ("NN", "NNS") or following.tag == "CD":
         return []

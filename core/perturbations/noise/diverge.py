@@ -88,10 +88,8 @@ def models() -> str:
 
 DIVERGE = Noise(
     name="diverge",
-    family="diverge",
     label="BERT-diverge",
     aspect="consistency",
-    paper="He et al. 2023, Table 16",
     help="Replaces words one by one, in random order, with one of the ten most likely words of a language model, so that the text stays "
     "fluent but its meaning drifts. Uses the masked language model (mlm) if configured, else the scorer: English only, and less fluent.",
     make=_diverged,

@@ -10,35 +10,27 @@ from core.english import word_groups
 from core.english.entity_cues import DIRECTIONS, TITLES, EntityKind
 from core.english.entity_kinds import acts, head, sport
 from core.english.entity_recognition import Entity, entities, longer
-from core.english.grammar import ParsedText, parse_text, parser_name
+from core.english.grammar import ParsedText, parser_name
 from core.english.parsing import pos_tags
-from core.perturbations.noise.base import Noise, NoiseContext, edited, sample_share
+from core.perturbations.noise.base import Noise, english, sample_share
 from core.perturbations.noise.pairs import pairs
 from core.perturbations.noise.sentences import LEVELS
-from core.text.edits import Edit, Outcome, Refused
+from core.text.edits import Edit
 
 _GENERIC: dict[EntityKind, str] = {"person": "a person", "place": "a place", "organisation": "an organisation"}
-_TIMES = (
-    frozenset(word_groups.TIMES)
-    | frozenset(word_groups.SEASONS)
-    | {"morning", "season", "today", "yesterday", "tomorrow"}
-)
+_TIMES = {*word_groups.TIMES, *word_groups.SEASONS, "morning", "season", "today", "yesterday", "tomorrow"}
 
 
-def _generic(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
-    r = parse_text(text)
-    if isinstance(r, Refused):
-        return r
+def _generic(r: ParsedText, strength: float, random: Random) -> list[Edit]:
     places = [
         (start, e)
         for e in entities(r)
         if e.kind and not e.modifier and _stands(r, e) and (start := _phrase(r, e)) is not None
     ]
-    chosen = sample_share(places, strength, random)
-    edits = [
-        Edit(r.words[start].start, r.words[e.end - 1].end, _capital(r, start, _GENERIC[e.kind])) for start, e in chosen
+    return [
+        Edit(r.words[start].start, r.words[e.end - 1].end, _capital(r, start, _GENERIC[e.kind]))
+        for start, e in sample_share(places, strength, random)
     ]
-    return edited(text, edits, "no name can be replaced by a generic phrase")
 
 
 _WHERE = frozenset(
@@ -92,7 +84,7 @@ def _phrase(r: ParsedText, entity: Entity) -> int | None:
     its kind (the Chelsea striker Smith). None if what precedes does not allow `a person`."""
     start = entity.start
     titled = r.low(start) in TITLES
-    if r.low(entity.end) in ("'s", "'") and any(w.text[0].isupper() for w in r.words[entity.end + 1 : entity.end + 2]):
+    if r.low(entity.end) in ("'s", "'") and r.word(entity.end + 1)[:1].isupper():
         return None
     if r.adjoins(start) and (
         head(r, start - 1) == entity.kind or (r.low(start - 1) in TITLES and entity.kind == "person")
@@ -119,24 +111,17 @@ def _phrase(r: ParsedText, entity: Entity) -> int | None:
     before = r.tag(start - 1)
     if r.adjoins(start) and (before in ("JJ", "DT", "PRP$") or r.low(start - 1) in cues.ROLES):
         return None
-    if (r.adjoins(start) and (before == "NNS" or "-" in (r.low(start - 2), r.low(start - 1)))) or r.low(
-        start - 1
-    ) == ")":
+    if r.low(start - 1) == ")" or (
+        r.adjoins(start) and (before == "NNS" or "-" in (r.low(start - 2), r.low(start - 1)))
+    ):
         return None
     if before in ("POS", "HYPH") or (r.low(start - 1) == "'s" and before != "VBZ"):
         return None
     if not r.adjoins(start) or r.places[start - 1] != r.places[start]:
         return start
-    noun = (
-        before in ("NN", "NNP", "NNPS")
-        and r.low(start - 1) not in _TIMES
-        and r.words[start - 1].entity not in ("DATE", "TIME")
-    )
-    return (
-        None
-        if noun or before in ("CD", "JJR", "JJS", "VBN", "VBG") and r.words[start - 1].head == entity.end - 1
-        else start
-    )
+    time = r.low(start - 1) in _TIMES or r.words[start - 1].entity in ("DATE", "TIME")
+    measured = before in ("CD", "JJR", "JJS", "VBN", "VBG") and r.words[start - 1].head == entity.end - 1
+    return None if measured or (before in ("NN", "NNP", "NNPS") and not time) else start
 
 
 def _ends_list(r: ParsedText, start: int) -> bool:
@@ -154,19 +139,15 @@ def _capital(r: ParsedText, i: int, new: str) -> str:
     return new[:1].upper() + new[1:] if r.opens(i) and r.words[i].text[:1].isupper() else new
 
 
-def _switch(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
-    r = parse_text(text)
-    if isinstance(r, Refused):
-        return r
+def _switch(r: ParsedText, strength: float, random: Random) -> list[Edit]:
     found = entities(r)
     longest = longer(found)
     sorts = {e: _sort(r, e) for e in found}
 
     def made(group: list[Entity], kind: EntityKind) -> list[tuple[Entity, Entity]]:
         alike = [e for e in group if sorts[e] == kind]
-        return pairs(
-            _apart(alike, longest) if kind == "person" else alike, lambda e: _known_by(longest[e.words]), random
-        )
+        alike = _apart(alike, longest) if kind == "person" else alike
+        return pairs(alike, lambda e: _known_by(longest[e.words]), random)
 
     whole = [e for e in found if not e.modifier and not _titled(r, e)]
     bare = [e for e in found if _bare(r, e)]
@@ -175,21 +156,21 @@ def _switch(text: str, strength: float, random: Random, context: NoiseContext) -
     for pair in sample_share(pairs_made, strength, random):
         for here, there in (pair, pair[::-1]):
             start, other = _article(r, here), _article(r, there)
-            new = text[r.words[other].start : r.words[there.end - 1].end]
+            new = r.text[r.words[other].start : r.words[there.end - 1].end]
             if r.opens(other) and other < there.start:
                 new = new[:1].lower() + new[1:]
             edits.append(Edit(r.words[start].start, r.words[here.end - 1].end, _capital(r, start, new)))
-    return edited(text, edits, "fewer than two different names of the same certain kind")
+    return edits
 
 
 def _sort(r: ParsedText, e: Entity) -> EntityKind:
     """Return the kind by which a name is swapped: its own, or the usual kind of its words (England, Liverpool)."""
-    whole = " ".join(r.words[i].text for i in range(e.start, e.end))
+    whole = r.written(e.start, e.end)
     if e.kind or e.label in ("EVENT", "WORK_OF_ART", "PRODUCT", "LAW", "NORP"):
         return e.kind
     if whole in (cues.TEAMS | cues.LONG_TEAMS | cues.FAMOUS) - cues.MEDIA:
         return "organisation"
-    if whole in cues.PLACES | cues.MORE_PLACES | cues.LONG_PLACES:
+    if whole in cues.PLACES | cues.LONG_PLACES:
         return "place" if e.label != "PERSON" else ""
     strange = not any(pos_tags(r.low(i)) for i in range(e.start, e.end))
     between = strange and e.label in ("GPE", "LOC", "FAC", "") and not sport(r) and _between(r, e)
@@ -222,16 +203,13 @@ def _bare(r: ParsedText, e: Entity) -> bool:
         return False
     if not e.modifier:
         return r.low(e.start - 1) != "the"
-    known = cues.TEAMS | cues.LONG_TEAMS | cues.PLACES | cues.MORE_PLACES | cues.LONG_PLACES
+    known = cues.TEAMS | cues.LONG_TEAMS | cues.PLACES | cues.LONG_PLACES
     noun = r.adjoins(e.end) and r.tag(e.end) in ("NN", "NNS") and r.words[e.end].text.islower()
-    return noun and " ".join(r.words[i].text for i in range(e.start, e.end)) in known - {
-        "United States",
-        "United Kingdom",
-    }
+    return noun and r.written(e.start, e.end) in known - {"United States", "United Kingdom"}
 
 
 def _apart(found: list[Entity], longest: Mapping[tuple[str, ...], Entity]) -> list[Entity]:
-    """Drop lone first names if lone surnames occur too: Serena and Williams pos_tags be the same person."""
+    """Drop lone first names if lone surnames occur too: Serena and Williams may be the same person."""
     alone = [e for e in found if len(longest[e.words].words) == 1]
     first = {e.words for e in alone if e.words[0].capitalize() in cues.FIRST_NAMES}
     return [e for e in found if e.words not in first] if any(e.words not in first for e in alone) else found
@@ -245,26 +223,22 @@ def _article(r: ParsedText, entity: Entity) -> int:
 
 GENERIC = Noise(
     name="generic-entity",
-    family="entities",
     label="Generic named entity",
     aspect="consistency",
-    paper="He et al. 2023, Table 16",
     help="Replaces random names, with their articles and titles, by “a person”, “a place” or “an organisation”. Names of uncertain kind "
     "stay. Strength: the share of the names whose kind is certain",
-    make=_generic,
+    make=english(_generic, "no name can be replaced by a generic phrase"),
     levels=LEVELS,
     version=3,
     models=parser_name,
 )
 SWITCHING = Noise(
     name="entity-switching",
-    family="entities",
     label="Named entity switching",
     aspect="consistency",
-    paper="He et al. 2023, Table 16",
     help="Swaps random pairs of different names of the same certain kind: persons, places or organisations. Strength: the share of all "
     "possible pairs",
-    make=_switch,
+    make=english(_switch, "fewer than two different names of the same certain kind"),
     levels=LEVELS,
     switching=True,
     version=3,

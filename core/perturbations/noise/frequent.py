@@ -52,10 +52,8 @@ def joined(tokens: list[str]) -> str:
 def _noise(n: int) -> Noise:
     return Noise(
         name=f"frequent-{n}gram",
-        family="frequent",
         label=f"Frequent {n}-grams",
         aspect="special",
-        paper="He et al. 2023, section 5.3 and appendix G",
         help=f"Replaces the output with random {n}-grams from the most frequent ones, up to the same number of tokens. They are counted on "
         "the texts of this test, without punctuation and in lower case; with few texts, some of the top 100 occur only once.",
         make=partial(_salad, n),

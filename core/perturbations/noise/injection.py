@@ -24,8 +24,6 @@ TEXTS: tuple[str, ...] = (
 ANOTHER = " Summary: "
 """Separates the first injection from a reference of another segment (last row of Table 14)."""
 
-PAPER = "He et al. 2023, section 5.2 and Table 14"
-
 
 def _injected(texts: Sequence[str], text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
     at = int(strength) - 1
@@ -40,10 +38,8 @@ def _injected(texts: Sequence[str], text: str, strength: float, random: Random, 
 
 INJECTION = Noise(
     name="injection",
-    family="injection",
     label="Injection",
     aspect="special",
-    paper=PAPER,
     help="Replaces the whole output with a sentence that tells the metric to approve of it. The last level appends another "
     "text of the set, the same one for every seed.",
     make=partial(_injected, TEXTS),
@@ -71,10 +67,8 @@ def custom_injection(texts: Sequence[str]) -> Noise:
     digest = hashlib.sha256("\x00".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
     return Noise(
         name=f"injection-{digest[:8]}",
-        family="injection",
         label="Injection of your own",
         aspect="special",
-        paper=PAPER,
         help="Replaces the whole output with one of your texts.",
         make=partial(_injected, tuple(texts)),
         levels=tuple(NoiseLevel(i + 1, f"Own-{i + 1}") for i in range(len(texts))),

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from random import Random
 
-from core.english.grammar import ParsedText, parse_text, parser_name
+from core.english.grammar import ParsedText, parser_name
 from core.english.phrases import NOT
 from core.english.sure_words import base_form, is_verb
-from core.perturbations.noise.base import SHARES, Noise, NoiseContext, edited, sample_share
-from core.text.edits import Edit, Outcome, Refused
+from core.perturbations.noise.base import SHARES, Noise, english, sample_share
+from core.text.edits import Edit
 
 _INFLECTED = ("VBD", "VBZ", "VBN", "VBG", "VBP")
 
 
-def _lemmatize(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
-    reading = parse_text(text)
-    if isinstance(reading, Refused):
-        return reading
-    edits = [edit for i in range(len(reading.words)) if (edit := _lemma(reading, i))]
-    return edited(text, sample_share(edits, strength, random), "no inflected verb in the text")
+def _lemmatize(r: ParsedText, strength: float, random: Random) -> list[Edit]:
+    return sample_share([edit for i in range(len(r.words)) if (edit := _lemma(r, i))], strength, random)
 
 
 def _lemma(r: ParsedText, i: int) -> Edit | None:
@@ -36,12 +32,10 @@ def _lemma(r: ParsedText, i: int) -> Edit | None:
 
 VERBS = Noise(
     name="verb-lemmatization",
-    family="lemmatization",
     label="Verb lemmatization",
     aspect="fluency",
-    paper="He et al. 2023, Table 16",
     help="Replaces a share of the inflected verbs, including auxiliaries, with their dictionary form. English only",
-    make=_lemmatize,
+    make=english(_lemmatize, "no inflected verb in the text"),
     levels=SHARES,
     version=3,
     models=parser_name,

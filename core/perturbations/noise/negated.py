@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
-from core.english.grammar import ParsedText, parse_text, parser_name
+from core.english.grammar import ParsedText, parser_name
 from core.english.parsing import pos_tags
-from core.english.phrases import BE, DO
-from core.perturbations.noise.base import Noise, NoiseContext, edited, sample_share
+from core.english.phrases import BE, DO, DO_FORMS, STEMS
+from core.perturbations.noise.base import Noise, english, sample_share
 from core.perturbations.noise.clauses import Clause, base, clause_of, clauses, rank, stated, subjects
 from core.perturbations.noise.denials import denies, lifted
 from core.perturbations.noise.sentences import LEVELS
-from core.text.edits import Edit, Outcome, Refused
+from core.text.edits import Edit
 
-_DO = {"VBZ": "does", "VBP": "do", "VBD": "did", "IMP": "do"}
 _BEFORE_DO = frozenset("only just merely simply nearly almost even really ever actually".split())
 """Adverbs before which *did not* is placed, like adverbs of manner in -ly."""
 _BEFORE_NOT = frozenset(
@@ -83,7 +82,7 @@ def _joined_at_once(r: ParsedText, verb: int) -> bool:
 def _after_helper(r: ParsedText, clause: Clause) -> list[Edit]:
     """Put *not* after the first auxiliary, or after the subject that follows it: *did he not go*."""
     at = clause.carrier
-    if r.low(at) in ("ca", "wo", "sha", "ai"):
+    if r.low(at) in {*STEMS, "ai"}:
         return []
     turned = [j for j in subjects(r, clause.verb) if at < j < clause.verb]
     if turned:
@@ -120,9 +119,7 @@ def _bare(r: ParsedText, verb: int) -> bool:
     noun = found[0]
     before = [j for j in r.below(noun) if j < noun]
     plain = all(r.words[j].role in ("amod", "compound") and r.tag(j) in ("JJ", "NN", "NNP") for j in before)
-    return (
-        plain and min([noun, *before]) == verb + 1 and r.low(verb + 1) not in _AMOUNTS and r.low(noun) not in _AMOUNTS
-    )
+    return plain and min([noun, *before]) == verb + 1 and not {r.low(verb + 1), r.low(noun)} & _AMOUNTS
 
 
 _AMOUNTS = frozenset(
@@ -133,14 +130,10 @@ _AMOUNTS = frozenset(
 def _full_verb(r: ParsedText, clause: Clause) -> list[Edit]:
     """Turn *went* into *did not go*; no edits if the subject follows the verb (*said the man*)."""
     verb, plain = clause.verb, base(r, clause)
-    if (
-        not plain
-        or _joined_at_once(r, verb)
-        or any(j > verb for j in subjects(r, verb))
-        or r.low(verb) in ("thank", "please")
-    ):
+    inverted = any(j > verb for j in subjects(r, verb))
+    if not plain or inverted or r.low(verb) in ("thank", "please") or _joined_at_once(r, verb):
         return []
-    helper = f"{_DO[clause.form]} not"
+    helper = f"{DO_FORMS.get(clause.form, 'do')} not"
     before = r.low(verb - 1)
     manner = before.endswith("ly") and r.tag(verb - 1) == "RB" and before not in _BEFORE_NOT
     if (before in _BEFORE_DO or manner) and r.words[verb - 1].head == verb and clause.form != "IMP":
@@ -149,26 +142,19 @@ def _full_verb(r: ParsedText, clause: Clause) -> list[Edit]:
     return [r.replace(verb, f"{helper} {plain}")]
 
 
-def _negate(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
-    r = parse_text(text)
-    if isinstance(r, Refused):
-        return r
+def _negate(r: ParsedText, strength: float, random: Random) -> list[Edit]:
     ways = [edits for span in r.sentences if (edits := negation(r, span))]
     share = min(1.0, strength * len(r.sentences) / len(ways)) if ways else strength
-    return edited(
-        text, [edit for way in sample_share(ways, share, random) for edit in way], "no finite verb can be negated"
-    )
+    return [edit for way in sample_share(ways, share, random) for edit in way]
 
 
 NEGATION = Noise(
     name="negated-sentences",
-    family="negated",
     label="Negation",
     aspect="consistency",
-    paper="He et al. 2023, Table 16",
     help="Negates random sentences, each at one verb of a main clause; a negative sentence loses its negation instead. "
     "Strength: the share of all sentences, including those that cannot be negated",
-    make=_negate,
+    make=english(_negate, "no finite verb can be negated"),
     levels=LEVELS,
     version=3,
     models=parser_name,

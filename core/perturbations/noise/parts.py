@@ -6,12 +6,12 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from random import Random
 
-from core.english.grammar import ParsedText, parse_text, parser_name
+from core.english.grammar import ParsedText, parser_name
 from core.english.parsing import forms, lemmas
 from core.english.sure_words import is_full_verb, is_noun
-from core.perturbations.noise.base import SHARES, Noise, NoiseContext, edited, sample_share
+from core.perturbations.noise.base import SHARES, Noise, english, sample_share
 from core.perturbations.noise.pairs import like_pairs
-from core.text.edits import Edit, Outcome, Refused
+from core.text.edits import Edit
 
 
 def _word(r: ParsedText, i: int, names: frozenset[str]) -> bool:
@@ -48,30 +48,16 @@ def _tense(r: ParsedText, i: int) -> Hashable:
 
 
 def _switch(
-    fits: Callable[[ParsedText, int], bool],
-    part: str,
-    reason: str,
-    text: str,
-    strength: float,
-    random: Random,
-    context: NoiseContext,
-) -> Outcome:
-    r = parse_text(text)
-    if isinstance(r, Refused):
-        return r
+    fits: Callable[[ParsedText, int], bool], part: str, r: ParsedText, strength: float, random: Random
+) -> list[Edit]:
     names, verbs = _names(r), part == "VERB"
     places = [
         i for i in range(len(r.words)) if _word(r, i, names) and fits(r, i) and not (verbs and not _verb_form(r, i))
     ]
-    found = like_pairs(
-        places,
-        lambda i: _meaning(r.low(i), part),
-        (lambda i: _verb_form(r, i), lambda i: _tense(r, i)) if verbs else (r.tag,),
-        random,
-        only=verbs,
-    )
+    likes = (partial(_verb_form, r), partial(_tense, r)) if verbs else (r.tag,)
+    found = like_pairs(places, lambda i: _meaning(r.low(i), part), likes, random, only=verbs)
     chosen = sample_share(found, strength, random)
-    return edited(text, [_put(r, i, r.low(j)) for pair in chosen for i, j in (pair, pair[::-1])], reason)
+    return [_put(r, i, r.low(j)) for pair in chosen for i, j in (pair, pair[::-1])]
 
 
 def _meaning(low: str, part: str) -> str:
@@ -102,12 +88,10 @@ def _put(r: ParsedText, i: int, low: str) -> Edit:
 
 VERBS = Noise(
     name="verb-switching",
-    family="parts",
     label="Verb switching",
     aspect="consistency",
-    paper="He et al. 2023, Table 16",
     help="Swaps random pairs of different full verbs of the same form; auxiliaries stay. Strength: the share of all possible pairs",
-    make=partial(_switch, is_full_verb, "VERB", "fewer than two different full verbs of one form"),
+    make=english(partial(_switch, is_full_verb, "VERB"), "fewer than two different full verbs of one form"),
     levels=SHARES,
     switching=True,
     version=3,
@@ -115,12 +99,10 @@ VERBS = Noise(
 )
 NOUNS = Noise(
     name="noun-switching",
-    family="parts",
     label="Noun switching",
     aspect="consistency",
-    paper="He et al. 2023, Table 16",
     help="Swaps random pairs of different common nouns, of the same number if possible. Strength: the share of all possible pairs",
-    make=partial(_switch, is_noun, "NOUN", "fewer than two different common nouns"),
+    make=english(partial(_switch, is_noun, "NOUN"), "fewer than two different common nouns"),
     levels=SHARES,
     switching=True,
     version=3,

@@ -67,10 +67,8 @@ def _apart(left: str, right: str) -> str:
 def _noise(kind: _Kind, label: str, help_: str, needs: frozenset[NoiseNeed]) -> Noise:
     return Noise(
         name=f"positioned-{kind}",
-        family="positioned",
         label=label,
         aspect="special",
-        paper="He et al. 2023, section 5.1",
         help=f"{help_} at the start, in the middle or at the end: {SPAN} consecutive tokens, or the whole text if it has fewer. "
         f"Texts of fewer than {SHORTEST} tokens are refused.",
         make=partial(_spoilt, kind),

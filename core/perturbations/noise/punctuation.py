@@ -55,10 +55,8 @@ def _inside(text: str, i: int) -> bool:
 
 PUNCTUATION = Noise(
     name="noised-punctuation",
-    family="punctuation",
     label="Noised punctuation",
     aspect="fluency",
-    paper="He et al. 2023, Table 16",
     help="Replaces a share of the signs , . ? ! : with another: commas and full stops with each other, the rest with any",
     make=_noise,
     levels=SHARES,

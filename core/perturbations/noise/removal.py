@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 
-from core.english.grammar import ParsedText, parse_text, parser_name
+from core.english.grammar import ParsedText, parser_name
 from core.english.parsing import forms, pos_tags
 from core.english.small_words import ARTICLE_WORDS, PREPOSITION_WORDS, STOP_WORDS
-from core.perturbations.noise.base import SHARES, Noise, NoiseContext, edited, sample_share
-from core.text.edits import Edit, Outcome, Refused
+from core.perturbations.noise.base import SHARES, Noise, english, sample_share
+from core.text.edits import Edit
 from core.text.sentences import Span
 
 _CLITICS = frozenset("n't 's 're 've 'll 'd 'm".split())
@@ -61,18 +62,8 @@ def _wordlike(char: str) -> bool:
     return unicodedata.category(char)[0] in "LNM"
 
 
-def removing(
-    places: Callable[[ParsedText], list[Span]], reason: str
-) -> Callable[[str, float, Random, NoiseContext], Outcome]:
-    """Return a noise that deletes a share of the places found in parsed English."""
-
-    def make(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
-        reading = parse_text(text)
-        if isinstance(reading, Refused):
-            return reading
-        return edited(text, without(text, sample_share(places(reading), strength, random)), reason)
-
-    return make
+def _removed(places: Callable[[ParsedText], list[Span]], r: ParsedText, strength: float, random: Random) -> list[Edit]:
+    return without(r.text, sample_share(places(r), strength, random))
 
 
 def _small(r: ParsedText, i: int) -> bool:
@@ -153,11 +144,8 @@ def _is_preposition(r: ParsedText, i: int) -> bool:
 
 def _opens_clause(r: ParsedText, i: int, noun: int) -> bool:
     """Return whether the object is rather the subject of a verb: for while it rained, as the man was known."""
-    if (
-        r.tag(i + 1) in ("IN", "WRB", "EX")
-        or r.low(i + 1) in ("i", "he", "she", "we", "they", "it")
-        or r.tag(noun)[:2] == "VB"
-    ):
+    subject = r.tag(i + 1) in ("IN", "WRB", "EX") or r.low(i + 1) in ("i", "he", "she", "we", "they", "it")
+    if subject or r.tag(noun)[:2] == "VB":
         return r.tag(noun) != "VBG"
     if r.tag(i + 1) == "NN" and forms(r.low(i + 2), "VERB", ("VBZ",)) and r.low(i + 3) in ("to", "from"):
         return True
@@ -200,13 +188,8 @@ def _stop_words(r: ParsedText) -> list[Span]:
             end += 1
         group = [w.low for w in r.words[i:end]]
         possessor = any(r.tag(j) == "POS" for j in range(i, end)) and r.low(i) not in _SUBJECTS
-        if (
-            STOP_WORDS.issuperset(group)
-            and r.low(i) not in _CLITICS
-            and not possessor
-            and _small(r, i)
-            and not _content(r, i)
-        ):
+        stop = STOP_WORDS.issuperset(group) and r.low(i) not in _CLITICS and not possessor
+        if stop and _small(r, i) and not _content(r, i):
             out.append((r.words[i].start, r.words[end - 1].end))
         i = end
     return out
@@ -217,7 +200,7 @@ _SUBJECTS = frozenset("i he she it we they you who that there here what where ho
 
 
 def _content(r: ParsedText, i: int) -> bool:
-    """Return whether the word pos_tags be a noun, name, adjective, number or full verb here: a round of golf, they like it, his
+    """Return whether the word may be a noun, name, adjective, number or full verb here: a round of golf, they like it, his
     will, number one. All uses of have, do and be count as function words."""
     word, low, before, after = r.words[i], r.low(i), r.low(i - 1), r.low(i + 1)
     if low in _DOUBLE and any(tag[:2] in ("NN", "JJ", "VB", "CD") for tag in (word.tag, word.second)):
@@ -267,12 +250,10 @@ def _hangs_on(r: ParsedText, i: int) -> bool:
 
 ARTICLES = Noise(
     name="article-removal",
-    family="removal",
     label="Article removal",
     aspect="fluency",
-    paper="He et al. 2023, Table 16",
     help="Deletes a share of the articles (the, a, an). English only",
-    make=removing(_articles, "no article in the text"),
+    make=english(partial(_removed, _articles), "no article in the text"),
     levels=SHARES,
     version=3,
     models=parser_name,
@@ -280,12 +261,10 @@ ARTICLES = Noise(
 
 PREPOSITIONS = Noise(
     name="preposition-removal",
-    family="removal",
     label="Preposition removal",
     aspect="fluency",
-    paper="He et al. 2023, Table 16",
     help="Deletes a share of the prepositions; the “to” of an infinitive stays. English only",
-    make=removing(_prepositions, "no preposition in the text"),
+    make=english(partial(_removed, _prepositions), "no preposition in the text"),
     levels=SHARES,
     version=3,
     models=parser_name,
@@ -293,12 +272,10 @@ PREPOSITIONS = Noise(
 
 STOPWORDS = Noise(
     name="stopword-removal",
-    family="removal",
     label="Stop-word removal",
     aspect="fluency",
-    paper="He et al. 2023, Table 16",
     help="Deletes a share of the stop words: articles, pronouns, prepositions, conjunctions, all uses of have, do and be, modals, not. English only",
-    make=removing(_stop_words, "no stop word in the text"),
+    make=english(partial(_removed, _stop_words), "no stop word in the text"),
     levels=SHARES,
     version=3,
     models=parser_name,

@@ -22,10 +22,8 @@ def _repeated(text: str, strength: float, random: Random, context: NoiseContext)
 
 REPETITION = Noise(
     name="repetition",
-    family="repetition",
     label="Repetition",
     aspect="special",
-    paper="He et al. 2023, appendix E",
     help=f"Repeats the last {N} tokens, including punctuation, 10, 20 or 30 times.",
     make=_repeated,
     levels=tuple(NoiseLevel(k, f"Rep-{k}") for k in (10, 20, 30)),

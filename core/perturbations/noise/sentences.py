@@ -40,10 +40,8 @@ def _replace(text: str, strength: float, random: Random, context: NoiseContext) 
 
 SWITCHING = Noise(
     name="sentence-switching",
-    family="sentences",
     label="Sentence switching",
     aspect="consistency",
-    paper="He et al. 2023, Table 16",
     help="Swaps random pairs of sentences; the white space between sentences stays. Strength: the share of all possible pairs",
     make=_switch,
     levels=LEVELS,
@@ -52,10 +50,8 @@ SWITCHING = Noise(
 )
 REPLACEMENT = Noise(
     name="sentence-replacement",
-    family="sentences",
     label="Sentence replacement",
     aspect="consistency",
-    paper="He et al. 2023, Table 16",
     help="Replaces random sentences with random sentences of other texts of the set. Strength: the share of the sentences",
     make=_replace,
     levels=LEVELS,

@@ -8,23 +8,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from random import Random
 
+from core.english import entity_cues as cues
 from core.english.detection import is_english
-from core.english.entity_cues import (
-    ALSO_FIRST,
-    DOUBLE_FIRST,
-    FAMOUS,
-    FIRST_NAMES,
-    KNOWN,
-    MORE_PLACES,
-    NO_NAMES,
-    PEOPLES,
-    PLACE_FIRST,
-    PLACES,
-    ROLES,
-    TEAMS,
-    TIMES,
-    TITLES,
-)
 from core.english.parsing import pos_tags
 from core.english.small_words import STOP_WORDS
 from core.perturbations.noise.base import SHARES, Noise, NoiseContext, edited, sample_share
@@ -36,11 +21,10 @@ from core.text.words import TextUnit, is_unspaced, words
 
 _SINKING = STOP_WORDS - {"i", "pos_tags", "will"}
 """Words that are capitalised only at the start of a sentence."""
-_SURE_NAMES = (PLACES | MORE_PLACES | TEAMS | FAMOUS) - set(
-    "Reading Turkey Spurs Heat Nets Jets Bath Chad Phoenix".split()
-)
-_DOUBTFUL_NAMES = (
-    ALSO_FIRST | DOUBLE_FIRST | frozenset("Rose Art Gene Guy Per Sandy Randy Jean Ruby Amber May Carol".split())
+_COMMON_NAMES = frozenset("Rose Art Gene Guy Per Sandy Randy Jean Ruby Amber May Carol".split())
+_DOUBTFUL_NAMES = cues.ALSO_FIRST | cues.DOUBLE_FIRST | _COMMON_NAMES
+_SURE_NAMES = (cues.FIRST_NAMES - _DOUBTFUL_NAMES) | (
+    (cues.PLACES | cues.TEAMS | cues.FAMOUS) - set("Reading Turkey Spurs Heat Nets Jets Bath Chad Phoenix".split())
 )
 _PLAIN = frozenset(
     """whilst amongst please hello meanwhile cheerleading bigwig police woman man people first last next top due former latest early late new old
@@ -68,12 +52,8 @@ def _local(text: str, strength: float, random: Random, context: NoiseContext) ->
 def _swapped(text: str, a: TextUnit, b: TextUnit) -> Edit | None:
     """Return None if punctuation or a line break stands between, or the two are equal."""
     gap = text[a.end : b.start]
-    if (
-        not (a.is_word and b.is_word)
-        or torn(text, a.start, a.end)
-        or torn(text, b.start, b.end)
-        or gap.splitlines() not in ([], [gap])
-    ):
+    whole = all(unit.is_word and not torn(text, unit.start, unit.end) for unit in (a, b))
+    if not whole or gap.splitlines() not in ([], [gap]):
         return None
     new = text[b.start : b.end] + gap + text[a.start : a.end]
     return Edit(a.start, b.end, new) if new != text[a.start : b.end] else None
@@ -157,23 +137,23 @@ def _gives_up(text: str, found: Sequence[Span], english: bool) -> bool | None:
     if bare in _SINKING:
         return None if bare == "the" and follows and english and _seen(text, "The") else True
     name = bare.capitalize()
-    if not english or bare in TIMES or bare in NO_NAMES or name in _SURE_NAMES or name in FIRST_NAMES - _DOUBTFUL_NAMES:
+    if not english or bare in cues.TIMES | cues.NO_NAMES or name in _SURE_NAMES:
         return False
     following = text[slice(*found[1])]
-    if bare in PLACE_FIRST and (follows or _unknown(following)):
-        return None if following in TEAMS or following.lower() in PEOPLES else False
+    if bare in cues.PLACE_FIRST and (follows or _unknown(following)):
+        return None if following in cues.TEAMS or following.lower() in cues.PEOPLES else False
     if bare in _PLAIN:
-        return None if follows and bare not in ROLES and _seen(text, name) else True
+        return None if follows and bare not in cues.ROLES and _seen(text, name) else True
     parts = pos_tags(bare)
     if not parts and bare.endswith(("tion", "ment", "ness")):
         return None
     if not parts or _seen(text, name) or (parts == {"ADJ"} and following in STOP_WORDS):
         return False
-    if _unknown(following) and bare not in ROLES:
+    if _unknown(following) and bare not in cues.ROLES:
         return None
-    if name in KNOWN | _DOUBTFUL_NAMES or bare in TITLES or (follows and bare not in ROLES):
+    if name in cues.KNOWN | _DOUBTFUL_NAMES or bare in cues.TITLES or (follows and bare not in cues.ROLES):
         return None
-    if "NOUN" in parts and bare[-1] != "s" and bare not in ROLES:
+    if "NOUN" in parts and bare[-1] != "s" and bare not in cues.ROLES:
         return True if re.search(rf"\b(?:the|an?|his|her|its|their) {re.escape(bare)}\b", text) else None
     return True
 
@@ -190,10 +170,8 @@ def _seen(text: str, word: str) -> bool:
 
 LOCAL = Noise(
     name="local-swap",
-    family="swaps",
     label="Local swap",
     aspect="fluency",
-    paper="He et al. 2023, Table 16",
     help="Swaps words with their right neighbour, each word at most once: a share of the disjoint pairs",
     make=_local,
     levels=SHARES,
@@ -203,10 +181,8 @@ LOCAL = Noise(
 
 MIDDLE = Noise(
     name="middle-swap",
-    family="swaps",
     label="Middle swap",
     aspect="fluency",
-    paper="He et al. 2023, Table 16",
     help="Swaps the left and right half of a share of the sentences; all levels are equal for a text of one sentence",
     make=_middle,
     levels=SHARES,

@@ -29,10 +29,8 @@ def _repeat(text: str, strength: float, random: Random, context: NoiseContext) -
 
 DROP = Noise(
     name="token-drop",
-    family="tokens",
     label="Token drop",
     aspect="fluency",
-    paper="He et al. 2023, Table 16",
     help="Deletes a share of the words at random positions",
     make=_drop,
     levels=TENTHS,
@@ -41,10 +39,8 @@ DROP = Noise(
 
 REPEAT = Noise(
     name="repeated-token",
-    family="tokens",
     label="Repeated token",
     aspect="fluency",
-    paper="He et al. 2023, Table 16",
     help="Repeats a share of the words right after themselves",
     make=_repeat,
     levels=TENTHS,

@@ -30,10 +30,8 @@ def _truncate(text: str, strength: float, random: Random, context: NoiseContext)
 
 TRUNCATION = Noise(
     name="truncation",
-    family="truncation",
     label="Truncation",
     aspect="fluency",
-    paper="He et al. 2023, Table 16",
     help="Deletes a share of the tokens at the end; final punctuation stays. Removes content as well as fluency",
     make=_truncate,
     levels=TENTHS,

@@ -69,3 +69,7 @@ def test_names_of_one_kind_are_exchanged(text: str, expected: set[str]) -> None:
 )
 def test_names_used_in_another_sense_do_not_become_generic(text: str) -> None:
     assert changed("generic-entity", text) == set()
+
+
+def test_text_may_end_after_the_name_of_a_university_and_at() -> None:
+    assert changed("generic-entity", "They came from Harvard University at") == {"Harvard University"}

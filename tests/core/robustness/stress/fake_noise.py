@@ -33,7 +33,7 @@ def padded(text: str, strength: float, random: Random, context: NoiseContext) ->
 
 
 def noise(name: str, make: Callable[[str, float, Random, NoiseContext], Outcome], **facts: object) -> Noise:
-    plain = Noise(name, "fake", name.capitalize(), "fluency", "none", "for tests", make, HALVES, seeded=False)
+    plain = Noise(name, name.capitalize(), "fluency", "for tests", make, HALVES, seeded=False)
     return replace(plain, **facts)  # type: ignore[arg-type]
 
 
