@@ -5,19 +5,18 @@ Scoring and statistics are separate: changing λ or the seed rescores nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from core.data import Dataset, Item, Output, Segment, Value
+from core.data import Item, Value
 from core.errors import UserError
 from core.formats.pairs import PerturbedPair
 from core.metrics.base import Metric, MetricSpec
 from core.refine.result import weighted
-from core.scoring.dataset import Memory, OnScoring, for_dataset, score_dataset
-from core.signature import content_key, number, signature
+from core.scoring.dataset import OnScoring, score_items
+from core.signature import number, signature
 from core.stats.correlation.pairs import Floats
 from core.stats.sensitivity import NEAR_ZERO, Sensitivity, sensitivities
 
@@ -67,31 +66,12 @@ def score_pairs(
 
     `empty` is the text of the empty output. Raises `Cancelled` when `on_scoring` does.
     """
-    hypotheses = ([p.good for p in pairs], [p.perturbed for p in pairs], [empty] * len(pairs))
-    items = [[Item(p.source, h, p.references) for p, h in zip(pairs, hs, strict=True)] for hs in hypotheses]
-    texts = _dataset(chain.from_iterable(items))
-    kept, metrics = Memory(), [for_dataset(metric, texts) for metric in metrics]
-    signed = [metric.signature() for metric in metrics]
-    score_dataset(texts, metrics, kept, on_scoring)
-    keys = [[content_key(*item) for item in column] for column in items]
-    scored = []
-    for metric, name in zip(metrics, signed, strict=True):
-        good, perturbed, nothing = (tuple(kept.values[name, key] for key in column) for column in keys)
-        scored.append(PairValues(metric.spec, name, good, perturbed, nothing, empty))
-    return scored
-
-
-def _dataset(items: Iterable[Item]) -> Dataset:
-    """Return a dataset with every item once: one segment per source and references, with numbered outputs."""
-    of: dict[tuple[str | None, tuple[str, ...]], dict[str, None]] = {}
-    for item in items:
-        of.setdefault((item.source, item.references), {})[item.hypothesis] = None
-    return Dataset(
-        tuple(Segment("", str(i), *texts) for i, texts in enumerate(of)),
-        tuple(
-            Output(str(j), "", str(i), text) for i, outputs in enumerate(of.values()) for j, text in enumerate(outputs)
-        ),
-    )
+    n, outputs = len(pairs), [p.good for p in pairs] + [p.perturbed for p in pairs] + [empty] * len(pairs)
+    items = [Item(p.source, output, p.references) for p, output in zip([*pairs] * 3, outputs, strict=True)]
+    return [
+        PairValues(spec, signed, tuple(values[:n]), tuple(values[n : 2 * n]), tuple(values[2 * n :]), empty)
+        for spec, signed, values in score_items(items, metrics, on_scoring)
+    ]
 
 
 def table(

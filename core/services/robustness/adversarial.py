@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.data import Dataset, Item, Output, Segment, Value
+from core.data import Value
 from core.formats.adversarial import FLUENCY, TYPES, AdversarialCase
 from core.metrics.base import Metric, MetricSpec
-from core.scoring.dataset import Memory, OnScoring, for_dataset, score_dataset
-from core.signature import content_key, signature
+from core.scoring.dataset import Memory, OnScoring, score_items
+from core.signature import signature
 from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, percentiles
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
@@ -101,14 +101,11 @@ def answer(
     """
     if not cases:
         return [Answered(metric.spec, metric.signature(), (), ()) for metric in metrics]
-    texts = _dataset([item for case in cases for item in (case.good, case.bad)])
-    kept, metrics = scores if scores is not None else Memory(), [for_dataset(metric, texts) for metric in metrics]
-    keys = [(content_key(*case.good), content_key(*case.bad)) for case in cases]
-    found = []
-    for metric, done in zip(metrics, score_dataset(texts, metrics, kept, on_scoring), strict=True):
-        good, bad = (tuple(kept.values[done.signature, key] for key in side) for side in zip(*keys, strict=True))
-        found.append(Answered(metric.spec, done.signature, good, bad))
-    return found
+    items = [item for case in cases for item in (case.good, case.bad)]
+    return [
+        Answered(scored.spec, scored.signature, tuple(scored.values[::2]), tuple(scored.values[1::2]))
+        for scored in score_items(items, metrics, on_scoring, scores)
+    ]
 
 
 def failed(answered: Sequence[Answered]) -> bool:
@@ -278,15 +275,3 @@ def _why(metric: Answered, i: int) -> str:
 
 def _numbers(values: Sequence[Value]) -> Floats:
     return np.array([v.value if v.status == "ok" and v.value is not None else np.nan for v in values], dtype=np.float64)
-
-
-def _dataset(items: Sequence[Item]) -> Dataset:
-    """Return a dataset with every item once: one segment per anchor, its texts as numbered outputs."""
-    outputs_of: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
-    for item in dict.fromkeys(items):
-        outputs_of.setdefault((item.source, item.references), []).append(item.hypothesis)
-    segments = [Segment("", str(i), *anchor) for i, anchor in enumerate(outputs_of)]
-    outputs = [
-        Output(str(k), "", str(i), t) for i, texts in enumerate(outputs_of.values()) for k, t in enumerate(texts)
-    ]
-    return Dataset(tuple(segments), tuple(outputs))
