@@ -16,6 +16,7 @@ import numpy.typing as npt
 from core.data import Value
 from core.formats.adversarial import FLUENCY, TYPES, AdversarialCase
 from core.metrics.base import Metric, MetricSpec
+from core.ports.cases import KeptScore
 from core.scoring.dataset import Memory, OnScoring, score_items
 from core.signature import signature
 from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, percentiles
@@ -42,8 +43,17 @@ class Answered(NamedTuple):
 
     def margins(self) -> Floats:
         """Return how much better the good text is, shape (n_cases,), in the metric's unit; NaN if a score is missing."""
-        sign = 1.0 if self.spec.higher_is_better else -1.0
-        return sign * (_numbers(self.good) - _numbers(self.bad))
+        good, bad = (np.array([value.value for value in side], dtype=np.float64) for side in (self.good, self.bad))
+        return good - bad if self.spec.higher_is_better else bad - good
+
+    def missing(self, i: int) -> str:
+        """Return why a score of case `i` is missing, or ""."""
+        return next((v.reason or v.status for v in (self.good[i], self.bad[i]) if v.value is None), "")
+
+    def kept(self, i: int) -> KeptScore:
+        """Return the scores of case `i` as they are stored with a saved case."""
+        higher, reason = self.spec.higher_is_better, self.missing(i)
+        return KeptScore(self.spec.name, self.signature, higher, self.good[i].value, self.bad[i].value, reason)
 
 
 class PhenomenonRow(NamedTuple):
@@ -187,8 +197,8 @@ def _row(name: str, label: str, cases: Sequence[AdversarialCase], metric: Answer
     known = mine[~np.isnan(mine)]
     right = int((known > 0).sum())
     share = wilson(right, len(known))._replace(reason="")
-    lost = [_why(metric, int(i)) for i in at[np.isnan(mine)]]
-    why = [f"{n} × {reason}" for reason, n in Counter(lost).most_common()]
+    lost = Counter(metric.missing(i) for i in at[np.isnan(mine)])
+    why = [f"{n} × {reason}" for reason, n in lost.most_common()]
     return _as_row(label, 1, metric, len(at), known, share, why, "wilson:95")
 
 
@@ -266,12 +276,3 @@ def _as_row(
         name, averaged, metric.spec.name, signed, cases, len(known), int((known > 0).sum()), int((known == 0).sum()),
         share.value, share.low, share.high, cases - len(known), "; ".join(why),
     )  # fmt: skip
-
-
-def _why(metric: Answered, i: int) -> str:
-    lost = next(value for value in (metric.good[i], metric.bad[i]) if value.status != "ok" or value.value is None)
-    return lost.reason or lost.status
-
-
-def _numbers(values: Sequence[Value]) -> Floats:
-    return np.array([v.value if v.status == "ok" and v.value is not None else np.nan for v in values], dtype=np.float64)
