@@ -16,8 +16,8 @@ from core.formats.pairs import PerturbedPair
 from core.metrics.base import Metric, MetricSpec
 from core.refine.result import weighted
 from core.scoring.dataset import OnScoring, score_items
+from core.services.compare.compare import with_lambda
 from core.signature import number, signature
-from core.stats.correlation.pairs import Floats
 from core.stats.sensitivity import NEAR_ZERO, Sensitivity, sensitivities
 
 VERSION = 1
@@ -88,9 +88,10 @@ def table(
     for values in scored:
         found = sensitivities(
             types,
-            _numbers(values.good, lam),
-            _numbers(values.perturbed, lam),
-            _numbers(values.empty, lam),
+            *(
+                np.array([_at(v, lam) for v in side], dtype=np.float64)
+                for side in (values.good, values.perturbed, values.empty)
+            ),
             higher_is_better=values.spec.higher_is_better,
             missing=[_missing(*three) for three in zip(values.good, values.perturbed, values.empty, strict=True)],
             seed=seed,
@@ -103,20 +104,13 @@ def table(
 
 def _signature(values: PairValues, lam: float, seed: int, draws: int) -> str:
     """Return the metric's signature at λ, followed by the options of z and its intervals."""
-    parts = (f"lambda:{number(lam)}" if p.startswith("lambda:") else p for p in values.signature.split("|"))
     facts = {"near0": NEAR_ZERO, "empty": repr(values.empty_text), "draws": draws, "seed": seed}
-    return "|".join([*parts, signature(f"z:{VERSION}", facts)])
+    return f"{with_lambda(values.signature, lam)}|{signature(f'z:{VERSION}', facts)}"
 
 
-def _numbers(values: Sequence[Value], lam: float) -> Floats:
-    """Return the values with status "ok" and NaN for the others; a refinement is weighted at λ."""
-    return np.array([_number(v, lam) for v in values], dtype=np.float64)
-
-
-def _number(value: Value, lam: float) -> float:
-    if value.status != "ok" or value.value is None:
-        return float("nan")
-    if "dist_exp" in value.parts and "dist_imp" in value.parts:
+def _at(value: Value, lam: float) -> float | None:
+    """Return the number of a value; a refinement is weighted at λ."""
+    if value.value is not None and "dist_exp" in value.parts and "dist_imp" in value.parts:
         return weighted(value.parts["dist_exp"], value.parts["dist_imp"], lam)
     return value.value
 
