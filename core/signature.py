@@ -23,6 +23,11 @@ def signature(metric: str, options: Mapping[str, object]) -> str:
     return "|".join([plain(metric), *(f"{plain(k)}:{plain(v)}" for k, v in options.items())])
 
 
+def fields_of(signed: str) -> dict[str, str]:
+    """Return the fields of a signature by name: variant, model, …"""
+    return dict(part.split(":", 1) for part in signed.split("|") if ":" in part)
+
+
 GIVEN = " (given)"
 """Suffix of a signature field whose value was given explicitly but equals the default; the scores are the same."""
 

@@ -7,7 +7,7 @@ import streamlit as st
 from core.mqm.schemes import SCHEMES
 from core.ports.projects import Project
 from core.ports.store import Store
-from core.services.labels.batches import labels_of
+from core.services.labels.labels import submitted
 from pages._ui.labels_and_raters import agreement as parts
 from pages._ui.labels_and_raters import batch_builder, number_agreement
 from pages._ui.shared import errors, state, wiring
@@ -24,7 +24,7 @@ def main() -> None:
     heading("Labels and raters", "See how far raters agree, and choose which outputs to label next.", project)
     if not has_outputs(project):
         return
-    labels = labels_of(store, project.id)
+    labels = submitted(store, project.id)
     batch_builder.missing(labels)
     agreement, disagreements, building = st.tabs(TABS, key="people-tabs", default=_first(store, project))
     with agreement, errors.boundary():

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from core.data import Dataset, Item, Value
+from core.data import Dataset, Item, Output, Segment, Value
 from core.errors import Unavailable, UserError
 from core.metrics.base import Metric, MetricSpec
 from core.progress import Cancelled, Progress
@@ -91,13 +91,6 @@ def claim_all(signature: str, keys: Collection[str]) -> Collection[str]:
     return keys
 
 
-class _StorageBusy(Exception):  # noqa: N818  (a state, not a fault)
-    """Carries `Unavailable` past the error handling of metrics."""
-
-    def __init__(self, cause: Unavailable) -> None:
-        self.cause = cause
-
-
 class _ModelChanged(UserError):  # noqa: N818  (a state, not a fault)
     """The metric's model changed during the run."""
 
@@ -129,12 +122,38 @@ def score_dataset(
     total = len(items) * len(metrics)
     results = []
     for i, metric in enumerate(for_dataset(m, dataset) for m in metrics):
-        run = _Run(items, metric, scores, claim, on_scoring, i * len(items), total, chunk)
-        try:
-            results.append(run.score())
-        except _StorageBusy as busy:
-            raise busy.cause from busy
+        results.append(_Run(items, metric, scores, claim, on_scoring, i * len(items), total, chunk).score())
     return results
+
+
+class ScoredItems(NamedTuple):
+    """One metric's values for items, in order."""
+
+    spec: MetricSpec
+    signature: str
+    values: list[Value]
+
+
+def score_items(
+    items: Sequence[Item], metrics: Sequence[Metric], on_scoring: OnScoring | None = None, scores: Memory | None = None
+) -> list[ScoredItems]:
+    """Score items that belong to no dataset with every metric; equal items are scored once.
+
+    Items with the same source and references count as outputs of one segment. Existing values in `scores` are reused, new
+    ones are added to it. Raises `Cancelled` when `on_scoring` does.
+    """
+    texts_of: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
+    for item in dict.fromkeys(items):
+        texts_of.setdefault((item.source, item.references), []).append(item.hypothesis)
+    segments = tuple(Segment("", str(i), *anchor) for i, anchor in enumerate(texts_of))
+    outputs = (Output(str(k), "", str(i), t) for i, texts in enumerate(texts_of.values()) for k, t in enumerate(texts))
+    dataset = Dataset(segments, tuple(outputs))
+    cache = Memory() if scores is None else scores
+    metrics, keys = [for_dataset(metric, dataset) for metric in metrics], [content_key(*item) for item in items]
+    return [
+        ScoredItems(metric.spec, done.signature, [cache.values[done.signature, key] for key in keys])
+        for metric, done in zip(metrics, score_dataset(dataset, metrics, cache, on_scoring), strict=True)
+    ]
 
 
 def for_dataset(metric: Metric, dataset: Dataset) -> Metric:
@@ -214,7 +233,7 @@ class _Run:
             if self.metric.signature() != self.signature:
                 raise _ModelChanged("the model was changed during scoring", hint="Score again")
             self._store(dict(zip(part, values, strict=True)), time.monotonic() - began)
-        except (Cancelled, _StorageBusy):
+        except (Cancelled, Unavailable):  # only `scores` raises `Unavailable`: the texts are not the cause
             raise
         except Exception as error:
             self._isolate(part, error)
@@ -247,10 +266,7 @@ class _Run:
         self._store(dict.fromkeys(part, Value(None, "error", why)), 0.0)
 
     def _store(self, values: Mapping[str, Value], seconds: float) -> None:
-        try:
-            self.scores.put(self.metric.spec.name, self.signature, values, seconds)
-        except Unavailable as error:
-            raise _StorageBusy(error) from error
+        self.scores.put(self.metric.spec.name, self.signature, values, seconds)
         failed = [value.reason for value in values.values() if value.status == "error"]
         self.reason = self.reason or next(iter(failed), "")
         self.failed += len(failed)

@@ -41,21 +41,15 @@ def set_scores(
         system: mauve.sign(chosen, f"{len(outputs)}+{len(references)}-{_digest(outputs, references)}")
         for system, (outputs, references) in sides.items()
     }
-    done = 0
-
-    def report(_: float = 0.0) -> None:
-        progress(done / len(sides))
-
-    report()
+    progress(0.0)
     texts = list(dict.fromkeys(text for side in sides.values() for given in side for text in given))
-    vectors = encoder().embed(texts, report).vectors
+    vectors = encoder().embed(texts, lambda _: progress(0.0)).vectors
     at = {text: i for i, text in enumerate(texts)}
     out = []
-    for system, (outputs, references) in sides.items():
-        report()
+    for done, (system, (outputs, references)) in enumerate(sides.items()):
+        progress(done / len(sides))
         value = mauve.mauve(vectors[[at[t] for t in outputs]], vectors[[at[t] for t in references]], chosen)
         out.append(SetScore(system, value, signatures[system]))
-        done += 1
     return out
 
 

@@ -13,6 +13,7 @@ from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.labels.label_file import Severities
 from core.formats.labels.label_formats import FORMATS
+from core.formats.write import labels_csv
 from core.mqm.log import fold_segment
 from core.ports.labels import Action, ActionKind
 from core.ports.store import Store
@@ -137,7 +138,7 @@ def test_a_note_recorded_before_is_exported_with_a_replacement(
             if name in ("google", "marot", "mtme-jsonl", "esa", "label-studio"):
                 found = kind.read(Upload(f"a.{kind.ending}", written.data), Severities(), None)
                 assert found.rated[0].errors[0].note == "half \ufffd"
-    assert "half �" in export.labels_as_csv(store, project)
+    assert "half �" in labels_csv(export.label_rows(store, project))
     assert len(export.notes_on_labels(store, project)) == 1
 
 

@@ -60,7 +60,7 @@ def test_an_output_is_matched_with_the_first_reference_by_chrf_and_with_what_is_
     at = chosen(project, "sys10")
     data = drawn[-1]
     assert (data["name"], data["the"], data["matched"], data["good"]) == ("sys10", "reference 1", "chrF", GOOD["chrf"])
-    assert data["of_output"] == [1, 0]
+    assert data["of_output"] == (1, 0)
     at.selectbox(key=f"alignment-against-{project}").set_value("source").run()
     assert (drawn[-1]["the"], drawn[-1]["target"][0]) == ("the source", "Der Fluss stieg.")
     at.selectbox(key=f"alignment-by-{project}").set_value("rouge1").run()

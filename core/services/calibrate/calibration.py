@@ -11,11 +11,11 @@ from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate,
 from core.calibration.presets import LambdaPreset
 from core.data import Dataset, Judgement, OutputKey, RatedOutput, Value
 from core.errors import UserError
+from core.formats.problems import counted
 from core.mqm import own_schemes
-from core.mqm.log import fold
 from core.mqm.schemes import SCHEMES, Scheme
 from core.mqm.schemes import scheme as scheme_of
-from core.mqm.scores import rated_outputs, segment_scores
+from core.mqm.scores import segment_scores
 from core.ports.batches import SavedBatch
 from core.ports.calibrations import SavedLambda
 from core.ports.projects import Project
@@ -23,7 +23,8 @@ from core.ports.store import Store
 from core.progress import Progress, no_progress
 from core.services.labels import judgements as numbers
 from core.services.labels.judgements import Way
-from core.signature import signature
+from core.services.labels.labels import submitted
+from core.signature import fields_of, signature
 from core.stats.correlation.correlation import Group, Measure
 
 
@@ -45,7 +46,7 @@ class HumanScores:
     def words(self) -> str:
         """Return "2 annotators", or "the human score"."""
         if self.raters:
-            return f"{len(self.raters)} annotator{'s' if len(self.raters) != 1 else ''}"
+            return counted(len(self.raters), "annotator")
         return "the human score"
 
 
@@ -58,15 +59,9 @@ class LambdaFitOptions(NamedTuple):
     draws: int = 300
 
 
-def labelled(store: Store, project: Project) -> list[RatedOutput]:
-    """Return the submitted labels of all raters."""
-    return rated_outputs(fold(store.labels.events(project.id)))
-
-
 def from_labels(store: Store, project: Project, raters: Collection[str], scheme: str | Scheme) -> HumanScores:
     """Return the MQM segment scores of the labels these raters submitted. Raises `UserError` for an unknown scheme."""
-    labels = {k: v for k, v in fold(store.labels.events(project.id)).items() if k[0] in raters}
-    return from_rated(rated_outputs(labels), raters, scheme)
+    return from_rated(submitted(store, project.id), raters, scheme)
 
 
 def from_rated(rated: Sequence[RatedOutput], raters: Collection[str], scheme: str | Scheme) -> HumanScores:
@@ -83,11 +78,7 @@ def from_rated(rated: Sequence[RatedOutput], raters: Collection[str], scheme: st
 def from_score(dataset: Dataset, name: str, *, higher_is_better: bool) -> HumanScores:
     """Return an imported human score; its sign is changed if lower is better."""
     sign = 1.0 if higher_is_better else -1.0
-    scores = {
-        OutputKey(h.system, h.doc_id, h.segment_id): (sign * h.value, None)
-        for h in dataset.human_scores
-        if h.name == name
-    }
+    scores = {OutputKey(*h[:3]): (sign * h.value, None) for h in dataset.human_scores if h.name == name}
     return HumanScores(signature("human", {"name": name, "higher": higher_is_better}), scores)
 
 
@@ -206,11 +197,9 @@ def saved_agreement(item: SavedLambda) -> float | None:
 
 def origin(item: SavedLambda) -> LambdaOrigin:
     """Return the origin of a saved λ from its report and signatures; reports of other programs may lack parts."""
-    report, facts, of = item.result, _facts(item.signature), _facts(item.refinement)
-    counts = [
-        (report.get(k), what) for k, what in (("n", "output"), ("n_segments", "segment"), ("n_systems", "system"))
-    ]
-    people = _facts(str(report.get("people", "")))
+    report, facts, of = item.result, fields_of(item.signature), fields_of(item.refinement)
+    counts = [("n", "output"), ("n_segments", "segment"), ("n_systems", "system")]
+    people = fields_of(str(report.get("people", "")))
     raters = [str(r) for r in report.get("raters", ())]
     mean = report.get("n_raters")
     who = ", ".join(raters) or (f"imported score “{people['name']}”" if "name" in people else "")
@@ -223,21 +212,14 @@ def origin(item: SavedLambda) -> LambdaOrigin:
         who += f" ({mean:.3g} per output)"
     if report.get("batch"):
         who += f", batch “{report['batch']}”" + (", weighted" if "weights" in facts else "")
+    model = " ".join(of[k] for k in ("model", "rev") if k in of)
     ends = report.get("ci") if report.get("saved_lambda") in (None, report.get("lambda")) else None
     return LambdaOrigin(
-        ", ".join(f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts if n is not None),
+        ", ".join(counted(report[field], what) for field, what in counts if report.get(field) is not None),
         who,
         f"{people['scheme']} v{people.get('v', '?')}" if "scheme" in people else "",
         facts.get("measure", "").partition("(")[0],
         facts.get("group", ""),
-        ", ".join(t for t in (f"direction {of['variant']}" if "variant" in of else "", _model(of)) if t),
+        ", ".join(t for t in (f"direction {of['variant']}" if "variant" in of else "", model) if t),
         (float(ends[0]), float(ends[1])) if ends else None,
     )
-
-
-def _facts(signed: str) -> dict[str, str]:
-    return dict(part.split(":", 1) for part in signed.split("|") if ":" in part)
-
-
-def _model(facts: Mapping[str, str]) -> str:
-    return " ".join(facts[k] for k in ("model", "rev") if k in facts)

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from core.calibration.calibrate import Calibration
+from core.calibration.calibrate import Calibration, CalibrationPoint
 from core.calibration.lambda_search import search
 from core.data import OutputKey, RatedOutput, Value
 from core.errors import UserError
+from core.formats.problems import counted
 from core.mqm.schemes import Scheme
 from core.mqm.scores import SystemScore, system_scores
 from core.progress import Progress, no_progress, part
 from core.services.calibrate.calibration import LambdaFitOptions, fit, from_rated, points
 from core.services.evaluate.evaluation_data import EvaluationData
 from core.stats.correlation.correlation import Group, Measure, Statistic, kendall
-from core.stats.significance.perm_both import agreement_with_ties
 
 FEWEST_OF_RATER = 20
 """Fewest outputs for which λ is fitted to one rater."""
@@ -78,15 +76,21 @@ def by_rater(
     found = []
     for k, group in enumerate(groups):
         data = points(table, from_rated(rated, group, scheme))
-        if len(data) < FEWEST_OF_RATER:
-            outputs = f"{len(data)} scored output{'s' if len(data) != 1 else ''}"
-            found.append(RaterLambda(group, len(data), None, f"{outputs}; at least {FEWEST_OF_RATER} are needed"))
-            continue
-        try:
-            found.append(RaterLambda(group, len(data), fit(data, choice, progress=part(progress, k, len(groups)))))
-        except UserError as error:
-            found.append(RaterLambda(group, len(data), None, error.got or error.what))
+        fitted, reason = _fitted(data, FEWEST_OF_RATER, choice, part(progress, k, len(groups)))
+        found.append(RaterLambda(group, len(data), fitted, reason))
     return found
+
+
+def _fitted(
+    data: Sequence[CalibrationPoint], fewest: int, choice: LambdaFitOptions, progress: Progress
+) -> tuple[Calibration | None, str]:
+    """Return the fitted λ, or None and the reason."""
+    if len(data) < fewest:
+        return None, f"{counted(len(data), 'scored output')}; at least {fewest} are needed"
+    try:
+        return fit(data, choice, progress=progress), ""
+    except UserError as error:
+        return None, error.got or error.what
 
 
 def by_scheme(
@@ -107,12 +111,9 @@ def by_scheme(
             found.append(SchemeLambda(scheme, 0, None, None, (), f"{error.what}: {error.got}"))
             continue
         data, systems = points(table, people), tuple(system_scores(mine, scheme))
-        try:
-            if len(data) < 2:
-                raise UserError("too few", got=f"{len(data)} scored outputs; at least two are needed")
-            fitted = fit(data, choice, progress=part(progress, k, len(schemes)))
-        except UserError as error:
-            found.append(SchemeLambda(scheme, len(data), None, None, systems, error.got or error.what))
+        fitted, reason = _fitted(data, 2, choice, part(progress, k, len(schemes)))
+        if fitted is None:
+            found.append(SchemeLambda(scheme, len(data), None, None, systems, reason))
             continue
         first = next((u.found for u in found if u.found is not None), fitted)
         curve, _ = search(
@@ -136,31 +137,19 @@ def metrics_at_top(
     order: Sequence[str],
     measure: Measure,
     group: Group,
-    fewest: int = 3,
     progress: Progress = no_progress,
 ) -> list[TopSystemsAgreement]:
     """Return the agreement of every metric and sentinel on the K best systems of `order` (Lu et al. 2023, Figure 3).
 
-    K runs from `fewest` to all systems. A metric that is undefined on some outputs is undefined at every K, with its reason.
+    K runs from 3 to all systems. A metric that is undefined on some outputs is undefined at every K, with its reason.
     """
     here = [s for s in order if s in joined.systems]
     found = []
-    for k in range(fewest, len(here) + 1):
-        progress((k - fewest) / (len(here) + 1 - fewest))
+    for k in range(3, len(here) + 1):
+        progress((k - 3) / (len(here) - 2))
         best = set(here[:k])
-        part = joined.only(np.array([key.system in best for key in joined.keys], dtype=bool))
+        part = joined.only([key.system in best for key in joined.keys])
         for c in joined.scored_metrics:
-            value = (
-                Statistic(None, c.undefined)
-                if c.undefined
-                else agreement_with_ties(
-                    measure,
-                    part.scores[c.name],
-                    part.human,
-                    group=group,
-                    segments=part.of_segment,
-                    systems=part.of_system,
-                )  # fmt: skip
-            )
+            value = Statistic(None, c.undefined) if c.undefined else part.agreement(measure, c.name, group)
             found.append(TopSystemsAgreement(c.name, c.label, c.sentinel, k, len(part.keys), value))
     return found

@@ -66,30 +66,27 @@ def targets(segment: Segment) -> dict[str, str]:
     return found
 
 
-def align(output: str, target: str, matcher: str, progress: Progress, split: str = DEFAULT) -> Alignment:
+def align(output: str, target: str, matcher: str, progress: Progress) -> Alignment:
     """Match the sentences of two texts.
 
     There are no matches but a `reason` if a text is empty, has too many sentences, or a pair has no score. Raises `UserError`
-    if the matcher or the splitter is not available.
+    if the matcher is not available.
     """
-    cut = splitter(split)
+    cut = splitter(DEFAULT)
     ours, theirs = tuple(sentences(output, cut)), tuple(sentences(target, cut))
     chosen = matching(matcher)
-    signed = signature("smart", {"v": 1, "matcher": chosen.signature(), **facts(split)})
-    reason = ""
+    signed = signature("smart", {"v": 1, "matcher": chosen.signature(), **facts(DEFAULT)})
+    none = Alignment(ours, theirs, np.zeros((0, 0)), (), (), (), (), (), signed)
     if not ours:
-        reason = "the output is empty"
-    elif not theirs:
-        reason = "the text to compare with is empty"
-    elif len(ours) * len(theirs) > MOST_CELLS:
-        reason = f"{len(theirs):,} × {len(ours):,} sentences are too many to match interactively"
-    matrix = np.zeros((0, 0))
-    if not reason:
-        (matrix,) = chosen.make(progress).matrices([(theirs, ours)])
-        if np.isnan(matrix).any():
-            reason = "the matcher returned no score for a pair of sentences"
-    if reason:
-        return Alignment(ours, theirs, np.zeros((0, 0)), (), (), (), (), (), signed, reason)
+        return none._replace(reason="the output is empty")
+    if not theirs:
+        return none._replace(reason="the text to compare with is empty")
+    if len(ours) * len(theirs) > MOST_CELLS:
+        too_many = f"{len(theirs):,} × {len(ours):,} sentences are too many to match interactively"
+        return none._replace(reason=too_many)
+    (matrix,) = chosen.make(progress).matrices([(theirs, ours)])
+    if np.isnan(matrix).any():
+        return none._replace(reason="the matcher returned no score for a pair of sentences")
     of_target, of_output = best_matches(matrix)
     figures = tuple(Figures(v, *(float(x) for x in smart([matrix], v)[0])) for v in VARIANTS)
     return Alignment(
@@ -107,15 +104,4 @@ def align(output: str, target: str, matcher: str, progress: Progress, split: str
 
 def payload(found: Alignment) -> dict[str, Any]:
     """Return plain values for a page; scores in hundredths, as they are shown."""
-    return {
-        "output": list(found.output),
-        "target": list(found.target),
-        "matrix": np.rint(found.matrix * 100).astype(int).tolist(),
-        "of_output": list(found.of_output),
-        "of_target": list(found.of_target),
-        "recall_path": list(found.recall_path),
-        "precision_path": list(found.precision_path),
-        "figures": [list(f) for f in found.figures],
-        "signature": found.signature,
-        "reason": found.reason,
-    }
+    return found._asdict() | {"matrix": np.rint(found.matrix * 100).astype(int).tolist()}

@@ -18,6 +18,7 @@ from core.stats.bootstrap import mean_interval
 Order = npt.NDArray[np.intp]
 Sort = Literal["document", "metric", "disagreement"]
 NOT_SCORED = "not scored"
+SEED = 12345
 
 
 class Query(NamedTuple):
@@ -56,16 +57,18 @@ class ScatterPoint(NamedTuple):
 
 def signature_at(column: Column, lam: float) -> str:
     """Return the column's signature; that of a refinement contains λ."""
-    if not column.refinement:
-        return column.signature
-    return "|".join(f"lambda:{number(lam)}" if p.startswith("lambda:") else p for p in column.signature.split("|"))
+    return with_lambda(column.signature, lam) if column.refinement else column.signature
+
+
+def with_lambda(signature: str, lam: float) -> str:
+    """Return a signature with this λ in place of its own; one without λ stays as it is."""
+    return "|".join(f"lambda:{number(lam)}" if p.startswith("lambda:") else p for p in signature.split("|"))
 
 
 def row_mean(values: Array) -> Array:
     """Return the mean of each row without NaN; NaN for an empty row."""
-    there = ~np.isnan(values)
-    n = there.sum(axis=1)
-    return np.where(n > 0, np.where(there, values, 0.0).sum(axis=1) / np.maximum(n, 1), np.nan)
+    n = (~np.isnan(values)).sum(axis=1)
+    return np.where(n > 0, np.nansum(values, axis=1) / np.maximum(n, 1), np.nan)
 
 
 def ranks(values: Array, higher_is_better: bool) -> Array:
@@ -92,28 +95,21 @@ def sort_key(view: View, query: Query, lam: float) -> Array | None:
     None for document order, or if a column no longer exists.
     """
     names = {c.name for c in view.columns}
-    if (
-        query.sort == "document"
-        or query.metric not in names
-        or (query.sort == "disagreement" and query.second not in names)
-    ):
+    needed = {"metric": {query.metric}, "disagreement": {query.metric, query.second}}.get(query.sort)
+    if needed is None or not needed <= names:
         return None
     at = view.at((query.system,) if query.system in view.systems else query.systems)
     if query.sort == "metric":
         return row_mean(view.values(query.metric, lam)[:, at])
     apart = disagreement(view, query.metric, query.second, lam)[:, at]
-    return np.where(
-        np.isnan(apart).all(axis=1), np.nan, np.where(np.isnan(apart), -1.0, apart).max(axis=1, initial=-1.0)
-    )
+    return np.where(np.isnan(apart).all(axis=1), np.nan, np.nan_to_num(apart, nan=-1.0).max(axis=1, initial=-1.0))
 
 
 def ordered(view: View, query: Query, lam: float) -> Order:
     """Return the indexes of the matching segments, sorted; those without a value come last, ties in document order."""
-    keep = (
-        view.present[:, view.at(query.systems)].any(axis=1)
-        if query.systems
-        else np.ones(len(view.segments), dtype=bool)
-    )
+    keep = np.ones(len(view.segments), dtype=bool)
+    if query.systems:
+        keep &= view.present[:, view.at(query.systems)].any(axis=1)
     if query.documents:
         chosen = set(query.documents)
         keep &= np.array([s.doc_id in chosen for s in view.segments], dtype=bool)
@@ -128,20 +124,12 @@ def ordered(view: View, query: Query, lam: float) -> Order:
     return found[np.lexsort((np.where(missing, 0.0, -key if query.descending else key), missing))]
 
 
-def means(
-    view: View,
-    name: str,
-    lam: float,
-    systems: Sequence[str] = (),
-    rows: Order | None = None,
-    seed: int = 12345,
-    draws: int = 1000,
-) -> list[Mean]:
+def means(view: View, name: str, lam: float, systems: Sequence[str] = (), rows: Order | None = None) -> list[Mean]:
     """Return system means with bootstrap 95 % CIs over segments (`rows`, or all); best first, undefined ones last."""
     values, out = view.values(name, lam), []
     values = values if rows is None else values[rows]
     for i in view.at(systems):
-        found = mean_interval(values[~np.isnan(values[:, i]), i], seed, draws=draws, level=0.95)
+        found = mean_interval(values[~np.isnan(values[:, i]), i], SEED)
         out.append(Mean(view.systems[i], found.value, found.low, found.high, found.n, found.reason))
     sign = -1.0 if view.column(name).higher_is_better else 1.0
     return sorted(out, key=lambda m: (m.mean is None, sign * (m.mean or 0.0)))
@@ -175,16 +163,7 @@ def scores(view: View, lam: float, rows: Order, systems: Sequence[str] = ()) -> 
             for c in view.columns:
                 v = view.tables[c.name].get(key) or Value(None, "needs", NOT_SCORED)
                 value = float(weighed[c.name][i, j]) if c.refinement and v.status == "ok" else v.value
-                out.append(
-                    Score(
-                        *key,
-                        c.metric,
-                        signature_at(c, lam),
-                        value,
-                        v.status,
-                        v.reason,
-                    )
-                )
+                out.append(Score(*key, c.metric, signature_at(c, lam), value, v.status, v.reason))
     return out
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey, RatedOutput, Segment, SegmentKey
-from core.mqm.log import SegmentLabels, fold
+from core.mqm.log import fold
 from core.mqm.scores import rated_outputs
 from core.ports.store import Store
 from core.refine.inspect import Round
@@ -21,6 +21,7 @@ from core.refine.options import NonTranslation, Options
 from core.refine.overlap import Characters, Overlap, agreement, count_characters, edited, layers, marked
 from core.refine.result import EDITS, EditStep, Refinement, Token
 from core.services.labels.labels import finished
+from core.signature import fields_of
 from core.text.diff import diff
 
 TRIES = 20
@@ -34,13 +35,9 @@ MANY_TOKENS = 4000
 # ── the model ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def facts_of(signature: str) -> dict[str, str]:
-    return dict(part.split(":", 1) for part in signature.split("|")[1:] if ":" in part)
-
-
 def another_model(signature: str, here: Mapping[str, object]) -> str:
     """Return the model of a stored refinement if it is not the current model `here`, else ""."""
-    made = facts_of(signature)
+    made = fields_of(signature)
     if all(made.get(name, str(here[name])) == str(here[name]) for name in ("model", "rev", "dtype") if name in here):
         return ""
     return f"{made.get('model', 'another model')} ({made.get('rev', 'revision unknown')})"
@@ -48,7 +45,7 @@ def another_model(signature: str, here: Mapping[str, object]) -> str:
 
 def options_of(signature: str) -> Options:
     """Return the options of a refinement from its signature, without prompts, because it runs without them."""
-    facts, usual = facts_of(signature), Options()
+    facts, usual = fields_of(signature), Options()
     tests = re.fullmatch(r"(?:overlap([\d.e-]+)\+)?prob([\d.e-]+)", facts.get("nt", ""))
     nt: NonTranslation = "off" if facts.get("nt") == "off" else "probability" if tests and not tests[1] else "overlap"
     rounds = facts.get("rounds", "half")
@@ -178,19 +175,17 @@ def marks(
     folded = fold(store.labels.events(project_id, segment=segment))
     outputs = dataset.outputs_of()
     asked = [key for key in outputs if outputs[key] and segment in (None, key)]
-    shown = {key for key in asked if everyone or _done(folded, rater, key, [o.system for o in outputs[key]])}
+    shown = {
+        key
+        for key in asked
+        if everyone or (rater is not None and finished(folded.get((rater, key)), [o.system for o in outputs[key]]))
+    }
     texts = {o.key: o.text for key in shown for o in outputs[key]}
     found: dict[OutputKey, list[RatedOutput]] = {}
     for rated in rated_outputs({k: v for k, v in folded.items() if k[1] in shown}, texts):
         if rated.key in texts:
             found.setdefault(rated.key, []).append(rated)
     return Marks(found, set(asked) - shown)
-
-
-def _done(
-    folded: Mapping[tuple[str, SegmentKey], SegmentLabels], rater: str | None, segment: SegmentKey, systems: list[str]
-) -> bool:
-    return rater is not None and finished(folded.get((rater, segment)), systems)
 
 
 def edits(store: Store, project_id: int, signature: str, dataset: Dataset) -> dict[OutputKey, Characters]:

@@ -7,7 +7,7 @@ systems have, for several human scores on the same outputs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,8 +75,8 @@ def bias(of: Mapping[str, EvaluationData], group: Sequence[str] = ()) -> Bias:
         mine, ranked = _bias_of(of, c, group)
         rows += mine
         places += ranked
-    by_humans = {s: [r.human_rank for r in places if r.system == s and r.score == MEAN] for s in first.systems}
-    order = sorted(first.systems, key=lambda s: by_humans[s][0] if by_humans[s] else 0.0)
+    by_humans = {r.system: r.human_rank for r in places if r.score == MEAN}
+    order = sorted(first.systems, key=lambda s: by_humans.get(s, 0.0))
     return Bias(tuple(rows), tuple(places), tuple(order), tuple(s for s in group if s in first.systems))
 
 
@@ -121,17 +121,11 @@ def _mean_row(rows: Sequence[BiasRow]) -> BiasRow:
         reason = lacking.reason if len(rows) == 1 else f"{lacking.score}: {lacking.reason}"
         return lacking._replace(score=MEAN, reason=reason)
 
-    def mean(values: Sequence[float | None]) -> float | None:
-        there = [v for v in values if v is not None]
-        return float(np.mean(there)) if there else None
-
-    return rows[0]._replace(
-        score=MEAN,
-        deviation=mean([r.deviation for r in rows]),
-        mean_absolute=mean([r.mean_absolute for r in rows]),
-        group_mean=mean([r.group_mean for r in rows]),
-        accuracy=mean([r.accuracy for r in rows]),
-    )
+    means: dict[str, Any] = {}
+    for field in ("deviation", "mean_absolute", "group_mean", "accuracy"):
+        values = [value for r in rows if (value := getattr(r, field)) is not None]
+        means[field] = float(np.mean(values)) if values else None
+    return rows[0]._replace(score=MEAN, **means)
 
 
 def _mean_ranks(places: Sequence[RankRow], rows: Sequence[BiasRow]) -> list[RankRow]:

@@ -7,7 +7,7 @@ changed if lower is better. At system level only segments that all systems have 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypedDict
+from typing import Literal, NamedTuple
 
 from core.progress import Progress, no_progress
 from core.services.evaluate.evaluation_data import EvaluationData, Level, ScoredMetric, Unit
@@ -16,7 +16,6 @@ from core.stats.correlation.batch import cells
 from core.stats.correlation.correlation import Group, Measure, too_few_groups
 from core.stats.correlation.ties import MAX_PAIRS, TieCalibration, TieCurve, calibrate_ties_by, tie_curve_by
 from core.stats.pairwise_accuracy import soft_pairwise_accuracy
-from core.stats.significance.perm_both import agreement_with_ties
 
 StatisticName = Literal["kendall", "acc_eq", "spearman", "pearson", "soft_pairwise", "pairwise"]
 STATISTICS: dict[Level, tuple[StatisticName, ...]] = {
@@ -143,13 +142,12 @@ def _row(
     data: EvaluationData, scored_metric: ScoredMetric, statistic: StatisticName, choice: AgreementOptions
 ) -> AgreementRow:
     n = len(data.systems) if choice.level == "system" else len(data.keys)
+    of_segments = choice.of_pairs == "segment"
     empty = AgreementRow(
         scored_metric.label, "sentinel" if scored_metric.sentinel else "metric", statistic, choice.level, choice.of_pairs,
         None, None, None, n, 0, None, None, "undefined", scored_metric.undefined, scored_metric.name, scored_metric.signature,
+        all_groups=data.n_segments if of_segments else 1,
     )  # fmt: skip
-    of_segments = choice.of_pairs == "segment"
-    if of_segments:
-        empty = empty._replace(all_groups=data.n_segments)
     if scored_metric.undefined:
         return empty
     if choice.level == "system" and data.n_segments < 2:
@@ -169,11 +167,11 @@ def _row(
             return empty._replace(reason=f"more than {MAX_PAIRS:,} pairs of outputs within segments")
         of_ties = calibrate_ties_by(choice.of_pairs, metric, human, segments=data.of_segment, systems=data.of_system)
     measure = measure_of(statistic)
-    where: _Where = {"group": choice.of_pairs, "segments": data.of_segment, "systems": data.of_system}
-    seen = of_ties.statistic if of_ties else agreement_with_ties(measure, metric, human, **where)
+    seen = of_ties.statistic if of_ties else data.agreement(measure, scored_metric.name, choice.of_pairs)
     interval = agreement_interval(
-        measure, metric, human, **where, units=data.units(choice.unit), seed=choice.seed, draws=choice.draws, known=seen
-    )
+        measure, metric, human, group=choice.of_pairs, segments=data.of_segment, systems=data.of_system,
+        units=data.units(choice.unit), seed=choice.seed, draws=choice.draws, known=seen,
+    )  # fmt: skip
     if interval.value is None:
         return empty._replace(reason=interval.reason)
     row = empty._replace(
@@ -186,12 +184,6 @@ def _row(
     if of_ties is not None:
         row = row._replace(epsilon=of_ties.epsilon, chance=of_ties.chance)
     return row
-
-
-class _Where(TypedDict):
-    group: Group
-    segments: list[tuple[str, str]]
-    systems: list[str]
 
 
 def measure_of(statistic: StatisticName) -> Measure:

@@ -17,7 +17,9 @@ from core.plots.calibration import format_lambda
 from core.services.calibrate.calibration import HumanScores
 from core.services.compare.compare import signature_at
 from core.services.projects.view import View
+from core.stats.correlation.correlation import Group, Measure, Statistic
 from core.stats.correlation.pairs import Floats
+from core.stats.significance.perm_both import agreement_with_ties
 from core.stats.table import SystemTable, complete_table
 
 Level = Literal["segment", "system"]
@@ -91,6 +93,12 @@ class EvaluationData:
     def of_system(self) -> list[str]:
         return [k.system for k in self.keys]
 
+    def agreement(self, measure: Measure, name: str, group: Group) -> Statistic:
+        """Return the agreement of a metric's scores with the human scores."""
+        return agreement_with_ties(
+            measure, self.scores[name], self.human, group=group, segments=self.of_segment, systems=self.of_system
+        )
+
     def units(self, unit: Unit) -> list[object]:
         return [k.doc_id if unit == "document" else k.segment for k in self.keys]
 
@@ -101,10 +109,8 @@ class EvaluationData:
     def digest(self) -> str:
         """Return the SHA-256 (hex) of everything a result depends on."""
         text = repr((self.keys, self.scored_metrics, self.human_signature, self.excluded))
-        found = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
-        for values in (self.human, *self.scores.values()):
-            found.update(values.tobytes())
-        return found.hexdigest()
+        values = b"".join(values.tobytes() for values in (self.human, *self.scores.values()))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass") + values).hexdigest()
 
     def only(self, keep: Sequence[bool] | np.typing.NDArray[np.bool_]) -> EvaluationData:
         """Return the data of the outputs for which `keep` is true."""

@@ -200,7 +200,7 @@ def _bucket(
                 first.n_segments,
                 len(first.systems),
                 mine.value,
-                *((None, None) if mine.value is None else _interval(mine.drawn)),
+                *_interval(mine.drawn),
                 first.scored_metric(baseline).label if baseline in agreement else "",
                 difference,
                 *apart,

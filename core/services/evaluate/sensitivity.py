@@ -5,20 +5,19 @@ Scoring and statistics are separate: changing λ or the seed rescores nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from core.data import Dataset, Item, Output, Segment, Value
+from core.data import Item, Value
 from core.errors import UserError
 from core.formats.pairs import PerturbedPair
 from core.metrics.base import Metric, MetricSpec
 from core.refine.result import weighted
-from core.scoring.dataset import Memory, OnScoring, for_dataset, score_dataset
-from core.signature import content_key, number, signature
-from core.stats.correlation.pairs import Floats
+from core.scoring.dataset import OnScoring, score_items
+from core.services.compare.compare import with_lambda
+from core.signature import number, signature
 from core.stats.sensitivity import NEAR_ZERO, Sensitivity, sensitivities
 
 VERSION = 1
@@ -67,31 +66,12 @@ def score_pairs(
 
     `empty` is the text of the empty output. Raises `Cancelled` when `on_scoring` does.
     """
-    hypotheses = ([p.good for p in pairs], [p.perturbed for p in pairs], [empty] * len(pairs))
-    items = [[Item(p.source, h, p.references) for p, h in zip(pairs, hs, strict=True)] for hs in hypotheses]
-    texts = _dataset(chain.from_iterable(items))
-    kept, metrics = Memory(), [for_dataset(metric, texts) for metric in metrics]
-    signed = [metric.signature() for metric in metrics]
-    score_dataset(texts, metrics, kept, on_scoring)
-    keys = [[content_key(*item) for item in column] for column in items]
-    scored = []
-    for metric, name in zip(metrics, signed, strict=True):
-        good, perturbed, nothing = (tuple(kept.values[name, key] for key in column) for column in keys)
-        scored.append(PairValues(metric.spec, name, good, perturbed, nothing, empty))
-    return scored
-
-
-def _dataset(items: Iterable[Item]) -> Dataset:
-    """Return a dataset with every item once: one segment per source and references, with numbered outputs."""
-    of: dict[tuple[str | None, tuple[str, ...]], dict[str, None]] = {}
-    for item in items:
-        of.setdefault((item.source, item.references), {})[item.hypothesis] = None
-    return Dataset(
-        tuple(Segment("", str(i), *texts) for i, texts in enumerate(of)),
-        tuple(
-            Output(str(j), "", str(i), text) for i, outputs in enumerate(of.values()) for j, text in enumerate(outputs)
-        ),
-    )
+    n, outputs = len(pairs), [p.good for p in pairs] + [p.perturbed for p in pairs] + [empty] * len(pairs)
+    items = [Item(p.source, output, p.references) for p, output in zip([*pairs] * 3, outputs, strict=True)]
+    return [
+        PairValues(spec, signed, tuple(values[:n]), tuple(values[n : 2 * n]), tuple(values[2 * n :]), empty)
+        for spec, signed, values in score_items(items, metrics, on_scoring)
+    ]
 
 
 def table(
@@ -108,9 +88,10 @@ def table(
     for values in scored:
         found = sensitivities(
             types,
-            _numbers(values.good, lam),
-            _numbers(values.perturbed, lam),
-            _numbers(values.empty, lam),
+            *(
+                np.array([_at(v, lam) for v in side], dtype=np.float64)
+                for side in (values.good, values.perturbed, values.empty)
+            ),
             higher_is_better=values.spec.higher_is_better,
             missing=[_missing(*three) for three in zip(values.good, values.perturbed, values.empty, strict=True)],
             seed=seed,
@@ -123,20 +104,13 @@ def table(
 
 def _signature(values: PairValues, lam: float, seed: int, draws: int) -> str:
     """Return the metric's signature at λ, followed by the options of z and its intervals."""
-    parts = (f"lambda:{number(lam)}" if p.startswith("lambda:") else p for p in values.signature.split("|"))
     facts = {"near0": NEAR_ZERO, "empty": repr(values.empty_text), "draws": draws, "seed": seed}
-    return "|".join([*parts, signature(f"z:{VERSION}", facts)])
+    return f"{with_lambda(values.signature, lam)}|{signature(f'z:{VERSION}', facts)}"
 
 
-def _numbers(values: Sequence[Value], lam: float) -> Floats:
-    """Return the values with status "ok" and NaN for the others; a refinement is weighted at λ."""
-    return np.array([_number(v, lam) for v in values], dtype=np.float64)
-
-
-def _number(value: Value, lam: float) -> float:
-    if value.status != "ok" or value.value is None:
-        return float("nan")
-    if "dist_exp" in value.parts and "dist_imp" in value.parts:
+def _at(value: Value, lam: float) -> float | None:
+    """Return the number of a value; a refinement is weighted at λ."""
+    if value.value is not None and "dist_exp" in value.parts and "dist_imp" in value.parts:
         return weighted(value.parts["dist_exp"], value.parts["dist_imp"], lam)
     return value.value
 

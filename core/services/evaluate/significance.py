@@ -241,59 +241,39 @@ def compare_all_systems(joined: EvaluationData, name: str, *, unit: Unit = "segm
     return Systems(tuple(rows), tuple(found), segments, dropped)
 
 
-def top_systems(
-    joined: EvaluationData, choice: AgreementOptions, statistic: StatisticName, progress: Progress = no_progress
-) -> list[SubsetAgreement]:
+def top_systems(joined: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> list[SubsetAgreement]:
     """Return the agreement on the K systems with the best mean human score, for up to six K from all systems down to two."""
     data = joined.whole() if choice.level == "system" else joined
     names = data.systems
     means = dict(zip(names, group_means(data.human, group_ids(data.of_system)).tolist(), strict=True))
     best = sorted(names, key=lambda s: -means[s])
     every = np.linspace(2, len(best), min(LARGEST_K, max(0, len(best) - 1))).round().astype(int)
-    parts = [(f"top {k}" if k < len(best) else f"all {k}", set(best[:k])) for k in sorted(set(every.tolist()))[::-1]]
-    return _parts(
-        data, [(label, [k.system in kept for k in data.keys]) for label, kept in parts], choice, statistic, progress
-    )
+    found = []
+    for k in sorted(set(every.tolist()))[::-1]:
+        part = data.only([key.system in best[:k] for key in data.keys])
+        found.append(_on_subset(f"top {k}" if k < len(best) else f"all {k}", part, choice, statistic))
+    return found
 
 
 def buckets(
-    joined: EvaluationData,
-    choice: AgreementOptions,
-    statistic: StatisticName,
-    by: By,
-    lengths: Sequence[float],
-    progress: Progress = no_progress,
+    joined: EvaluationData, choice: AgreementOptions, statistic: StatisticName, by: By, lengths: Sequence[float]
 ) -> list[SubsetAgreement]:
     """Return the agreement in three buckets of segments, by the mean length of their outputs or their mean human score.
 
     Buckets have whole segments, so that all pairs within a segment are kept. `lengths` are in characters, one per output.
     """
     values = np.asarray(lengths if by == "length" else joined.human, dtype=np.float64)
-    segments = list(dict.fromkeys(joined.of_segment))
-    at = {s: i for i, s in enumerate(segments)}
-    ids = np.array([at[s] for s in joined.of_segment], dtype=np.int64)
+    ids = group_ids(joined.of_segment)
     if not len(ids):
         return []
-    found = quantile_buckets(np.bincount(ids, values) / np.bincount(ids), 3)
-    digits = 0 if by == "length" else 1
-    unit = " characters" if by == "length" else ""
-    parts = []
-    for k, bucket in enumerate(found.buckets):
-        label = f"{bucket.low:.{digits}f} to {bucket.high:.{digits}f}{unit}".replace("-", "−").replace("−0.0", "0.0")
-        parts.append((label, (found.of[ids] == k).tolist()))
-    return _parts(joined, parts, choice, statistic, progress)
-
-
-def _parts(
-    data: EvaluationData,
-    parts: Sequence[tuple[str, list[bool]]],
-    choice: AgreementOptions,
-    statistic: StatisticName,
-    progress: Progress,
-) -> list[SubsetAgreement]:
+    by_value = quantile_buckets(np.bincount(ids, values) / np.bincount(ids), 3)
+    digits, unit = (0, " characters") if by == "length" else (1, "")
     found = []
-    for k, (label, keep) in enumerate(parts):
-        part = data.only(keep)
-        found.append(SubsetAgreement(label, len(part.keys), evaluate(part, choice, (statistic,))))
-        progress((k + 1) / len(parts))
+    for k, bucket in enumerate(by_value.buckets):
+        label = f"{bucket.low:.{digits}f} to {bucket.high:.{digits}f}{unit}".replace("-", "−").replace("−0.0", "0.0")
+        found.append(_on_subset(label, joined.only(by_value.of[ids] == k), choice, statistic))
     return found
+
+
+def _on_subset(label: str, part: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> SubsetAgreement:
+    return SubsetAgreement(label, len(part.keys), evaluate(part, choice, (statistic,)))

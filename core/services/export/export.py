@@ -11,11 +11,10 @@ from typing import NamedTuple
 from core.data import Dataset, OutputKey, RatedOutput, Score, SegmentKey
 from core.errors import UserError
 from core.formats import mtme_score
-from core.formats.labels import judgements
 from core.formats.labels.label_file import Written, left_behind
 from core.formats.labels.label_formats import FORMATS, label_format
 from core.formats.problems import counted
-from core.formats.write import LabelRow, labels_csv, scores_csv, scores_jsonl
+from core.formats.write import LabelRow
 from core.metrics.external import name_of
 from core.mqm.log import OutputLabels, SegmentLabels, fold
 from core.mqm.schemes import GOOGLE
@@ -24,47 +23,30 @@ from core.ports.store import Store
 from core.services.labels.judgements import with_scores
 
 
-def score_rows(store: Store, project_id: int, signatures: Collection[str] | None = None) -> list[Score]:
-    """Return the scores of a project with the given signatures (default: all), in the order of the dataset.
+def score_rows(store: Store, project_id: int) -> list[Score]:
+    """Return the scores of a project, in the order of the dataset.
 
     Outputs that were not scored have no row; undefined scores have a status and a reason.
     """
     keys = [o.key for o in store.projects.dataset(project_id).outputs]
     rows = []
     for by in store.scores.signatures(project_id):
-        if signatures is None or by.signature in signatures:
-            values = store.scores.table(project_id, by.signature)
-            found = ((key, values[key]) for key in keys if key in values)
-            rows += [Score(*key, by.metric, by.signature, v.value, v.status, v.reason) for key, v in found]
+        values = store.scores.table(project_id, by.signature)
+        found = ((key, values[key]) for key in keys if key in values)
+        rows += [Score(*key, by.metric, by.signature, v.value, v.status, v.reason) for key, v in found]
     return rows
 
 
-def scores_as_csv(store: Store, project_id: int, signatures: Collection[str] | None = None) -> str:
-    """Return the scores as CSV, safe to open in a spreadsheet."""
-    return scores_csv(score_rows(store, project_id, signatures))
-
-
-def scores_as_jsonl(store: Store, project_id: int, signatures: Collection[str] | None = None) -> str:
-    """Return the scores as JSON Lines."""
-    return scores_jsonl(score_rows(store, project_id, signatures))
-
-
-def label_rows(store: Store, project_id: int, raters: Collection[str] | None = None) -> list[LabelRow]:
-    """Return the current labels of the given raters (default: all), one row per error or verdict, in the order of the dataset."""
-    labels = _labels(store, project_id, raters)
+def label_rows(store: Store, project_id: int) -> list[LabelRow]:
+    """Return the current labels, submitted or not: one row per error or verdict, in the order of the dataset."""
+    labels = fold(store.labels.events(project_id))
     names = sorted({rater for rater, _ in labels})
     rows: list[LabelRow] = []
     for key in (o.key for o in store.projects.dataset(project_id).outputs):
         for rater in names:
-            of_segment = labels.get((rater, key.segment))
-            if of_segment is not None:
+            if of_segment := labels.get((rater, key.segment)):
                 rows += _rows(key, rater, of_segment.of(key.system), of_segment.submitted)
     return rows
-
-
-def labels_as_csv(store: Store, project_id: int, raters: Collection[str] | None = None) -> str:
-    """Return the current labels as CSV, safe to open in a spreadsheet; a column marks unsubmitted ones."""
-    return labels_csv(label_rows(store, project_id, raters))
 
 
 class Export(NamedTuple):
@@ -76,7 +58,7 @@ class Export(NamedTuple):
     lost: tuple[str, ...]
 
 
-def labels_as(store: Store, project_id: int, name: str, raters: Collection[str] | None = None) -> Export:
+def labels_as(store: Store, project_id: int, name: str) -> Export:
     """Return the submitted labels in a format (`core.formats.labels.label_formats`), as one file or a ZIP of several.
 
     "mtme-score" has the MQM score of each output: Google's weights, mean over raters. Raises `UserError` if the format cannot
@@ -84,7 +66,7 @@ def labels_as(store: Store, project_id: int, name: str, raters: Collection[str] 
     """
     dataset = store.projects.dataset(project_id)
     texts = {o.key: o.text for o in dataset.outputs}
-    labels = _labels(store, project_id, raters)
+    labels = fold(store.labels.events(project_id))
     order = {key: i for i, key in enumerate(texts)}
     rated = [r for r in rated_outputs(labels, texts) if r.key in order]
     rated.sort(key=lambda r: (order[r.key], r.rater))
@@ -110,16 +92,6 @@ def write_labels(dataset: Dataset, rated: Sequence[RatedOutput], name: str) -> W
     scores = {s.key: s.score for s in segment_scores(rated, GOOGLE)}
     lost = "The error spans: only one MQM score per output is kept (Google’s weights, mean over raters, 0 is best)."
     return Written((mtme_score.write(dataset, scores),), (lost, *left_behind(dataset, rated, unrated=False)))
-
-
-def judgements_as_csv(store: Store, project_id: int) -> str:
-    """Return the raters' numbers as CSV, one row per output and rater, safe to open in a spreadsheet."""
-    return judgements.write_csv(store.judgements.list(project_id))
-
-
-def judgements_as_jsonl(store: Store, project_id: int) -> str:
-    """Return the raters' numbers as JSON Lines, which keeps every name unchanged; importing them again adds nothing."""
-    return judgements.write_jsonl(store.judgements.list(project_id))
 
 
 def scores_as_mtme(store: Store, project_id: int) -> Export:
@@ -165,23 +137,14 @@ def replaced(labels: Mapping[tuple[str, SegmentKey], SegmentLabels]) -> list[str
     """Return a sentence on labels whose texts have U+FFFD, which replaces characters no file can hold; empty if none has."""
     spans = (m.span for of in labels.values() for o in of.outputs.values() for m in o.marks)
     n = sum("\ufffd" in span.note + span.category for span in spans)
-    return (
-        [f"{counted(n, 'mark')} with � in its note or category: it may replace a character that no file can hold."]
-        if n
-        else []
-    )
+    if not n:
+        return []
+    return [f"{counted(n, 'mark')} with � in its note or category: it may replace a character that no file can hold."]
 
 
 def notes_on_labels(store: Store, project_id: int) -> list[str]:
     """Return notes on the labels of a project, for any file that contains all of them."""
-    return replaced(_labels(store, project_id, None))
-
-
-def _labels(
-    store: Store, project_id: int, raters: Collection[str] | None
-) -> dict[tuple[str, SegmentKey], SegmentLabels]:
-    events = store.labels.events(project_id)
-    return fold(e for e in events if raters is None or e.rater in raters)
+    return replaced(fold(store.labels.events(project_id)))
 
 
 def _rows(key: OutputKey, rater: str, labels: OutputLabels, submitted: bool) -> list[LabelRow]:

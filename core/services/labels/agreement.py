@@ -139,6 +139,10 @@ def agreement(
         key: disagreement([scores[r.rater, key] for r in by_output[key]], list(marks.values()), lengths[key])
         for key, marks in compared.items()
     }
+    disputes = [
+        Dispute(key, found[key], tuple((r.rater, r.errors, scores[r.rater, key]) for r in by_output[key]))
+        for key in worst_first(found)
+    ]
     return Agreement(
         _rater_rows(table.raters, rated, scores, labels, events),
         alpha,
@@ -147,7 +151,7 @@ def agreement(
         confusion,
         len(by_output),
         len(compared),
-        tuple(_dispute(key, found[key], by_output[key], scores) for key in worst_first(found)),
+        tuple(disputes),
         f"alpha|level:interval|draws:{draws}|seed:{seed}|{weights.signature()}",
     )
 
@@ -191,12 +195,6 @@ def _confusion(first: Sequence[SpanLabel], second: Sequence[SpanLabel], length: 
         crossed[:3, 3] = np.diag(severity_confusion(first, first, length)) - both.sum(1)
         crossed[3, :3] = np.diag(severity_confusion(second, second, length)) - both.sum(0)
     return crossed
-
-
-def _dispute(
-    key: OutputKey, found: Disagreement, rated: Sequence[RatedOutput], scores: Mapping[tuple[str, OutputKey], float]
-) -> Dispute:
-    return Dispute(key, found, tuple((r.rater, r.errors, scores[r.rater, key]) for r in rated))
 
 
 def _rater_rows(
@@ -259,22 +257,24 @@ def _stretch(text: str, marks: Sequence[tuple[int, Span]]) -> MarkedPiece:
     return MarkedPiece(text, SEVERITIES[min(ranks)] if ranks else "", tuple(n for n, _ in marks))
 
 
+READINGS = (
+    "The raters agree no more than by chance.",
+    "The raters agree more than by chance, but not enough to rely on a single rater: average several.",
+    "The raters agree well enough for tentative conclusions.",
+    "The raters agree well enough to rely on the scores of a single rater.",
+)
+
+
 def reading(alpha: Interval) -> str:
     """Return an interpretation of α by Krippendorff's limits (2004): reliable from .8, tentative from .667."""
     if alpha.value is None:
         return f"There is no α: {alpha.reason}."
-    if alpha.value >= RELIABLE:
-        said = "The raters agree well enough to rely on the scores of a single rater."
-    elif alpha.value >= TENTATIVE:
-        said = "The raters agree well enough for tentative conclusions."
-    elif alpha.value > 0:
-        said = "The raters agree more than by chance, but not enough to rely on a single rater: average several."
-    else:
-        said = "The raters agree no more than by chance."
+    said = READINGS[_grade(alpha.value)]
     if alpha.low is not None and alpha.high is not None and _grade(alpha.low) != _grade(alpha.high):
         said += " The interval is wide: let two raters label more outputs."
     return said
 
 
 def _grade(value: float) -> int:
+    """Return the index of the interpretation in `READINGS`."""
     return sum(value >= limit for limit in (1e-12, TENTATIVE, RELIABLE))

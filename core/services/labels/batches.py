@@ -13,12 +13,11 @@ from core.calibration.sampling import EVENLY, STRATA, LabelCandidate, Method, ch
 from core.calibration.sampling_variance import batch_mean
 from core.data import Dataset, OutputKey, RatedOutput, SegmentKey
 from core.formats.problems import counted
-from core.mqm.log import SegmentLabels, fold
+from core.mqm.log import SegmentLabels
 from core.mqm.schemes import scheme as scheme_of
-from core.mqm.scores import rated_outputs, segment_scores
+from core.mqm.scores import segment_scores
 from core.ports.batches import SavedBatch
 from core.ports.calibrations import SavedLambda
-from core.ports.store import Store
 from core.services.projects.view import Column, View
 from core.signature import number, signature
 
@@ -88,11 +87,6 @@ class BatchProgress(NamedTuple):
     twice: int
 
 
-def labels_of(store: Store, project_id: int) -> list[RatedOutput]:
-    """Return all labels of submitted segments."""
-    return rated_outputs(fold(store.labels.events(project_id)))
-
-
 def raters_of(labels: Iterable[RatedOutput]) -> dict[OutputKey, set[str]]:
     """Return the raters of each output."""
     found: dict[OutputKey, set[str]] = {}
@@ -122,7 +116,7 @@ def pool(view: View, column: Column, keys: Iterable[OutputKey]) -> list[LabelCan
     table, wanted, found = view.tables[column.name], set(keys), []
     for key in view.texts:
         value = table.get(key)
-        if key in wanted and value is not None and value.status == "ok" and value.value is not None:
+        if key in wanted and value is not None and value.value is not None:
             distances = (value.parts.get("dist_exp", 0.0), value.parts.get("dist_imp", 0.0))
             found.append(LabelCandidate(key, value.value, *distances))
     return found
@@ -142,14 +136,18 @@ def build(view: View, column: Column, rated: Mapping[OutputKey, Collection[str]]
         interval=plan.interval,
         labelled=[c for c in done if len(rated[c.key]) >= plan.enough],
     )
-    facts_of_design: dict[str, object] = (
-        {"strata": plan.n_strata}
-        if plan.method == "stratified"
-        else {"interval": f"{number(plan.interval[0])}-{number(plan.interval[1])}", "evenly": EVENLY}
-    )
+    options: dict[str, object] = {"metric": column.label, "whole": plan.whole, "asked": plan.n}
+    method_facts: dict[str, object]
+    if plan.method == "stratified":
+        method_facts = {"strata": plan.n_strata}
+        of, places = design(left, plan.n, whole=plan.whole, n_strata=plan.n_strata)
+        stratum = dict(zip([c.key for c in left], of.tolist(), strict=True))
+        options |= {"stratum": [stratum[c.key] for c in chosen], "places": places.tolist()}
+    else:
+        method_facts = {"interval": f"{number(plan.interval[0])}-{number(plan.interval[1])}", "evenly": EVENLY}
     facts: dict[str, object] = {
         "method": plan.method,
-        **facts_of_design,
+        **method_facts,
         "unit": "segment" if plan.whole else "output",
         "n": plan.n,
         "below": plan.enough,
@@ -158,11 +156,6 @@ def build(view: View, column: Column, rated: Mapping[OutputKey, Collection[str]]
         "by": column.signature.replace("|", ";"),
         "v": VERSION,
     }
-    options: dict[str, object] = {"metric": column.label, "whole": plan.whole, "asked": plan.n}
-    if plan.method == "stratified":
-        of, places = design(left, plan.n, whole=plan.whole, n_strata=plan.n_strata)
-        stratum = dict(zip([c.key for c in left], of.tolist(), strict=True))
-        options["stratum"], options["places"] = [stratum[c.key] for c in chosen], places.tolist()
     return SavedBatch(name.strip(), plan.method, plan.seed, signature("batch", facts), chosen, len(left), options)
 
 

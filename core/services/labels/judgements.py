@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from core.data import Dataset, HumanScore, Judgement, OutputKey, SegmentKey
-from core.errors import Problem, UserError
+from core.errors import UserError
 from core.formats.labels.judgements import DIFFERS, is_rank
 from core.formats.problems import Collector, counted, shown
+from core.services.projects.external_scores import ImportChanges
 from core.stats.raters.bradley_terry import bradley_terry, wins_of_rankings
 from core.stats.raters.rater_scale import standardised
 
@@ -34,16 +35,7 @@ Scored = dict[OutputKey, tuple[float, int]]
 """The score of each output, and its number of raters."""
 
 
-class JudgementChanges(NamedTuple):
-    """The effect of adding judgements: counts of new and unchanged ones, every conflict, and the names in conflict."""
-
-    new: int
-    unchanged: int
-    problems: tuple[Problem, ...]
-    clashes: tuple[str, ...] = ()
-
-
-def compare(old: Iterable[Judgement], new: Iterable[Judgement], corrected: Collection[str] = ()) -> JudgementChanges:
+def compare(old: Iterable[Judgement], new: Iterable[Judgement], corrected: Collection[str] = ()) -> ImportChanges:
     """Return the effect of adding `new` to a project that has `old`; for names in `corrected`, `new` replaces `old`."""
     there, problems, fresh, same = {j[:3]: j.value for j in old}, Collector(), 0, 0
     clashes: dict[str, None] = {}
@@ -56,7 +48,7 @@ def compare(old: Iterable[Judgement], new: Iterable[Judgement], corrected: Colle
             clashes[j.name] = None
             place = f"{shown(j.name)} by {shown(j.rater)} for {' / '.join(j.key)}"
             problems.add("", 0, place, f"{j.value:g}", f"{before:g}", DIFFERS)
-    return JudgementChanges(fresh, same, problems.closed(), tuple(clashes))
+    return ImportChanges(fresh, same, problems.closed(), tuple(clashes))
 
 
 def replaced(old: Iterable[Judgement], new: Iterable[Judgement], corrected: Collection[str]) -> list[Judgement]:

@@ -1,6 +1,6 @@
 """Annotation: open a segment, save actions, find the next segment.
 
-All functions read the labels of one rater only, to avoid bias; `submitted` is for export and calibration.
+All functions except `submitted` read the labels of one rater only, to avoid bias.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from core.data import Dataset, SegmentKey
-from core.mqm.log import OutputLabels, SegmentLabels, fold, fold_segment
+from core.data import Dataset, RatedOutput, SegmentKey
+from core.mqm.log import SegmentLabels, fold, fold_segment
+from core.mqm.scores import rated_outputs
 from core.ports.labels import Action
 from core.ports.store import Store
 
@@ -27,16 +28,6 @@ class Saved(NamedTuple):
 
     ids: list[str]
     labels: SegmentLabels
-
-
-class SubmittedLabels(NamedTuple):
-    """One rater's labels of one output in a submitted segment."""
-
-    rater: str
-    segment: SegmentKey
-    system: str
-    labels: OutputLabels
-    seconds: float  # spent on the whole segment
 
 
 def open_segment(
@@ -112,16 +103,6 @@ def _asked(dataset: Dataset) -> dict[SegmentKey, list[str]]:
     return {segment: [o.system for o in outputs] for segment, outputs in dataset.outputs_of().items() if outputs}
 
 
-def submitted(store: Store, project_id: int, raters: Collection[str] | None = None) -> list[SubmittedLabels]:
-    """Return the submitted labels of a project in document order, of all raters or those in `raters`."""
-    folded = fold(store.labels.events(project_id))
-    chosen = [rater for rater in store.labels.raters(project_id) if raters is None or rater in raters]
-    return [
-        SubmittedLabels(rater, segment, output.system, labels.of(output.system), labels.seconds)
-        for segment, outputs in store.projects.dataset(project_id).outputs_of().items()
-        for output in outputs
-        for rater in chosen
-        if (labels := folded.get((rater, segment))) is not None
-        and labels.submitted
-        and labels.of(output.system).complete
-    ]
+def submitted(store: Store, project_id: int) -> list[RatedOutput]:
+    """Return the labels of all submitted segments, of all raters."""
+    return rated_outputs(fold(store.labels.events(project_id)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,6 +24,17 @@ class ImportTarget:
 
     name: str
     project_id: int | None = None
+
+    @contextmanager
+    def opened(self, store: Store) -> Iterator[int]:
+        """Yield the id of the project. If the import fails, a new project is not left behind."""
+        project_id = store.projects.create(self.name).id if self.project_id is None else self.project_id
+        try:
+            yield project_id
+        except BaseException:
+            if self.project_id is None:
+                store.projects.delete(project_id)
+            raise
 
 
 class Imported(NamedTuple):
@@ -102,16 +114,8 @@ def _place(key: OutputKey) -> str:
 
 def news(report: ImportReport) -> str:
     """Return what is new: `412 segments, 2060 outputs and 824 references`; "" if nothing is."""
-    amounts = (
-        (report.segments, "segment"),
-        (report.outputs, "output"),
-        (report.references, "reference"),
-        (report.human_scores, "human score"),
-        (report.judgements, "judgement"),
-        (report.metric_scores, "metric score"),
-        (report.sources, "source"),
-    )
-    new = [counted(n, what) for n, what in amounts if n]
+    fields = ("segments", "outputs", "references", "human_scores", "judgements", "metric_scores", "sources")
+    new = [counted(n, field.removesuffix("s").replace("_", " ")) for field in fields if (n := getattr(report, field))]
     return ", ".join(new[:-1]) + " and " + new[-1] if len(new) > 1 else "".join(new)
 
 
@@ -135,13 +139,6 @@ def add(
     same names, `UserError` if the project name is taken.
     """
     external_scores.check_names(scores)
-    if target.project_id is not None:
-        report = store.projects.add(target.project_id, dataset, external=scores, replace=replace)
-        return Imported(store.projects.get(target.project_id), report)
-    project = store.projects.create(target.name)
-    try:
-        report = store.projects.add(project.id, dataset, external=scores)
-    except BaseException:
-        store.projects.delete(project.id)
-        raise
-    return Imported(store.projects.get(project.id), report)
+    with target.opened(store) as project_id:
+        report = store.projects.add(project_id, dataset, external=scores, replace=replace)
+    return Imported(store.projects.get(project_id), report)

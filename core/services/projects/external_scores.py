@@ -12,8 +12,8 @@ from core.formats.problems import counted
 from core.ports.store import Store
 
 
-class ExternalScoreChanges(NamedTuple):
-    """The effect of an import: counts of new and unchanged values, problems, and the metrics in conflict."""
+class ImportChanges(NamedTuple):
+    """The effect of an import: counts of new and unchanged values, every conflict, and the names in conflict."""
 
     new: int = 0
     unchanged: int = 0
@@ -23,8 +23,7 @@ class ExternalScoreChanges(NamedTuple):
 
 def name_problems(named: Iterable[tuple[str, str, str]]) -> list[Problem]:
     """Return the problems of metric names, each given with its file and column."""
-    found = (name_problem(name, file, column) for name, file, column in named)
-    return [problem for problem in found if problem is not None]
+    return [problem for name, file, column in named if (problem := name_problem(name, file, column))]
 
 
 def check_names(given: Sequence[ExternalScores]) -> None:
@@ -35,7 +34,7 @@ def check_names(given: Sequence[ExternalScores]) -> None:
 
 def compare(
     store: Store, project_id: int, given: Sequence[ExternalScores], replace: Collection[str] = ()
-) -> ExternalScoreChanges:
+) -> ImportChanges:
     """Return the effect of adding these scores to a project."""
     there = {m.name: m for m in store.scores.external(project_id)} if given else {}
     new = unchanged = 0
@@ -52,7 +51,7 @@ def compare(
             clashes.append(scores.name)
             continue
         new, unchanged = new + len(merged.changed), unchanged + merged.unchanged
-    return ExternalScoreChanges(new, unchanged, tuple(problems), tuple(clashes))
+    return ImportChanges(new, unchanged, tuple(problems), tuple(clashes))
 
 
 def summary(given: Sequence[ExternalScores]) -> str:

@@ -81,15 +81,12 @@ def plan(files: Sequence[Upload], *, labels: bool = False) -> ImportPlan:
     files, found = _same_names(files)
     problems = Collector()
     problems.extend(found)
+    names = [f.name for f in files]
     formats = {f.name: name for f in files if (name := label_format_of(f)) and (labels or name != "judgements")}
     if labels or (formats and len(formats) == len(files)):
-        return ImportPlan(
-            "labels", formats=tuple((f.name, formats.get(f.name)) for f in files), problems=problems.closed()
-        )
-    if not formats and not any(extension(f.name) in TABLE_EXTENSIONS for f in files):
-        return ImportPlan(
-            "lines", roles=guess_roles(list(dict.fromkeys(f.name for f in files))), problems=problems.closed()
-        )
+        return ImportPlan("labels", formats=tuple((n, formats.get(n)) for n in names), problems=problems.closed())
+    if not formats and not any(extension(name) in TABLE_EXTENSIONS for name in names):
+        return ImportPlan("lines", roles=guess_roles(list(dict.fromkeys(names))), problems=problems.closed())
     tables: list[TablePlan] = []
     mqm: list[str] = []
     for upload in files:
@@ -111,13 +108,11 @@ def plan(files: Sequence[Upload], *, labels: bool = False) -> ImportPlan:
         else:
             tables.append(TablePlan(upload.name, table.columns, sample_values(table), guess(table)))
     if mqm and not tables:
-        return ImportPlan(
-            "labels", formats=tuple((n, formats.get(n, "google")) for n in mqm), problems=problems.closed()
-        )
+        mixed = tuple((n, formats.get(n, "google")) for n in mqm)
+        return ImportPlan("labels", formats=mixed, problems=problems.closed())
+    todo = "Upload the labels separately"
     for name in mqm:
-        problems.add(
-            name, 0, "", "labels beside outputs", "only labels, or only outputs", "Upload the labels separately"
-        )
+        problems.add(name, 0, "", "labels beside outputs", "only labels, or only outputs", todo)
     return ImportPlan("table", tuple(tables), problems=problems.closed())
 
 
@@ -215,8 +210,6 @@ def _preview_tables(by_name: dict[str, Upload], plan: ImportPlan, texts: Dataset
             problems.extend(error.problems)
     if dataset is None or problems:
         return _refused(problems.closed())
-    found = builder.external()
-    said = ", ".join(
-        filter(None, (summary(dataset) if dataset.outputs else _of_scores(dataset), external_scores.summary(found)))
-    )
-    return Preview(dataset, (), builder.notes(dataset), said, found)
+    external = builder.external()
+    parts = (summary(dataset) if dataset.outputs else _of_scores(dataset), external_scores.summary(external))
+    return Preview(dataset, (), builder.notes(dataset), ", ".join(filter(None, parts)), external)

@@ -158,9 +158,7 @@ def import_labels(
     if found.problems:
         raise ImportProblems(found.problems)
     external_scores.check_names(found.external)
-    new = target.project_id is None
-    project_id = store.projects.create(target.name).id if target.project_id is None else target.project_id
-    try:
+    with target.opened(store) as project_id:
         events = store.labels.events(project_id)
         wanted = label_actions(found.rated, fold(events), {e.action.id for e in events})
         batches = [LabelBatch(rater, segment, actions) for (rater, segment), actions in wanted.actions.items()]
@@ -175,8 +173,4 @@ def import_labels(
             replace=replace,
             corrected=corrected,
         )
-    except BaseException:
-        if new:
-            store.projects.delete(project_id)
-        raise
     return Imported(store.projects.get(project_id), report, wanted.notes, report.labelled)

@@ -28,14 +28,12 @@ def of_system(dataset: Dataset, system: str) -> Dataset:
 def with_references(dataset: Dataset, systems: Sequence[str]) -> Dataset:
     """Return the dataset with the outputs of these systems as additional references. Raises `UserError` as `of_system`."""
     for system in systems:
-        more = of_system(dataset, system).segment_of()
-        segments = tuple(
-            replace(
-                s, references=tuple(dict.fromkeys((*s.references, *(more[s.key].references if s.key in more else ()))))
-            )
-            for s in dataset.segments
-        )
-        dataset = replace(dataset, segments=segments)
+        more = {s.key: s.references for s in of_system(dataset, system).segments}
+        segments = []
+        for segment in dataset.segments:
+            references = dict.fromkeys((*segment.references, *more.get(segment.key, ())))
+            segments.append(replace(segment, references=tuple(references)))
+        dataset = replace(dataset, segments=tuple(segments))
     return dataset
 
 

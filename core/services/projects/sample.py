@@ -78,7 +78,7 @@ def ensure(store: Store, scores: Path = SCORES) -> Project | None:
     """
     mine = _sample(store)
     if mine is None:
-        if store.projects.list() or _raters() & set(store.labels.raters()):
+        if store.projects.list() or {r.rater for r in labels()} & set(store.labels.raters()):
             return None
         try:
             mine = store.projects.create(NAME, sample=True)
@@ -94,10 +94,6 @@ def ensure(store: Store, scores: Path = SCORES) -> Project | None:
 
 def _sample(store: Store) -> Project | None:
     return next((p for p in store.projects.list() if p.sample), None)
-
-
-def _raters() -> set[str]:
-    return {r.rater for r in labels()}
 
 
 def _fill(store: Store, project_id: int, known: Recorded) -> None:

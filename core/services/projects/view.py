@@ -19,7 +19,7 @@ from core.metrics.base import MetricSpec
 from core.metrics.generation.bartscore_pp import refinement_of
 from core.ports.scores import ScoredBy
 from core.refine.result import weighted
-from core.signature import signature
+from core.signature import fields_of, signature
 
 Array = npt.NDArray[np.float64]
 Cell = tuple[int, int]
@@ -61,8 +61,7 @@ class Column(NamedTuple):
 
     @property
     def facts(self) -> dict[str, str]:
-        """Return the fields of the signature by name: variant, prompt, model, …"""
-        return dict(fact.split(":", 1) for fact in self.signature.split("|")[1:] if ":" in fact)
+        return fields_of(self.signature)
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def build(
     distances: dict[str, tuple[Array, Array]] = {}
     for entry in sorted(scored, key=place):
         table = {k: v for k, v in tables[entry.signature].items() if k in cell}
-        ok = [(k, v) for k, v in table.items() if v.status == "ok" and v.value is not None]
+        ok = [(k, v) for k, v in table.items() if v.value is not None]
         refinement = any("dist_exp" in v.parts and "dist_imp" in v.parts for _, v in ok)
         spec = specs.get(entry.metric) or registry.describe(entry.metric, entry.signature)
         same = [s.signature for s in scored if s.metric == entry.metric]
@@ -152,18 +151,12 @@ def build(
             distances[name] = (explicit, _filled(shape, ((c, p["dist_imp"]) for c, p in pairs)))
     for title in dict.fromkeys(h.name for h in dataset.human_scores):
         name = f"human:{title}"
-        given = {
-            OutputKey(h.system, h.doc_id, h.segment_id): Value(h.value) for h in dataset.human_scores if h.name == title
-        }
-        by_name[name] = given
-        plain[name] = _filled(
-            shape, ((cell[k], v.value) for k, v in given.items() if k in cell and v.value is not None)
-        )
+        scores = {OutputKey(*h[:3]): h.value for h in dataset.human_scores if h.name == title}
+        by_name[name] = {key: Value(value) for key, value in scores.items()}
+        plain[name] = _filled(shape, ((cell[k], value) for k, value in scores.items() if k in cell))
         note, digits, sign = "imported with the data", _digits(plain[name]), signature("human", {"name": title})
         columns.append(Column(name, name, f"{title} (people)", sign, True, False, note, True, digits))
-    present = np.zeros(shape, dtype=bool)
-    for at_cell in cell.values():
-        present[at_cell] = True
+    present = _filled(shape, ((at_cell, 1.0) for at_cell in cell.values())) == 1
     outputs = dataset.outputs_of()
     folded = tuple(
         fold("\n".join((s.source or "", *s.references, *(o.text for o in outputs[s.key]), s.doc_id, s.segment_id)))

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.data import Dataset, Item, Output, Segment, Value
+from core.data import Value
 from core.formats.adversarial import FLUENCY, TYPES, AdversarialCase
 from core.metrics.base import Metric, MetricSpec
-from core.scoring.dataset import Memory, OnScoring, for_dataset, score_dataset
-from core.signature import content_key, signature
+from core.ports.cases import KeptScore
+from core.scoring.dataset import Memory, OnScoring, score_items
+from core.signature import signature
 from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, percentiles
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
@@ -42,8 +43,17 @@ class Answered(NamedTuple):
 
     def margins(self) -> Floats:
         """Return how much better the good text is, shape (n_cases,), in the metric's unit; NaN if a score is missing."""
-        sign = 1.0 if self.spec.higher_is_better else -1.0
-        return sign * (_numbers(self.good) - _numbers(self.bad))
+        good, bad = (np.array([value.value for value in side], dtype=np.float64) for side in (self.good, self.bad))
+        return good - bad if self.spec.higher_is_better else bad - good
+
+    def missing(self, i: int) -> str:
+        """Return why a score of case `i` is missing, or ""."""
+        return next((v.reason or v.status for v in (self.good[i], self.bad[i]) if v.value is None), "")
+
+    def kept(self, i: int) -> KeptScore:
+        """Return the scores of case `i` as they are stored with a saved case."""
+        higher, reason = self.spec.higher_is_better, self.missing(i)
+        return KeptScore(self.spec.name, self.signature, higher, self.good[i].value, self.bad[i].value, reason)
 
 
 class PhenomenonRow(NamedTuple):
@@ -101,14 +111,11 @@ def answer(
     """
     if not cases:
         return [Answered(metric.spec, metric.signature(), (), ()) for metric in metrics]
-    texts = _dataset([item for case in cases for item in (case.good, case.bad)])
-    kept, metrics = scores if scores is not None else Memory(), [for_dataset(metric, texts) for metric in metrics]
-    keys = [(content_key(*case.good), content_key(*case.bad)) for case in cases]
-    found = []
-    for metric, done in zip(metrics, score_dataset(texts, metrics, kept, on_scoring), strict=True):
-        good, bad = (tuple(kept.values[done.signature, key] for key in side) for side in zip(*keys, strict=True))
-        found.append(Answered(metric.spec, done.signature, good, bad))
-    return found
+    items = [item for case in cases for item in (case.good, case.bad)]
+    return [
+        Answered(scored.spec, scored.signature, tuple(scored.values[::2]), tuple(scored.values[1::2]))
+        for scored in score_items(items, metrics, on_scoring, scores)
+    ]
 
 
 def failed(answered: Sequence[Answered]) -> bool:
@@ -190,8 +197,8 @@ def _row(name: str, label: str, cases: Sequence[AdversarialCase], metric: Answer
     known = mine[~np.isnan(mine)]
     right = int((known > 0).sum())
     share = wilson(right, len(known))._replace(reason="")
-    lost = [_why(metric, int(i)) for i in at[np.isnan(mine)]]
-    why = [f"{n} × {reason}" for reason, n in Counter(lost).most_common()]
+    lost = Counter(metric.missing(i) for i in at[np.isnan(mine)])
+    why = [f"{n} × {reason}" for reason, n in lost.most_common()]
     return _as_row(label, 1, metric, len(at), known, share, why, "wilson:95")
 
 
@@ -269,24 +276,3 @@ def _as_row(
         name, averaged, metric.spec.name, signed, cases, len(known), int((known > 0).sum()), int((known == 0).sum()),
         share.value, share.low, share.high, cases - len(known), "; ".join(why),
     )  # fmt: skip
-
-
-def _why(metric: Answered, i: int) -> str:
-    lost = next(value for value in (metric.good[i], metric.bad[i]) if value.status != "ok" or value.value is None)
-    return lost.reason or lost.status
-
-
-def _numbers(values: Sequence[Value]) -> Floats:
-    return np.array([v.value if v.status == "ok" and v.value is not None else np.nan for v in values], dtype=np.float64)
-
-
-def _dataset(items: Sequence[Item]) -> Dataset:
-    """Return a dataset with every item once: one segment per anchor, its texts as numbered outputs."""
-    outputs_of: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
-    for item in dict.fromkeys(items):
-        outputs_of.setdefault((item.source, item.references), []).append(item.hypothesis)
-    segments = [Segment("", str(i), *anchor) for i, anchor in enumerate(outputs_of)]
-    outputs = [
-        Output(str(k), "", str(i), t) for i, texts in enumerate(outputs_of.values()) for k, t in enumerate(texts)
-    ]
-    return Dataset(tuple(segments), tuple(outputs))

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from core.data import Item, Value
 from core.errors import UserError
 from core.formats.adversarial import AdversarialCase, phenomenon
@@ -21,7 +19,7 @@ from core.perturbations import registry
 from core.perturbations.base import Perturbation
 from core.ports.cases import KeptScore
 from core.progress import Progress, no_progress
-from core.scoring.dataset import Memory, OnScoring, ScoringProgress
+from core.scoring.dataset import Memory, OnScoring
 from core.services.robustness.adversarial import Answered, answer
 from core.text.diff import diff
 from core.text.edits import Change, Outcome
@@ -129,50 +127,39 @@ def sweep(
     Existing values in `scores` are reused.
     """
     tried = perturbed(good, seed)
-    made = [t for t in tried if isinstance(t.outcome, Change)]
-    cases = [
-        TextPair(source, reference, good, t.outcome.text).case(t.phenomenon)
-        for t in made
-        if isinstance(t.outcome, Change)
-    ]
-    answered = answer(cases, metrics, scoring_callback(progress), scores)
-    scored = {
-        t.perturbation.name: tuple(_reaction(m, a, i) for m, a in zip(metrics, answered, strict=True))
-        for i, t in enumerate(made)
+    cases = {
+        k: TextPair(source, reference, good, trial.outcome.text).case(trial.phenomenon)
+        for k, trial in enumerate(tried)
+        if isinstance(trial.outcome, Change)
     }
-    return [t._replace(reactions=scored.get(t.perturbation.name, ())) for t in tried]
+    answered = answer(list(cases.values()), metrics, scoring_callback(progress), scores)
+    for at, k in enumerate(cases):
+        scored = tuple(_reaction(m, a, at) for m, a in zip(metrics, answered, strict=True))
+        tried[k] = tried[k]._replace(reactions=scored)
+    return tried
 
 
 def _reaction(metric: Metric, answered: Answered, at: int) -> Reaction:
-    good, changed = answered.good[at], answered.bad[at]
-    margin = answered.margins()[at]
-    if np.isnan(margin):
-        lost = good if good.value is None else changed
-        return Reaction(metric.spec, answered.signature, good, changed, None, None, None, lost.reason or lost.status)
+    fields = metric.spec, answered.signature, answered.good[at], answered.bad[at]
+    if reason := answered.missing(at):
+        return Reaction(*fields, None, None, None, reason)
+    change = 0.0 - float(answered.margins()[at])  # no −0
     scale = scale_of(metric)
-    share = None if scale is None else -float(margin) / (scale.high - scale.low) + 0.0  # no −0
-    change = 0.0 if margin == 0 else -float(margin)
-    return Reaction(metric.spec, answered.signature, good, changed, change, share, bool(margin <= 0), "")
+    share = None if scale is None else change / (scale.high - scale.low)
+    return Reaction(*fields, change, share, change >= 0, "")
 
 
 def scoring_callback(progress: Progress) -> OnScoring:
     """Return a callback for scoring that reports the share of items done."""
-
-    def report(at: ScoringProgress) -> None:
-        progress(at.done / at.total if at.total else 1.0)
-
-    return report
+    return lambda at: progress(at.done / at.total if at.total else 1.0)
 
 
 def changes(good: str, changed: str) -> str:
     """Return a description of the change: “5 → 9; + not; − old”."""
-    pieces, said, k = diff(good, changed), [], 0
-    while k < len(pieces):
-        kind, text = pieces[k]
-        if kind == "delete" and k + 1 < len(pieces) and pieces[k + 1].kind == "insert":
-            said.append(f"{text.strip()} → {pieces[k + 1].text.strip()}")
-            k += 1
+    pieces, said = diff(good, changed), list[str]()
+    for before, (kind, text) in zip((None, *pieces), pieces, strict=False):
+        if before and (before.kind, kind) == ("delete", "insert"):
+            said[-1] = f"{before.text.strip()} → {text.strip()}"
         elif kind != "same":
             said.append(f"{'−' if kind == 'delete' else '+'} {text.strip()}")
-        k += 1
     return "; ".join(said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,8 +14,8 @@ from core.formats.write import csv_text
 from core.perturbations import registry
 from core.ports.cases import KeptCase, KeptScore
 from core.progress import Progress, no_progress
-from core.robustness.suite import COLUMNS, AdversarialSuite, anchors, build, signature, written_in
-from core.services.robustness.adversarial import Answered, Failure
+from core.robustness.suite import COLUMNS, AdversarialSuite, Count, anchors, build, signature, written_in
+from core.services.robustness.adversarial import Answered, Failure, anchor_of
 from core.services.robustness.break_metric import BY_HAND, TextPair, changes
 
 WITH_SCORES = (
@@ -25,20 +25,11 @@ WITH_SCORES = (
 _CODES = {name: code for code, name in TYPES.items()}
 
 
-class PhenomenonCount(NamedTuple):
-    """Counts of one phenomenon: cases, segments without a case, and the reasons, most frequent first."""
-
-    phenomenon: str
-    cases: int
-    untouched: int
-    reasons: tuple[tuple[str, int], ...]
-
-
 class BuiltSuite(NamedTuple):
     """A suite made from a project: cases to score, counts by phenomenon, MENLI's CSV, and the signature of its texts."""
 
     cases: tuple[AdversarialCase, ...]
-    counts: tuple[PhenomenonCount, ...]
+    counts: tuple[Count, ...]
     csv: str
     signature: str
 
@@ -87,32 +78,18 @@ def make(
         tuple(lost for part in suites for lost in part.untouched),
         tuple(p.name for p in chosen), seed, signature(chosen, seed),
     )  # fmt: skip
-    return BuiltSuite(
-        _cases(whole, free=reference_free), _counts(whole), csv_text(COLUMNS, _named(whole)), whole.signature
-    )
+    counts = tuple(c._replace(phenomenon=phenomenon(c.phenomenon)) for c in whole.counts())
+    rows = [(_code(phenomenon(name)), *texts) for name, *texts in whole.rows()]
+    return BuiltSuite(_cases(whole, free=reference_free), counts, csv_text(COLUMNS, rows), whole.signature)
 
 
 def _cases(whole: AdversarialSuite, *, free: bool) -> tuple[AdversarialCase, ...]:
     found = []
     for c in whole.cases:
         good, bad, references = (c.reference, c.free, ()) if free else (c.paraphrase, c.adversarial, (c.reference,))
-        found.append(
-            AdversarialCase(
-                phenomenon(c.phenomenon),
-                c.id,
-                Item(c.source, good or "", references),
-                Item(c.source, bad or "", references),
-            )
-        )
+        items = [Item(c.source, text or "", references) for text in (good, bad)]
+        found.append(AdversarialCase(phenomenon(c.phenomenon), c.id, *items))
     return tuple(found)
-
-
-def _counts(whole: AdversarialSuite) -> tuple[PhenomenonCount, ...]:
-    return tuple(PhenomenonCount(phenomenon(c.phenomenon), *c[1:]) for c in whole.counts())
-
-
-def _named(whole: AdversarialSuite) -> Iterable[tuple[str, ...]]:
-    return ((_code(phenomenon(row[0])), *row[1:]) for row in whole.rows())
 
 
 def _code(name: str) -> str:
@@ -123,17 +100,10 @@ def _code(name: str) -> str:
 def case_of(failure: Failure, cases: Sequence[AdversarialCase]) -> AdversarialCase:
     """Return the case of a failure. Raises ValueError if it is not among `cases`."""
     wanted = (failure.phenomenon, failure.id, failure.anchor, failure.good, failure.bad)
-    found = next(
-        (c for c in cases if (c.phenomenon, c.id, _anchor(c), c.good.hypothesis, c.bad.hypothesis) == wanted), None
-    )
-    if found is None:
-        raise ValueError(f"no case {failure.id} of {failure.phenomenon}")
-    return found
-
-
-def _anchor(case: AdversarialCase) -> str:
-    """Return the anchor as in a failure: the first reference, or the source."""
-    return case.good.references[0] if case.good.references else case.good.source or ""
+    for case in cases:
+        if (case.phenomenon, case.id, anchor_of(case), case.good.hypothesis, case.bad.hypothesis) == wanted:
+            return case
+    raise ValueError(f"no case {failure.id} of {failure.phenomenon}")
 
 
 def texts_of(case: AdversarialCase) -> TextPair:
@@ -146,12 +116,7 @@ def scores_of(
 ) -> tuple[KeptScore, ...]:
     """Return each metric's scores of the two texts of one case in `cases`."""
     i = cases.index(case)
-    found = []
-    for a in answered:
-        good, bad = a.good[i], a.bad[i]
-        lost = next((v.reason or v.status for v in (good, bad) if v.value is None), "")
-        found.append(KeptScore(a.spec.name, a.signature, a.spec.higher_is_better, good.value, bad.value, lost))
-    return tuple(found)
+    return tuple(a.kept(i) for a in answered)
 
 
 def to_keep(

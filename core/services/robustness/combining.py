@@ -10,21 +10,24 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from core.data import Dataset, OutputKey, Value
 from core.formats.adversarial import AdversarialCase
 from core.metrics import ranges, registry
 from core.metrics.base import Metric
 from core.metrics.entailment.menli import NAME, NLI_METRICS
-from core.metrics.entailment.nli import BOTH, STRATEGIES
+from core.metrics.entailment.nli import BACKWARD, BOTH, FORWARD
 from core.metrics.options import encoded
 from core.metrics.ranges import DECLARED, FITTED, NoRange, Range
 from core.ports.projects import Project
 from core.ports.store import Store
 from core.scoring.dataset import OnScoring, for_dataset, score_dataset
 from core.services.calibrate.calibration import LambdaFitOptions
-from core.services.robustness import nli_scores, nli_weights
+from core.services.robustness import nli_weights
 from core.services.robustness.adversarial import Answered
 from core.services.robustness.nli_weights import Attacked, JudgedOutputs, LeftOut, Pooled
+from core.stats.correlation.pairs import Floats
 
 ORIGINS = {
     "own": "fitted here", "sample": "fitted on the sample project", "declared": "declared by the metric", "given": "given",
@@ -46,6 +49,14 @@ class ScaledMetric(NamedTuple):
     @property
     def label(self) -> str:
         return self.metric.spec.label
+
+    def scaled(self, values: Iterable[Value]) -> Floats:
+        """Return values scaled to [0, 1] by the range; higher is better, NaN if undefined or without a range."""
+        scale, higher = self.scale, self.metric.spec.higher_is_better
+        scaled = (
+            None if v.value is None or scale is None else scale.scaled(v.value, higher_is_better=higher) for v in values
+        )
+        return np.array(list(scaled), dtype=np.float64)
 
 
 class CaseSuite(NamedTuple):
@@ -134,7 +145,7 @@ def failed(tables: Mapping[str, Mapping[OutputKey, Value]]) -> bool:
 def fit(metric: Metric, values: Mapping[OutputKey, Value]) -> Range:
     """Fit and store the metric's range on these values. Raises `UserError` as `ranges.fit` does."""
     signed = metric.signature()
-    there = [v.value for v in values.values() if v.status == "ok" and v.value is not None]
+    there = [v.value for v in values.values() if v.value is not None]
     return ranges.fit({signed: there})[ranges.key(signed)]
 
 
@@ -148,18 +159,41 @@ def pair(
     """Return the data of both metrics; every phenomenon of every suite has the same weight. None if a range is missing."""
     if nli.scale is None or other.scale is None:
         return None
-    scales = nli.scale, other.scale
     judged = None
-    if human and {nli.name, other.name} <= tables.keys():
-        specs = nli.metric.spec, other.metric.spec
-        judged = nli_scores.judged(tables[nli.name], tables[other.name], human, specs, scales)
-    parts = []
-    for suite, answered in suites:
-        by_name = {a.spec.name: a for a in answered}
-        named = [case._replace(phenomenon=f"{suite.name}: {case.phenomenon}") for case in suite.cases]
-        parts.append(nli_scores.attacked(named, by_name[nli.name], by_name[other.name], scales))
-    attacked = nli_scores.joined(parts) if parts else None
+    if {nli.name, other.name} <= tables.keys():
+        judged = _judged(nli, other, tables[nli.name], tables[other.name], human)
+    phenomena = [f"{suite.name}: {case.phenomenon}" for suite, _ in suites for case in suite.cases]
+    sides: list[Floats] = []
+    for metric in (nli, other):
+        mine = [a for _, answered in suites for a in answered if a.spec.name == metric.name]
+        sides += [metric.scaled(v for a in mine for v in a.good), metric.scaled(v for a in mine for v in a.bad)]
+    attacked = Attacked(tuple(phenomena), *sides) if suites else None
     return MetricPairing(other, judged if judged and len(judged.keys) > 1 else None, attacked)
+
+
+def _judged(
+    nli: ScaledMetric,
+    other: ScaledMetric,
+    nli_values: Mapping[OutputKey, Value],
+    other_values: Mapping[OutputKey, Value],
+    human: Mapping[OutputKey, float],
+) -> JudgedOutputs:
+    """Return the outputs with a value of both metrics and a human score."""
+    keys = [key for key in human if key in nli_values and key in other_values]
+    n, m = nli.scaled(nli_values[key] for key in keys), other.scaled(other_values[key] for key in keys)
+    known = np.isfinite(n) & np.isfinite(m)
+    kept = [keys[i] for i in np.flatnonzero(known)]
+    return JudgedOutputs(tuple(kept), n[known], m[known], np.array([human[key] for key in kept], dtype=np.float64))
+
+
+def shares(values: Sequence[Value]) -> Floats:
+    """Return probabilities, shape (n, 2, 3), from values of an NLI metric in both directions; NaN if undefined.
+
+    With several references, they are those of the best reference under the formula of the values.
+    """
+    names = [f"{k}_{way}" for way in (FORWARD, BACKWARD) for k in "enc"]
+    found = [[v.parts.get(name, np.nan) if v.status == "ok" else np.nan for name in names] for v in values]
+    return np.array(found, dtype=np.float64).reshape(len(values), 2, 3)
 
 
 def strategies(
@@ -177,14 +211,13 @@ def strategies(
     found = []
     table = tables.get(nli.spec.name, {})
     if keys := [key for key in human if key in table]:
-        shares = nli_scores.shares([table[key] for key in keys])
-        said = [human[key] for key in keys]
-        rows = nli_weights.grid(shares, said, keys=keys, measure=choice.measure, group=choice.group)
+        probabilities, scores = shares([table[key] for key in keys]), [human[key] for key in keys]
+        rows = nli_weights.grid(probabilities, scores, keys=keys, measure=choice.measure, group=choice.group)
         found.append(Strategies(people, True, True, tuple(rows)))
     for suite, answered in suites:
         (mine,) = (a for a in answered if a.spec.name == nli.spec.name)
         phenomena = [case.phenomenon for case in suite.cases]
-        rows = nli_weights.grid(good=nli_scores.shares(mine.good), bad=nli_scores.shares(mine.bad), phenomena=phenomena)
+        rows = nli_weights.grid(good=shares(mine.good), bad=shares(mine.bad), phenomena=phenomena)
         found.append(Strategies(suite.name, False, suite.own, tuple(rows)))
     return [s for s in found if any(v is not None for v in s.values().values())]
 
@@ -199,11 +232,9 @@ def held_out(found: Sequence[Strategies]) -> list[LeftOut]:
     for one in found:
         others = [s for s in found if s is not one and not s.quality and not (one.own and s.own)]
         if others:
-            values = {s.dataset: _defined(s) for s in (one, *others)}
+            values = {
+                s.dataset: {way: -math.inf if value is None else value for way, value in s.values().items()}
+                for s in (one, *others)
+            }
             rows.append(nli_weights.leave_one_out(values)[0])
     return rows
-
-
-def _defined(found: Strategies) -> dict[tuple[str, str], float]:
-    values = found.values()
-    return {s: -math.inf if (value := values[s]) is None else value for s in STRATEGIES}

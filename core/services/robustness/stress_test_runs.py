@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from core.formats.problems import counted
 from core.robustness.stress.report import LevelResult, Report, StressTestResult
 
 ASPECTS = ("fluency", "consistency", "special")
@@ -54,7 +55,7 @@ def headline(report: Report) -> str:
     if not worst:
         if any(c.verdict == "untold" for c in report.cells):
             return "No metric fails any test it could be judged in"
-        return f"No metric fails any of the {_count(len(report.tests), 'test')}"
+        return f"No metric fails any of the {counted(len(report.tests), 'test')}"
     parts = [f"{labels[name]} fails {fails[name]} of {len(told[name])} tests" for name in worst[:_FEW]]
     if len(worst) > _FEW:
         parts.append(f"{len(worst) - _FEW} more fail some")
@@ -74,10 +75,6 @@ def _by_all(report: Report, test: str) -> bool | None:
 def _listed(names: Sequence[str]) -> str:
     lowered = [name[:1].lower() + name[1:] for name in names]
     return " and ".join(filter(None, [", ".join(lowered[:-1]), lowered[-1]]))
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" + ("" if n == 1 else "s")
 
 
 def settings_of(report: Report) -> dict[str, Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from core.data import Item, SegmentKey
+from core.data import OutputKey, SegmentKey
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.base import Metric
 from core.perturbations import registry as noises
 from core.perturbations.noise.base import NoiseContext
+from core.ports.cases import KeptScore
 from core.progress import no_progress
 from core.scoring.dataset import values_of
 from core.services.projects import sample
@@ -31,19 +31,12 @@ class TourExample(NamedTuple):
 
 
 class TourResult(NamedTuple):
-    """The result: both texts and their scores. The metric is fooled if the noised text scores at least as well."""
+    """The result: both texts and their scores."""
 
     stop: TourExample
     label: str
     texts: TextPair
-    signature: str
-    higher_is_better: bool
-    good: float
-    spoilt: float
-
-    @property
-    def fooled(self) -> bool:
-        return self.spoilt >= self.good if self.higher_is_better else self.spoilt <= self.good
+    score: KeptScore
 
 
 STOPS: tuple[TourExample, ...] = (
@@ -77,25 +70,16 @@ STOPS: tuple[TourExample, ...] = (
 
 def shown(stop: TourExample) -> TourResult:
     """Apply the noise and score both texts. Raises `UserError` if the metric is not available or the noise refuses."""
-    item = _item(stop)
+    item = dict(sample.dataset().items())[OutputKey(stop.system, *stop.segment)]
+    item = item._replace(references=item.references[:1])
     noise, metric = noises.noise(stop.noise), registry.load(stop.metric)
     outcome = noise.noised(item.hypothesis, stop.strength, stop.seed, NoiseContext(item.source, (item.hypothesis,)))
     if not isinstance(outcome, Change):
         raise UserError("the noise does not apply to this text", where=noise.label, got=outcome.reason)
-    good, spoilt = _scores(metric, [item, item._replace(hypothesis=outcome.text)])
-    texts = TextPair(item.source, next(iter(item.references), None), item.hypothesis, outcome.text)
-    return TourResult(stop, metric.spec.label, texts, metric.signature(), metric.spec.higher_is_better, good, spoilt)
-
-
-def _item(stop: TourExample) -> Item:
-    found = dict(sample.dataset().items())
-    item = next(i for key, i in found.items() if (key.system, key.segment) == (stop.system, stop.segment))
-    return item._replace(references=item.references[:1])
-
-
-def _scores(metric: Metric, items: list[Item]) -> list[float]:
-    found = values_of(metric, items, no_progress)
-    lost = next((v for v in found if v.value is None), None)
-    if lost is not None:
+    values = values_of(metric, [item, item._replace(hypothesis=outcome.text)], no_progress)
+    if lost := next((v for v in values if v.value is None), None):
         raise UserError("there is no score", where=metric.spec.label, got=lost.reason or lost.status)
-    return [v.value for v in found if v.value is not None]
+    texts = TextPair(item.source, next(iter(item.references), None), item.hypothesis, outcome.text)
+    good, changed = (v.value for v in values)
+    score = KeptScore(stop.metric, metric.signature(), metric.spec.higher_is_better, good, changed)
+    return TourResult(stop, metric.spec.label, texts, score)

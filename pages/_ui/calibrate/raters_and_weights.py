@@ -12,9 +12,9 @@ from core.formatting import format_lambda, format_number
 from core.plots import calibrate as plots
 from core.ports.projects import Project
 from core.ports.store import Store
-from core.services.calibrate import calibration as service
 from core.services.calibrate import lambda_sensitivity as sensitivity
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
+from core.services.labels.labels import submitted
 from core.services.projects.view import Column
 from pages._ui.calibrate import weight_schemes
 from pages._ui.calibrate.calibration_form import MEASURES
@@ -34,7 +34,7 @@ def annotators(store: Store, project: Project, column: Column, people: HumanScor
     if people.scheme is None:
         st.info(OF_LABELS, icon=":material/info:")
         return
-    rated, table = service.labelled(store, project), wiring.view(project).tables[column.name]
+    rated, table = submitted(store, project.id), wiring.view(project).tables[column.name]
     raters, scheme = people.raters, people.scheme
     found = run_cached(
         ("annotators", digest(column.signature, rated, raters, scheme, distances(table, rated)), choice),
@@ -89,7 +89,7 @@ def weights(store: Store, project: Project, column: Column, people: HumanScores,
     if people.scheme is None:
         st.info(OF_LABELS, icon=":material/info:")
         return
-    rated, table = service.labelled(store, project), wiring.view(project).tables[column.name]
+    rated, table = submitted(store, project.id), wiring.view(project).tables[column.name]
     others = [s for s in schemes(store, project).values() if s != people.scheme]
     order = [people.scheme, *others]
     found = run_cached(

@@ -19,6 +19,7 @@ from core.services.compare import inspector as service
 from core.services.compare.inspector import LONGEST, TRIES, Try
 from core.services.compare.segment import SegmentQuery, names_of, status_of
 from core.services.projects.view import Column, View
+from core.signature import fields_of
 from pages._ui.annotate import identity
 from pages._ui.components.inspector import answer, inspector
 from pages._ui.shared import errors, wiring
@@ -165,7 +166,7 @@ def notes(
 ) -> list[str]:
     """Return warnings about comparing these numbers with those on the card."""
     out = []
-    prompted = service.facts_of(signature).get("prompt", "none") != "none"
+    prompted = fields_of(signature).get("prompt", "none") != "none"
     if other := service.another_model(signature, here):
         out.append(
             f"The card was scored by {other}; the configured model is {here['model']} ({here['rev']}). Rounds and tries "

@@ -15,6 +15,7 @@ from core.ports.projects import Project
 from core.ports.store import Store
 from core.services.labels import batches as service
 from core.services.labels.batches import ANY_LAMBDA, Plan
+from core.services.labels.labels import submitted
 from core.services.projects.view import Column
 from pages._ui.annotate.batches import address
 from pages._ui.calibrate.calibration_result import interval
@@ -100,7 +101,7 @@ def _make(store: Store, project: Project, column: Column, plan: Plan) -> None:
         wanted = right.form_submit_button("Draw outputs", type="primary", width="stretch")
     if wanted:
         with errors.boundary():
-            rated = service.raters_of(service.labels_of(store, project.id))
+            rated = service.raters_of(submitted(store, project.id))
             made = store.batches.save(project.id, service.build(wiring.view(project), column, rated, name, plan))
             st.toast(f"{format_count(len(made.outputs), 'output')} chosen as “{escape_markdown(made.name)}”")
 

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from core.formats.labels import judgements
 from core.formats.labels.label_formats import FORMATS
+from core.formats.write import labels_csv, scores_csv, scores_jsonl
 from core.ports.projects import Project
 from core.ports.store import Store
 from core.services.export import export
@@ -39,7 +41,7 @@ LABELS = {
     "csv": ExportFile(
         "Labels: CSV", "One row per error span or verdict; unsubmitted ones are included and marked. Safe to open in a spreadsheet.",
         lambda store, project: Export(
-            export.labels_as_csv(store, project).encode(), "labels.csv", "text/csv",
+            labels_csv(export.label_rows(store, project)).encode(), "labels.csv", "text/csv",
             tuple(export.notes_on_labels(store, project)),
         ),
     ),
@@ -52,21 +54,23 @@ LABELS = {
 JUDGEMENTS = {
     "judgements-csv": ExportFile(
         "Scores by rater: CSV", "One row per output and rater, every number as imported. Safe to open in a spreadsheet.",
-        _text(export.judgements_as_csv, "judgements.csv", "text/csv"),
+        _text(lambda store, project: judgements.write_csv(store.judgements.list(project)), "judgements.csv", "text/csv"),
     ),
     "judgements-jsonl": ExportFile(
         "Scores by rater: JSONL", "The same rows, one JSON object per line; names unchanged.",
-        _text(export.judgements_as_jsonl, "judgements.jsonl", "application/jsonl"),
+        _text(
+            lambda store, project: judgements.write_jsonl(store.judgements.list(project)), "judgements.jsonl", "application/jsonl"
+        ),
     ),
 }  # fmt: skip
 SCORES = {
     "scores-csv": ExportFile(
         "Scores: CSV", "One row per output and metric, with signature, status and reason. Safe to open in a spreadsheet.",
-        _text(export.scores_as_csv, "scores.csv", "text/csv"),
+        _text(lambda store, project: scores_csv(export.score_rows(store, project)), "scores.csv", "text/csv"),
     ),
     "scores-jsonl": ExportFile(
         "Scores: JSONL", "The same rows, one JSON object per line; a missing score is null.",
-        _text(export.scores_as_jsonl, "scores.jsonl", "application/jsonl"),
+        _text(lambda store, project: scores_jsonl(export.score_rows(store, project)), "scores.jsonl", "application/jsonl"),
     ),
     "scores-mtme": ExportFile(
         "Scores: .seg.score (ZIP)", "For mt-metrics-eval: one file per metric and human score.",

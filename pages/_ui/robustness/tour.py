@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.ports.cases import KeptScore
 from core.ports.projects import Project
 from core.robustness.stress.advice import advice
 from core.robustness.stress.report import Offender
@@ -43,10 +42,12 @@ def _chosen() -> int | None:
 
 
 def _shown(project: Project, found: tour.TourResult) -> None:
-    arrow = "↑" if found.higher_is_better else "↓"
-    verdict = "✕ misses the error" if found.fooled else "✓ notices the error with the configured models"
+    score = found.score
+    good, changed = score.good or 0.0, score.changed or 0.0  # an example without scores is refused
+    arrow = "↑" if score.higher_is_better else "↓"
+    verdict = "✕ misses the error" if score.fooled else "✓ notices the error with the configured models"
     st.markdown(
-        f"#### {escape_markdown(f'{found.label} {arrow}: {found.good:.3f} → {found.spoilt:.3f}'.replace('-', '−'))} · {verdict}"
+        f"#### {escape_markdown(f'{found.label} {arrow}: {good:.3f} → {changed:.3f}'.replace('-', '−'))} · {verdict}"
     )
     st.markdown(escape_markdown(found.stop.says))
     stop, texts = found.stop, found.texts
@@ -57,18 +58,17 @@ def _shown(project: Project, found: tour.TourResult) -> None:
     st.html(controls.diff_html(texts.good, texts.changed, "gold → noised"))
     if said := advice(stop.noise, stop.metric):
         st.info(escape_markdown(said), icon=":material/lightbulb:")
-    rise = (found.spoilt - found.good) * (1 if found.higher_is_better else -1)
+    rise = (changed - good) * (1 if score.higher_is_better else -1)
     if token_contributions.able(stop.metric) and st.toggle("Show the score of each token", key="lab-tour-strip"):
         token_contributions.draw(
             stop.metric,
             Offender(
                 stop.segment.segment_id, "", stop.seed, texts.source, texts.reference, texts.good, texts.changed,
-                found.good, found.spoilt, rise,
+                good, changed, rise,
             ),
-            found.signature,
+            score.signature,
         )  # fmt: skip
     st.button(
         "Open in Break a metric", on_click=session.open_case, args=(texts,), key="lab-tour-open", icon=":material/open_in_full:"
     )  # fmt: skip
-    score = KeptScore(stop.metric, found.signature, found.higher_is_better, found.good, found.spoilt)
     controls.save_case(project, texts, [score], stop.title, "lab-tour-case")

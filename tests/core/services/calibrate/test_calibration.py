@@ -12,6 +12,7 @@ from core.ports.labels import Action
 from core.refine.result import weighted
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import LambdaFitOptions
+from core.services.labels.labels import submitted
 from tests.fakes import memory_store
 
 # Outputs whose people punish explicit errors three times as much as implicit ones: λ near 3 orders them all.
@@ -144,7 +145,7 @@ def test_scores_of_some_raters_equal_a_separate_reading() -> None:
         store.labels.append(
             made.id, rater, SegmentKey("d", "0"), [mark(0, rater, "Major"), Action(f"s{rater}", "submit", None, {})]
         )
-    rated = service.labelled(store, made)
+    rated = submitted(store, made.id)
     assert len(rated) == 2
     for raters in (["Ann"], ["Ann", "Bo"]):
         assert service.from_rated(rated, raters, "flat") == service.from_labels(store, made, raters, "flat")

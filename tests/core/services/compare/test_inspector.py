@@ -148,7 +148,7 @@ def marks(store: Store, project: int, rater: str | None, **given: object) -> ins
 
 
 def test_the_labels_of_these_tests_are_submitted(store: Store, project: int) -> None:
-    assert {(s.rater, s.segment) for s in submitted(store, project)} == {("ann", S0), ("bob", S0), ("bob", S1)}
+    assert {(s.rater, s.key.segment) for s in submitted(store, project)} == {("ann", S0), ("bob", S0), ("bob", S1)}
 
 
 def test_labels_are_hidden_until_own_submission(store: Store, project: int) -> None:

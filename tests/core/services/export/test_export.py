@@ -16,15 +16,14 @@ from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.labels import google_mqm
 from core.formats.labels.label_formats import FORMATS
+from core.formats.write import labels_csv, scores_csv, scores_jsonl
 from core.ports.labels import Action, ActionKind, Event
 from core.ports.scores import ScoredBy
 from core.ports.store import Store
 from core.services.export.export import (
+    label_rows,
     labels_as,
-    labels_as_csv,
     score_rows,
-    scores_as_csv,
-    scores_as_jsonl,
     scores_as_mtme,
 )
 from core.services.projects.label_import import read
@@ -84,24 +83,18 @@ def test_scores_are_exported_in_dataset_order() -> None:
         ("chrf", "2", 3.0, "ok"),
         ("bleu", "1", None, "needs"),
     ]
-    assert len(score_rows(store(), 1, ["bleu|v"])) == 1
-    assert scores_as_csv(store(), 1).splitlines()[3] == "B,d,1,bleu,bleu|v,,needs,no reference"
-    assert scores_as_jsonl(store(), 1).count("\n") == 3
+    assert scores_csv(score_rows(store(), 1)).splitlines()[3] == "B,d,1,bleu,bleu|v,,needs,no reference"
+    assert scores_jsonl(score_rows(store(), 1)).count("\n") == 3
 
 
 def test_labels_are_written_one_row_a_mark_or_verdict() -> None:
-    rows = list(csv.DictReader(io.StringIO(labels_as_csv(store(), 1))))
+    rows = list(csv.DictReader(io.StringIO(labels_csv(label_rows(store(), 1)))))
     assert [(r["rater"], r["system"], r["quote"], r["verdict"], r["submitted"]) for r in rows] == [
         ("ann", "A", "bad", "", "yes"),
         ("ann", "B", "", "no_error", "yes"),
         ("bob", "A", "", "non_translation", "no"),
     ]
     assert (rows[0]["start"], rows[0]["end"], rows[0]["note"]) == ("3", "6", "'-")
-
-
-def test_labels_of_other_raters_are_left_out_on_request() -> None:
-    rows = list(csv.DictReader(io.StringIO(labels_as_csv(store(), 1, ["bob"]))))
-    assert [r["rater"] for r in rows] == ["bob"]
 
 
 def test_google_mqm_holds_the_submitted_labels_and_reads_back() -> None:

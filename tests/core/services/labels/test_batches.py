@@ -17,6 +17,7 @@ from core.ports.scores import ScoredBy
 from core.ports.store import Store
 from core.services.labels import batches, labels
 from core.services.labels.batches import Plan, Shortfall
+from core.services.labels.labels import submitted
 from core.services.projects.view import Column, View, build
 from tests.fakes import memory_store, small_dataset
 
@@ -107,15 +108,15 @@ def test_only_the_outputs_of_a_batch_are_asked_for_in_its_order() -> None:
     assert batches.outputs_done(asked, mine) == 1
     assert labels.progress(small_dataset(N), mine) == (0, N)  # A of that segment is not labelled yet
     label(store, made, "bob", "7", "B")
-    assert batches.progress(batch, batches.raters_of(batches.labels_of(store, made))) == (3, 1, 1)
+    assert batches.progress(batch, batches.raters_of(submitted(store, made))) == (3, 1, 1)
 
 
 def test_what_is_missing_to_100_outputs_and_two_raters_is_said() -> None:
     store, made = project()
-    assert batches.shortfall(batches.raters_of(batches.labels_of(store, made))) == Shortfall(0, 0, 0)
+    assert batches.shortfall(batches.raters_of(submitted(store, made))) == Shortfall(0, 0, 0)
     label(store, made, "ann", "0", "A", "B")
     label(store, made, "bob", "0", "A")
-    found = batches.shortfall(batches.raters_of(batches.labels_of(store, made)))
+    found = batches.shortfall(batches.raters_of(submitted(store, made)))
     assert found == Shortfall(2, 1, 2)
     assert (found.missing, found.missing_twice) == (98, 99)
     assert found.words() == (
@@ -137,7 +138,7 @@ def test_means_are_corrected_for_the_probabilities() -> None:
         Chosen(OutputKey("B", "doc", "1"), 0.1),  # nobody has labelled it
     )
     batch = SavedBatch("b", "stratified", 0, "s", chosen, 24)
-    everything, a, b = batches.estimates(batches.labels_of(store, made), batch)
+    everything, a, b = batches.estimates(submitted(store, made), batch)
     # a non-translation costs 25. All: (25·1 + 25·2 + 0·10)/13; A: (25·1 + 0·10)/11
     assert (everything.system, everything.n) == ("", 3)
     assert everything.plain == pytest.approx(-50 / 3)
@@ -152,7 +153,7 @@ def test_means_are_corrected_for_the_probabilities() -> None:
     middle = sum(x * y for x, y in zip(c, z, strict=True)) / sum(c)
     variance = sum(x * (y - middle) ** 2 for x, y in zip(c, z, strict=True))
     assert everything.high == pytest.approx(-75 / 13 + 4.302653 * variance**0.5, abs=1e-4)  # t of 2 degrees of freedom
-    assert batches.estimates(batches.labels_of(store, made), SavedBatch("c", "x", 0, "s", chosen[3:], 24)) == []
+    assert batches.estimates(submitted(store, made), SavedBatch("c", "x", 0, "s", chosen[3:], 24)) == []
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -164,7 +165,7 @@ def test_a_stratified_batch_keeps_what_its_interval_needs(whole: bool) -> None:
     assert sum(batch.options["places"]) == pytest.approx(units)
     for segment in {c.key.segment_id for c in batch.outputs}:
         label(store, made, "ann", segment, "A", "B", bad=int(segment) % 2 == 0)
-    labels = batches.labels_of(store, made)
+    labels = submitted(store, made)
     found = batches.estimates(labels, batch)[0]
     assert found.low is not None
     assert found.low < found.corrected < (found.high or 0)

@@ -1,6 +1,6 @@
 """What follows from the numbers of single raters, and how they come into a project and leave it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -9,10 +9,10 @@ from core.data import Dataset, HumanScore, Judgement, Output, OutputKey, Segment
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
 from core.formats.labels.judgements import read as read_table
+from core.formats.labels.judgements import write_csv, write_jsonl
 from core.formats.labels.label_file import Severities
 from core.ports.store import Store
 from core.services.calibrate.calibration import from_judgements
-from core.services.export.export import judgements_as_csv, judgements_as_jsonl
 from core.services.labels import judgements as service
 from core.services.projects.adding import ImportTarget
 from core.services.projects.label_import import import_labels, read
@@ -141,12 +141,12 @@ def test_two_files_that_contradict_each_other_are_refused() -> None:
     assert [p.found for p in read(files, texts=TEXTS).problems] == ["“71”"]
 
 
-@pytest.mark.parametrize(("make", "name"), [(judgements_as_csv, "j.csv"), (judgements_as_jsonl, "j.jsonl")])
+@pytest.mark.parametrize(("write", "name"), [(write_csv, "j.csv"), (write_jsonl, "j.jsonl")])
 def test_what_is_exported_adds_nothing_when_it_comes_back(
-    store: Store, project: int, make: Callable[[Store, int], str], name: str
+    store: Store, project: int, write: Callable[[Sequence[Judgement]], str], name: str
 ) -> None:
     import_labels(store, ImportTarget("p", project), read([Upload("r.tsv", RANKS.encode())], texts=TEXTS))
-    back = read([Upload(name, make(store, project).encode())], texts=TEXTS)
+    back = read([Upload(name, write(store.judgements.list(project)).encode())], texts=TEXTS)
     assert list(back.judgements) == store.judgements.list(project)
     assert import_labels(store, ImportTarget("p", project), back).report.judgements == 0
 

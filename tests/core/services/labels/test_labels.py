@@ -121,14 +121,12 @@ def test_a_segment_with_a_new_system_is_asked_for_again(store: Store, project: i
     assert (labels.progress(data, mine), labels.next_unlabelled(data, mine)) == ((2, 3), S1)
 
 
-def test_only_submitted_labels_are_exported_in_document_order(store: Store, project: int) -> None:
+def test_only_submitted_labels_are_returned(store: Store, project: int) -> None:
     submit(store, project, "bob", S1)
     submit(store, project, "ann", S0)
     submit(store, project, "bob", S0)
     labels.save(store, project, "ann", S2, [Action("x", "verdict", "A", {"value": "no_error"})])
     rows = labels.submitted(store, project)
-    assert [(r.segment, r.system, r.rater) for r in rows[:2]] == [(S0, "A", "bob"), (S0, "A", "ann")]
     assert len(rows) == 3 * 4
-    assert {(r.rater, r.segment) for r in rows} == {("bob", S1), ("ann", S0), ("bob", S0)}
-    assert {r.rater for r in labels.submitted(store, project, ["ann"])} == {"ann"}
-    assert rows[0].labels.verdict == "no_error"
+    assert {(r.rater, r.key.segment) for r in rows} == {("bob", S1), ("ann", S0), ("bob", S0)}
+    assert rows[0].errors == ()

@@ -80,7 +80,7 @@ def test_what_an_import_would_do_is_said_before_it_is_done() -> None:
     other = judge(higher=True)
     clash = external_scores.compare(made, project, [other])
     assert (clash.clashes, len(clash.problems)) == (("chrf",), 1)
-    assert external_scores.compare(made, project, [other], clash.clashes) == external_scores.ExternalScoreChanges(new=6)
+    assert external_scores.compare(made, project, [other], clash.clashes) == external_scores.ImportChanges(new=6)
 
 
 def test_an_invalid_metric_name_leaves_no_project() -> None:

@@ -134,6 +134,9 @@ def test_a_pair_has_what_people_said_and_the_cases_of_all_suites() -> None:
     assert found.judged.other == pytest.approx([(tables["chrf"][k].value or 0) / 100 for k in human])
     assert found.attacked is not None
     assert found.attacked.phenomena[2:4] == ("one: addition", "two: negation")
+    assert (
+        found.attacked.other_bad[3:].tolist() == found.attacked.other_bad[:3].tolist()
+    )  # the suites follow each other
     # chrF alone: the plain copy and "the cat sat" are ahead, the negated copy is ahead of its paraphrase: ½ and 1
     assert nli_weights.robustness(found.attacked, 0) == pytest.approx(0.75)
     few = combining.pair(combining.part(nli), combining.part(chrf), tables, {next(iter(human)): 1.0}, [])

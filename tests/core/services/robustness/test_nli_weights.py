@@ -9,7 +9,8 @@ from core.errors import UserError
 from core.metrics import registry
 from core.metrics.entailment.nli import STRATEGIES
 from core.metrics.ranges import Range
-from core.services.robustness import nli_scores, nli_weights
+from core.services.robustness import combining, nli_weights
+from core.services.robustness.combining import ScaledMetric
 from core.services.robustness.nli_weights import Attacked, JudgedOutputs, PathPoint
 from core.stats.correlation.correlation import agreement
 
@@ -170,13 +171,6 @@ def test_the_grid_can_group_by_segment() -> None:
         assert rows[0].quality == pytest.approx(expected.value)
 
 
-def test_cases_of_several_suites_stand_one_after_the_other() -> None:
-    one, two = attacked(3), attacked(2)
-    both = nli_scores.joined([one, two])
-    assert both.phenomena == one.phenomena + two.phenomena
-    assert both.other_bad.tolist() == [*one.other_bad, *two.other_bad]
-
-
 def test_a_strategy_is_chosen_without_the_dataset_it_is_tried_on() -> None:
     """Backward −c wins on two of three: on them it is chosen by the one other and loses to e elsewhere."""
     low = dict.fromkeys(STRATEGIES, 0.1)
@@ -196,16 +190,21 @@ def test_a_strategy_is_chosen_without_the_dataset_it_is_tried_on() -> None:
 
 
 def test_stored_values_become_scaled_scores_and_probabilities() -> None:
-    ter, nli = registry.load("ter").spec, registry.load("nli").spec
+    nli, ter = (
+        ScaledMetric(registry.load("nli"), Range(0, 1, "")),
+        ScaledMetric(registry.load("ter"), Range(0, 100, "")),
+    )
     keys = [OutputKey("s", "d", str(i)) for i in range(3)]
     n = {k: Value(v) for k, v in zip(keys, (0.2, 0.4, 0.6), strict=True)}
     m = {keys[0]: Value(50.0), keys[1]: Value(None, "undefined", "why"), keys[2]: Value(0.0)}
-    judged = nli_scores.judged(n, m, dict.fromkeys(keys, 1.0), (nli, ter), (Range(0, 1, ""), Range(0, 100, "")))
+    pair = combining.pair(nli, ter, {"nli": n, "ter": m}, dict.fromkeys(keys, 1.0), [])
+    assert pair is not None
+    assert (judged := pair.judged) is not None
     assert judged.keys == (keys[0], keys[2])
     assert judged.nli == pytest.approx([0.2, 0.6])
     assert judged.other == pytest.approx([0.5, 1.0])
     parts = {f"{k}_{way}": i + 3 * j for j, way in enumerate(("forward", "backward")) for i, k in enumerate("enc")}
-    shares = nli_scores.shares([Value(0.0, parts=parts), Value(None, "undefined", "why")])
+    shares = combining.shares([Value(0.0, parts=parts), Value(None, "undefined", "why")])
     assert shares[0].tolist() == [[0, 1, 2], [3, 4, 5]]
     assert np.isnan(shares[1]).all()
 

@@ -23,7 +23,7 @@ def test_there_are_five_of_different_kinds() -> None:
 def test_each_is_still_a_failure(stop: TourExample) -> None:
     found = shown(stop)
     assert found.texts.good != found.texts.changed
-    assert found.fooled
+    assert found.score.fooled
 
 
 @pytest.mark.models
