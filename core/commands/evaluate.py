@@ -13,11 +13,11 @@ from core.commands import external_scores, human_scores
 from core.commands.options import LARGEST_SEED, Human, HumanScore, check_ending
 from core.commands.progress import counted, print_note
 from core.data import OutputKey
-from core.errors import ImportProblems, Problem, UserError
+from core.errors import UserError
 from core.formats import output
 from core.formats.load import load, read_upload
-from core.formats.parsing.numbers import expected_number, is_absent, number
-from core.formats.write import SCORE_COLUMNS, read_export
+from core.formats.parsing.numbers import is_absent
+from core.formats.write import SCORE_COLUMNS
 from core.metrics import registry
 from core.metrics.external import name_of
 from core.reports.evaluation import as_csv, as_html, as_json, as_latex, sentence
@@ -168,21 +168,11 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[ScoredMetri
     Raises `ImportProblems` with file, line and column.
     """
     upload = read_upload(path)
-    table = read_export(upload)
-    at = {name: i for i, name in enumerate(table.columns)}
     needed = [c for c in SCORE_COLUMNS if c not in ("status", "reason", "signature")]
-    if absent := [c for c in needed if c not in at]:
-        raise ImportProblems(
-            [
-                Problem(upload.name, 1, c, "this column is missing", ", ".join(needed), "Use a CSV that `score` wrote")
-                for c in absent
-            ]
-        )
     found: dict[str, ScoredMetric] = {}
     values: Scores = {}
     missing = 0
-    for row in table.rows:
-        cells = {name: str(c) if (c := row.cells[i]) is not None else "" for name, i in at.items()}
+    for line, cells in human_scores.rows_of(upload, needed, "Use a CSV that `score` wrote"):
         metric = cells["metric"]
         if metric not in found:
             signed = cells.get("signature", "") or metric
@@ -193,13 +183,10 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[ScoredMetri
         if is_absent(cells["score"]):
             missing += 1
             continue
-        value, key = number(cells["score"]), OutputKey(*(cells[c] for c in ("system", "doc_id", "segment_id")))
-        if value is None or key in of_metric:
-            wrong = repr(cells["score"][:80]) if value is None else " / ".join(key)
-            expected = expected_number(cells["score"]) if value is None else "one score per output and metric"
-            raise ImportProblems(
-                [Problem(upload.name, row.line, "score", wrong, expected, "Fix the line or create the file again")]
-            )
+        value = human_scores.scored(upload, line, "score", cells["score"])
+        key = OutputKey(*(cells[c] for c in human_scores.KEY))
+        if key in of_metric:
+            raise human_scores.wrong_line(upload, line, "score", " / ".join(key), "one score per output and metric")
         of_metric[key] = -value if found[metric].turned else value
     if unknown := [name for name in lower if name not in found]:
         raise UserError("no metric has this name", where="--lower", got=unknown[0], expected=", ".join(found))
