@@ -113,7 +113,7 @@ class SqlJobs:
         return granted
 
     def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None:
-        end = {"finished": now(), "heartbeat": now()}
+        end: dict[str, object] = {"finished": now(), "heartbeat": now()}
         if state == "queued":
             end = {"finished": None, "heartbeat": None, "worker": None, "attempts": 0}
         with writing(self._engine) as connection:

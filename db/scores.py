@@ -138,8 +138,8 @@ class SqlScores:
                 segments.c.doc_id == segment.doc_id, segments.c.segment_id == segment.segment_id
             )
             return {
-                system: Value(*value, _inflated(detail))
-                for system, _, _, *value, detail in connection.execute(found.order_by(outputs.c.position))
+                row.system: Value(row.value, row.status, row.reason, row.parts, _inflated(row.detail))
+                for row in connection.execute(found.order_by(outputs.c.position))
             }
 
     def external(self, project_id: int) -> list[ExternalMetric]:
