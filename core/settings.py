@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,15 +35,15 @@ class Settings:
     """All settings.
 
     `home` is the folder of the database and logs, `database` any SQLAlchemy URL, `prompts` an optional JSON file of prompt
-    lists. `dtype` and `languages` configure the seq2seq model. `seq2seq` and the models after `languages` are a
+    lists. `device` is auto, cpu or cuda; `worker` auto or off; `dtype` fp32 or bf16. `dtype` and `languages` configure the seq2seq model. `seq2seq` and the models after `languages` are a
     bundled name, a path or a hub id; "" means not configured (`core.models.kinds`).
     """
 
     home: Path
     database: str
-    seq2seq: str
-    device: str
-    worker: str
+    seq2seq: str = "bundled"
+    device: str = "auto"
+    worker: str = "auto"
     prompts: Path | None = None
     dtype: str = "fp32"
     languages: str = ""
@@ -75,30 +75,21 @@ def _limits(environ: Mapping[str, str]) -> Limits:
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings from the environment. Raises `UserError` for an invalid limit.
 
-    Variables: ERRORSCOPE_HOME, ERRORSCOPE_DB, ERRORSCOPE_SEQ2SEQ, ERRORSCOPE_DEVICE (auto, cpu, cuda), ERRORSCOPE_DTYPE
-    (fp32, bf16), ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_WORKER (auto, off), ERRORSCOPE_PROMPTS (a JSON file);
-    ERRORSCOPE_ENCODER, _NLI, _LM, _MLM, _UNIEVAL, _BLEURT, _COMET for the other models; and ERRORSCOPE_MAX_TEXT_MB,
-    _ROWS, _CELLS, _COLUMNS, _CELL_CHARS for uploaded files (`Limits`).
+    Variables: ERRORSCOPE_HOME, ERRORSCOPE_DB and ERRORSCOPE_PROMPTS, and one per text in `Settings`: ERRORSCOPE_SEQ2SEQ,
+    ERRORSCOPE_DEVICE, ERRORSCOPE_WORKER, ERRORSCOPE_DTYPE, ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_ENCODER, ERRORSCOPE_NLI,
+    ERRORSCOPE_LM, ERRORSCOPE_MLM, ERRORSCOPE_UNIEVAL, ERRORSCOPE_BLEURT, ERRORSCOPE_COMET. ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS,
+    _COLUMNS and _CELL_CHARS are for uploaded files (`Limits`).
     """
     prompts = environ.get("ERRORSCOPE_PROMPTS")
+    names = [field.name for field in fields(Settings) if isinstance(field.default, str)]
+    texts = {name: text for name in names if (text := environ.get(f"ERRORSCOPE_{name.upper()}"))}
     home = Path(environ.get("ERRORSCOPE_HOME") or Path.home() / ".errorscope").expanduser()
     return Settings(
         home=home,
         database=environ.get("ERRORSCOPE_DB") or f"sqlite:///{home / 'errorscope.db'}",
-        seq2seq=environ.get("ERRORSCOPE_SEQ2SEQ") or "bundled",
-        device=environ.get("ERRORSCOPE_DEVICE") or "auto",
-        worker=environ.get("ERRORSCOPE_WORKER") or "auto",
         prompts=Path(prompts).expanduser() if prompts else None,
-        dtype=environ.get("ERRORSCOPE_DTYPE") or "fp32",
-        languages=environ.get("ERRORSCOPE_LANGUAGES") or "",
-        encoder=environ.get("ERRORSCOPE_ENCODER") or "minilm",
-        nli=environ.get("ERRORSCOPE_NLI") or "nli-mini",
-        lm=environ.get("ERRORSCOPE_LM") or "",
-        mlm=environ.get("ERRORSCOPE_MLM") or "",
-        unieval=environ.get("ERRORSCOPE_UNIEVAL") or "",
-        bleurt=environ.get("ERRORSCOPE_BLEURT") or "",
-        comet=environ.get("ERRORSCOPE_COMET") or "",
         limits=_limits(environ),
+        **texts,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.errors import UserError
+from core.formatting import format_count
 from core.settings import load as settings
 from db.backup import backup
 
@@ -26,10 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (UserError, OSError) as error:
         print(f"error: {error}".replace("\n", " "), file=sys.stderr)
         return 2
-    print(
-        f"{made.path}: {made.projects} project{'s' * (made.projects != 1)}, {made.events} recorded action{'s' * (made.events != 1)}, "
-        f"{made.size:,} bytes, checked; a copy of {made.source}"
-    )
+    counts = f"{format_count(made.projects, 'project')}, {format_count(made.events, 'recorded action')}"
+    print(f"{made.path}: {counts}, {made.size:,} bytes, checked; a copy of {made.source}")
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from core.errors import UserError
 from db.engine import BUSY, sqlite_file
-from db.failures import explaining
+from db.failures import explained
 from db.private import private_file
 from db.sqlite_file import TABLES
 
@@ -44,7 +44,7 @@ def backup(url: str, target: Path, *, overwrite: bool = False) -> Backup:
     _refuse(target, file.path, overwrite)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        with explaining(str(file.path)):
+        with explained(str(file.path)):
             file.open()
             assert file.anchor is not None
             partial.touch(mode=0o600)

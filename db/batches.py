@@ -10,9 +10,9 @@ from core.data import OutputKey
 from core.errors import UserError
 from core.ports.batches import Chosen, SavedBatch
 from db.engine import inserted, reading, writing
-from db.failures import Conflict
-from db.lookup import require_project
-from db.tables import batches, now, outputs, segments
+from db.failures import unique
+from db.lookup import output_ids, require_project
+from db.tables import batches, now
 
 
 class SqlBatches:
@@ -40,23 +40,13 @@ class SqlBatches:
             "options": dict(batch.options),
             "created": batch.created or now(),
         }
-        written = (
-            select(outputs.c.system, segments.c.doc_id, segments.c.segment_id)
-            .join_from(outputs, segments)
-            .where(segments.c.project_id == project_id)
-        )
-        try:
-            with writing(self._engine) as connection:
-                require_project(connection, project_id)
-                there = {OutputKey(*found) for found in connection.execute(written)}
-                if strange := [c.key for c in batch.outputs if c.key not in there]:
-                    raise UserError(
-                        "there is no such output", got=" / ".join(strange[0]), hint="Choose the batch again"
-                    )
-                made = inserted(connection, insert(batches).values(row))
-                return _saved(connection.execute(select(batches).where(batches.c.id == made)).one())
-        except Conflict as error:
-            raise UserError(f"there is a batch “{batch.name}” already", hint="Choose another name") from error
+        with unique(f"batch “{batch.name}”"), writing(self._engine) as connection:
+            require_project(connection, project_id)
+            stored = output_ids(connection, project_id)
+            if strange := [c.key for c in batch.outputs if c.key not in stored]:
+                raise UserError("there is no such output", got=" / ".join(strange[0]), hint="Choose the batch again")
+            made = inserted(connection, insert(batches).values(row))
+            return _saved(connection.execute(select(batches).where(batches.c.id == made)).one())
 
     def list(self, project_id: int) -> builtins.list[SavedBatch]:
         """Return the batches of a project, oldest first."""

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, delete, insert, select
 from core.errors import UserError
 from core.ports.calibrations import SavedLambda
 from db.engine import inserted, reading, writing
-from db.failures import Conflict
+from db.failures import unique
 from db.lookup import require_project
 from db.tables import calibrations, now
 
@@ -35,14 +35,10 @@ class SqlCalibrations:
             "result": dict(fitted.result),
             "created": fitted.created or now(),
         }
-        try:
-            with writing(self._engine) as connection:
-                require_project(connection, project_id)
-                made = inserted(connection, insert(calibrations).values(row))
-                found = select(calibrations).where(calibrations.c.id == made)
-                return _saved(connection.execute(found).one())
-        except Conflict as error:
-            raise UserError(f"there is a saved λ “{fitted.name}” already", hint="Choose another name") from error
+        with unique(f"saved λ “{fitted.name}”"), writing(self._engine) as connection:
+            require_project(connection, project_id)
+            made = inserted(connection, insert(calibrations).values(row))
+            return _saved(connection.execute(select(calibrations).where(calibrations.c.id == made)).one())
 
     def delete(self, project_id: int, name: str) -> None:
         with writing(self._engine) as connection:

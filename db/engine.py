@@ -65,11 +65,11 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
     pool: dict[str, Any] = {"pool_size": POOL, "max_overflow": MORE, "pool_timeout": POOL_SECONDS}
     try:
         parsed = make_url(url)
+        path = _path(parsed)
         if parsed.get_backend_name() != "sqlite":
             engine = create_engine(parsed, pool_pre_ping=True, **pool)
             _SIDES[engine] = _Side(Semaphore(WRITERS), patience)
             return engine
-        path = _path(parsed)
         file = SqliteFile(path, patience) if path else None
         if file is not None:
             _make_folder(file.path)
@@ -88,16 +88,15 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
 def sqlite_file(url: str) -> SqliteFile | None:
     """Return the file of an SQLite URL, or None for any other database. Raises `UserError` for an invalid URL."""
     try:
-        parsed = make_url(url)
+        path = _path(make_url(url))
     except ArgumentError as error:
         raise _unusable(url, str(error).splitlines()[0]) from error
-    path = _path(parsed) if parsed.get_backend_name() == "sqlite" else None
     return None if path is None else SqliteFile(path, WRITE_SECONDS)
 
 
 def _path(url: URL) -> Path | None:
-    """Return the path in an SQLite URL, also of the form sqlite:///file:PATH?uri=true; None for an in-memory database."""
-    name = url.database or ""
+    """Return the path in an SQLite URL, also of the form sqlite:///file:PATH?uri=true; None for other and in-memory databases."""
+    name = (url.database or "") if url.get_backend_name() == "sqlite" else ""
     if name.startswith("file:") and asbool(url.query.get("uri", False)):
         if url.query.get("mode") == "memory":
             return None
@@ -166,7 +165,7 @@ def _begin_sqlite(connection: Connection) -> None:
 def reading(engine: Engine) -> Iterator[Connection]:
     """A read-only transaction on one snapshot of the database. Raises `UserError` if storage fails (`db.failures`)."""
     file = _SIDES[engine].file
-    with explained(engine):
+    with explained(_shown(engine)):
         if file is not None:
             file.check()
         with engine.connect() as connection:
@@ -182,7 +181,7 @@ def writing(engine: Engine, *, foreign_keys: bool = True) -> Iterator[Connection
     """
     side = _SIDES[engine]
     until = time.monotonic() + side.patience
-    with explained(engine), _turn(side, until, engine):
+    with explained(_shown(engine)), _turn(side, until, engine):
         if side.file is not None:
             side.file.check()
         with engine.connect() as connection:

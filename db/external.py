@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from core.data import ExternalScores, OutputKey, SegmentKey, SourceFile, Value
 from core.errors import ImportProblems, Problem, UserError
 from core.formats.external import Merged, merge
 from core.ports.scores import ExternalMetric
 from db.engine import inserted
-from db.lookup import output_ids
+from db.lookup import output_ids, parts, select_outputs
 from db.tables import external_metrics, external_scores, now, outputs, segments
-
-AT_ONCE = 500  # outputs in one IN list; SQLite and others bound the number of parameters
 
 
 def record(
@@ -68,7 +66,7 @@ def _write(connection: Connection, project_id: int, merged: Merged, ids: dict[Ou
         if len(merged.changed) == len(merged.scores.values):
             connection.execute(delete(external_scores).where(old))
         else:
-            for part in _parts([ids[key] for key in merged.changed]):
+            for part in parts([ids[key] for key in merged.changed]):
                 connection.execute(delete(external_scores).where(old, external_scores.c.output.in_(part)))
     rows = [
         {"metric": metric, "output": ids[key], "value": v.value, "status": v.status, "reason": v.reason}
@@ -101,20 +99,15 @@ def table(
     metric = next((m for m in listed(connection, project_id) if m.signature == signature), None)
     if metric is None:
         return {}
-    wanted: list[ColumnElement[bool]] = [
-        external_metrics.c.project_id == project_id,
-        external_metrics.c.name == metric.name,
-    ]
-    if segment is not None:
-        wanted += [segments.c.doc_id == segment.doc_id, segments.c.segment_id == segment.segment_id]
     found = (
-        select(outputs.c.system, segments.c.doc_id, segments.c.segment_id, external_scores)
-        .join_from(external_scores, external_metrics)
-        .join(outputs, outputs.c.id == external_scores.c.output)
-        .join(segments, segments.c.id == outputs.c.segment)
-        .where(*wanted)
+        select_outputs(project_id, external_scores)
+        .join(external_scores)
+        .join(external_metrics)
+        .where(external_metrics.c.project_id == project_id, external_metrics.c.name == metric.name)
         .order_by(segments.c.position, outputs.c.position)
     )
+    if segment is not None:
+        found = found.where(segments.c.doc_id == segment.doc_id, segments.c.segment_id == segment.segment_id)
     return {
         OutputKey(row.system, row.doc_id, row.segment_id): Value(row.value, row.status, row.reason)
         for row in connection.execute(found)
@@ -131,8 +124,3 @@ def remove(connection: Connection, project_id: int, name: str) -> None:
 def _held(connection: Connection, project_id: int, metric: ExternalMetric) -> ExternalScores:
     values = table(connection, project_id, metric.signature)
     return ExternalScores(metric.name, metric.higher_is_better, metric.files, values)
-
-
-def _parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(ids), AT_ONCE):
-        yield ids[start : start + AT_ONCE]

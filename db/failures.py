@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar
 
-from sqlalchemy import Engine
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -20,9 +20,34 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from core.errors import Unavailable, UserError
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 class Conflict(Unavailable):
     """Two requests changed the same data at the same time, or the data was deleted. Nothing was changed."""
+
+
+def retried(write: Callable[P, T]) -> Callable[P, T]:
+    """Try a write again after a `Conflict`, because another process may have inserted one of its rows at the same moment."""
+
+    @wraps(write)
+    def attempt(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return write(*args, **kwargs)
+        except Conflict:
+            return write(*args, **kwargs)
+
+    return attempt
+
+
+@contextmanager
+def unique(what: str, hint: str = "Choose another name") -> Iterator[None]:
+    """Convert a `Conflict` of the block to the `UserError` that a name is taken."""
+    try:
+        yield
+    except Conflict as error:
+        raise UserError(f"there is a {what} already", hint=hint) from error
 
 
 class _Cause(NamedTuple):
@@ -73,19 +98,16 @@ _KEY_STATES = ("23503", "23505")  # of the SQL standard: foreign key, unique key
 
 
 @contextmanager
-def explained(engine: Engine) -> Iterator[None]:
-    """Convert storage errors of the block to `UserError`: `Unavailable`, or `Conflict` for a violated constraint."""
-    with explaining(engine.url.render_as_string(hide_password=True)):
-        yield
-
-
-@contextmanager
-def explaining(where: str) -> Iterator[None]:
-    """Like `explained`, for storage named `where`."""
+def explained(where: str) -> Iterator[None]:
+    """Convert errors of the storage `where` to `UserError`: `Unavailable`, or `Conflict` for a violated constraint."""
     try:
         yield
-    except PoolTimeout as error:
-        raise _busy(where) from error
+    except (PoolTimeout, ResourceClosedError) as error:  # closed: the server stops during a request
+        raise Unavailable(
+            "too many requests use the database at the same time",
+            where=where,
+            hint="Nothing was changed. Try again in a moment",
+        ) from error
     except IntegrityError as error:
         if not _is_conflict(error.orig):
             raise
@@ -95,18 +117,11 @@ def explaining(where: str) -> Iterator[None]:
             got=str(error.orig),
             hint="Reload the page and try again",
         ) from error
-    except DBAPIError as error:
-        known = _from_sqlite(error.orig, where) if isinstance(error.orig, sqlite3.Error) else _from_server(error, where)
+    except (DBAPIError, sqlite3.Error) as error:
+        known = _known(error, where)
         if known is None:
             raise
         raise known from error
-    except sqlite3.Error as error:
-        known = _from_sqlite(error, where)
-        if known is None:
-            raise
-        raise known from error
-    except ResourceClosedError as error:  # the engine was disposed of during a request, because the server is stopping
-        raise _busy(where) from error
 
 
 def _is_conflict(error: BaseException | None) -> bool:
@@ -116,12 +131,11 @@ def _is_conflict(error: BaseException | None) -> bool:
     return getattr(error, "sqlstate", None) in (None, *_KEY_STATES)
 
 
-def _busy(where: str) -> Unavailable:
-    return Unavailable(
-        "too many requests use the database at the same time",
-        where=where,
-        hint="Nothing was changed. Try again in a moment",
-    )
+def _known(error: DBAPIError | sqlite3.Error, where: str) -> UserError | None:
+    """Return the error for the user, or None if it is a bug."""
+    if isinstance(error, sqlite3.Error):
+        return _from_sqlite(error, where)
+    return _from_sqlite(error.orig, where) if isinstance(error.orig, sqlite3.Error) else _from_server(error, where)
 
 
 def _from_sqlite(error: sqlite3.Error, where: str) -> UserError | None:

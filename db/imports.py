@@ -12,6 +12,7 @@ from core.data import Dataset, HumanScore, OutputKey, Segment, SegmentKey
 from core.errors import ImportProblems, Problem
 from core.ports.projects import ImportReport
 from core.signature import content_key
+from db.lookup import output_ids, references, select_outputs
 from db.tables import human_scores, outputs, segment_references, segments
 
 SHOWN = 80  # characters of a text that a problem quotes
@@ -43,7 +44,7 @@ def add(connection: Connection, project_id: int, dataset: Dataset) -> ImportRepo
     if plan.problems:
         raise ImportProblems(plan.problems)
     _write_segments(connection, project_id, plan)
-    _write_outputs(connection, plan)
+    _write_outputs(connection, project_id, plan)
     return ImportReport(
         segments=len(plan.new_segments),
         outputs=len(plan.new_outputs),
@@ -91,9 +92,7 @@ class _Plan:
     def output(self, key: OutputKey, text: str) -> None:
         old = self.texts.outputs.get(key)
         if key.segment not in self.texts.segments:
-            self.problems.append(
-                Problem("", 0, _place(key), "an output", "a segment of that name", "Add its segment to the file")
-            )
+            self._refuse(_place(key), "an output", "a segment of that name", "Add its segment to the file")
         elif old is None:
             self.new_outputs.append(key)
             self.texts.outputs[key] = text
@@ -107,13 +106,9 @@ class _Plan:
         place = f"human score “{new.name}” of {_place(key)}"
         old = self.texts.scores.get((key, new.name))
         if key not in self.texts.outputs:
-            self.problems.append(
-                Problem("", 0, place, "a score", "an output it belongs to", "Add the output, or leave the score out")
-            )
+            self._refuse(place, "a score", "an output it belongs to", "Add the output, or leave the score out")
         elif not math.isfinite(new.value):
-            self.problems.append(
-                Problem("", 0, place, str(new.value), "a number", "Leave the cell empty where there is no score")
-            )
+            self._refuse(place, str(new.value), "a number", "Leave the cell empty where there is no score")
         elif old is None:
             self.new_scores.append((key, new.name))
             self.texts.scores[key, new.name] = new.value
@@ -125,7 +120,10 @@ class _Plan:
     def _differs(self, place: str, found: str, expected: str) -> None:
         shown, there = _around_difference(found, expected)
         todo = "The project has another text under this name. Fix the file, or import it into a new project"
-        self.problems.append(Problem("", 0, place, shown, there, todo))
+        self._refuse(place, shown, there, todo)
+
+    def _refuse(self, place: str, found: str, expected: str, todo: str) -> None:
+        self.problems.append(Problem("", 0, place, found, expected, todo))
 
 
 def _place(key: OutputKey) -> str:
@@ -146,29 +144,19 @@ def _around_difference(a: str, b: str) -> tuple[str, str]:
 
 def _stored(connection: Connection, project_id: int) -> ProjectTexts:
     texts = ProjectTexts()
-    mine = segments.c.project_id == project_id
-    references: dict[int, list[str]] = defaultdict(list)
-    for segment, text in connection.execute(
-        select(segment_references.c.segment, segment_references.c.text)
-        .join_from(segment_references, segments)
-        .where(mine)
-        .order_by(segment_references.c.segment, segment_references.c.position)
-    ):
-        references[segment].append(text)
-    for row in connection.execute(select(segments).where(mine)):
+    by_segment = references(connection, project_id)
+    for row in connection.execute(select(segments).where(segments.c.project_id == project_id)):
         key = SegmentKey(row.doc_id, row.segment_id)
-        texts.segments[key] = Segment(row.doc_id, row.segment_id, row.source, tuple(references[row.id]))
+        texts.segments[key] = Segment(row.doc_id, row.segment_id, row.source, tuple(by_segment[row.id]))
         texts.segment_ids[key] = row.id
         texts.next_segment = max(texts.next_segment, row.position + 1)
-    key_of: dict[int, OutputKey] = {}
-    for row in connection.execute(
-        select(outputs, segments.c.doc_id, segments.c.segment_id).join_from(outputs, segments).where(mine)
-    ):
-        output = key_of[row.id] = OutputKey(row.system, row.doc_id, row.segment_id)
+    for row in connection.execute(select_outputs(project_id, outputs.c.id, outputs.c.text, outputs.c.position)):
+        output = OutputKey(row.system, row.doc_id, row.segment_id)
         texts.outputs[output], texts.output_ids[output] = row.text, row.id
         texts.next_output = max(texts.next_output, row.position + 1)
-    for row in connection.execute(select(human_scores).join_from(human_scores, outputs).join(segments).where(mine)):
-        texts.scores[key_of[row.output], row.name] = row.value
+    scored = select_outputs(project_id, human_scores.c.name, human_scores.c.value).join(human_scores)
+    for system, doc_id, segment_id, name, value in connection.execute(scored):
+        texts.scores[OutputKey(system, doc_id, segment_id), name] = value
     return texts
 
 
@@ -207,7 +195,7 @@ def _write_segments(connection: Connection, project_id: int, plan: _Plan) -> Non
         connection.execute(insert(segment_references), references)
 
 
-def _write_outputs(connection: Connection, plan: _Plan) -> None:
+def _write_outputs(connection: Connection, project_id: int, plan: _Plan) -> None:
     texts = plan.texts
 
     def content(key: OutputKey) -> str:
@@ -233,18 +221,6 @@ def _write_outputs(connection: Connection, plan: _Plan) -> None:
     if rows:
         connection.execute(insert(outputs), rows)
     if plan.new_scores:
-        _write_scores(connection, plan)
-
-
-def _write_scores(connection: Connection, plan: _Plan) -> None:
-    texts = plan.texts
-    key_of = {i: key for key, i in texts.segment_ids.items()}
-    wanted = {key for key, _ in plan.new_scores}
-    ids = dict(texts.output_ids)
-    if wanted - ids.keys():
-        added = select(outputs.c.id, outputs.c.segment, outputs.c.system).where(outputs.c.position >= texts.next_output)
-        for row in connection.execute(added):
-            if row.segment in key_of:
-                ids[OutputKey(row.system, *key_of[row.segment])] = row.id
-    rows = [{"output": ids[key], "name": name, "value": texts.scores[key, name]} for key, name in plan.new_scores]
-    connection.execute(insert(human_scores), rows)
+        ids = output_ids(connection, project_id)
+        rows = [{"output": ids[key], "name": name, "value": texts.scores[key, name]} for key, name in plan.new_scores]
+        connection.execute(insert(human_scores), rows)

@@ -10,9 +10,9 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, delet
 from core.errors import UserError
 from core.ports.jobs import Job, JobState
 from db.engine import inserted, reading, writing
-from db.failures import Conflict
-from db.lookup import require_project
-from db.scores import digest_of, parts
+from db.failures import retried
+from db.lookup import parts, require_project
+from db.scores import digest_of
 from db.tables import claims, jobs, now
 
 ATTEMPTS = 4  # leases without progress before a job fails
@@ -91,14 +91,9 @@ class SqlJobs:
             )
             return recorded.rowcount == 1
 
+    @retried
     def claim(self, job_id: int, worker: str, signature: str, keys: Collection[str], seconds: float = 30.0) -> set[str]:
         """Claim the values of texts, so that no other worker computes them while this one has the job."""
-        try:
-            return self._claim(job_id, worker, signature, sorted(keys), seconds)
-        except Conflict:  # on a database server another worker claimed some of them at the same moment
-            return self._claim(job_id, worker, signature, sorted(keys), seconds)
-
-    def _claim(self, job_id: int, worker: str, signature: str, keys: Sequence[str], seconds: float) -> set[str]:
         digest, granted = digest_of(signature), set[str]()
         late = now() - timedelta(seconds=seconds)
         holds = and_(jobs.c.state == "running", jobs.c.worker == claims.c.worker, jobs.c.heartbeat >= late)
@@ -106,7 +101,7 @@ class SqlJobs:
         with writing(self._engine) as connection:
             if connection.execute(select(jobs.c.id).where(_held(job_id, worker))).first() is None:
                 return set()
-            for part in parts(keys):
+            for part in parts(sorted(keys)):
                 taken = set(connection.execute(others.where(claims.c.content_key.in_(part))).scalars())
                 free = [key for key in part if key not in taken]
                 stale = and_(claims.c.digest == digest, claims.c.content_key.in_(free))
@@ -118,21 +113,12 @@ class SqlJobs:
         return granted
 
     def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None:
-        given_back = state == "queued"
+        end: dict[str, object] = {"finished": now(), "heartbeat": now()}
+        if state == "queued":
+            end = {"finished": None, "heartbeat": None, "worker": None, "attempts": 0}
         with writing(self._engine) as connection:
             connection.execute(delete(claims).where(claims.c.job == job_id, claims.c.worker == worker))
-            connection.execute(
-                update(jobs)
-                .where(_held(job_id, worker))
-                .values(
-                    state=state,
-                    message=message,
-                    finished=None if given_back else now(),
-                    worker=None if given_back else worker,
-                    heartbeat=None if given_back else now(),
-                    attempts=0 if given_back else jobs.c.attempts,
-                )
-            )
+            connection.execute(update(jobs).where(_held(job_id, worker)).values(state=state, message=message, **end))
 
 
 def _held(job_id: int, worker: str) -> ColumnElement[bool]:

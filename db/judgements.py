@@ -6,15 +6,15 @@ import builtins
 import math
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, Engine, bindparam, delete, insert, select
+from sqlalchemy import Connection, Engine, bindparam, delete, insert
 
 from core.data import Judgement, OutputKey
 from core.errors import ImportProblems, Problem
 from core.formats.labels.judgements import DIFFERS
 from db.engine import reading
 from db.labels import rater_id
-from db.lookup import output_ids
-from db.tables import judgements, outputs, raters, segments
+from db.lookup import output_ids, select_outputs
+from db.tables import judgements, raters
 
 
 class SqlJudgements:
@@ -78,15 +78,9 @@ def _forget(connection: Connection, stale: Sequence[tuple[int, str, str]]) -> No
 
 
 def _stored(connection: Connection, project_id: int) -> builtins.list[Judgement]:
-    found = (
-        select(outputs.c.system, segments.c.doc_id, segments.c.segment_id, raters.c.name, judgements)
-        .join_from(judgements, outputs)
-        .join(segments)
-        .join(raters, raters.c.id == judgements.c.rater)
-        .where(segments.c.project_id == project_id)
-        .order_by(judgements.c.id)
-    )
+    stored = select_outputs(project_id, raters.c.name, judgements.c.name, judgements.c.value)
+    stored = stored.join(judgements).join(raters, raters.c.id == judgements.c.rater).order_by(judgements.c.id)
     return [
         Judgement(OutputKey(system, doc, segment), rater, name, value)
-        for system, doc, segment, rater, _, _, _, name, value in connection.execute(found)
+        for system, doc, segment, rater, name, value in connection.execute(stored)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, insert, select
@@ -14,10 +14,9 @@ from core.mqm.log import check, fold_segment
 from core.ports.labels import Action, Event, LabelBatch
 from core.progress import Progress
 from db.engine import inserted, reading, writing
-from db.failures import Conflict
+from db.failures import retried
+from db.lookup import parts
 from db.tables import events, now, outputs, raters, segments
-
-AT_ONCE = 500
 
 
 class SqlLabels:
@@ -31,15 +30,13 @@ class SqlLabels:
         batch = LabelBatch(rater, segment, actions)
         _check_names(batch)
         if actions:
-            try:
-                self._append(project_id, batch)
-            except Conflict:  # another process recorded the rater, or one of the actions, at the same moment
-                self._append(project_id, batch)
+            self._append(project_id, batch)
         return list(dict.fromkeys(action.id for action in actions))
 
+    @retried
     def _append(self, project_id: int, batch: LabelBatch) -> None:
         with writing(self._engine) as connection:
-            texts = _texts(connection, project_id, batch.segment)
+            texts = _of_segment(_texts(connection, project_id, batch.segment), batch.segment)
             rater = rater_id(connection, batch.rater)
             known = _known(connection, project_id, [action.id for action in batch.actions])
             log = _events(connection, project_id, batch.rater, batch.segment)
@@ -68,7 +65,7 @@ def record(connection: Connection, project_id: int, batches: Sequence[LabelBatch
     """
     for batch in batches:
         _check_names(batch)
-    texts = _all_texts(connection, project_id)
+    texts = _texts(connection, project_id)
     rater_ids = {name: rater_id(connection, name) for name in dict.fromkeys(batch.rater for batch in batches)}
     known: set[str] = set()
     logs: dict[tuple[str, SegmentKey], list[Event]] = defaultdict(list)
@@ -78,10 +75,9 @@ def record(connection: Connection, project_id: int, batches: Sequence[LabelBatch
     rows: list[dict[str, Any]] = []
     for done, batch in enumerate(batches):
         progress(done / len(batches))
-        if batch.segment not in texts:
-            raise _no_such_segment(batch.segment)
+        segment = _of_segment(texts, batch.segment)
         log = logs[batch.rater, batch.segment]
-        rows += _new(batch, project_id, rater_ids[batch.rater], texts[batch.segment], known, log)
+        rows += _new(batch, project_id, rater_ids[batch.rater], segment, known, log)
     if rows:
         connection.execute(insert(events), rows)
     return len({(row["rater"], row["segment"], row["system"]) for row in rows if row["system"] is not None})
@@ -127,34 +123,25 @@ def _new(
     return rows
 
 
-def _no_such_segment(key: SegmentKey) -> UserError:
-    return UserError(
-        "there is no such segment", got=f"{key.doc_id} / {key.segment_id}", hint="Reload the page; nothing was saved"
-    )
+def _of_segment(texts: Mapping[SegmentKey, _Texts], key: SegmentKey) -> _Texts:
+    if key not in texts:
+        hint = "Reload the page; nothing was saved"
+        raise UserError("there is no such segment", got=f"{key.doc_id} / {key.segment_id}", hint=hint)
+    return texts[key]
 
 
-def _all_texts(connection: Connection, project_id: int) -> dict[SegmentKey, _Texts]:
-    found: dict[int, _Texts] = {}
-    for row in connection.execute(select(segments).where(segments.c.project_id == project_id)):
-        found[row.id] = _Texts(row.id, Segment(row.doc_id, row.segment_id, row.source), {})
+def _texts(connection: Connection, project_id: int, key: SegmentKey | None = None) -> dict[SegmentKey, _Texts]:
+    """Return the texts of one segment if it exists, or of all."""
+    wanted = [segments.c.project_id == project_id]
+    if key is not None:
+        wanted += [segments.c.doc_id == key.doc_id, segments.c.segment_id == key.segment_id]
+    by_id: dict[int, _Texts] = {}
+    for row in connection.execute(select(segments).where(*wanted)):
+        by_id[row.id] = _Texts(row.id, Segment(row.doc_id, row.segment_id, row.source), {})
     written = select(outputs.c.segment, outputs.c.system, outputs.c.text).join_from(outputs, segments)
-    for row in connection.execute(written.where(segments.c.project_id == project_id).order_by(outputs.c.position)):
-        found[row.segment].outputs[row.system] = row.text
-    return {texts.segment.key: texts for texts in found.values()}
-
-
-def _texts(connection: Connection, project_id: int, key: SegmentKey) -> _Texts:
-    found = select(segments.c.id, segments.c.source).where(
-        segments.c.project_id == project_id,
-        segments.c.doc_id == key.doc_id,
-        segments.c.segment_id == key.segment_id,
-    )
-    row = connection.execute(found).first()
-    if row is None:
-        raise _no_such_segment(key)
-    written = select(outputs.c.system, outputs.c.text).where(outputs.c.segment == row.id).order_by(outputs.c.position)
-    texts = {output.system: output.text for output in connection.execute(written)}
-    return _Texts(row.id, Segment(key.doc_id, key.segment_id, row.source), texts)
+    for row in connection.execute(written.where(*wanted).order_by(outputs.c.position)):
+        by_id[row.segment].outputs[row.system] = row.text
+    return {texts.segment.key: texts for texts in by_id.values()}
 
 
 def rater_id(connection: Connection, name: str) -> int:
@@ -166,14 +153,9 @@ def rater_id(connection: Connection, name: str) -> int:
 
 
 def _known(connection: Connection, project_id: int, ids: Sequence[str]) -> set[str]:
+    mine = select(events.c.action_id).where(events.c.project_id == project_id)
     return {
-        known
-        for start in range(0, len(ids), AT_ONCE)
-        for known in connection.execute(
-            select(events.c.action_id).where(
-                events.c.project_id == project_id, events.c.action_id.in_(ids[start : start + AT_ONCE])
-            )
-        ).scalars()
+        known for part in parts(ids) for known in connection.execute(mine.where(events.c.action_id.in_(part))).scalars()
     }
 
 

@@ -9,22 +9,23 @@ import os
 import platform
 import sys
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from sqlalchemy import Connection, Engine, delete, func, insert, select
+from sqlalchemy import Connection, Engine, Select, delete, func, insert, select
 
 from core.data import OutputKey, SegmentKey, Value
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.signature import EXTERNAL
 from db import external
 from db.engine import inserted, reading, writing
-from db.failures import Conflict
+from db.failures import retried
+from db.lookup import parts, select_outputs
 from db.tables import claims, now, outputs, runs, scores, segments, signatures, to_json
 
-AT_ONCE = 500  # keys in one IN list; SQLite and others bound the number of parameters
+VALUE = (scores.c.value, scores.c.status, scores.c.reason, scores.c.parts)
 PACKAGES = ("torch", "transformers", "tokenizers", "sacrebleu", "rouge-score", "numpy", "scipy")
 
 
@@ -47,16 +48,15 @@ class SqlScores:
             }
 
     def values(self, signature: str, keys: Collection[str]) -> dict[str, Value]:
-        mine = select(
-            scores.c.content_key, scores.c.value, scores.c.status, scores.c.reason, scores.c.parts
-        ).where(scores.c.signature == _id_of(signature).scalar_subquery())  # fmt: skip
+        mine = select(scores.c.content_key, *VALUE).where(scores.c.signature == _id_of(signature).scalar_subquery())
         with reading(self._engine) as connection:
             return {
-                row.content_key: Value(row.value, row.status, row.reason, row.parts)
+                key: Value(*value)
                 for part in parts(list(keys))
-                for row in connection.execute(mine.where(scores.c.content_key.in_(part)))
+                for key, *value in connection.execute(mine.where(scores.c.content_key.in_(part)))
             }
 
+    @retried
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
         """Store new values in one transaction; a stored "error" is replaced, any other value stays.
 
@@ -66,12 +66,6 @@ class SqlScores:
             _check(value)
         if not values:
             return
-        try:
-            self._put(metric, signature, values, seconds)
-        except Conflict:  # another worker stored some of the same keys in between
-            self._put(metric, signature, values, seconds)
-
-    def _put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
         with writing(self._engine) as connection:
             signature_id = _signature(connection, metric, signature)
             mine = scores.c.signature == signature_id
@@ -129,25 +123,10 @@ class SqlScores:
         with reading(self._engine) as connection:
             if _elsewhere(signature):
                 return external.table(connection, project_id, signature)
-            found = (
-                select(
-                    outputs.c.system,
-                    segments.c.doc_id,
-                    segments.c.segment_id,
-                    scores.c.value,
-                    scores.c.status,
-                    scores.c.reason,
-                    scores.c.parts,
-                )
-                .select_from(outputs)
-                .join(segments, segments.c.id == outputs.c.segment)
-                .join(scores, scores.c.content_key == outputs.c.content_key)
-                .where(segments.c.project_id == project_id, scores.c.signature == _id_of(signature).scalar_subquery())
-                .order_by(segments.c.position, outputs.c.position)
-            )
+            found = _scored(project_id, signature, *VALUE).order_by(segments.c.position, outputs.c.position)
             return {
-                OutputKey(row.system, row.doc_id, row.segment_id): Value(row.value, row.status, row.reason, row.parts)
-                for row in connection.execute(found)
+                OutputKey(system, doc_id, segment_id): Value(*value)
+                for system, doc_id, segment_id, *value in connection.execute(found)
             }
 
     def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]:
@@ -155,22 +134,12 @@ class SqlScores:
             if _elsewhere(signature):
                 found_there = external.table(connection, project_id, signature, segment)
                 return {key.system: value for key, value in found_there.items()}
-            found = (
-                select(outputs.c.system, scores)
-                .select_from(outputs)
-                .join(segments, segments.c.id == outputs.c.segment)
-                .join(scores, scores.c.content_key == outputs.c.content_key)
-                .where(
-                    segments.c.project_id == project_id,
-                    segments.c.doc_id == segment.doc_id,
-                    segments.c.segment_id == segment.segment_id,
-                    scores.c.signature == _id_of(signature).scalar_subquery(),
-                )
-                .order_by(outputs.c.position)
+            found = _scored(project_id, signature, *VALUE, scores.c.detail).where(
+                segments.c.doc_id == segment.doc_id, segments.c.segment_id == segment.segment_id
             )
             return {
                 row.system: Value(row.value, row.status, row.reason, row.parts, _inflated(row.detail))
-                for row in connection.execute(found)
+                for row in connection.execute(found.order_by(outputs.c.position))
             }
 
     def external(self, project_id: int) -> list[ExternalMetric]:
@@ -182,6 +151,15 @@ class SqlScores:
         """Delete an external metric and its values in this project."""
         with writing(self._engine) as connection:
             external.remove(connection, project_id, name)
+
+
+def _scored(project_id: int, signature: str, *columns: Any) -> Select[Any]:
+    """Select `columns` of the scores of a project's outputs under a signature, after the key of the output."""
+    return (
+        select_outputs(project_id, *columns)
+        .join(scores, scores.c.content_key == outputs.c.content_key)
+        .where(scores.c.signature == _id_of(signature).scalar_subquery())
+    )
 
 
 def _elsewhere(signature: str) -> bool:
@@ -215,11 +193,6 @@ def _signature(connection: Connection, metric: str, signature: str) -> int:
     if row.metric != metric:
         raise ValueError(f"the signature {signature!r} belongs to {row.metric!r}, not to {metric!r}")
     return int(row.id)
-
-
-def parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(keys), AT_ONCE):
-        yield keys[start : start + AT_ONCE]
 
 
 @cache

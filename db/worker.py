@@ -18,11 +18,11 @@ import sys
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from threading import Event, Thread
+from typing import NamedTuple
 
 from core.errors import Unavailable, UserError
 from core.metrics import registry
@@ -41,19 +41,15 @@ log = logging.getLogger("errorscope.worker")
 
 Load = Callable[[str], Metric]
 
-LEASE_SECONDS = 60.0
-BEAT_SECONDS = 1.0
-POLL_SECONDS = 0.5
 LOG_BYTES, LOG_FILES = 1_000_000, 3
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(NamedTuple):
     """Seconds that a lease lasts without a heartbeat, between heartbeats, and between looks for jobs."""
 
-    lease: float = LEASE_SECONDS
-    beat: float = BEAT_SECONDS
-    poll: float = POLL_SECONDS
+    lease: float = 60.0
+    beat: float = 1.0
+    poll: float = 0.5
 
 
 def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> int:
@@ -120,10 +116,8 @@ def _exists(pid: int) -> bool:
         return True
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    except OSError as error:
+        return isinstance(error, PermissionError)
     return True
 
 
@@ -139,12 +133,11 @@ def work(store: Store, load: Load, stop: Event, *, once: bool = False, pace: Pac
     while not stop.is_set():
         try:
             job = store.jobs.lease(worker, pace.lease)
-        except Unavailable as error:
-            log.warning("the queue could not be read: %s", error)
-            stop.wait(10 * pace.poll)
-            continue
-        except Exception:
-            log.exception("the queue could not be read")
+        except Exception as error:
+            if isinstance(error, Unavailable):
+                log.warning("the queue could not be read: %s", error)
+            else:
+                log.exception("the queue could not be read")
             stop.wait(10 * pace.poll)
             continue
         if job is not None:

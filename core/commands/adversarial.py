@@ -4,57 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from core.commands.score import Echo
+import typer
+
+from core.commands.options import LARGEST_SEED, MANY, Metrics, check_ending, chosen
+from core.commands.progress import print_note, print_result, show_scoring
 from core.errors import UserError
 from core.formats import output
 from core.formats.adversarial import read_cases
 from core.formats.load import read_upload
 from core.metrics import registry
 from core.reports import adversarial as report
-from core.scoring.dataset import ScoringProgress
-from core.services.robustness.adversarial import ALL, PhenomenonRow, answer, failures, table
-
-KINDS = (".csv", ".json", ".html")
+from core.services.robustness.adversarial import ALL, PhenomenonRow, answer, table
+from core.services.robustness.adversarial import failures as failed_cases
 
 
 def run(
-    files: Sequence[Path],
-    metrics: Sequence[str],
-    out: Path,
-    echo: Echo,
-    *,
-    reference_free: bool = False,
-    fixed: bool = False,
-    each: int = 3,
-    solved_by: str = "",
-    seed: int = 0,
-) -> list[PhenomenonRow]:
+    cases: Annotated[list[Path], typer.Argument(help="MENLI's CSV (also .gz), or pairs as `sensitivity` reads them")],
+    out: Annotated[Path, typer.Option(help="file to write: .csv, .json or .html")],
+    metrics: Metrics = "chrf,bleu,rouge1",
+    reference_free: Annotated[
+        bool, typer.Option("--reference-free", help="compare with the source, with the reference as the good text")
+    ] = False,
+    fixed: Annotated[
+        bool, typer.Option("--fixed", help="use MENLI's later columns, in which spacing and case are fixed")
+    ] = False,
+    failures: Annotated[
+        int, typer.Option(min=0, max=MANY, help="failures listed per metric and phenomenon (JSON, HTML)")
+    ] = 3,
+    solved_by: Annotated[str, typer.Option(help="list only failures that this metric ranks correctly")] = "",
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="random seed of the bootstrap")] = 0,
+) -> None:
     """Score the cases of all files and write one row per metric and phenomenon, as CSV, JSON or HTML by the suffix of `out`.
 
-    JSON and HTML also list `each` failures per metric and phenomenon; with `solved_by`, only those that this metric ranks
-    correctly. Notes are printed with `echo`. Raises `UserError` for files or metrics that cannot be used, and if no metric
-    scored a case.
+    The rows and notes are also printed. Raises `UserError` for files or metrics that cannot be used, and if no metric scored a
+    case.
     """
-    if not metrics:
-        raise UserError("no metric given", where="--metrics", expected="some of " + ", ".join(registry.METRICS))
-    if out.suffix not in KINDS:
-        raise UserError("cannot write this type of file", where=str(out), expected=" or ".join(KINDS))
-    output.check(output.named("an input", *files), [("--out", out)])
-    chosen = registry.chosen(metrics)
+    check_ending(out, ".csv", ".json", ".html")
+    loaded = chosen(metrics)
+    output.check(output.named("an input", *cases), [("--out", out)])
     solver = registry.load(solved_by).spec.name if solved_by else ""
-    if solver and solver not in {m.spec.name for m in chosen}:
+    if solver and solver not in {m.spec.name for m in loaded}:
         raise UserError("this metric is not scored", where="--solved-by", got=solved_by, hint="Add it to --metrics")
-    read = read_cases([read_upload(path) for path in files], reference_free=reference_free, fixed=fixed)
-
-    def progress(at: ScoringProgress) -> None:
-        echo(at.sentence())
-
-    answered = answer(read.cases, chosen, progress)
+    read = read_cases([read_upload(path) for path in cases], reference_free=reference_free, fixed=fixed)
+    answered = answer(read.cases, loaded, show_scoring)
     rows = table(read.cases, answered, seed=seed)
     if not any(row.compared for row in rows):
         raise UserError("no metric scored any case", got=next((r.reason for r in rows if r.reason), ""))
-    failed = failures(read.cases, answered, each=each, solved_by=solver)
+    failed = failed_cases(read.cases, answered, each=failures, solved_by=solver)
     notes = [*read.notes, *_notes(rows)]
     notes += [] if reference_free else filter(None, [report.published(rows)])
     written = {
@@ -64,8 +62,8 @@ def run(
     }
     output.write({out: written[out.suffix]()})
     for note in notes:
-        echo(f"{note}\n")
-    return rows
+        print_note(note)
+    print_result(report.as_text(rows))
 
 
 def _notes(rows: Sequence[PhenomenonRow]) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+import typer
 
-from core.commands.score import Echo
+from core.commands.options import Files, check_ending, decimal, split
+from core.commands.progress import print_note, status
 from core.data import Dataset, Item, Output, Segment
 from core.errors import UserError
 from core.formats import output
@@ -46,29 +48,34 @@ class AttackRow(NamedTuple):
 
 
 def run(
-    files: Sequence[Path],
-    metric: str,
-    out: Path,
-    echo: Echo,
-    *,
-    others: Sequence[str] = (),
-    gold: str = REFERENCE,
-    bound: float = BOUND,
-    limit: int = 10,
-    expected: int = EXPECTED,
-    near: int = NEAR,
+    files: Files,
+    out: Annotated[Path, typer.Option(help="file to write, .csv")],
+    metric: Annotated[str, typer.Option(help="metric to attack")] = "bertscore",
+    others: Annotated[str, typer.Option(help="other metrics that score the result, separated by commas")] = "chrf,bleu",
+    gold: Annotated[
+        str, typer.Option(help="gold texts: “reference” (the first reference of each segment), or a system")
+    ] = REFERENCE,
+    bound: Annotated[
+        float, typer.Option(parser=decimal, help="noise ratio at which to stop, above 0 and at most 1")
+    ] = BOUND,
+    limit: Annotated[
+        int, typer.Option(min=1, max=1_000_000_000, help="attack only the first texts, up to this number")
+    ] = 10,
+    expected: Annotated[
+        int, typer.Option(min=0, max=1000, help="candidates per word from the masked language model")
+    ] = EXPECTED,
+    near: Annotated[
+        int, typer.Option(min=0, max=1000, help="candidates per word from its nearest input embeddings")
+    ] = NEAR,
 ) -> list[AttackRow]:
     """Attack the first `limit` gold texts of the files, write CSV, and print the relative change of every metric.
 
     Gold texts are the first reference of each segment, compared with the others, or the outputs of a system. Raises `UserError` for
     files, names or numbers that cannot be used, and if no text could be attacked.
     """
-    if out.suffix != ".csv":
-        raise UserError("cannot write this type of file", where=str(out), expected=".csv")
-    if limit < 1:
-        raise UserError("no text to attack", where="--limit", got=str(limit), expected="1 or more")
+    check_ending(out, ".csv")
     output.check(output.named("an input", *files), [("--out", out)])
-    target, *rest = registry.chosen([metric, *others])
+    target, *rest = registry.chosen([metric, *split(others)])
     dataset = load(files)
     golds = gold_of(dataset, gold)[:limit]
     needs_reference = "reference" in target.spec.needs
@@ -80,7 +87,7 @@ def run(
     judges = [for_dataset(m, _dataset(g.item for g in golds)) for m in (target, *rest)]
     found: list[tuple[Gold, Attack, list[Shift]]] = []
     for i, one in enumerate(golds):
-        progress = _progress(echo, i, len(golds))
+        progress = _progress(i, len(golds))
         made = attack(
             one.item.hypothesis, one.item.source, attacked, bound, expected=expected, near=near, progress=progress
         )
@@ -90,15 +97,15 @@ def run(
     rows = [row for one, made, shifts in found for row in _rows(one, made, shifts, attacked, name)]
     output.write({out: csv_text(AttackRow._fields, rows)})
     if error := no_references(dataset, gold, golds, [m.spec for m in rest]):
-        echo(f"note: {error}\n")
+        print_note(f"note: {error}")
     for line in summary(found, judges):
-        echo(f"{line}\n")
+        print_note(line)
     return rows
 
 
-def _progress(echo: Echo, at: int, of: int) -> Progress:
+def _progress(at: int, of: int) -> Progress:
     def progress(share: float) -> None:
-        echo(f"text {at + 1} of {of} · {share:.0%} of the bound")
+        status(f"text {at + 1} of {of} · {share:.0%} of the bound")
 
     return progress
 

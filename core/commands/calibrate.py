@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import typer
 
 from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
 from core.calibration.presets import PRESETS
 from core.commands import human_scores
 from core.commands.human_scores import KEY, wrong_line
-from core.commands.progress import counted
+from core.commands.options import LARGEST_SEED, Human, HumanScore, Out
+from core.commands.progress import counted, print_note
 from core.data import OutputKey
 from core.errors import UserError
 from core.formats import output
@@ -23,6 +25,8 @@ from core.formats.parsing.numbers import BOUNDS, json_number
 from core.stats.correlation.correlation import Group, Measure
 
 SHOWN = 80
+DRAWS = 300
+"""Bootstrap draws of the interval."""
 
 
 class Refined(NamedTuple):
@@ -33,50 +37,46 @@ class Refined(NamedTuple):
     score_hyp: float | None
 
 
-def to_stderr(line: str) -> None:
-    print(line, file=sys.stderr)
-
-
 def run(
-    refined_jsonl: Path,
-    human_csv: Path,
-    measure: Measure,
-    group: Group,
-    out: Path,
-    seed: int = 0,
-    *,
-    draws: int = 300,
-    human_score: str | None = None,
-    echo: Callable[[str], None] = to_stderr,
-    status: Callable[[str], None] = lambda line: None,
+    refined: Annotated[Path, typer.Argument(help="file that `refine` wrote")],
+    human: Human,
+    out: Out,
+    human_score: HumanScore = None,
+    measure: Annotated[Measure, typer.Option(help="agreement to maximise")] = "kendall",
+    group: Annotated[
+        Group, typer.Option(help="which outputs are compared: all, those of the same segment, or system means")
+    ] = "pooled",
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_SEED, help="random seed of the bootstrap and the cross-validation folds")
+    ] = 0,
 ) -> Calibration:
     """Join both files on (system, doc_id, segment_id), calibrate, and write the report as JSON (∞ is the string "inf").
 
-    Outputs found in only one file are left out; their number is in `notes`, which are also printed with `echo`. Raises
+    Outputs found in only one file are left out; their number is in `notes`, which are also printed. Raises
     `UserError` for files that cannot be read or joined, and if agreement is undefined at every λ.
     """
-    output.check([("the refined outputs", refined_jsonl), ("--human", human_csv)], [("--out", out)])
-    refined, unusable = read_refined(read_upload(refined_jsonl))
-    human, unscored = human_scores.read(human_csv, human_score)
+    output.check([("the refined outputs", refined), ("--human", human)], [("--out", out)])
+    distances, unusable = read_refined(read_upload(refined))
+    rated, unscored = human_scores.read(human, human_score)
     points = [
-        CalibrationPoint(key, r.dist_exp, r.dist_imp, human[key][0], r.score_hyp, human[key][1])
-        for key, r in refined.items()
-        if key in human
+        CalibrationPoint(key, r.dist_exp, r.dist_imp, rated[key][0], r.score_hyp, rated[key][1])
+        for key, r in distances.items()
+        if key in rated
     ]
-    without_human, without_distances = len(refined) - len(points), len(human) - len(points)
+    without_human, without_distances = len(distances) - len(points), len(rated) - len(points)
     if not points:
         raise UserError(
             "the files have no output in common",
-            got=f"{len(refined)} outputs in {refined_jsonl.name}, {len(human)} in {human_csv.name}",
+            got=f"{len(distances)} outputs in {refined.name}, {len(rated)} in {human.name}",
             expected="the same system, doc_id and segment_id in both",
-            hint=f"The first outputs are {_first(refined)} and {_first(human)}",
+            hint=f"The first outputs are {_first(distances)} and {_first(rated)}",
         )
-    alone = ((refined_jsonl.name, without_human), (human_csv.name, without_distances))
+    alone = ((refined.name, without_human), (human.name, without_distances))
     notes = [f"{n} outputs of {name} are not in the other file and are left out." for name, n in alone if n]
-    notes += [f"{unusable} rows of {refined_jsonl.name} have no distances and are left out."] if unusable else []
-    notes += [f"{unscored} rows of {human_csv.name} have no score and are left out."] if unscored else []
+    notes += [f"{unusable} rows of {refined.name} have no distances and are left out."] if unusable else []
+    notes += [f"{unscored} rows of {human.name} have no score and are left out."] if unscored else []
     fitted = calibrate(
-        points, measure=measure, group=group, seed=seed, presets=PRESETS, draws=draws, progress=counted(status, "calibrate", 100)
+        points, measure=measure, group=group, seed=seed, presets=PRESETS, draws=DRAWS, progress=counted("calibrate", 100)
     )  # fmt: skip
     report = fitted.to_json()
     report["notes"] = [*notes, *report["notes"]]
@@ -87,9 +87,8 @@ def run(
     }
     report["measure"], report["group"], report["seed"] = measure, group, seed
     output.write({out: json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"})
-    for note in report["notes"]:
-        echo(note)
-    echo(fitted.advice.why)
+    for line in (*report["notes"], fitted.advice.why):
+        print_note(line)
     return fitted
 
 

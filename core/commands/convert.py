@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from core.commands.options import Out
+from core.commands.progress import print_notes
 from core.data import OutputKey
 from core.errors import ImportProblems, UserError
 from core.formats import mtme_score, output
@@ -16,29 +20,35 @@ from core.services.projects.label_import import LabelFiles, read
 
 
 def run(
-    paths: Sequence[Path],
-    to: str,
-    out: Path,
-    texts: Sequence[Path] = (),
-    source: str | None = None,
-    severities: Sequence[str] = (),
-    score: str | None = None,
-) -> list[str]:
-    """Write the labels of `paths` in the format `to`, and return warnings about the files and what the format cannot hold.
+    labels: Annotated[list[Path], typer.Argument(help="label files in a format of docs/formats.md (also .gz)")],
+    to: Annotated[
+        str, typer.Option(help="output format: google, marot, mtme, mtme-jsonl, esa, label-studio or mtme-score")
+    ],
+    out: Out,
+    source: Annotated[
+        str | None, typer.Option("--from", help="input format; detected from the content by default")
+    ] = None,
+    texts: Annotated[
+        list[Path] | None, typer.Option(help="file with the outputs, for label formats without texts; repeatable")
+    ] = None,
+    severity: Annotated[
+        list[str] | None, typer.Option(help="rename a severity, such as critical=Major; repeatable")
+    ] = None,
+    score: Annotated[str | None, typer.Option(help="human score to write as .seg.score instead of the labels")] = None,
+) -> None:
+    """Write the labels and print warnings about the files and what the format cannot hold.
 
-    `source` is the format of the files, detected from their content by default. `texts` are files with the outputs, for label
-    formats without texts. `severities` are renamings "theirs=ours". With `score`, the human score of that name is written as
-    `.seg.score` instead of the labels. If the format holds one rating per output and some outputs have more, several numbered
-    files are written. Raises `UserError` and `ImportProblems`; nothing is written then.
+    If the format holds one rating per output and some outputs have more, several numbered files are written. Raises `UserError`
+    and `ImportProblems`; nothing is written then.
     """
     label_format(to)
-    inputs = [*output.named("the labels", *paths), *output.named("--texts", *texts)]
+    inputs = [*output.named("the labels", *labels), *output.named("--texts", *texts or ())]
     output.check(inputs, [("--out", out)])
-    uploads = [read_upload(path) for path in paths]
+    uploads = [read_upload(path) for path in labels]
     formats = {u.name: label_format(source).name if source else guess(u) or "" for u in uploads}
     if unknown := [name for name, found in formats.items() if not found]:
         raise UserError("the format cannot be detected", where=unknown[0], hint="Give it with --from")
-    found = read(uploads, formats, load(texts) if texts else None, Severities(dict(map(_renamed, severities))))
+    found = read(uploads, formats, load(texts) if texts else None, Severities(dict(map(_renamed, severity or ()))))
     if found.problems:
         raise ImportProblems(found.problems)
     written = _of_score(found, to, score) if score else _of_labels(found, to)
@@ -46,7 +56,7 @@ def run(
     output.check(inputs, output.named("--out", *names))
     output.write(dict(zip(names, written.texts, strict=True)))
     also = [f"written: {', '.join(map(str, names))}"] if len(names) > 1 else []
-    return [*also, *written.lost, *(w.sentence() for w in found.warnings)]
+    print_notes([*also, *written.lost, *(w.sentence() for w in found.warnings)])
 
 
 def _renamed(pair: str) -> tuple[str, str]:

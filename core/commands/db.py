@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+
+import typer
+
+from core.commands.progress import status
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run a command of `python -m db` and return its exit status."""
+def run(context: typer.Context) -> None:
+    """Run a command of `python -m db` and exit with its status."""
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-    return subprocess.run(
-        [sys.executable, "-m", "db", *arguments], env=os.environ | {"PYTHONPATH": path}, check=False
-    ).returncode
+    status.done()  # the database program prints its own output
+    done = subprocess.run(
+        [sys.executable, "-m", "db", *context.args], env=os.environ | {"PYTHONPATH": path}, check=False
+    )
+    raise typer.Exit(done.returncode)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import comb
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+import typer
 
 from core.commands import external_scores, human_scores
-from core.commands.progress import counted
+from core.commands.options import LARGEST_SEED, Human, HumanScore, check_ending
+from core.commands.progress import counted, print_note
 from core.data import OutputKey
-from core.errors import ImportProblems, Problem, UserError
+from core.errors import UserError
 from core.formats import output
 from core.formats.load import load, read_upload
-from core.formats.parsing.numbers import expected_number, is_absent, number
-from core.formats.write import SCORE_COLUMNS, read_export
+from core.formats.parsing.numbers import is_absent
+from core.formats.write import SCORE_COLUMNS
 from core.metrics import registry
 from core.metrics.external import name_of
 from core.reports.evaluation import as_csv, as_html, as_json, as_latex, sentence
@@ -32,45 +34,46 @@ from core.services.evaluate.significance import (
 )
 from core.signature import signature
 
-ENDINGS = (".csv", ".json", ".tex", ".html")
+DRAWS = 300
+"""Bootstrap draws of the intervals."""
 Scores = dict[str, dict[OutputKey, float]]
 
 
-def to_stderr(line: str) -> None:
-    print(line, file=sys.stderr)
-
-
 def run(
-    scores: Path | None,
-    human: Path,
-    out: Path,
-    *,
-    external: Sequence[str] = (),
-    level: Level = "segment",
-    group: Literal["pooled", "segment"] = "pooled",
-    unit: Unit = "segment",
-    exclude: Sequence[str] = (),
-    lower: Sequence[str] = (),
-    outputs: Sequence[Path] = (),
-    seed: int = 0,
-    draws: int = 300,
-    tests: bool = False,
-    human_score: str | None = None,
-    echo: Callable[[str], None] = to_stderr,
-    status: Callable[[str], None] = lambda line: None,
+    human: Human,
+    out: Annotated[Path, typer.Option(help="file to write: .csv, .json, .tex or .html")],
+    human_score: HumanScore = None,
+    scores: Annotated[Path | None, typer.Argument(help="CSV that `score` wrote")] = None,
+    external: Annotated[
+        list[str] | None, typer.Option(help="external scores as NAME=FILE: .seg.score or CSV; repeatable")
+    ] = None,
+    level: Annotated[Level, typer.Option(help="compare single outputs, or system means")] = "segment",
+    group: Annotated[
+        Literal["pooled", "segment"],
+        typer.Option(help="which outputs are compared at segment level: all, or those of the same segment"),
+    ] = "pooled",
+    unit: Annotated[Unit, typer.Option(help="unit that the bootstrap resamples")] = "segment",
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="system to leave out, such as a human reference; repeatable")
+    ] = None,
+    lower: Annotated[list[str] | None, typer.Option(help="metric for which lower is better; repeatable")] = None,
+    outputs: Annotated[
+        list[Path] | None, typer.Option(help="file with the outputs, needed for the baselines; repeatable")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_SEED, help="random seed of the bootstrap and the permutation tests")
+    ] = 0,
+    tests: Annotated[
+        bool, typer.Option("--tests", help="test the difference of every pair of metrics, with Holm's correction")
+    ] = False,
 ) -> Evaluation:
     """Join all files on (system, doc_id, segment_id), compare, and write the type of file that the suffix of `out` names.
 
-    - `scores`: the CSV that `score` wrote; `external`: external scores (`core.commands.external_scores`). One of them is required.
-    - `human`: a table of human scores, or a file with texts or labels (`core.commands.human_scores`); `human_score` selects one.
-    - `lower`: metrics for which lower is better, in addition to those declared so.
-    - `outputs`: files with the texts, as for `score`; the baselines need them.
-    - `tests`: also test the difference of every pair of metrics under each statistic of the level.
-
-    Raises `UserError` for files that cannot be read or joined.
+    Metrics of which lower is declared to be better need not be in `lower`. Raises `UserError` for files that cannot be read or
+    joined.
     """
-    if out.suffix not in ENDINGS:
-        raise UserError("cannot write this type of file", where=str(out), expected=", ".join(ENDINGS))
+    external, exclude, lower, outputs = external or [], exclude or [], lower or [], outputs or []
+    check_ending(out, ".csv", ".json", ".tex", ".html")
     given = [*output.named("the scores", scores), ("--human", human), *output.named("--outputs", *outputs)]
     output.check([*given, *output.named("--external", *map(external_scores.path_of, external))], [("--out", out)])
     if scores is None and not external:
@@ -112,13 +115,13 @@ def run(
         )
     found = evaluate(
         joined,
-        AgreementOptions(level, group, unit, seed, draws),
-        progress=counted(status, "agreement of metrics", len(joined.scored_metrics)),
+        AgreementOptions(level, group, unit, seed, DRAWS),
+        progress=counted("agreement of metrics", len(joined.scored_metrics)),
     )
     if level == "system":
-        found = with_soft_intervals(found, counted(status, "95 % CIs of soft pairwise accuracy", SOFT_DRAWS))
+        found = with_soft_intervals(found, counted("95 % CIs of soft pairwise accuracy", SOFT_DRAWS))
     statistic = STATISTICS[level][0]
-    matrices, untested = _tested(found, status) if tests else ([], [])
+    matrices, untested = _tested(found) if tests else ([], [])
     matrix, more = next(iter(matrices), None), matrices[1:]
     text = {
         ".csv": lambda: as_csv(found),
@@ -138,13 +141,11 @@ def run(
     )
     notes += [] if outputs else ["Baselines were not computed: they need the outputs (--outputs)."]
     for line in (*joined.notes, *notes, sentence(found, statistic)):
-        echo(line)
+        print_note(line)
     return found
 
 
-def _tested(
-    found: Evaluation, status: Callable[[str], None]
-) -> tuple[list[SignificanceMatrix], list[tuple[StatisticName, str]]]:
+def _tested(found: Evaluation) -> tuple[list[SignificanceMatrix], list[tuple[StatisticName, str]]]:
     """Test every pair of metrics under each statistic of the level; also return the statistics that cannot be tested, with the reason."""
     matrices: list[SignificanceMatrix] = []
     untested: list[tuple[StatisticName, str]] = []
@@ -154,7 +155,7 @@ def _tested(
             continue
         try:
             pairs = comb(len(contenders(found, statistic)), 2)
-            shown = counted(status, f"tests under {LABELS[statistic]}", pairs)
+            shown = counted(f"tests under {LABELS[statistic]}", pairs)
             matrices.append(compare_metrics(found, statistic, shown))
         except UserError as error:
             untested.append((statistic, str(error)))
@@ -167,21 +168,11 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[ScoredMetri
     Raises `ImportProblems` with file, line and column.
     """
     upload = read_upload(path)
-    table = read_export(upload)
-    at = {name: i for i, name in enumerate(table.columns)}
     needed = [c for c in SCORE_COLUMNS if c not in ("status", "reason", "signature")]
-    if absent := [c for c in needed if c not in at]:
-        raise ImportProblems(
-            [
-                Problem(upload.name, 1, c, "this column is missing", ", ".join(needed), "Use a CSV that `score` wrote")
-                for c in absent
-            ]
-        )
     found: dict[str, ScoredMetric] = {}
     values: Scores = {}
     missing = 0
-    for row in table.rows:
-        cells = {name: str(c) if (c := row.cells[i]) is not None else "" for name, i in at.items()}
+    for line, cells in human_scores.rows_of(upload, needed, "Use a CSV that `score` wrote"):
         metric = cells["metric"]
         if metric not in found:
             signed = cells.get("signature", "") or metric
@@ -192,13 +183,10 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[ScoredMetri
         if is_absent(cells["score"]):
             missing += 1
             continue
-        value, key = number(cells["score"]), OutputKey(*(cells[c] for c in ("system", "doc_id", "segment_id")))
-        if value is None or key in of_metric:
-            wrong = repr(cells["score"][:80]) if value is None else " / ".join(key)
-            expected = expected_number(cells["score"]) if value is None else "one score per output and metric"
-            raise ImportProblems(
-                [Problem(upload.name, row.line, "score", wrong, expected, "Fix the line or create the file again")]
-            )
+        value = human_scores.scored(upload, line, "score", cells["score"])
+        key = OutputKey(*(cells[c] for c in human_scores.KEY))
+        if key in of_metric:
+            raise human_scores.wrong_line(upload, line, "score", " / ".join(key), "one score per output and metric")
         of_metric[key] = -value if found[metric].turned else value
     if unknown := [name for name in lower if name not in found]:
         raise UserError("no metric has this name", where="--lower", got=unknown[0], expected=", ".join(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from core.data import HumanScore, OutputKey
@@ -50,32 +51,37 @@ def read_human(upload: Upload, score: str = SCORE) -> tuple[dict[OutputKey, Huma
 
     Removes the apostrophe that our exports put before formulas. Raises `ImportProblems`.
     """
-    table = read_export(upload)
-    column = {name: i for i, name in enumerate(table.columns)}
-    if missing := [c for c in (*KEY, score) if c not in column]:
-        raise ImportProblems(
-            [
-                Problem(upload.name, 1, c, "this column is missing", ", ".join((*KEY, score)), "Rename the columns")
-                for c in missing
-            ]
-        )
     found: dict[OutputKey, Human] = {}
     unscored = 0
-    for row in table.rows:
-        cells = {name: row.cells[i] for name, i in column.items()}
-        texts = {name: "" if cell is None else str(cell) for name, cell in cells.items()}
+    for line, texts in rows_of(upload, (*KEY, score), "Rename the columns"):
         if is_absent(texts[score]):
             unscored += 1
             continue
-        value = number(texts[score])
-        if value is None:
-            raise wrong_line(upload, row.line, score, repr(texts[score][:SHOWN]), expected_number(texts[score]))
+        value = scored(upload, line, score, texts[score])
         key = OutputKey(*(texts[name] for name in KEY))
         if key in found:
-            raise wrong_line(upload, row.line, ", ".join(KEY), " / ".join(key), "each output only once")
+            raise wrong_line(upload, line, ", ".join(KEY), " / ".join(key), "each output only once")
         raters = number(texts.get("n_raters", ""))
         found[key] = (value, None if raters is None else int(raters))
     return found, unscored
+
+
+def rows_of(upload: Upload, needed: Sequence[str], todo: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line number of every row of a table, and its texts by column. Raises `ImportProblems` if a needed column is missing."""
+    table = read_export(upload)
+    if missing := [column for column in needed if column not in table.columns]:
+        expected = ", ".join(needed)
+        raise ImportProblems([Problem(upload.name, 1, c, "this column is missing", expected, todo) for c in missing])
+    for row in table.rows:
+        yield row.line, {c: "" if cell is None else str(cell) for c, cell in zip(table.columns, row.cells, strict=True)}
+
+
+def scored(upload: Upload, line: int, column: str, text: str) -> float:
+    """Return the number in a cell. Raises `ImportProblems`."""
+    value = number(text)
+    if value is None:
+        raise wrong_line(upload, line, column, repr(text[:SHOWN]), expected_number(text))
+    return value
 
 
 def _is_table_of(upload: Upload, score: str) -> bool:

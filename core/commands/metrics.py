@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from core.commands.progress import print_result
 from core.metrics import readiness
 from core.metrics.base import MetricSpec, Option
 from core.metrics.readiness import Readiness
@@ -13,6 +14,10 @@ from core.models.kinds import MODEL_KINDS
 NEEDS: dict[str, str] = {"source": "source", "reference": "reference"} | {
     role.name: role.words for role in MODEL_KINDS.values()
 }
+
+
+def run() -> None:
+    print_result(table())
 
 
 def table() -> str:

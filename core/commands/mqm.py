@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
+import typer
+
+from core.commands.options import Out
+from core.commands.progress import print_notes
 from core.errors import ImportProblems, Problem, UserError
 from core.formats import output
 from core.formats.labels import google_mqm
@@ -15,26 +19,35 @@ from core.mqm.schemes import scheme as named
 from core.mqm.scores import SegmentScore, SystemScore, segment_scores, system_scores
 
 
-def run(path: Path, scheme: str, by: Literal["segment", "system"], out: Path) -> list[str]:
-    """Write the segment scores (system, doc_id, segment_id, score, n_raters) and return warnings about the file.
+def run(
+    file: Annotated[Path, typer.Argument(help="MQM labels in Google's TSV format, also .gz")],
+    out: Out,
+    scheme: Annotated[
+        Literal["google", "marot", "flat"],
+        typer.Option(case_sensitive=False, help="weights of severities and categories"),
+    ] = "google",
+    by: Annotated[
+        Literal["segment", "system"], typer.Option(help="write scores per segment, or means per system")
+    ] = "segment",
+) -> None:
+    """Write the segment scores (system, doc_id, segment_id, score, n_raters), or system means (system, score, n_segments, n_raters), best first.
 
-    With `by="system"`, write system means (system, score, n_segments, n_raters), best first. Scores are ≤ 0; higher is better.
-    Raises `UserError` for a file that cannot be read, and for an unknown scheme or severity.
+    Prints warnings about the file. Scores are ≤ 0; higher is better. Raises `UserError` for a file that cannot be read, and for an unknown scheme or severity.
     """
     weights = named(scheme)
-    output.check([("the labels", path)], [("--out", out)])
-    upload = read_upload(path)
+    output.check([("the labels", file)], [("--out", out)])
+    upload = read_upload(file)
     labels = google_mqm.read(upload.data, upload.name)
     try:
         scores = segment_scores(labels.rated, weights)
     except UserError as error:
-        raise ImportProblems(_unweighed(labels, weights, path.name)) from error
+        raise ImportProblems(_unweighed(labels, weights, file.name)) from error
     if by == "system":
         text = csv_text(SystemScore._fields, system_scores(labels.rated, weights))
     else:
         text = csv_text(SegmentScore._fields, scores)
     output.write({out: text})
-    return [w.sentence() for w in labels.warnings]
+    print_notes([w.sentence() for w in labels.warnings])
 
 
 def _unweighed(labels: google_mqm.GoogleMqm, weights: Scheme, file: str) -> list[Problem]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from core.progress import Progress
 
+if TYPE_CHECKING:
+    from core.scoring.dataset import ScoringProgress
+
 FIRST, EVERY = 2.0, 10.0
 """Seconds until the first line, and between two lines, if stderr is not a terminal."""
+SHOWN_NOTES = 10
 
 
 class StatusLine:
@@ -89,7 +93,35 @@ class StatusLine:
             print("\r\x1b[K", end="", file=self._out, flush=True)
 
 
-def counted(show: Callable[[str], None], what: str, total: int) -> Progress:
+status = StatusLine()
+"""The status of the command that runs in this process."""
+
+
+def show_scoring(at: ScoringProgress) -> None:
+    """Show the progress of scoring."""
+    status(at.sentence())
+
+
+def print_note(line: str) -> None:
+    """Print a line on stderr without disturbing the progress line."""
+    status(f"{line}\n")
+
+
+def print_notes(notes: Sequence[str]) -> None:
+    """Print the first notes on stderr, and the number of the others."""
+    for note in notes[:SHOWN_NOTES]:
+        print_note(f"note: {note}")
+    if len(notes) > SHOWN_NOTES:
+        print_note(f"note: {len(notes) - SHOWN_NOTES} more notes like these")
+
+
+def print_result(text: str) -> None:
+    """Remove the progress line, then print a result on stdout."""
+    status.done()
+    print(text.removesuffix("\n"))
+
+
+def counted(what: str, total: int) -> Progress:
     """Return a callback that shows "what · 12 of 160 · about 2 min left"."""
     started = time.monotonic()
 
@@ -97,7 +129,7 @@ def counted(show: Callable[[str], None], what: str, total: int) -> Progress:
         done = round(share * total)
         left = (time.monotonic() - started) / done * (total - done) if done else 0.0
         ending = f" · about {duration(left)} left" if 0 < done < total else ""
-        show(f"{what} · {done:,} of {total:,}{ending}")
+        status(f"{what} · {done:,} of {total:,}{ending}")
 
     return report
 

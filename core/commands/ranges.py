@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from core.commands.progress import print_result
 from core.errors import UserError
 from core.formats import output
 from core.formats.load import read_upload
@@ -12,16 +15,18 @@ from core.formats.parsing.numbers import expected_number, number
 from core.formats.problems import shown
 from core.formats.write import SCORE_COLUMNS, read_export
 from core.metrics import ranges
-from core.metrics.ranges import Range
 
 
-def run(files: Sequence[Path], out: Path | None = None) -> dict[str, Range]:
+def run(
+    scores: Annotated[list[Path], typer.Argument(help="CSV files that `score` wrote")],
+    out: Annotated[Path | None, typer.Option(help="file to write; the ranges of this installation by default")] = None,
+) -> None:
     """Store the minimum and maximum score per signature over all files, ignoring library versions. Raises `UserError`."""
     output.check(
-        output.named("the scores", *files), [("--out", out)] if out else [("the stored ranges", ranges.own())], writes_ranges=True
+        output.named("the scores", *scores), [("--out", out)] if out else [("the stored ranges", ranges.own())], writes_ranges=True
     )  # fmt: skip
     values: dict[str, list[float]] = {}
-    for path in files:
+    for path in scores:
         table = read_export(read_upload(path))
         if lacking := {"metric", "signature", "score", "status"} - set(table.columns):
             raise UserError(
@@ -33,8 +38,9 @@ def run(files: Sequence[Path], out: Path | None = None) -> dict[str, Range]:
             if cells["status"] == "ok":
                 values.setdefault(str(cells["signature"]), []).append(_number(cells["score"], path, row.line))
     if not values:
-        raise UserError("the files have no score with status ok", where=", ".join(p.name for p in files))
-    return ranges.fit(values, out)
+        raise UserError("the files have no score with status ok", where=", ".join(p.name for p in scores))
+    for signature, stored in ranges.fit(values, out).items():
+        print_result(f"{stored.words}  n = {stored.n}  {signature}")
 
 
 def _number(cell: object, path: Path, line: int) -> float:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core.commands.reproduce import DIMENSIONS, Echo, RatedSummary, summeval
+from core.commands.progress import status
+from core.commands.reproduce_smart import DIMENSIONS, RatedSummary, summeval
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
@@ -34,7 +35,7 @@ BARTSCORE_PP_TABLE_3 = (0.1668, 0.1596, 0.1150, 0.3264)
 """Lu et al. 2023, the row "ROUGE" under SummEval: Spearman ρ. The paper does not say which ROUGE."""
 
 
-def summeval_strings(path: Path, echo: Echo) -> str:
+def summeval_strings(path: Path) -> str:
     """Return Kendall τ of system means with SMART's Table 2, and Spearman ρ and τ within documents with BARTScore++'s Table 3.
 
     Scores are those of the best of the eleven references (as in the registry's metrics), or the mean over references. Raises
@@ -44,7 +45,7 @@ def summeval_strings(path: Path, echo: Echo) -> str:
     rows = []
     for name in METRICS:
         for how, score in (("best", _best), ("mean", _mean)):
-            echo(f"{name}, {how} reference")
+            status(f"{name}, {how} reference")
             rows.append((name, how, score(name, rated)))
     segments = [r.item.source for r in rated]
     systems = [r.system for r in rated]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from core.commands.progress import status
 from core.commands.reproduce_data import CORRECT, INCORRECT, Summary, read
 from core.data import SegmentKey
 from core.errors import UserError
@@ -18,7 +19,6 @@ from core.scoring.dataset import values_of
 from core.stats.correlation.correlation import Statistic, agreement
 
 Array = npt.NDArray[np.float64]
-Echo = Callable[[str], None]
 Kind = Literal["spearman", "pearson", "accuracy"]
 
 
@@ -96,7 +96,7 @@ DIFFERS = (
 )
 
 
-def summaries(name: str, path: Path, echo: Echo) -> str:
+def summaries(name: str, path: Path) -> str:
     """Return the table of a data set: each metric's agreement here, and the paper's. Raises `UserError`.
 
     A metric whose model is not configured, or whose texts the file lacks, has a row with the reason.
@@ -110,7 +110,7 @@ def summaries(name: str, path: Path, echo: Echo) -> str:
             )  # fmt: skip
     lines = []
     for metric, row, paper in table.rows:
-        echo(metric)
+        status(metric)
         lines.append(_line(table, metric, row, paper, rated))
     return "\n".join(_written(name, table, rated, lines))
 

@@ -5,54 +5,47 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from core.commands.score import Echo
+import typer
+
+from core.commands.options import LARGEST_SEED, Metrics, Out, check_ending, chosen, parsed_lambda
+from core.commands.progress import print_note, show_scoring
 from core.errors import UserError
 from core.formats import output
 from core.formats.load import read_upload
 from core.formats.pairs import read_pairs
 from core.formats.write import csv_text
-from core.metrics import registry
-from core.scoring.dataset import ScoringProgress
 from core.services.evaluate.sensitivity import SensitivityRow, score_pairs, table
 
 
 def run(
-    files: Sequence[Path],
-    metrics: Sequence[str],
-    out: Path,
-    echo: Echo,
-    *,
-    lam: float = 1.0,
-    empty: str = "",
-    seed: int = 0,
+    pairs: Annotated[
+        list[Path], typer.Argument(help="pairs of a good and a perturbed output: CSV, TSV, JSONL or JSON")
+    ],
+    out: Out,
+    metrics: Metrics = "chrf,bartscore++",
+    lam: Annotated[float, typer.Option("--lambda", parser=parsed_lambda, help="λ of BARTScore++, 0 to inf")] = 1.0,
+    empty: Annotated[str, typer.Option(help="text used as the empty output; DEMETR uses a full stop")] = "",
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="random seed of the bootstrap")] = 0,
 ) -> list[SensitivityRow]:
     """Score the pairs of all files and write one row per metric and type: JSON if `out` ends in .json, else CSV.
 
-    Notes are printed with `echo` and, in JSON, written under `notes`. Raises `UserError` for files, metrics or a λ that cannot
-    be used, and if no metric scored any pair.
+    Notes are printed and, in JSON, written under `notes`. Raises `UserError` for files or metrics that cannot be used, and if no
+    metric scored any pair.
     """
-    if not metrics:
-        raise UserError("no metric given", where="--metrics", expected="one or more of " + ", ".join(registry.METRICS))
-    if out.suffix not in (".csv", ".json"):
-        raise UserError("cannot write this type of file", where=str(out), expected=".csv or .json")
-    if not lam >= 0:
-        raise UserError("invalid λ", where="--lambda", got=str(lam), expected="a number ≥ 0, or inf")
-    output.check(output.named("an input", *files), [("--out", out)])
-    read = read_pairs([read_upload(path) for path in files])
-    chosen = registry.chosen(metrics)
-
-    def progress(at: ScoringProgress) -> None:
-        echo(at.sentence())
-
-    scored = score_pairs(read.pairs, chosen, progress, empty=empty)
+    check_ending(out, ".csv", ".json")
+    loaded = chosen(metrics)
+    output.check(output.named("an input", *pairs), [("--out", out)])
+    read = read_pairs([read_upload(path) for path in pairs])
+    scored = score_pairs(read.pairs, loaded, show_scoring, empty=empty)
     rows = table(read.pairs, scored, lam=lam, seed=seed)
     if not any(row.n or row.compared for row in rows):
         raise UserError("no metric scored any pair", got=rows[0].reason)
     notes = [*read.notes(), *_notes(rows)]
     output.write({out: _json(rows, notes) if out.suffix == ".json" else csv_text(SensitivityRow._fields, rows)})
     for note in notes:
-        echo(f"{note}\n")
+        print_note(note)
     return rows
 
 

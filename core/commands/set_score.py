@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from core.commands.progress import status
 from core.errors import UserError
 from core.formats import output
 from core.formats.load import load
@@ -15,7 +16,7 @@ from core.scoring.set_level import METRICS, set_scores
 COLUMNS = ("system", "metric", "score", "status", "reason", "signature")
 
 
-def set_score(files: Sequence[Path], metric: str, out: Path, echo: Callable[[str], None]) -> None:
+def set_score(files: Sequence[Path], metric: str, out: Path) -> None:
     """Write one row per system: CSV, or JSON Lines if `out` ends in .jsonl. Raises `UserError`."""
     if metric not in METRICS:
         raise UserError(
@@ -25,7 +26,7 @@ def set_score(files: Sequence[Path], metric: str, out: Path, echo: Callable[[str
     dataset = load(files)
 
     def progress(share: float) -> None:
-        echo(f"{metric} · {round(share * len(dataset.systems))} of {len(dataset.systems)}")
+        status(f"{metric} · {round(share * len(dataset.systems))} of {len(dataset.systems)}")
 
     rows = [
         (found.system, metric, found.value.value, found.value.status, found.value.reason, found.signature)

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
-from core.commands.score import Echo
+import typer
+
+from core.commands.options import LARGEST_SEED, MANY, Files, Metrics, split
+from core.commands.progress import print_note, print_result, show_scoring
 from core.data import Dataset
 from core.errors import UserError, unknown
 from core.formats import output
@@ -25,33 +29,54 @@ from core.robustness.stress.report import VERDICT_NAMES, Report, as_json
 from core.robustness.stress.run import StressTestRequest, checked
 from core.robustness.stress.run import run as stress
 from core.robustness.stress.score_log import ScoredLog, opened
-from core.scoring.dataset import Memory, ScoringProgress
+from core.scoring.dataset import Memory
 
 
 def run(
-    files: Sequence[Path],
-    metrics: Sequence[str],
-    tests: Sequence[str],
-    echo: Echo,
-    *,
-    out: Path | None = None,
-    json: Path | None = None,
-    csv: Path | None = None,
-    gold: str = "reference",
-    seeds: int = 5,
-    seed: int = 0,
-    draws: int = 1000,
-    limit: int | None = None,
-    resume: Path | None = None,
-    fail_on: Sequence[str] = (),
-    inject: Path | None = None,
-    workers: int | None = None,
-) -> tuple[Report, list[str]]:
-    """Run stress tests over the files, write the reports, and return the report and one sentence per failure of `fail_on`.
+    files: Files,
+    metrics: Metrics = "rouge2,rougeL,chrf,bleu",
+    tests: Annotated[
+        str,
+        typer.Option(
+            help="tests or groups of tests (all, fluency, consistency, special), separated by commas; none to run only --inject"
+        ),
+    ] = "all",
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="number of random seeds per test")] = 5,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_SEED, help="first random seed, also that of the bootstrap")
+    ] = 0,
+    draws: Annotated[int, typer.Option(min=100, max=MANY, help="bootstrap draws over texts")] = 1000,
+    gold: Annotated[
+        str, typer.Option(help="gold texts: “reference” (the first reference, compared with the others), or a system")
+    ] = "reference",
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000_000, help="use only the first segments, up to this number")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="HTML report to write")] = None,
+    json: Annotated[Path | None, typer.Option(help="complete report to write as JSON")] = None,
+    csv: Annotated[Path | None, typer.Option(help="CSV to write: one row per test, metric and level")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="log of scores to resume an interrupted run from; next to --json by default")
+    ] = None,
+    fail_on: Annotated[
+        str, typer.Option(help="exit with status 1 if a metric fails one of these tests, separated by commas")
+    ] = "",
+    inject: Annotated[Path | None, typer.Option(help="file with your own texts to inject, one per line")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1024,
+            help="number of processes that perturb texts and score without models; default: the available processors",
+        ),
+    ] = None,
+) -> Report:
+    """Run stress tests over the files, write the reports, print the verdicts, and return the report.
 
     A test in `fail_on` fails if its verdict is fail, or if it has no result because the metric failed with an error. Scores are
     logged next to the JSON file, or in `resume`, so that the same command continues an interrupted run. The log is removed when
-    the reports are written, unless a metric failed on a text. Raises `UserError` for files, names or numbers that cannot be used.
+    the reports are written, unless a metric failed on a text. Raises `UserError` for files or names that cannot be used, and `Exit` with
+    status 1 if a test in `fail_on` fails.
     """
     written = [(path, write) for path, write in ((out, as_html), (json, as_json), (csv, as_csv)) if path is not None]
     if not written:
@@ -62,37 +87,40 @@ def run(
         [*output.named("--out", out), *output.named("--json", json), *output.named("--csv", csv),
          *output.named("--resume" if resume else "the log of scores", log)],
     )  # fmt: skip
-    if list(tests) == ["none"]:
-        tests = []
-    if not metrics or not (tests or inject):
-        known = metrics_registry.METRICS if not metrics else ("all", *registry.NOISES)
-        raise UserError("no name given", where="--metrics" if not metrics else "--tests", expected=", ".join(known))
-    names = expanded(tests)
-    asked = StressTestRequest(_names(files), gold, "", names, tuple(metrics), seed, seeds, draws)
+    metric_names = split(metrics)
+    names = expanded([] if tests.strip() == "none" else split(tests))
+    if not metric_names or not (names or inject):
+        known = metrics_registry.METRICS if not metric_names else ("all", *registry.NOISES)
+        raise UserError(
+            "no name given", where="--metrics" if not metric_names else "--tests", expected=", ".join(known)
+        )
+    asked = StressTestRequest(_names(files), gold, "", names, tuple(metric_names), seed, seeds, draws)
     checked(asked)
     noises = registry.noises(names) + ([own_injection(inject)] if inject else [])
-    watched = _watched(fail_on, noises)
-    specs = [metrics_registry.load(name).spec for name in metrics]
+    watched = _watched(split(fail_on), noises)
+    specs = [metrics_registry.load(name).spec for name in metric_names]
     dataset = cut(load(files), limit)
     golds = gold_of(dataset, gold)
     if error := no_references(dataset, gold, golds, specs):
         raise error
     asked = asked._replace(data=_data(files, dataset), left_out=left_out(dataset, gold))
-
-    def progress(at: ScoringProgress) -> None:
-        echo(at.sentence())
-
     with opened(log) if log else nullcontext(Memory()) as cache:
-        report = stress(golds, asked, cache, progress, noises=noises, workers=workers or cores())
+        report = stress(golds, asked, cache, show_scoring, noises=noises, workers=workers or cores())
         output.write({path: write(report) for path, write in written})
         failed = {signature for (signature, _), value in cache.values.items() if value.status == "error"}
         if isinstance(cache, ScoredLog) and not failed:
             cache.remove()
     for note in report.notes:
-        echo(f"{note}\n")
+        print_note(note)
     if log and failed:
-        echo(f"Some texts have no score. {log} is kept; run the same command again to retry them.\n")
-    return report, _failing(report, watched, failed)
+        print_note(f"Some texts have no score. {log} is kept; run the same command again to retry them.")
+    print_result(as_text(report))
+    failing = _failing(report, watched, failed)
+    for line in failing:
+        print_note(f"failed: {line}")
+    if failing:
+        raise typer.Exit(1)
+    return report
 
 
 def _failing(report: Report, watched: set[str], failed: set[str]) -> list[str]:

@@ -10,41 +10,28 @@ import argparse
 import gzip
 import json
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from core.data import Value
 from core.errors import UserError
 from core.formats import output
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.scoring.dataset import ScoringProgress, score_dataset
+from core.scoring.dataset import Memory, ScoringProgress, score_dataset
 from core.services.projects.sample import LABELS, SCORES, SEGMENTS, dataset
-
-
-class Collected:
-    """An in-memory cache for `score_dataset`."""
-
-    def __init__(self) -> None:
-        self.values: dict[tuple[str, str], dict[str, Value]] = {}
-
-    def known(self, signature: str, keys: Collection[str]) -> set[str]:
-        return {key for (_, s), values in self.values.items() if s == signature for key in values} & set(keys)
-
-    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
-        self.values.setdefault((metric, signature), {}).update(values)
 
 
 def record(metrics: Sequence[Metric], out: Path) -> int:
     """Score the sample, write the file and return the number of values. Raises `UserError` and writes nothing if a metric fails."""
     output.check(output.named("the sample", SEGMENTS, LABELS), [("--out", out)])
-    collected = Collected()
-    for scored in score_dataset(dataset(), metrics, collected, _show):
+    memory = Memory()
+    results = score_dataset(dataset(), metrics, memory, _show)
+    for scored in results:
         if scored.failed:
             raise UserError("a metric failed", where=scored.metric, got=scored.reason, hint="Nothing was written")
     rows = [
         {
-            "metric": metric,
+            "metric": scored.metric,
             "signature": signature,
             "key": key,
             "value": v.value,
@@ -53,8 +40,9 @@ def record(metrics: Sequence[Metric], out: Path) -> int:
             "parts": dict(v.parts),
             "detail": v.detail,
         }
-        for (metric, signature), values in collected.values.items()
-        for key, v in sorted(values.items())
+        for scored in results
+        for (signature, key), v in sorted(memory.values.items())
+        if signature == scored.signature
     ]
     text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     output.write({out: gzip.compress(text.encode("utf-8"), mtime=0)})

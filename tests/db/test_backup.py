@@ -12,9 +12,9 @@ import pytest
 from core.errors import UserError
 from db.backup import backup
 from db.store import open_store
-from tests.db.test_file_gone import Server, part, stored
-from tests.db.test_file_gone import db as db
-from tests.db.test_file_gone import server as server
+from tests.db.running import Server, part, stored
+from tests.db.running import db as db
+from tests.db.running import server as server
 from tests.paths import ROOT
 
 

@@ -122,22 +122,22 @@ def sqlite_error(name: str) -> sqlite3.OperationalError:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_sqlite_errors_are_explained(engine: Engine, name: str, message: str, wrapped: bool) -> None:
+def test_sqlite_errors_are_explained(name: str, message: str, wrapped: bool) -> None:
     raw = sqlite_error(name)
-    with pytest.raises(Unavailable, match=message) as told, explained(engine):
+    with pytest.raises(Unavailable, match=message) as told, explained("the database"):
         raise OperationalError("SELECT 1", {}, raw) if wrapped else raw
     assert told.value.hint
     assert "safe." not in str(told.value)
 
 
 @pytest.mark.parametrize("name", ["SQLITE_ERROR", "SQLITE_MISUSE", "SQLITE_CONSTRAINT_NOTNULL", "SQLITE_SCHEMA"])
-def test_a_fault_of_ours_stays_what_it_is(engine: Engine, name: str) -> None:
-    with pytest.raises(DBAPIError), explained(engine):
+def test_a_fault_of_ours_stays_what_it_is(name: str) -> None:
+    with pytest.raises(DBAPIError), explained("the database"):
         raise OperationalError("SELECT 1", {}, sqlite_error(name))
 
 
-def test_a_text_that_is_too_long_is_said_to_be(engine: Engine) -> None:
-    with pytest.raises(UserError, match="too long"), explained(engine):
+def test_a_text_that_is_too_long_is_said_to_be() -> None:
+    with pytest.raises(UserError, match="too long"), explained("the database"):
         raise OperationalError("INSERT", {}, sqlite_error("SQLITE_TOOBIG"))
 
 

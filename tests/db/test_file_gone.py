@@ -3,38 +3,18 @@
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from itertools import islice
-from pathlib import Path, PureWindowsPath
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from core.errors import Unavailable, UserError
-from db import sqlite_file
+from core.errors import Unavailable
 from db.sqlite_file import SqliteFile
 from db.store import open_store
-from tests.paths import ROOT
-
-PARTS = ("", "-wal", "-shm")
-
-
-def part(db: Path, suffix: str) -> Path:
-    return Path(f"{db}{suffix}")
-
-
-def moved(db: Path, *suffixes: str) -> None:
-    (db.parent / "aside").mkdir()
-    for suffix in suffixes:
-        part(db, suffix).rename(db.parent / "aside" / part(db, suffix).name)
-
-
-def put_back(db: Path) -> None:
-    for file in (db.parent / "aside").iterdir():
-        file.rename(db.parent / file.name)
+from tests.db.running import PARTS, Server, moved, part, put_back, stored
+from tests.db.running import db as db
+from tests.db.running import server as server
 
 
 def replaced(db: Path) -> None:
@@ -45,59 +25,6 @@ def replaced(db: Path) -> None:
 
 def cut(db: Path, to: float) -> None:
     os.truncate(db, int(db.stat().st_size * to))
-
-
-class Server:
-    """A process that records labels, and what it said."""
-
-    def __init__(self, db: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.db.label_server", f"sqlite:///{db}"],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.saved: list[str] = []
-        self.refused: list[str] = []
-
-    def until(self, enough: Callable[[], bool]) -> None:
-        assert self.process.stdout is not None
-        line = ""
-        for line in islice(self.process.stdout, 400):
-            word, _, rest = line.strip().partition(" ")
-            (self.saved if word == "saved" else self.refused).append(rest)
-            if enough():
-                return
-        raise AssertionError(f"it did not happen; the server last said {line!r}")
-
-    def end(self) -> None:
-        """Kill the server, and read what it said to the end; the second call does nothing."""
-        self.process.kill()
-        with self.process:
-            assert self.process.stdout is not None
-            if not self.process.stdout.closed:
-                lines = self.process.stdout.read().splitlines()
-                self.saved += [line.removeprefix("saved ") for line in lines if line.startswith("saved a")]
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "errorscope.db"
-
-
-@pytest.fixture
-def server(db: Path) -> Iterator[Server]:
-    running = Server(db)
-    yield running
-    running.end()
-
-
-def stored(db: Path) -> set[str]:
-    connection = sqlite3.connect(db)
-    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    found = {str(name) for (name,) in connection.execute("SELECT action_id FROM events")}
-    connection.close()
-    return found
 
 
 FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
@@ -269,135 +196,3 @@ def test_the_open_log_is_rescued_once(tmp_path: Path) -> None:
     put_back(file.path)
     other.close()
     file.close()
-
-
-def test_processes_may_start_during_a_migration(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[str] = []
-
-    class Late(sqlite3.Connection):
-        def execute(self, statement: str, *values: Any) -> Any:
-            found = super().execute(statement, *values)
-            if started or "sqlite_master WHERE type" not in statement:
-                return found
-            rows = iter(found.fetchall())
-            started.append(start(db).stdout)
-            return rows
-
-    connected = sqlite3.connect
-    db.write_bytes(b"")
-    with monkeypatch.context() as patched:
-        patched.setattr(sqlite_file.sqlite3, "connect", lambda *a, **k: connected(*a, factory=Late, **k))
-        file = SqliteFile(db, 30)
-        file.open()
-    file.check()
-    file.close()
-    assert started == ["0\n"]
-    assert part(db, ".made").exists()
-
-
-def test_a_file_created_concurrently_is_not_missing(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    servers: list[Server] = []
-
-    def before_it_was_made(path: Path) -> tuple[int, int] | None:
-        if not servers:
-            servers.append(Server(db))
-            servers[0].until(lambda: len(servers[0].saved) >= 1)
-            return None
-        return looked(path)
-
-    looked = sqlite_file._identity
-    monkeypatch.setattr(sqlite_file, "_identity", before_it_was_made)
-    file = SqliteFile(db, 30)
-    try:
-        file.open()
-        file.check()
-    finally:
-        file.close()
-        servers[0].end()
-
-
-@pytest.mark.parametrize(
-    ("path", "address"),
-    [
-        (r"\\server\share\a b\x.db", "file:////server/share/a%20b/x.db?mode=rw"),
-        (r"C:\a#b\x.db", "file:///C:/a%23b/x.db?mode=rw"),
-    ],
-)
-def test_addresses_on_windows(db: Path, monkeypatch: pytest.MonkeyPatch, path: str, address: str) -> None:
-    file = SqliteFile(db, 30)
-    monkeypatch.setattr(file, "_beside", PureWindowsPath(path))
-    assert file.uri() == address
-
-
-def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
-    path = tmp_path / "50% é #1?" / "errorscope.db"
-    path.parent.mkdir()
-    file = SqliteFile(path, 30)
-    file.open()
-    file.close()
-    assert path.exists()
-
-
-def made(db: Path) -> None:
-    open_store(f"sqlite:///{db}").projects.create("p")
-
-
-def start(db: Path) -> "subprocess.CompletedProcess[str]":
-    code = f"from db.store import open_store; print(len(open_store('sqlite:///{db}').projects.list()))"
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-
-
-def run(code: str) -> None:
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-
-
-@pytest.fixture
-def closed(db: Path) -> Path:
-    """A database that was used and closed."""
-    run(f"from tests.db.test_file_gone import made; from pathlib import Path; made(Path({str(db)!r}))")
-    assert [part(db, s).exists() for s in PARTS] == [True, False, False]
-    return db
-
-
-def test_a_start_without_the_file_that_was_there_makes_none(closed: Path) -> None:
-    aside = closed.rename(closed.parent / "aside.db")
-    with pytest.raises(UserError, match="the database file is missing") as refused:
-        open_store(f"sqlite:///{closed}")
-    assert f"To start with an empty database, delete {closed.name}.made" in refused.value.hint
-    assert not closed.exists()
-    aside.rename(closed)
-    assert start(closed).stdout == "1\n"
-
-
-@pytest.mark.parametrize("content", ["", "tables"])
-def test_a_start_with_an_empty_file_where_data_was_is_refused(closed: Path, content: str) -> None:
-    closed.write_bytes(b"")
-    if content:
-        with sqlite3.connect(closed) as connection:
-            connection.execute("CREATE TABLE x (y)")
-            connection.execute("DROP TABLE x")
-        connection.close()
-    before = closed.read_bytes()
-    with pytest.raises(UserError, match="is empty, and one with data was here"):
-        open_store(f"sqlite:///{closed}")
-    assert closed.read_bytes() == before
-
-
-def test_a_log_without_its_file_is_left_alone(db: Path, server: Server) -> None:
-    server.until(lambda: len(server.saved) >= 20)
-    server.end()
-    moved(db, "")
-    part(db, ".made").unlink()
-    log = part(db, "-wal").read_bytes()
-    with pytest.raises(UserError, match="its log exists"):
-        open_store(f"sqlite:///{db}")
-    assert part(db, "-wal").read_bytes() == log
-    put_back(db)
-    assert set(server.saved) <= stored(db)
-
-
-def test_after_the_marker_is_deleted_an_empty_database_is_made(closed: Path) -> None:
-    closed.unlink()
-    part(closed, ".made").unlink()
-    assert start(closed).stdout == "0\n"
-    assert part(closed, ".made").exists()

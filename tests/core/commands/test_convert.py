@@ -37,11 +37,14 @@ def test_there_and_back_again_is_the_same_file(labels: Path, tmp_path: Path, to:
     assert set((tmp_path / "back").read_text(encoding="utf-8").splitlines()) == set(ROWS.splitlines())
 
 
-def test_two_raters_make_two_files_that_hold_all_ratings(labels: Path, tmp_path: Path) -> None:
-    said = run([labels], "mtme", tmp_path / "out.seg.rating")
+def test_two_raters_make_two_files_that_hold_all_ratings(
+    labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run([labels], "mtme", tmp_path / "out.seg.rating")
+    said = capsys.readouterr().err.splitlines()
     files = [tmp_path / "out.1.seg.rating", tmp_path / "out.2.seg.rating"]
-    assert said[0].startswith("written: ")
-    assert "1 note: kept under a key that mt-metrics-eval ignores." in said
+    assert said[0].startswith("note: written: ")
+    assert "note: 1 note: kept under a key that mt-metrics-eval ignores." in said
     assert files[1].read_text(encoding="utf-8") == 'A\t{"errors": []}\tben\nB\tNone\n'
     run(files, "google", tmp_path / "back", texts=[tmp_path / "outputs.csv"])
     assert set((tmp_path / "back").read_text(encoding="utf-8").splitlines()) == set(ROWS.splitlines())
@@ -52,13 +55,13 @@ def test_mqm_and_human_scores_are_written_as_seg_score(labels: Path, tmp_path: P
     # A: ann 5, ben 0, mean 2.5; B: ann 1
     assert (tmp_path / "mqm.seg.score").read_text(encoding="utf-8") == "A\t-2.5\nB\t-1.0\n"
     texts = [tmp_path / "outputs.csv"]
-    run([tmp_path / "mqm.seg.score"], "mtme-score", tmp_path / "again.seg.score", texts, score="mqm")
+    run([tmp_path / "mqm.seg.score"], "mtme-score", tmp_path / "again.seg.score", texts=texts, score="mqm")
     assert (tmp_path / "again.seg.score").read_bytes() == (tmp_path / "mqm.seg.score").read_bytes()
 
 
 def test_severities_are_renamed_on_request(labels: Path, tmp_path: Path) -> None:
     labels.write_text(ROWS.replace("Major", "Critical"), encoding="utf-8")
-    run([labels], "google", tmp_path / "out", severities=["critical=major"])
+    run([labels], "google", tmp_path / "out", severity=["critical=major"])
     rated = google_mqm.read((tmp_path / "out").read_bytes()).rated
     assert {e.severity for r in rated for e in r.errors} == {"Major", "Minor"}
 
@@ -72,14 +75,14 @@ def test_bad_input_is_one_clear_error_and_writes_nothing(labels: Path, tmp_path:
     with pytest.raises(UserError, match="not written in this format"):
         run([labels], "judgements", out)
     with pytest.raises(UserError, match="critical=Major"):
-        run([labels], "marot", out, severities=["critical"])
+        run([labels], "marot", out, severity=["critical"])
     with pytest.raises(UserError, match="no human score of this name"):
         run([labels], "mtme-score", out, score="DA")
     (tmp_path / "x.seg.score").write_text("A 1\n")
     with pytest.raises(ImportProblems, match="--texts"):
         run([tmp_path / "x.seg.score"], "mtme-score", out, score="x")
     with pytest.raises(UserError, match="scores but no labels"):
-        run([tmp_path / "x.seg.score", labels.with_name("y.seg.score")][:1], "marot", out, [_one(tmp_path)])
+        run([tmp_path / "x.seg.score", labels.with_name("y.seg.score")][:1], "marot", out, texts=[_one(tmp_path)])
     assert not out.exists()
 
 

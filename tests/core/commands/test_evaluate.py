@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
+from core.commands import evaluate as command
 from core.commands.evaluate import run
 from core.data import Score
 from core.errors import UserError
@@ -28,9 +29,15 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return scores, human
 
 
-def test_a_metric_whose_lower_values_are_better_is_negated(tmp_path: Path) -> None:
-    notes: list[str] = []
-    run(*files(tmp_path), tmp_path / "t.csv", draws=20, echo=notes.append)
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "DRAWS", 10)
+
+
+def test_a_metric_whose_lower_values_are_better_is_negated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, human = files(tmp_path)
+    run(human, tmp_path / "t.csv", scores=scores)
+    notes = capsys.readouterr().err.splitlines()
     rows = {(r["metric"], r["statistic"]): r for r in read_table(tmp_path / "t.csv")}
     for label, scores in (("chrF", GOOD), ("TER", POOR)):
         expected = stats.kendalltau(flat(scores), flat(HUMAN_SCORES)).statistic
@@ -46,15 +53,8 @@ def test_outputs_add_baselines_and_a_system_can_be_excluded(tmp_path: Path) -> N
     texts = tmp_path / "outputs.csv"
     lines = [f"{k.system},{k.doc_id},{k.segment_id},a source,{'long ' * (i + 1)}" for i, k in enumerate(PEOPLE.scores)]
     texts.write_text("system,doc_id,segment_id,source,output\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    found = run(
-        *files(tmp_path),
-        tmp_path / "t.json",
-        exclude=["C"],
-        outputs=[texts],
-        tests=True,
-        draws=10,
-        echo=lambda line: None,
-    )
+    scores, human = files(tmp_path)
+    found = run(human, tmp_path / "t.json", scores=scores, exclude=["C"], outputs=[texts], tests=True)
     assert found.of("sentinel:shortness", "kendall").value == pytest.approx(
         stats.kendalltau([-i for i in range(8)], flat(HUMAN_SCORES)[:8]).statistic
     )
@@ -71,10 +71,11 @@ def test_outputs_add_baselines_and_a_system_can_be_excluded(tmp_path: Path) -> N
     ],
 )
 def test_tests_cover_every_statistic_of_the_table(
-    tmp_path: Path, level: Level, tested: list[str], untested: int
+    tmp_path: Path, level: Level, tested: list[str], untested: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    notes: list[str] = []
-    run(*files(tmp_path), tmp_path / "t.json", level=level, tests=True, draws=10, echo=notes.append)
+    scores, human = files(tmp_path)
+    run(human, tmp_path / "t.json", scores=scores, level=level, tests=True)
+    notes = capsys.readouterr().err.splitlines()
     report = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
     assert [t["statistic"] for t in [report["tests"], *report["more_tests"]]] == tested
     assert (
@@ -85,7 +86,8 @@ def test_tests_cover_every_statistic_of_the_table(
 
 @pytest.mark.parametrize("ending", ["tex", "html"])
 def test_other_endings_give_other_files(tmp_path: Path, ending: str) -> None:
-    run(*files(tmp_path), tmp_path / f"t.{ending}", level="system", draws=10, echo=lambda line: None)
+    scores, human = files(tmp_path)
+    run(human, tmp_path / f"t.{ending}", scores=scores, level="system")
     text = (tmp_path / f"t.{ending}").read_text(encoding="utf-8")
     assert ("\\toprule" if ending == "tex" else "<!doctype html>") in text
     assert "pairwise accuracy" in text
@@ -113,9 +115,9 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, change, message: str) -> N
     out = tmp_path / change.get("out", "t.csv")
     if message:
         with pytest.raises(UserError, match=message):
-            run(paths["scores"], paths["human"], out, draws=3, echo=lambda line: None, **options)
+            run(paths["human"], out, scores=paths["scores"], **options)
     else:  # outputs without a counterpart are left out
-        found = run(paths["scores"], paths["human"], out, draws=3, echo=lambda line: None)
+        found = run(paths["human"], out, scores=paths["scores"])
         assert len(found.joined.keys) < 12
 
 
@@ -123,4 +125,4 @@ def test_files_without_a_common_output_are_refused(tmp_path: Path) -> None:
     scores, human = files(tmp_path)
     human.write_text(human.read_text(encoding="utf-8").replace(",d0", ",e0").replace(",d1", ",e1"), encoding="utf-8")
     with pytest.raises(UserError, match="fewer than two outputs have a human score"):
-        run(scores, human, tmp_path / "t.csv")
+        run(human, tmp_path / "t.csv", scores=scores)

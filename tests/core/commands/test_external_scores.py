@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from core.__main__ import app
+from core.__main__ import program
 from core.commands.evaluate import read_scores, run
 from core.commands.external_scores import read
 from core.data import Score
@@ -48,12 +48,13 @@ def judge(tmp_path: Path, column: str = "score") -> Path:
     return path
 
 
-def test_metrics_from_elsewhere_stand_beside_ours_and_say_so(tmp_path: Path) -> None:
+def test_metrics_from_elsewhere_stand_beside_ours_and_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     scores, human = files(tmp_path)
-    notes: list[str] = []
     found = run(
-        scores, human, tmp_path / "t.csv", external=[f"COMET={seg_score(tmp_path)}", f"judge={judge(tmp_path)}"],
-        lower=["judge"], outputs=[texts(tmp_path)], draws=5, echo=notes.append,
+        human, tmp_path / "t.csv", scores=scores, external=[f"COMET={seg_score(tmp_path)}", f"judge={judge(tmp_path)}"],
+        lower=["judge"], outputs=[texts(tmp_path)],
     )  # fmt: skip
     rows = {r["metric"]: r for r in read_table(tmp_path / "t.csv") if r["statistic"] == "kendall"}
     assert {"chrF", "TER", "COMET (external)", "judge (external)"} <= set(rows)
@@ -65,17 +66,17 @@ def test_metrics_from_elsewhere_stand_beside_ours_and_say_so(tmp_path: Path) -> 
         "external|name:judge|direction:lower|file:judge.csv|column:score|sha256:"
     )
     assert [c.turned for c in found.joined.metrics] == [False, True, False, True]
-    assert "COMET (external) has no score in 1 lines of its file." in notes
+    assert "COMET (external) has no score in 1 lines of its file." in capsys.readouterr().err.splitlines()
 
 
 def test_alone_they_need_no_scores_of_ours(tmp_path: Path) -> None:
     _, human = files(tmp_path)
     said = f"evaluate --human {human} --out {tmp_path / 't.json'} --external {judge(tmp_path)} --lower judge"
-    ended = CliRunner().invoke(app, said.split())
+    ended = CliRunner().invoke(program("evaluate"), said.split())
     assert ended.exit_code == 0, ended.output
     assert '"judge (external)"' in (tmp_path / "t.json").read_text(encoding="utf-8")
     with pytest.raises(UserError, match="no scores to evaluate"):
-        run(None, human, tmp_path / "t.json")
+        run(human, tmp_path / "t.json")
 
 
 @pytest.mark.parametrize("column", ["score", "GPT-4"])
@@ -128,4 +129,4 @@ def test_lower_names_a_metric_that_is_there(tmp_path: Path) -> None:
     scores, human = files(tmp_path)
     for ours in (scores, None):
         with pytest.raises(UserError, match="--lower: no metric has this name"):
-            run(ours, human, tmp_path / "t.csv", external=[str(judge(tmp_path))], lower=["nothing"])
+            run(human, tmp_path / "t.csv", scores=ours, external=[str(judge(tmp_path))], lower=["nothing"])

@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from core.__main__ import app
+from core.__main__ import COMMANDS, program
 from core.errors import UserError
 from tests.core.commands.program import ROOT
 from tests.core.commands.test_score import INPUT
@@ -41,13 +42,9 @@ PROMPTS = '{"mt": ["Such as"]}'
 
 def commands() -> Iterator[tuple[str, set[str]]]:
     """Every command with its parameters that are paths."""
-    for command in app.registered_commands:
-        callback = command.callback
-        assert callback is not None
-        parameters = inspect.signature(callback, eval_str=False).parameters
-        hints = inspect.get_annotations(callback, eval_str=True)
-        paths = {name for name in parameters if "Path" in str(hints[name])}
-        yield command.name or callback.__name__, paths
+    for name in COMMANDS:
+        hints = inspect.get_annotations(import_module(f"core.commands.{name}").run, eval_str=True)
+        yield name, {parameter for parameter, hint in hints.items() if "Path" in str(hint)}
 
 
 def fields(template: str) -> set[str]:
@@ -97,7 +94,7 @@ def test_no_output_is_an_input_or_another_output(tmp_path: Path, template: str, 
     before = {path: path.read_bytes() for path in paths.values()}
     arguments = template.format(**paths).split()
     with pytest.raises(UserError, match="the same file is given twice"):
-        app(arguments, standalone_mode=False)
+        program(arguments[0])(arguments, standalone_mode=False)
     assert {path: path.read_bytes() for path in paths.values()} == before
     assert set(tmp_path.iterdir()) == set(paths.values())
 

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from core import __main__ as program
+from core.__main__ import main
 from core.commands import progress
 from core.commands.progress import StatusLine, counted
 from tests.core.commands import test_calibrate, test_evaluate, test_stress
@@ -123,10 +123,10 @@ def printed(screen: io.StringIO, *arguments: str) -> None:
     """Run a command with both streams on one screen."""
     handlers = list(logging.getLogger("core").handlers)
     with (
-        patch.object(sys, "argv", ["core", *arguments]), patch.object(program.status, "quiet", False), patch.dict("os.environ"),
+        patch.object(sys, "argv", ["core", *arguments]), patch.object(progress.status, "quiet", False), patch.dict("os.environ"),
         contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen), contextlib.suppress(SystemExit),
     ):  # fmt: skip
-        program.main()
+        main()
     logging.getLogger("core").handlers[:] = handlers
 
 
@@ -146,11 +146,12 @@ def test_no_result_and_no_note_is_glued_to_the_progress(command: str, tmp_path: 
 def test_the_time_left_follows_from_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     now, told = [0.0], list[str]()
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    progress = counted(told.append, "tests", 1000)
+    monkeypatch.setattr(progress, "status", told.append)
+    report = counted("tests", 1000)
     for seconds, done in ((0.0, 0), (10.0, 1), (40.0, 4), (100.0, 10)):
         now[0] = seconds
-        progress(done / 1000)
-    progress(1.0)
+        report(done / 1000)
+    report(1.0)
     assert told[0] == "tests · 0 of 1,000"
     assert told[1:4] == [f"tests · {n} of 1,000 · about {m} min left" for n, m in ((1, 166), (4, 166), (10, 165))]
     assert told[4] == "tests · 1,000 of 1,000"

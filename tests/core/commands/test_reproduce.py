@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.reproduce import DIMENSIONS, SMART_TABLE_1, ComparedFigure, smart_table1, summeval
+from core.commands.reproduce_smart import DIMENSIONS, SMART_TABLE_1, ComparedFigure, smart_table1, summeval
 from core.errors import UserError
 from tests.paths import ROOT
 
@@ -31,7 +31,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_each_figure_is_shown_with_the_papers_and_the_difference(data: Path) -> None:
-    lines = smart_table1(data, lambda line: None).split("\n")
+    lines = smart_table1(data).split("\n")
     rows = [line for line in lines if line[8:9] == "S"]
     assert len(rows) == 15
     # three systems in the order of the experts: τ = 1, and .367 in the paper

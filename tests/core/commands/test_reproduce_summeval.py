@@ -31,8 +31,8 @@ def lines(text: str, heading: str) -> dict[tuple[str, str], list[float]]:
 
 
 def test_a_metric_that_ranks_as_experts_do_agrees_fully(tmp_path: Path) -> None:
-    with_experts = summeval_strings(written(tmp_path / "a.jsonl", {"A": 3, "B": 2, "C": 1}), lambda line: None)
-    against = summeval_strings(written(tmp_path / "b.jsonl", {"A": 1, "B": 2, "C": 3}), lambda line: None)
+    with_experts = summeval_strings(written(tmp_path / "a.jsonl", {"A": 3, "B": 2, "C": 1}))
+    against = summeval_strings(written(tmp_path / "b.jsonl", {"A": 1, "B": 2, "C": 3}))
     for heading in ("Kendall τ-b between system means", "Spearman", "Kendall τ-b within"):
         assert lines(with_experts, heading)["chrf", "best"] == [1.0] * 4
         assert lines(against, heading)["chrf", "mean"] == [-1.0] * 4
@@ -43,9 +43,9 @@ def test_documents_without_an_agreement_are_counted(tmp_path: Path) -> None:
     other = written(tmp_path / "b.jsonl", dict.fromkeys("ABC", 2.0)).read_text(encoding="utf-8")
     both = tmp_path / "both.jsonl"
     both.write_text(one + other.replace('"source": "s"', '"source": "t"'), encoding="utf-8")
-    assert "chrf    best     1.000 (1/2)" in summeval_strings(both, lambda line: None)
+    assert "chrf    best     1.000 (1/2)" in summeval_strings(both)
 
 
 def test_people_who_see_no_difference_leave_agreement_undefined(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="undefined"):
-        summeval_strings(written(tmp_path / "a.jsonl", dict.fromkeys("ABC", 2.0)), lambda line: None)
+        summeval_strings(written(tmp_path / "a.jsonl", dict.fromkeys("ABC", 2.0)))

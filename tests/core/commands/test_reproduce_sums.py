@@ -28,10 +28,6 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(key, value)
 
 
-def quiet(text: str) -> None:
-    pass
-
-
 def document(name: str = "litepyramid_recall", turn: int = 0) -> dict[str, Any]:
     scores = dict(zip(TEXTS, [*SCORES.values()][turn:] + [*SCORES.values()][:turn], strict=True))
     return {
@@ -58,7 +54,7 @@ def row(table: str, metric: str) -> str:
 
 def test_realsumm_is_the_mean_spearman_of_documents(tmp_path: Path) -> None:
     entries = [document(), document(turn=1)]
-    table = summaries("realsumm", lines(tmp_path / "r.jsonl.gz", *entries), quiet)
+    table = summaries("realsumm", lines(tmp_path / "r.jsonl.gz", *entries))
     own = registry.load("rouge1|stem:yes|measure:r")
     rated = read(tmp_path / "r.jsonl.gz")
     scores = [v.value for v in own.score([r.item for r in rated], no_progress)]
@@ -77,7 +73,7 @@ def test_the_form_of_bartscores_files_gives_the_same_table(tmp_path: Path) -> No
     entries = [document(), document(turn=2)]
     whole = tmp_path / "data.json"
     whole.write_text(json.dumps({str(n): unified(e) for n, e in enumerate(entries)}), encoding="utf-8")
-    assert summaries("realsumm", whole, quiet) == summaries("realsumm", lines(tmp_path / "r.jsonl", *entries), quiet)
+    assert summaries("realsumm", whole) == summaries("realsumm", lines(tmp_path / "r.jsonl", *entries))
 
 
 def qags(article: str, *sentences: tuple[str, str]) -> dict[str, Any]:
@@ -101,7 +97,7 @@ def test_qags_counts_sentences_that_most_annotators_accept(tmp_path: Path) -> No
         ("the cat sat the cat ran", 0.5), ("prices rose in may", 1.0), ("cats sleep", 0.0)
     ]  # fmt: skip
     scores = [v.value for v in registry.load("rouge1|stem:yes").score([r.item for r in rated], no_progress)]
-    found = row(summaries("qags", tmp_path / "mturk_cnndm.jsonl", quiet), "rouge1|stem:yes")
+    found = row(summaries("qags", tmp_path / "mturk_cnndm.jsonl"), "rouge1|stem:yes")
     assert f" {100 * pearsonr(scores, [0.5, 1.0, 0.0])[0]:.2f} " in found
     assert "ROUGE: 45.91 / 9.70" in found
 
@@ -117,7 +113,7 @@ def test_rank19_counts_pairs_that_are_strictly_right(tmp_path: Path) -> None:
     whole.write_text(
         json.dumps([dict(zip(("article_sent", "correct_sent", "incorrect_sent"), p, strict=True)) for p in pairs])
     )
-    found = row(summaries("rank19", whole, quiet), "rouge1|stem:yes")
+    found = row(summaries("rank19", whole), "rouge1|stem:yes")
     assert " 50.00 " in found
     assert "ROUGE: 63.00" in found
 
@@ -139,11 +135,11 @@ def test_newsroom_averages_raters_and_reports_missing_references(tmp_path: Path)
     rated = read(newsroom(tmp_path / "n.csv"))
     assert [r.human["coherence"] for r in rated] == [0.5, 1.5, 2.5, 3.5]
     assert rated[0].item.source == 'die Katze, "sie" saß'
-    table = summaries("newsroom", tmp_path / "n.csv", quiet)
+    table = summaries("newsroom", tmp_path / "n.csv")
     assert "ROUGE-1 needs a reference" in row(table, "rouge1|stem:yes").replace("(stemmed) ", "")
     assert "ROUGE: 9.46 / 10.36 / 13.04 / 14.73" in row(table, "rouge1|stem:yes")
     assert "Vanilla BARTScore: 67.89 / 67.00 / 64.67 / 60.51" in row(table, "bartscore-faithfulness")
-    with_references = summaries("newsroom", newsroom(tmp_path / "m.csv", REFERENCE), quiet)
+    with_references = summaries("newsroom", newsroom(tmp_path / "m.csv", REFERENCE))
     assert "needs a reference" not in with_references
 
 
@@ -190,7 +186,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(text: str, where: str,
 def test_a_human_score_that_is_missing_is_named(tmp_path: Path) -> None:
     path = lines(tmp_path / "r.jsonl", document("coherence"))
     with pytest.raises(UserError, match="expected litepyramid_recall"):
-        summaries("realsumm", path, quiet)
+        summaries("realsumm", path)
 
 
 def test_every_metric_of_the_tables_is_there() -> None:

@@ -7,11 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import typer
 
 from core.commands.stress import run as in_process
 from core.data import Value
@@ -188,49 +188,44 @@ def test_data_with_one_reference_says_to_name_a_gold_system(tmp_path: Path) -> N
         r"every segment has one reference, which is the gold text.*a system with good outputs: A, my system.*--gold A"
     )
     with pytest.raises(UserError, match=message):
-        stress_here([path], tmp_path / "r.csv", ["chrf", "bleu"])
-    report, _ = stress_here([path], tmp_path / "r.csv", ["chrf", "bleu"], gold="my system")
+        stress_here([path], tmp_path / "r.csv", "chrf,bleu")
+    report = stress_here([path], tmp_path / "r.csv", "chrf,bleu", gold="my system")
     assert all(c.undefined == 0 for c in report.cells)
 
 
 def test_injections_of_ones_own_can_be_the_only_test(texts: Path, tmp_path: Path) -> None:
     lines = tmp_path / "mine.txt"
     lines.write_text("Yes.\n", encoding="utf-8")
-    for tests in (["none"], []):
-        report, _ = stress_here([texts], tmp_path / "r.csv", tests=tests, inject=lines)
+    for tests in ("none", ""):
+        report = stress_here([texts], tmp_path / "r.csv", tests=tests, inject=lines)
         assert [t.label for t in report.tests] == ["Injection of your own"]
 
 
 def test_a_metric_that_breaks_keeps_its_log_and_fails_the_build(
-    texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def breaks(items: object, progress: object) -> list[Value]:
         raise RuntimeError("no memory")
 
     broken, load = replace(registry.load("chrf"), score=breaks), registry.load
     monkeypatch.setattr(registry, "load", lambda name: broken if name == "chrf" else load(name))
-    told: list[str] = []
-    report, failing = stress_here(
-        [texts], tmp_path / "r.csv", ["chrf", "rouge1"], echo=told.append, json=tmp_path / "r.json", fail_on=["truncation"]
-    )  # fmt: skip
+    table, whole = tmp_path / "r.csv", tmp_path / "r.json"
+    with pytest.raises(typer.Exit) as ended:
+        stress_here([texts], table, "chrf,rouge1", json=whole, fail_on="truncation")
+    assert ended.value.exit_code == 1
+    report, told = from_json(whole.read_text(encoding="utf-8")), capsys.readouterr().err.splitlines()
     assert report.cell("truncation", "chrf").verdict == "untold"
-    (line,) = failing
-    assert line.startswith(
-        "chrf has no result for truncation, because it could not score some texts: Every text has a missing score"
+    assert told[-1].startswith(
+        "failed: chrf has no result for truncation, because it could not score some texts: Every text has a missing score"
     )
     log = tmp_path / "r.json.scores.jsonl"
     assert log.exists()
     assert any(str(log) in line and "is kept" in line for line in told)
     monkeypatch.undo()
-    report, failing = stress_here(
-        [texts], tmp_path / "r.csv", ["chrf", "rouge1"], json=tmp_path / "r.json", fail_on=["truncation"]
-    )
-    assert (report.cell("truncation", "chrf").verdict, failing, log.exists()) == ("pass", [], False)
+    report = stress_here([texts], table, "chrf,rouge1", json=whole, fail_on="truncation")
+    assert (report.cell("truncation", "chrf").verdict, log.exists()) == ("pass", False)
 
 
-def stress_here(
-    files: list[Path], table: Path, metrics: Sequence[str] = ("rouge1",), **more: object
-) -> tuple[Report, list[str]]:
-    facts: dict[str, object] = {"tests": ["truncation"], "echo": lambda text: None, "draws": 100, "workers": 1}
-    facts |= {"csv": table, **more}
+def stress_here(files: list[Path], table: Path, metrics: str = "rouge1", **more: object) -> Report:
+    facts: dict[str, object] = {"tests": "truncation", "draws": 100, "workers": 1, "csv": table, **more}
     return in_process(files, metrics, **facts)  # type: ignore[arg-type]

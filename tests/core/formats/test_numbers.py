@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from core.__main__ import app
-from core.commands import calibrate, evaluate, human_scores, ranges, reproduce
+from core.__main__ import program
+from core.commands import calibrate, evaluate, human_scores, ranges, reproduce_smart
 from core.commands.sensitivity import run as sensitivity
 from core.data import Dataset, Output, Segment
 from core.errors import ImportProblems, UserError
@@ -118,7 +118,7 @@ def summeval(value: str, tmp_path: Path) -> None:
     outputs = {s: {"text": "x", "human": said} for s in "AB"}
     text = json.dumps({"source": "s", "references": ["r"], "outputs": outputs})
     path.write_text(text.replace('"coherence": 1', f'"coherence": {value}', 1) + "\n")
-    reproduce.summeval(path)
+    reproduce_smart.summeval(path)
 
 
 def imported(table: FileTable, mapping: ColumnMapping) -> Dataset:
@@ -159,7 +159,7 @@ def span(value: str, tmp_path: Path) -> None:
 def pairs(value: str, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text(f'[{{"type": {value}, "good": "g", "perturbed": [1], "reference": "r"}}]')
-    sensitivity([path], ["chrf"], tmp_path / "out.csv", lambda line: None)
+    sensitivity([path], tmp_path / "out.csv", "chrf")
 
 
 READERS: list[Callable[[str, Path], None]] = [
@@ -189,17 +189,19 @@ def test_options_of_metrics_refuse_what_is_no_number(value: str) -> None:
     + [["calibrate", "r", "--human", "h", "--out", "o", "--seed", v] for v in ["-1", "1e3", "9" * 30, "9" * 5000]]
     + [["evaluate", "--human", "h", "--out", "o.csv", "--seed", "-1"], ["stress", "f", "--seeds", "9" * 12]]
     + [["attack", "f", "--out", "o.csv", "--bound", v] for v in ["nan", "1e400", "inf", "１"]]
-    + [["attack", "f", "--out", "o.csv", "--expected", "9" * 30], ["stress", "f", "--draws", "9" * 30]],
+    + [["attack", "f", "--out", "o.csv", "--expected", "9" * 30], ["stress", "f", "--draws", "9" * 30]]
+    + [["attack", "f", "--out", "o.csv", "--limit", "0"]],
     ids=lambda a: " ".join(a)[:60],
 )
 def test_numbers_on_the_command_line_are_checked(arguments: list[str]) -> None:
-    done = CliRunner().invoke(app, arguments)
+    done = CliRunner().invoke(program(arguments[0]), arguments)
     assert done.exit_code == 2
     assert "Invalid value" in done.output
 
 
 def test_lambda_infinity_is_still_taken_on_the_command_line(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["sensitivity", str(tmp_path / "none.csv"), "--out", "o.csv", "--lambda", "inf"])
+    arguments = ["sensitivity", str(tmp_path / "none.csv"), "--out", "o.csv", "--lambda", "inf"]
+    done = CliRunner().invoke(program("sensitivity"), arguments)
     assert isinstance(done.exception, UserError)
 
 

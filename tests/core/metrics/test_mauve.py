@@ -69,7 +69,7 @@ def test_small_sets_are_undefined_in_a_file_per_system(monkeypatch: pytest.Monke
     assert [(s.value.value, s.value.status) for s in set_scores(dataset(5))] == [(None, "undefined")] * 2
     given, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     given.write_text(json.dumps({"system": "a", "segment_id": "1", "output": "x", "reference": "y"}) + "\n")
-    set_score([given], "mauve", out, lambda line: None)
+    set_score([given], "mauve", out)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(r["system"], r["metric"], r["score"], r["status"]) for r in rows] == [("a", "mauve", None, "undefined")]
 
@@ -92,4 +92,4 @@ def test_references_are_needed_and_other_names_are_refused(tmp_path: Path) -> No
     with pytest.raises(UserError, match="the dataset has none"):
         set_scores(bare)
     with pytest.raises(UserError, match="expected mauve"):
-        set_score([], "chrf", tmp_path / "out.csv", lambda line: None)
+        set_score([], "chrf", tmp_path / "out.csv")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.commands.evaluate import read_scores
-from core.commands.score import score
+from core.commands.score import run as score
 from core.errors import UserError
 from core.metrics import ranges, registry
 from core.metrics.ranges import NoRange
@@ -88,7 +88,7 @@ def test_the_command_line_writes_the_names_it_was_asked_for(name: str, tmp_path:
     asked = single + [one for one in usable(name) if one.count("|") > 1][-1:]
     data, out = tmp_path / "in.csv", tmp_path / "out.csv"
     data.write_text(TEXTS, encoding="utf-8")
-    score([data], asked, out, lambda text: None)
+    score([data], out, ",".join(asked))
     metrics, _, _ = read_scores(out)
     assert [m.name for m in metrics] == asked
 

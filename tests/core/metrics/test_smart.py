@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from core.commands.reproduce import smart_cells, summeval
+from core.commands.reproduce_smart import smart_cells, summeval
 from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import registry, smart_matchers

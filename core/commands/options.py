@@ -1,0 +1,65 @@
+"""Options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.errors import UserError
+from core.formats.parsing.numbers import number, parse_lambda
+from core.metrics import registry
+from core.metrics.base import Metric
+
+LARGEST_SEED = 2**32 - 1
+MANY = 1_000_000
+
+Files = Annotated[list[Path], typer.Argument(help="CSV, TSV or JSONL files (also .gz), or line-aligned text files")]
+Human = Annotated[
+    Path,
+    typer.Option(
+        help="file with human scores: a CSV with system, doc_id, segment_id and score; outputs with scores; or labels"
+    ),
+]
+HumanScore = Annotated[
+    str | None,
+    typer.Option("--human-score", help="name of the human score to use if the file has several; mqm for labels"),
+]
+Out = Annotated[Path, typer.Option(help="file to write")]
+Metrics = Annotated[str, typer.Option(help="metric names, separated by commas")]
+
+
+def split(names: str) -> list[str]:
+    """Return the names in a list separated by commas."""
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def chosen(metrics: str) -> list[Metric]:
+    """Return the metrics in a list separated by commas. Raises `UserError` for an unknown one, and if there is none."""
+    names = split(metrics)
+    if not names:
+        raise UserError("no metric given", where="--metrics", expected="one or more of " + ", ".join(registry.METRICS))
+    return registry.chosen(names)
+
+
+def check_ending(out: Path, *endings: str) -> None:
+    """Raise `UserError` unless the file has one of the endings."""
+    if out.suffix not in endings:
+        raise UserError("cannot write this type of file", where=str(out), expected=" or ".join(endings))
+
+
+def parsed_lambda(text: str | float) -> float:
+    """Return the λ of an option: a number from 0, or `inf`."""
+    value = parse_lambda(str(text))
+    if value is None:
+        raise typer.BadParameter(f"{str(text)[:40]!r} is not a number from 0 to 10¹⁵, or inf")
+    return value
+
+
+def decimal(text: str | float) -> float:
+    """Return the number of an option."""
+    value = number(str(text))
+    if value is None:
+        raise typer.BadParameter(f"{str(text)[:40]!r} is not a number")
+    return value
