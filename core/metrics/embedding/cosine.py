@@ -25,11 +25,9 @@ AGAINST = Option(
 SPEC = MetricSpec(
     name="embedding",
     label="Embedding cosine",
-    version=1,
     paper="Reimers and Gurevych 2019",
     help="Cosine similarity of sentence embeddings, by the encoder model: is the output about the same thing? To compare with a source in another language, configure a multilingual encoder. With several references, the best one counts.",
     range=(-1, 1),
-    higher_is_better=True,
     needs=frozenset({"reference", "encoder"}),
     options=(AGAINST,),
 )

@@ -28,12 +28,10 @@ ADVISED = 1000
 SPEC = MetricSpec(
     name="mauve",
     label="MAUVE",
-    version=1,
     paper="Pillutla et al. 2021",
     help="Compares all outputs of a system with all references as distributions, and so notices repetitive or generic text. "
     "One value per system: python -m core score FILE --set mauve.",
     range=(0, 1),
-    higher_is_better=True,
     needs=frozenset({"reference", "encoder"}),
     package=PACKAGE,
 )

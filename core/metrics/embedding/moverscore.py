@@ -48,11 +48,9 @@ OPTIONS = (
 SPEC = MetricSpec(
     name="moverscore",
     label="MoverScore",
-    version=1,
     paper="Zhao et al. 2019",
     help="1 − the cost of moving the output's words to the reference's words in embedding space. Unlike BERTScore, one word may match several. With several references, the best one counts.",
     range=(-3, 1),
-    higher_is_better=True,
     needs=frozenset({"reference", "encoder"}),
     options=OPTIONS,
     perfect_on_copy=False,
@@ -81,11 +79,7 @@ class WeightedWords(NamedTuple):
     truncated: bool
 
 
-def _make(values: Values) -> Computation:
-    return _work(values, None)
-
-
-def _work(values: Values, weights: IdfTables | None, unspaced: bool = False) -> Computation:
+def _make(values: Values, weights: IdfTables | None = None, unspaced: bool = False) -> Computation:
     weighs = values["idf"] != "no"
 
     def sign(unspaced: bool = unspaced) -> str:
@@ -112,7 +106,7 @@ def _work(values: Values, weights: IdfTables | None, unspaced: bool = False) -> 
     def fit(all_outputs: AllOutputs) -> Computation:
         own = Idf(references(all_outputs))
         outputs = Idf([item.hypothesis for _, item in all_outputs]) if values["idf"] == "own" else own
-        return _work(values, IdfTables(outputs, own), _unspaced([item for _, item in all_outputs]))
+        return _make(values, IdfTables(outputs, own), _unspaced([item for _, item in all_outputs]))
 
     return Computation(sign, score, fit if weighs else None, lambda items: sign(_unspaced(items)))
 

@@ -13,9 +13,10 @@ from core.metrics.base import Computation, MetricSpec, Option, Values, family
 from core.metrics.embedding.encoding import NO_OUTPUT, encoder, in_blocks, model_facts, squared_distances
 from core.metrics.embedding.transport import earth_movers_distance
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED
+from core.metrics.options import SENTENCES
 from core.progress import Progress
 from core.signature import signature
-from core.text.sentences import DEFAULT, SPLITTERS, Splitter, facts, sentences, splitter
+from core.text.sentences import Splitter, facts, sentences, splitter
 from core.text.words import words
 
 if TYPE_CHECKING:
@@ -28,20 +29,15 @@ OPTIONS = (
         "units", "choice", "sentences", "units that are compared: sentences (SMS), words (WMS), or both (S+WMS)", "Units",
         "units: {}", choices=("sentences", "words", "both"),
     ),
-    Option(
-        "sentences", "choice", DEFAULT, "how texts are split into sentences: at the end marks of all scripts except after abbreviations (prose), at every end mark "
-        "(rule), after . ? ! before a space (point), or with pySBD for a language", "Sentence splitter", "sentences by {}", choices=SPLITTERS,
-    ),
+    SENTENCES,
 )  # fmt: skip
 
 SPEC = MetricSpec(
     name="sms",
     label="Sentence Mover's Similarity",
-    version=1,
     paper="Clark et al. 2019",
     help="Similarity of output and reference as sets of sentences, by sentence embeddings and their lengths. Made for texts of several sentences, whose order it ignores. With several references, the best one counts.",
     range=(0, 1),
-    higher_is_better=True,
     needs=frozenset({"reference", "encoder"}),
     options=OPTIONS,
 )

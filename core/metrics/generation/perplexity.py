@@ -39,7 +39,6 @@ def _metric(name: str, label: str, paper: str, kind: Literal["lm", "mlm"], help_
     spec = MetricSpec(
         name=name,
         label=label,
-        version=1,
         paper=paper,
         help=f"{help_}. Measures how fluent the output is, not whether its content is right; reads neither source nor reference.",
         range=(1, float("inf")),

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from core.data import Item, Value
 from core.metrics.base import Computation, Metric, MetricSpec, Option, Values, family
+from core.metrics.options import measure_option
 from core.progress import Progress
 from core.signature import GIVEN, package, signature
 from core.text.scripts import writing
@@ -25,10 +26,7 @@ WORD = re.compile(r"[^\W_]+")
 SCRIPT, UNICODE = "script", "unicode"
 OPTIONS = (
     Option("stem", "yes_no", False, "compare word stems (Porter stemmer for English, as in rouge-score)", "Stemming", "stemmed"),
-    Option(
-        "measure", "choice", "f", "F, precision (of the output's words) or recall (of the reference's)", "Measure",
-        "measure {}", choices=("f", "p", "r"),
-    ),
+    measure_option("words"),
     Option(
         "tokenize", "choice", SCRIPT, "how texts are split into words: by script (in scripts written without spaces, each character "
         "is a word), or into runs of letters and digits in all scripts (unicode)", "Tokenizer", "words by {}",
@@ -154,12 +152,10 @@ def _metric(name: str, label: str, n: int, help_: str) -> Metric:
     spec = MetricSpec(
         name=name,
         label=label,
-        version=1,
         paper="Lin 2004",
         help=help_
         + " Shows how much of the reference's wording is covered. With several references, the best one counts.",
         range=(0, 1),
-        higher_is_better=True,
         needs=frozenset({"reference"}),
         options=OPTIONS,
     )

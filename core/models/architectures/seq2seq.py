@@ -48,6 +48,13 @@ class EncodedText(NamedTuple):
     lead: tuple[int, ...] = ()
 
 
+class MeanLogp(NamedTuple):
+    """The mean log probability per token of a text (≤ 0, higher is better), and whether a text was cut."""
+
+    value: float
+    truncated: bool
+
+
 class Languages(NamedTuple):
     """Language codes of a multilingual model; references and outputs are in `target`."""
 
@@ -265,6 +272,19 @@ class Seq2SeqScorer:
             done += len(group)
             progress(done / len(targets))
         return out
+
+    def means(self, texts: Sequence[tuple[str, str, Side]], progress: Progress = no_progress) -> list[MeanLogp]:
+        """Return the mean log probability per token of each scored text, for (conditioning text, scored text, its side).
+
+        The side is that of the conditioning text; scored texts are in the target language. Equal texts are tokenized once.
+        """
+        wanted = [((x, side), (y, "target")) for x, y, side in texts]
+        known = {key: self.encode(*key) for key in {key for pair in wanted for key in pair}}
+        read, written = [known[x] for x, _ in wanted], [known[y] for _, y in wanted]
+        logps = self.pairs([[*r.lead, *r.ids] for r in read], [w.ids for w in written], progress)
+        return [
+            MeanLogp(float(p.mean()), r.truncated or w.truncated) for p, r, w in zip(logps, read, written, strict=True)
+        ]
 
 
 def language_token(tokenizer: PreTrainedTokenizerBase, language: str) -> int:
