@@ -12,7 +12,7 @@ from core.metrics.options import Option, Values
 from core.progress import Progress
 
 __all__ = [
-    "AllOutputs", "Computation", "Metric", "MetricSpec", "Need", "Option", "Values", "family"
+    "AllOutputs", "Computation", "Metric", "MetricSpec", "Need", "Option", "Values", "family", "texts_compared"
 ]  # fmt: skip
 
 Need = Literal[
@@ -93,6 +93,12 @@ class Metric:
             return self
         sign, items = self.signature_for, [item for _, item in outputs]
         return replace(self, signature=lambda: sign(items), signature_for=None)
+
+
+def texts_compared(against: str) -> frozenset[Need]:
+    """Return what a metric needs that compares with the source, the reference, or (any other word) both."""
+    texts: dict[str, frozenset[Need]] = {"reference": frozenset({"reference"}), "source": frozenset({"source"})}
+    return texts.get(against, frozenset({"source", "reference"}))
 
 
 def family(

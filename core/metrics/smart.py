@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from core.data import Item, Value
-from core.metrics.base import Computation, Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.base import Computation, Metric, MetricSpec, Need, Option, Values, family, texts_compared
 from core.metrics.options import SENTENCES, measure_option
 from core.metrics.smart_matchers import LIKELY, MatcherSpec, matching, settled
 from core.progress import Progress
@@ -102,8 +102,7 @@ def _metric(variant: Variant) -> Metric:
 
 
 def _needs(values: Values) -> frozenset[Need]:
-    texts: dict[str, frozenset[Need]] = {"reference": frozenset({"reference"}), "source": frozenset({"source"})}
-    return texts.get(values["against"], frozenset({"source", "reference"})) | matching(values["matcher"]).needs
+    return texts_compared(values["against"]) | matching(values["matcher"]).needs
 
 
 def _targets(item: Item, against: str) -> Iterator[tuple[int, str]]:

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from core.data import Item, Value
 from core.metrics.base import Computation, MetricSpec, Option, Values, family
 from core.metrics.embedding.bertscore_layers import RescaleBaseline, baseline_of, layer_of
-from core.metrics.embedding.encoding import encoder, in_blocks, model_facts, references
+from core.metrics.embedding.encoding import encoder, in_blocks, references
 from core.metrics.embedding.idf import Idf
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED
 from core.metrics.options import measure_option
+from core.models import kinds
 from core.models.kinds import configured_model
 from core.progress import Progress
 from core.signature import GIVEN, signature
@@ -76,7 +77,7 @@ def _make(values: Values, idf: Idf | None = None) -> Computation:
                 "idf": ("refs-" + idf.name if idf else "refs") if values["idf"] else False,
                 "baseline": baseline_of(checkpoint, layer).digest if values["rescale"] else False,
                 "nrefs": "best",
-                **model_facts(),
+                **kinds.facts("encoder"),
             },
         )
 

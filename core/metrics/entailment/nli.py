@@ -110,9 +110,9 @@ def _pieces(long: str, split: str, model: NliModel) -> Pieces:
 
     tokens = reader(model.classifier.tokenizer)
     if long == WINDOWS:
-        return lambda premise, hypothesis: tokens.pieces(premise, hypothesis, model.limit)
+        return lambda premise, hypothesis: tokens.pieces(premise, hypothesis, model.classifier.limit)
     rule = splitter(split)
-    half = (model.limit - tokens.special) // 2
+    half = (model.classifier.limit - tokens.special) // 2
 
     def by_sentence(text: str) -> list[str]:
         """Split a text into sentences, and sentences of more than half the maximum length into windows."""

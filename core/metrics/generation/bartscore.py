@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.data import Item, Value
 from core.metrics.base import Computation, Metric, MetricSpec, Need, Option, Values, family
 from core.metrics.learned.question_metrics import ModelAnswer, best, compared_with, mean
-from core.models.checkpoint import resolve
+from core.models.kinds import facts
 from core.progress import Progress
 from core.refine.options import Side, prompt_fact
 from core.refine.prompts import conditioned, scored
 from core.refine.result import Variant
 from core.settings import load as settings
-from core.signature import package, signature
+from core.signature import signature
 
 if TYPE_CHECKING:
     from core.models.architectures.seq2seq import Seq2SeqScorer
@@ -47,15 +47,8 @@ SIDE = Option(
 def model_facts() -> dict[str, object]:
     """Return the signature fields of the model: name, revision, languages if configured, number format, library versions."""
     chosen = settings()
-    checkpoint = resolve(chosen.seq2seq)
-    return {
-        "model": checkpoint.name,
-        "rev": checkpoint.revision,
-        **({"languages": chosen.languages} if chosen.languages else {}),
-        "dtype": chosen.dtype,
-        "torch": package("torch").split("+")[0],
-        "transformers": package("transformers"),
-    }
+    languages = {"languages": chosen.languages} if chosen.languages else {}
+    return facts("seq2seq", **languages, dtype=chosen.dtype)
 
 
 def needs_of(variant: Variant) -> frozenset[Need]:
@@ -84,10 +77,10 @@ def _metric(variant: Variant, name: str, label: str) -> Metric:
 
     def make(values: Values) -> Computation:
         prompts, side = tuple(values["prompt"]), values["side"]
-        facts = {"v": 1, "variant": variant, "nrefs": "best", "prompt": prompt_fact(prompts, side)}
+        how = {"v": 1, "variant": variant, "nrefs": "best", "prompt": prompt_fact(prompts, side)}
 
         def sign() -> str:
-            return signature(name, facts | model_facts())
+            return signature(name, how | model_facts())
 
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
             return _Scoring(scorer(), variant, prompts, side).values(items, progress)

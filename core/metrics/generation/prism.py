@@ -14,12 +14,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.data import Item, Value
-from core.errors import UserError
 from core.metrics.base import Metric, MetricSpec
 from core.metrics.generation.bartscore import model_facts, scorer
 from core.metrics.learned.question_metrics import ModelAnswer, best_answers
 from core.models import configs
-from core.models.kinds import PICKLED
+from core.models.presets import PICKLED
 from core.progress import Progress
 from core.settings import load as settings
 from core.signature import signature
@@ -46,11 +45,7 @@ def _multilingual() -> None:
             note=PICKLED,
         )
     if not chosen.languages:
-        raise UserError(
-            "the languages of the multilingual model are not configured",
-            where="ERRORSCOPE_LANGUAGES",
-            expected="source-target, such as de-en, in the language codes of the model",
-        )
+        raise configs.missing_languages()
 
 
 def _metric(name: str, label: str, *, of_source: bool) -> Metric:
