@@ -44,5 +44,7 @@ def prompted_scores(
     ]
     found = scorer.means(asked, progress)
     values = np.array([f.value for f in found]).reshape(len(texts), 3, -1).mean(axis=2)
-    cut = np.array([f.truncated for f in found]).reshape(len(texts), -1).any(axis=1)
-    return [DistanceScores(*map(float, of), bool(short)) for of, short in zip(values, cut, strict=True)]
+    cut = np.array([f.truncated for f in found]).reshape(len(texts), -1)
+    return [
+        DistanceScores(float(y), float(z), float(r), bool(of.any())) for (y, z, r), of in zip(values, cut, strict=True)
+    ]

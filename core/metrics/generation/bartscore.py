@@ -130,6 +130,7 @@ class _Scoring(NamedTuple):
 
 
 def _value(directions: Sequence[ModelAnswer], place: Sequence[int]) -> Value:
+    """Return the mean of the directions at the index of the chosen reference; both are empty if all references are."""
     value = best({at: mean(directions) for at in place})
     if len(directions) < 2:
         return value

@@ -252,9 +252,9 @@ class Seq2SeqScorer(TextReader):
 
         The side is that of the conditioning text; scored texts are in the target language. Equal texts are tokenized once.
         """
-        wanted = [((x, side), (y, "target")) for x, y, side in texts]
-        known = {key: self.encode(*key) for key in {key for pair in wanted for key in pair}}
-        read, written = [known[x] for x, _ in wanted], [known[y] for _, y in wanted]
+        sides: set[tuple[str, Side]] = {(x, side) for x, _, side in texts} | {(y, "target") for _, y, _ in texts}
+        known = {(text, side): self.encode(text, side) for text, side in sides}
+        read, written = [known[x, side] for x, _, side in texts], [known[y, "target"] for _, y, _ in texts]
         logps = self.pairs([list(r.row) for r in read], [w.ids for w in written], progress)
         return [
             MeanLogp(float(p.mean()), r.truncated or w.truncated) for p, r, w in zip(logps, read, written, strict=True)
