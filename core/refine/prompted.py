@@ -45,6 +45,4 @@ def prompted_scores(
     found = scorer.means(asked, progress)
     values = np.array([f.value for f in found]).reshape(len(texts), 3, -1).mean(axis=2)
     cut = np.array([f.truncated for f in found]).reshape(len(texts), -1)
-    return [
-        DistanceScores(float(y), float(z), float(r), bool(of.any())) for (y, z, r), of in zip(values, cut, strict=True)
-    ]
+    return [DistanceScores(y, z, r, bool(of.any())) for (y, z, r), of in zip(values.tolist(), cut, strict=True)]
