@@ -12,7 +12,7 @@ from core.metrics.options import Option, Values
 from core.progress import Progress
 
 __all__ = [
-    "AllOutputs", "Computation", "Metric", "MetricSpec", "Need", "Option", "Values", "family"
+    "AllOutputs", "Computation", "Metric", "MetricSpec", "Need", "Option", "Values", "family", "texts_compared"
 ]  # fmt: skip
 
 Need = Literal[
@@ -33,12 +33,12 @@ class MetricSpec:
 
     name: str
     label: str
-    version: int
     paper: str
     help: str
     range: tuple[float, float]
-    higher_is_better: bool
     needs: frozenset[Need]
+    version: int = 1
+    higher_is_better: bool = True
     options: tuple[Option, ...] = ()
     package: str = ""  # pip name of a package that is not among the requirements
     perfect_on_copy: bool = True  # an output equal to its reference gets the best value of the scale
@@ -95,19 +95,28 @@ class Metric:
         return replace(self, signature=lambda: sign(items), signature_for=None)
 
 
+def texts_compared(against: str) -> frozenset[Need]:
+    """Return what a metric needs that compares with the source, the reference, or (any other word) both."""
+    texts: dict[str, frozenset[Need]] = {"reference": frozenset({"reference"}), "source": frozenset({"source"})}
+    return texts.get(against, frozenset({"source", "reference"}))
+
+
 def family(
     spec: MetricSpec,
     make: Callable[[Values], Computation],
     needs: Callable[[Values], frozenset[Need]] | None = None,
+    bounds: Callable[[Values], tuple[float, float]] | None = None,
 ) -> Metric:
     """Return a metric with options, set to their defaults.
 
-    `make(values)` returns the computation for given options, `needs(values)` the texts and models it requires.
+    `make(values)` returns the computation for given options, `needs(values)` the texts and models it requires, and
+    `bounds(values)` its range. Without these two, `spec` holds for all options.
     """
 
     def with_options(values: Values) -> Metric:
         made = make(values)
         own = replace(spec, needs=needs(values)) if needs else spec
+        own = replace(own, range=bounds(values)) if bounds else own
         return Metric(own, made.signature, made.score, with_options, made.fit, made.signature_for)
 
     return with_options({option.name: option.default for option in spec.options})

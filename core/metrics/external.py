@@ -30,6 +30,6 @@ def describe(stored: str, signature: str) -> MetricSpec:
     column = f", column {facts['column']}" if "column" in facts else ""
     origin = f", from {file}{column} (sha256 {digest}…)" if file else ""
     return MetricSpec(
-        stored, f"{name} ({MARK})", 1, "", f"External score, computed by another program{origin}", (-math.inf, math.inf),
-        facts.get("direction") != "lower", frozenset(), perfect_on_copy=False,
+        stored, f"{name} ({MARK})", "", f"External score, computed by another program{origin}", (-math.inf, math.inf),
+        frozenset(), higher_is_better=facts.get("direction") != "lower", perfect_on_copy=False,
     )  # fmt: skip

@@ -18,6 +18,7 @@ from core.formats.parsing.numbers import number as finite
 from core.refine import prompts
 from core.refine.options import digest, one_line
 from core.signature import number
+from core.text.sentences import DEFAULT, SPLITTERS
 
 Kind = Literal["whole", "decimal", "choice", "several", "yes_no", "phrases", "text"]
 Values = Mapping[str, Any]
@@ -139,6 +140,17 @@ class Option:
 
 
 _WRONG = object()
+
+SENTENCES = Option(
+    "sentences", "choice", DEFAULT, "how texts are split into sentences: at the end marks of all scripts except after abbreviations (prose), at every end mark "
+    "(rule), after . ? ! before a space (point), or with pySBD for a language", "Sentence splitter", "sentences by {}", choices=SPLITTERS,
+)  # fmt: skip
+
+
+def measure_option(units: str, others: str = "the reference's") -> Option:
+    """Return the option that selects F, precision or recall."""
+    words = f"F, precision (of the output's {units}) or recall (of {others})"
+    return Option("measure", "choice", "f", words, "Measure", "measure {}", choices=("f", "p", "r"))
 
 
 def encoded(phrase: str) -> str:

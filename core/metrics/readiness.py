@@ -5,21 +5,20 @@ Reads settings, checkpoint files and installed packages; loads neither a model n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.base import Metric
+from core.metrics.base import Metric, MetricSpec
 from core.metrics.embedding import mauve
 from core.metrics.ranges import NoRange
 from core.models.checkpoint import MINILM_PACKAGE, Checkpoint
 from core.models.configs import WrongModel
 from core.models.kinds import MODEL_KINDS, ModelKind, configured_model, preset_of, setting_of
-from core.progress import Progress
+from core.models.presets import FILES
 from core.signature import package
 
 State = Literal["ready", "weights", "package", "range", "unreadable"]
@@ -66,10 +65,13 @@ class ConfiguredModel(NamedTuple):
 
 def of(metric: Metric) -> Readiness:
     """Return the readiness of a metric with its options."""
-    spec = metric.spec
+    return _of(metric.spec, metric.signature)
+
+
+def _of(spec: MetricSpec, sign: Callable[[], str]) -> Readiness:
     kinds = [kind for kind in MODEL_KINDS if kind in spec.needs]
     try:
-        return Readiness("ready", signature=metric.signature())
+        return Readiness("ready", signature=sign())
     except (ImportError, PackageNotFoundError) as error:
         return _package(error.name or str(error), spec.package)
     except WrongModel as error:
@@ -97,13 +99,9 @@ def of_sets() -> dict[str, Readiness]:
 
     def sign() -> str:
         package(mauve.PACKAGE)
-        return mauve.sign(mauve.DEFAULT, "")
+        return mauve.sign("")
 
-    return {mauve.SPEC.name: of(Metric(mauve.SPEC, sign, _of_no_segment))}
-
-
-def _of_no_segment(items: Sequence[Item], progress: Progress) -> list[Value]:
-    raise TypeError("a system-level metric has no segment scores; use core.scoring.set_level")
+    return {mauve.SPEC.name: _of(mauve.SPEC, sign)}
 
 
 def counts(found: Mapping[str, Readiness]) -> dict[State, int]:
@@ -141,7 +139,7 @@ def _without(kind: ModelKind, chosen: str, error: UserError) -> Readiness:
     if preset := preset_of(kind.name):
         missing = f"{preset.label} is configured as {kind.words}, but it is not on this machine"
         return Readiness("weights", missing, preset.command, kind.name, preset.note)
-    fetch = f"hf download {chosen} --include '*.json' '*.txt' '*.model' '*.safetensors'"
+    fetch = f"hf download {chosen} {FILES}"
     missing = f"{chosen} is configured as {kind.words}, but it is not on this machine"
     return Readiness("weights", missing, fetch, kind.name)
 

@@ -8,13 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from core.data import Item, Value
-from core.metrics.base import Computation, Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.base import Computation, Metric, MetricSpec, Need, Option, Values, family, texts_compared
+from core.metrics.options import SENTENCES, measure_option
 from core.metrics.smart_matchers import LIKELY, MatcherSpec, matching, settled
 from core.progress import Progress
 from core.signature import signature
 from core.smart.alignment import Array, Variant, smart
 from core.smart.matching import Matcher, Sentences
-from core.text.sentences import DEFAULT, SPLITTERS, Splitter, facts, sentences, splitter
+from core.text.sentences import Splitter, facts, sentences, splitter
 
 BLOCK = 64  # outputs matched together, sorted by segment
 MEASURES = {"p": 0, "r": 1, "f": 2}
@@ -33,14 +34,8 @@ OPTIONS = (
         "(average), the lower of the two (minimum), or only one of them", "Compared with", "against {}",
         choices=("both", "average", "minimum", "reference", "source"),
     ),
-    Option(
-        "sentences", "choice", DEFAULT, "how texts are split into sentences: at the end marks of all scripts except after abbreviations (prose), at every end mark "
-        "(rule), after . ? ! before a space (point), or with pySBD for a language", "Sentence splitter", "sentences by {}", choices=SPLITTERS,
-    ),
-    Option(
-        "measure", "choice", "f", "F, precision (of the output's sentences) or recall (of the others)", "Measure",
-        "measure {}", choices=("f", "p", "r"),
-    ),
+    SENTENCES,
+    measure_option("sentences", "the others"),
 )  # fmt: skip
 
 HELP: dict[Variant, str] = {
@@ -69,11 +64,9 @@ def _metric(variant: Variant) -> Metric:
     spec = MetricSpec(
         name=f"smart{variant}",
         label=f"SMART-{variant}",
-        version=1,
         paper="Amplayo et al. 2022",
         help=HELP[variant] + " For segments without a source, set against:reference.",
         range=(0, 1),
-        higher_is_better=True,
         needs=frozenset({"source", "reference"}),
         options=OPTIONS,
     )
@@ -109,8 +102,7 @@ def _metric(variant: Variant) -> Metric:
 
 
 def _needs(values: Values) -> frozenset[Need]:
-    texts: dict[str, frozenset[Need]] = {"reference": frozenset({"reference"}), "source": frozenset({"source"})}
-    return texts.get(values["against"], frozenset({"source", "reference"})) | matching(values["matcher"]).needs
+    return texts_compared(values["against"]) | matching(values["matcher"]).needs
 
 
 def _targets(item: Item, against: str) -> Iterator[tuple[int, str]]:

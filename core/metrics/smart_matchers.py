@@ -5,18 +5,19 @@ chrF, BLEU and ROUGE compute whole matrices (`core.smart.strings`); other metric
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from core.data import Item
 from core.errors import UserError
 from core.metrics.base import Metric, Need
-from core.metrics.embedding.encoding import encoder, model_facts
+from core.metrics.embedding.encoding import encoder
 from core.metrics.lexical.rouge import reading, tokenizer
 from core.metrics.lexical.sacre import bleu
+from core.models import kinds
 from core.progress import Progress
 from core.signature import signature
 from core.smart.alignment import Array
@@ -25,7 +26,7 @@ from core.smart.strings import Bleu, Chrf, Rouge
 
 EMBEDDING = "embedding"
 LIKELY = ("chrf", "bleu", "rouge1", "rouge2", "rougeL", EMBEDDING)
-DIVISORS = {(0, 1): 1, (0, 100): 100, (-1, 1): 1}
+DIVISORS: dict[tuple[float, float], int] = {(0, 1): 1, (0, 100): 100, (-1, 1): 1}
 """Divisor per range of a metric; results are clamped to [0, 1]."""
 
 UNBOUNDED = ("bleurt",)
@@ -53,7 +54,7 @@ def matching(name: str) -> MatcherSpec:
     """Return the matcher of a canonical name. Raises UserError as `settled`."""
     if name == EMBEDDING:
         return MatcherSpec(
-            lambda: signature(EMBEDDING, {"v": 1} | model_facts()),
+            lambda: signature(EMBEDDING, {"v": 1} | kinds.facts("encoder")),
             frozenset({"encoder"}),
             Cosine,
         )
@@ -95,23 +96,19 @@ def _made(metric: Metric, progress: Progress) -> Matcher:
 
     name, given = registry.split(metric.spec.name)
     values = {o.name: o.parse(given[o.name]) if o.name in given else o.default for o in metric.spec.options}
-    string = _STRINGS.get(name)
-    return string(values) if string else Pairwise(metric, progress)
-
-
-_STRINGS: Mapping[str, Callable[[Mapping[str, Any]], Matcher]] = {
-    "chrf": lambda v: Chrf(v["beta"], v["word_order"]),
-    "bleu": lambda v: Bleu(partial(bleu, v["tokenize"])),
-    "rouge1": lambda v: Rouge("rouge1", partial(tokenizer, v), reading, v["measure"]),
-    "rouge2": lambda v: Rouge("rouge2", partial(tokenizer, v), reading, v["measure"]),
-    "rougeL": lambda v: Rouge("rougeL", partial(tokenizer, v), reading, v["measure"]),
-}
+    if name == "chrf":
+        return Chrf(values["beta"], values["word_order"])
+    if name == "bleu":
+        return Bleu(partial(bleu, values["tokenize"]))
+    if name.startswith("rouge"):
+        return Rouge(name, partial(tokenizer, values), reading, values["measure"])
+    return Pairwise(metric, progress)
 
 
 def _divisor(metric: Metric) -> int | None:
     if metric.spec.name.partition("|")[0] in UNBOUNDED:
         return 1
-    return next((divisor for scale, divisor in DIVISORS.items() if scale == metric.spec.range), None)
+    return DIVISORS.get(metric.spec.range)
 
 
 class Pairwise:

@@ -45,10 +45,7 @@ class Budget:
 
         Raises what `work` raises if a single row is too large.
         """
-        out: list[T] = []
-        for piece in self.pieces(sizes):
-            out += self._try(piece, work)
-        return out
+        return [found for piece in self.pieces(sizes) for found in self._try(piece, work)]
 
     def each(self, sizes: Sequence[int], work: Callable[[range], Sequence[T]]) -> Iterator[Sequence[T]]:
         """Yield the result of `work` for each finished piece, in any order; on the CPU in several threads.

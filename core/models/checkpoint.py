@@ -21,6 +21,7 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 SETTLING = ("*.json", "*.txt", "*.model", "*.spm", "*.bpe", "*.codes", "*.tiktoken", "*/*.json")
 """Files that affect scores in addition to the weights: configuration, vocabulary, pooling."""
 
+CONVERT = "Errorscope never loads pickled weights (.bin, .pt, .ckpt). Convert them to safetensors first"
 WEIGHTS, INDEX, ADAPTER = "model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors"
 
 
@@ -68,14 +69,9 @@ def check_weights(folder: Path) -> None:
 
     `_revision` hashes these files. Without this check, both libraries might load a pickle instead.
     """
-    if is_adapter(folder):
-        names = [ADAPTER]
-    elif (folder / WEIGHTS).is_file():
-        names = [WEIGHTS]
-    elif (folder / INDEX).is_file():
+    names = [ADAPTER if is_adapter(folder) else WEIGHTS]
+    if names == [WEIGHTS] and not (folder / WEIGHTS).is_file() and (folder / INDEX).is_file():
         names = _shards(folder / INDEX)
-    else:
-        names = [WEIGHTS]
     if config := _json(folder / "config.json") if (folder / "config.json").is_file() else {}:
         names += [str(config["transformers_weights"])] if config.get("transformers_weights") else []
     for name in names:
@@ -92,7 +88,7 @@ def check_weights(folder: Path) -> None:
                 where=str(folder),
                 got=", ".join(sorted(f.name for p in PICKLES for f in folder.glob(p))) or f"no {name}",
                 expected=name,
-                hint="Errorscope never loads pickled weights (.bin, .pt, .ckpt). Convert them to safetensors first",
+                hint=CONVERT,
             )
 
 
@@ -171,11 +167,7 @@ def _hub_folder(hub_id: str) -> Path:
 def _revision(folder: Path) -> str:
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
-        raise UserError(
-            "no safetensors weights found",
-            where=str(folder),
-            hint="Errorscope never loads pickled weights (.bin, .pt, .ckpt). Convert them to safetensors first",
-        )
+        raise UserError("no safetensors weights found", where=str(folder), hint=CONVERT)
     beside = sorted({f for pattern in SETTLING for f in folder.glob(pattern)})
     return _digest(tuple(map(_stamp, (*weights, *beside))))[:12]
 

@@ -24,6 +24,9 @@ MULTILINGUAL = ("m2m_100",)
 """Model types with a language token that `core.models.architectures.seq2seq` supports (M2M100, NLLB, SMaLL-100)."""
 
 
+LANGUAGES = "source-target, such as de-en, in the language codes of the model"
+
+
 class WrongModel(UserError):  # noqa: N818  (a state, not a fault)
     """The configured model does not suit the metric; `command` fetches and sets one that does, `note` describes manual steps
     in between."""
@@ -115,6 +118,12 @@ def regressor(kind: str) -> Checkpoint:
 def multilingual(checkpoint: Checkpoint) -> bool:
     """Return whether this is a multilingual encoder–decoder, which needs language codes."""
     return read(checkpoint).get("model_type") in MULTILINGUAL
+
+
+def missing_languages() -> UserError:
+    """Return the error for a multilingual model without configured languages."""
+    what = "the languages of the multilingual model are not configured"
+    return UserError(what, where="ERRORSCOPE_LANGUAGES", expected=LANGUAGES)
 
 
 def _bare(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from core.errors import UserError
 from core.models import presets
 from core.models.checkpoint import Checkpoint, resolve
+from core.models.presets import PICKLED
 from core.settings import load as settings
 from core.signature import package
 
@@ -29,16 +30,10 @@ class ModelKind(NamedTuple):
     @property
     def command(self) -> str:
         """Return the commands that fetch the suggested model and configure it."""
-        if self.note:
-            folder = self.model.rpartition("/")[2]
-            return f"hf download {self.model} --local-dir {folder}\n{self.variable}={folder} make run"
-        return (
-            f"hf download {self.model} --include '*.json' '*.txt' '*.model' '*.safetensors'\n"
-            f"{self.variable}={self.model} make run"
-        )
+        folder = self.model.rpartition("/")[2] if self.note else ""
+        where = f"--local-dir {folder}" if folder else presets.FILES
+        return f"hf download {self.model} {where}\n{self.variable}={folder or self.model} make run"
 
-
-PICKLED = "the published weights are a pickle, which Errorscope never loads: convert them first, see docs/models.md"
 
 MODEL_KINDS: dict[str, ModelKind] = {
     kind.name: kind
@@ -57,9 +52,8 @@ MODEL_KINDS: dict[str, ModelKind] = {
 
 def setting_of(name: str) -> str:
     """Return the setting of a kind of model, presets as the id of their checkpoint; "" if not configured."""
-    chosen = str(getattr(settings(), name))
-    preset = presets.named(name, chosen)
-    return preset.checkpoint or chosen if preset else chosen
+    preset = preset_of(name)
+    return (preset.checkpoint if preset else "") or str(getattr(settings(), name))
 
 
 def preset_of(name: str) -> presets.ModelPreset | None:
@@ -83,8 +77,8 @@ def configured_model(name: str) -> Checkpoint:
     return resolve(chosen)
 
 
-def facts(name: str) -> dict[str, object]:
-    """Return the signature fields of a configured model: name, revision, library versions.
+def facts(name: str, **options: object) -> dict[str, object]:
+    """Return the signature fields of a configured model: name, revision, options, library versions.
 
     Raises UserError as `configured_model`.
     """
@@ -92,6 +86,7 @@ def facts(name: str) -> dict[str, object]:
     return {
         "model": checkpoint.name,
         "rev": checkpoint.revision,
+        **options,
         "torch": package("torch").split("+")[0],
         "transformers": package("transformers"),
     }

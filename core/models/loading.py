@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 import torch
@@ -12,7 +13,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from core.errors import UserError
-from core.models.budget import Budget, limit_threads
+from core.models.budget import Budget, limit_threads, tokens_for
 from core.models.checkpoint import Checkpoint, check_weights, is_adapter
 from core.progress import Progress, no_progress
 from core.settings import load as settings
@@ -28,9 +29,36 @@ class TokenRow(NamedTuple):
     truncated: bool
 
 
-def device() -> str:
-    """Return "cpu" or "cuda", by settings and hardware. Raises UserError if the configured device is not available."""
-    chosen, there = settings().device, torch.cuda.is_available()
+class TextReader:
+    """A loaded checkpoint with its tokenizer. `budget` limits the tokens per pass, by the `bytes_per_token` of activations."""
+
+    def __init__(
+        self, model: Any, tokenizer: PreTrainedTokenizerBase, bytes_per_token: int, token_budget: int | None = None
+    ) -> None:
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.device = next(model.parameters()).device
+        self.budget = Budget(token_budget or tokens_for(bytes_per_token, self.device), self.device)
+        self._tokenizing = Lock()  # tokenizers are not thread-safe
+
+    def tokenized(self, *texts: str, **options: Any) -> Any:
+        """Tokenize a text or a pair of texts. A special token written in a text, such as "[SEP]", is treated as text."""
+        with self._tokenizing:
+            return self.tokenizer(*texts, split_special_tokens=True, verbose=False, **options)
+
+    def compute(
+        self, rows: Sequence[TokenRow], work: Callable[[dict[str, Tensor], list[int]], Sequence[T]], progress: Progress
+    ) -> list[T]:
+        """Return the results of `work(batch, indices of its rows)` in row order; see `in_pieces`."""
+
+        def of_group(group: list[int]) -> Sequence[T]:
+            return work(padded([rows[i] for i in group], self.tokenizer.pad_token_id, self.device), group)
+
+        return in_pieces([len(row.ids) for row in rows], self.budget, of_group, progress)
+
+
+def device(chosen: str = "") -> str:
+    """Return "cpu" or "cuda", by settings (or `chosen`) and hardware. Raises UserError if the device is not available."""
+    chosen, there = chosen or settings().device, torch.cuda.is_available()
     if chosen not in ("auto", "cpu", "cuda") or (chosen == "cuda" and not there):
         raise UserError(
             "this device is not available",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 UNKNOWN = "unknown"
-ANSWERING = "--include '*.json' '*.txt' '*.model' '*.safetensors'"
+FILES = "--include '*.json' '*.txt' '*.model' '*.safetensors'"
 
 
 class ModelPreset(NamedTuple):
@@ -40,7 +40,7 @@ NLI: dict[str, ModelPreset] = {
         ModelPreset(
             "nli-r", "NLI-R", _NLI_R, "RoBERTa-large, on SNLI, MNLI, FEVER and ANLI", "1.4 GB", "MIT", "English",
             "the main branch has only a pickle, which Errorscope never loads; refs/pr/1 has the same weights as safetensors",
-            f"hf download {_NLI_R} --revision refs/pr/1 {ANSWERING} --local-dir nli-r\nERRORSCOPE_NLI=nli-r make run",
+            f"hf download {_NLI_R} --revision refs/pr/1 {FILES} --local-dir nli-r\nERRORSCOPE_NLI=nli-r make run",
         ),
         ModelPreset(
             "nli-d", "NLI-D", _NLI_D, "DeBERTa-large, on MNLI", "1.6 GB", "MIT", "English", PICKLED,
@@ -55,7 +55,7 @@ NLI: dict[str, ModelPreset] = {
         ),
         ModelPreset(
             "xnli-d", "XNLI-D", _XNLI_D, "mDeBERTa-v3-base, on MNLI and XNLI", "0.6 GB", "MIT", "across languages", "",
-            f"hf download {_XNLI_D} {ANSWERING}\nERRORSCOPE_NLI=xnli-d make run",
+            f"hf download {_XNLI_D} {FILES}\nERRORSCOPE_NLI=xnli-d make run",
         ),
     )
 }  # fmt: skip

@@ -113,8 +113,7 @@ class _Engine:
             for sentence, scores in zip(finished, self._scores(finished, tasks), strict=True):
                 out[sentence.task] = self._result(sentence, tasks[sentence.task], scores)
             self.done += len(finished)
-            stopped = set(map(id, finished))
-            active = [s for s in active if id(s) not in stopped]
+            active = [s for s in active if s not in finished]
         with suppress(Cancelled):  # the work is complete, so keep its result
             self.progress(1.0)
         return [r for r in out if r is not None]

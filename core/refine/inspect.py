@@ -78,7 +78,7 @@ def _seen(scorer: Seq2SeqScorer, text: str, ids: Ids, given: EncodedText, varian
     from core.models.architectures.packed import DecoderRow
     from core.models.spans import aligned
 
-    own, read = scorer.encode(text), scorer.read([[*given.lead, *given.ids]])[0]
+    own, read = scorer.encode(text), scorer.read([list(given.row)])[0]
     hidden = scorer.run([DecoderRow(read, None, 0, scorer.inputs(ids))]).hidden
     skip = len(scorer.starts) - 1
     found, beside, chances = scorer.likely(hidden, [0] * skip + ids, k)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.models.architectures.seq2seq import Ids, Seq2SeqScorer, Side
+from core.models.architectures.seq2seq import Seq2SeqScorer, Side
 from core.progress import Progress
 from core.refine.options import Options
 from core.refine.prompts import conditioned, scored
@@ -32,20 +32,17 @@ def prompted_scores(
 ) -> list[DistanceScores]:
     """Return the scores with prompts of each (output, refined text, condition). ≤ 0, higher is better."""
     side: Side = "source" if variant == "faithfulness" else "target"
-    conditions: list[Ids] = []
-    targets: list[Ids] = []
-    cut = [False] * len(texts)
-    for n, (hypothesis, refined, condition) in enumerate(texts):
-        for text in (hypothesis, refined, condition):
-            directions = [(condition, text, side)] * (variant != "recall")
-            directions += [(text, condition, "target")] * (variant in ("recall", "f"))
-            for given, wanted, given_side in directions:
-                for prompt in options.prompts:
-                    read = scorer.encode(conditioned(given, prompt, options.side), given_side)
-                    target = scorer.encode(scored(wanted, prompt, options.side))
-                    conditions.append([*read.lead, *read.ids])
-                    targets.append(target.ids)
-                    cut[n] |= read.truncated or target.truncated
-    flat = np.array([p.mean() for p in scorer.pairs(conditions, targets, progress)])
-    values = flat.reshape(len(texts), 3, -1).mean(axis=2)
-    return [DistanceScores(float(y), float(z), float(r), short) for (y, z, r), short in zip(values, cut, strict=True)]
+    pairs: list[tuple[str, str, Side]] = []
+    for *outputs, condition in texts:
+        for text in (*outputs, condition):
+            pairs += [(condition, text, side)] * (variant != "recall")
+            pairs += [(text, condition, "target")] * (variant in ("recall", "f"))
+    asked = [
+        (conditioned(x, prompt, options.side), scored(y, prompt, options.side), of)
+        for x, y, of in pairs
+        for prompt in options.prompts
+    ]
+    found = scorer.means(asked, progress)
+    values = np.array([f.value for f in found]).reshape(len(texts), 3, -1).mean(axis=2)
+    cut = np.array([f.truncated for f in found]).reshape(len(texts), -1)
+    return [DistanceScores(y, z, r, bool(of.any())) for (y, z, r), of in zip(values.tolist(), cut, strict=True)]

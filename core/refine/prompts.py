@@ -6,7 +6,6 @@ is built in; others are read from the JSON file set as ERRORSCOPE_PROMPTS.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 from core.errors import UserError, unknown
@@ -79,18 +78,7 @@ def checked(phrase: object, where: str) -> str:
 def known_lists() -> Lists:
     """Return the built-in prompt list and those of the file in the settings. Raises UserError."""
     path = settings().prompts
-    if path is None:
-        return dict(BUILT_IN)
-    try:
-        stat = path.stat()
-    except OSError:
-        return BUILT_IN | load_lists(path)
-    return BUILT_IN | _read(path, stat.st_mtime_ns, stat.st_size)
-
-
-@lru_cache(maxsize=8)
-def _read(path: Path, changed: int, size: int) -> Lists:
-    return load_lists(path)
+    return BUILT_IN | (load_lists(path) if path else {})
 
 
 def listed(name: str, lists: Lists | None = None) -> tuple[str, ...]:

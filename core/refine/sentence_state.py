@@ -76,13 +76,9 @@ class SentencePreparer:
     def prepare(self, block: Sequence[PreparedOutput]) -> list[SentenceState]:
         """Score each output against each of its conditions and choose the best condition."""
         pairs = [(n, e.hypothesis, c) for n, e in enumerate(block) for c in e.conditions]
-        distinct = {(*c.lead, *c.ids): c for _, _, c in pairs}
-        read = dict(zip(distinct, self.scorer.read([list(k) for k in distinct]), strict=True))
-
-        def of(c: EncodedText) -> Tensor:
-            return read[*c.lead, *c.ids]
-
-        there, near = self._whole([of(c) for _, _, c in pairs], [h.ids for _, h, _ in pairs])
+        distinct = dict.fromkeys(c.row for _, _, c in pairs)
+        read = dict(zip(distinct, self.scorer.read([list(row) for row in distinct]), strict=True))
+        there, near = self._whole([read[c.row] for _, _, c in pairs], [h.ids for _, h, _ in pairs])
         plain = [t.score for t in there]
         near_back = near
         if self.backward:
@@ -98,23 +94,22 @@ class SentencePreparer:
             max(rows, key=lambda i: plain[i])
             for rows in (list(g) for _, g in groupby(range(len(pairs)), key=lambda i: pairs[i][0]))
         ]
-        chosen = {(*pairs[i][2].lead, *pairs[i][2].ids): pairs[i][2] for i in best}
+        chosen = {pairs[i][2].row: pairs[i][2] for i in best}
         selves, _ = self._whole([read[k] for k in chosen], [c.ids for c in chosen.values()], near=0)
         itself = dict(zip(chosen, (t.score for t in selves), strict=True))
         out, at = [], 0
         for i, (task, output, hypothesis, conditions) in zip(best, block, strict=True):
             condition = pairs[i][2]
             text = ScoredText(there[i].ids, there[i].logps, there[i].hidden.clone(), there[i].past.clone(), plain[i])
-            key = (*condition.lead, *condition.ids)
             more = torch.as_tensor([*hypothesis.ids, *condition.ids], device=self.scorer.device)
             sentence = SentenceState(
                 task,
                 hypothesis,
                 condition,
                 i - at,
-                of(condition),
+                read[condition.row],
                 text,
-                itself[key],
+                itself[condition.row],
                 torch.unique(torch.cat([near[i].flatten(), more])),
                 torch.unique(torch.cat([near_back[i].flatten(), more])),
                 Detokenizer(self.scorer, output, hypothesis),
@@ -134,10 +129,7 @@ class SentencePreparer:
         scorer, skip = self.scorer, len(self.scorer.starts) - 1
         run = scorer.run([DecoderRow(r, None, 0, scorer.inputs(t)) for r, t in zip(read, texts, strict=True)])
         targets = [i for t in texts for i in (*[0] * skip, *t)]
-        if near:
-            flat, ids, _ = scorer.likely(run.hidden, targets, near)
-        else:
-            flat, ids = scorer.logps(run.hidden, targets), run.hidden.new_zeros((len(targets), 0), dtype=torch.long)
+        flat, ids, _ = scorer.likely(run.hidden, targets, near)
         out, likely, at = [], [], 0
         for text in texts:
             end = at + skip + len(text)

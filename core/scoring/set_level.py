@@ -23,9 +23,7 @@ class SetScore(NamedTuple):
     signature: str
 
 
-def set_scores(
-    dataset: Dataset, chosen: mauve.MauveSettings = mauve.DEFAULT, progress: Progress = no_progress
-) -> list[SetScore]:
+def set_scores(dataset: Dataset, progress: Progress = no_progress) -> list[SetScore]:
     """Return MAUVE of every system, in dataset order: its outputs compared with the references of the same segments.
 
     Empty texts and outputs of segments without references are left out. Each distinct text is encoded once. Raises UserError
@@ -38,7 +36,7 @@ def set_scores(
             hint="Add references, or use one system's outputs as references",
         )
     signatures = {
-        system: mauve.sign(chosen, f"{len(outputs)}+{len(references)}-{_digest(outputs, references)}")
+        system: mauve.sign(f"{len(outputs)}+{len(references)}-{_digest(outputs, references)}")
         for system, (outputs, references) in sides.items()
     }
     progress(0.0)
@@ -48,7 +46,7 @@ def set_scores(
     out = []
     for done, (system, (outputs, references)) in enumerate(sides.items()):
         progress(done / len(sides))
-        value = mauve.mauve(vectors[[at[t] for t in outputs]], vectors[[at[t] for t in references]], chosen)
+        value = mauve.mauve(vectors[[at[t] for t in outputs]], vectors[[at[t] for t in references]])
         out.append(SetScore(system, value, signatures[system]))
     return out
 

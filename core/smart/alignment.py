@@ -37,10 +37,8 @@ def smart(matrices: Sequence[Array], variant: Variant) -> Array:
     """
     out = np.zeros((len(matrices), 3))
     for indices, block in _blocks(matrices):
-        if variant == "X":
-            out[indices] = (_measured(_one, block) + _measured(_two, block) + _measured(_soft_lcs, block)) / 3
-        else:
-            out[indices] = _measured(_RECALLS[variant], block)
+        recalls = list(_RECALLS.values()) if variant == "X" else [_RECALLS[variant]]
+        out[indices] = np.sum([_measured(recall, block) for recall in recalls], axis=0) / len(recalls)
     return out
 
 

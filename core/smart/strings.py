@@ -82,26 +82,12 @@ class Bleu:
         return by_writing(lambda how: partial(self._block, self.make(how)), pairs, writing)
 
     def _block(self, own: Any, targets: Sequence[str], candidates: Sequence[str]) -> Array:
-        from sacrebleu.metrics.helpers import extract_all_word_ngrams
-
-        order: int = own.max_ngram_order
-
-        def grams(sentences: Sequence[str]) -> tuple[list[list[Any]], Array]:
-            counted, lengths = [], []
-            for sentence in sentences:
-                found, length = extract_all_word_ngrams(own._preprocess_segment(sentence), 1, order)
-                by_order: list[dict[Any, int]] = [{} for _ in range(order)]
-                for gram, n in found.items():
-                    by_order[len(gram) - 1][gram] = n
-                counted.append(by_order)
-                lengths.append(length)
-            return counted, np.array(lengths, dtype=np.float64)
-
-        (rows, ref_len), (columns, hyp_len) = grams(targets), grams(candidates)
+        rows, columns = ([own._preprocess_segment(s).split() for s in side] for side in (targets, candidates))
+        ref_len, hyp_len = (np.array([len(words) for words in side], dtype=np.float64) for side in (rows, columns))
         logs, reached = np.zeros((len(targets), len(candidates))), np.zeros(len(candidates))
         halvings, anything = np.zeros_like(logs), np.zeros(logs.shape, dtype=bool)
-        for left, right in zip(zip(*rows, strict=True), zip(*columns, strict=True), strict=True):
-            refs, hyps = counted(left, right)
+        for n in range(1, own.max_ngram_order + 1):
+            refs, hyps = counted([word_grams(w, n) for w in rows], [word_grams(w, n) for w in columns])
             correct, total = shared(refs, hyps), hyps.totals()
             anything |= correct > 0
             halvings += correct == 0

@@ -40,7 +40,7 @@ def counting_metric(
     seen: list[Item] | None = None,
 ) -> Metric:
     """A metric whose value is `of(item)`; every item it is asked for is appended to `seen`."""
-    spec = MetricSpec(name, name, 1, "none", "for tests", (0, float("inf")), True, needs)
+    spec = MetricSpec(name, name, "none", "for tests", (0, float("inf")), needs)
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         values = []

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics.base import Computation, Metric, MetricSpec, Option, Values, family
+from core.metrics.base import Computation, MetricSpec, Option, Values, family
 from core.metrics.embedding.bertscore_layers import RescaleBaseline, baseline_of, layer_of
-from core.metrics.embedding.encoding import encoder, in_blocks, model_facts, references
+from core.metrics.embedding.encoding import encoder, in_blocks, references
 from core.metrics.embedding.idf import Idf
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED
+from core.metrics.options import measure_option
+from core.models import kinds
 from core.models.kinds import configured_model
 from core.progress import Progress
 from core.signature import GIVEN, signature
@@ -28,10 +29,7 @@ WEIGHTLESS = "all tokens of a text have idf weight 0, because every reference co
 OPPOSED = "precision and recall have opposite signs, so F is undefined"
 
 OPTIONS = (
-    Option(
-        "measure", "choice", "f", "F, precision (of the output's tokens) or recall (of the reference's)", "Measure",
-        "measure {}", choices=("f", "p", "r"),
-    ),
+    measure_option("tokens"),
     Option(
         "layer", "whole", None, "hidden layer to use, counted from 0; by default the authors' recommendation for the model, or three quarters "
         "of its depth", "Layer", "layer {}", low=0, high=200, none="recommended",
@@ -49,11 +47,9 @@ OPTIONS = (
 SPEC = MetricSpec(
     name="bertscore",
     label="BERTScore",
-    version=1,
     paper="Zhang et al. 2020",
     help="Matches tokens of output and reference by the similarity of their contextual embeddings, so paraphrases score higher than with string metrics. With several references, the best one counts.",
     range=(-1, 1),
-    higher_is_better=True,
     needs=frozenset({"reference", "encoder"}),
     options=OPTIONS,
 )
@@ -68,11 +64,7 @@ class WeightedTokens(NamedTuple):
     truncated: bool
 
 
-def _make(values: Values) -> Computation:
-    return _work(values, None)
-
-
-def _work(values: Values, idf: Idf | None) -> Computation:
+def _make(values: Values, idf: Idf | None = None) -> Computation:
     def sign() -> str:
         checkpoint = configured_model("encoder")
         layer = layer_of(checkpoint, values["layer"])
@@ -85,7 +77,7 @@ def _work(values: Values, idf: Idf | None) -> Computation:
                 "idf": ("refs-" + idf.name if idf else "refs") if values["idf"] else False,
                 "baseline": baseline_of(checkpoint, layer).digest if values["rescale"] else False,
                 "nrefs": "best",
-                **model_facts(),
+                **kinds.facts("encoder"),
             },
         )
 
@@ -99,7 +91,7 @@ def _work(values: Values, idf: Idf | None) -> Computation:
 
     if not values["idf"]:
         return Computation(sign, score)
-    return Computation(sign, score, lambda all_outputs: _work(values, Idf(references(all_outputs))))
+    return Computation(sign, score, lambda all_outputs: _make(values, Idf(references(all_outputs))))
 
 
 class _Scoring:
@@ -171,16 +163,4 @@ def _f(p: float, r: float) -> float:
     return 2 * p * r / (p + r) if p * r >= 0 else float("nan")
 
 
-def _ranged(metric: Metric) -> Metric:
-    """Return the metric without a lower bound if values are rescaled."""
-    plain = metric.with_options
-
-    def with_options(values: Values) -> Metric:
-        found = metric if plain is None else plain(values)
-        low = float("-inf") if values["rescale"] else -1.0
-        return replace(found, spec=replace(found.spec, range=(low, 1)))
-
-    return replace(metric, with_options=with_options)
-
-
-BERTSCORE = _ranged(family(SPEC, _make))
+BERTSCORE = family(SPEC, _make, bounds=lambda values: (float("-inf") if values["rescale"] else -1, 1))

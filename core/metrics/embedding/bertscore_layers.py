@@ -13,7 +13,13 @@ from core.models.architectures.encoder_shape import shape_of
 from core.models.checkpoint import Checkpoint
 from core.settings import load as settings
 
+MINIATURES = {2: (1, 1, 1, 2), 4: (3, 3, 3, 3), 6: (5, 5, 5, 5), 8: (7, 7, 6, 7), 10: (8, 8, 9, 8), 12: (10, 11, 10, 9)}
+"""Recommended layers of the small BERT models, by number of layers, for the widths 128, 256, 512 and 768 (64 per head)."""
 RECOMMENDED = {
+    f"google/bert_uncased_L-{layers}_H-{width}_A-{width // 64}": layer
+    for layers, row in MINIATURES.items()
+    for width, layer in zip((128, 256, 512, 768), row, strict=True)
+} | {
     "albert-base-v1": 10,
     "albert-base-v2": 9,
     "albert-large-v1": 17,
@@ -36,30 +42,6 @@ RECOMMENDED = {
     "zhiheng-huang/bert-base-uncased-embedding-relative-key-query": 7,
     "bert-large-uncased": 18,
     "zhiheng-huang/bert-large-uncased-whole-word-masking-embedding-relative-key-query": 19,
-    "google/bert_uncased_L-10_H-128_A-2": 8,
-    "google/bert_uncased_L-10_H-256_A-4": 8,
-    "google/bert_uncased_L-10_H-512_A-8": 9,
-    "google/bert_uncased_L-10_H-768_A-12": 8,
-    "google/bert_uncased_L-12_H-128_A-2": 10,
-    "google/bert_uncased_L-12_H-256_A-4": 11,
-    "google/bert_uncased_L-12_H-512_A-8": 10,
-    "google/bert_uncased_L-12_H-768_A-12": 9,
-    "google/bert_uncased_L-2_H-128_A-2": 1,
-    "google/bert_uncased_L-2_H-256_A-4": 1,
-    "google/bert_uncased_L-2_H-512_A-8": 1,
-    "google/bert_uncased_L-2_H-768_A-12": 2,
-    "google/bert_uncased_L-4_H-128_A-2": 3,
-    "google/bert_uncased_L-4_H-256_A-4": 3,
-    "google/bert_uncased_L-4_H-512_A-8": 3,
-    "google/bert_uncased_L-4_H-768_A-12": 3,
-    "google/bert_uncased_L-6_H-128_A-2": 5,
-    "google/bert_uncased_L-6_H-256_A-4": 5,
-    "google/bert_uncased_L-6_H-512_A-8": 5,
-    "google/bert_uncased_L-6_H-768_A-12": 5,
-    "google/bert_uncased_L-8_H-128_A-2": 7,
-    "google/bert_uncased_L-8_H-256_A-4": 7,
-    "google/bert_uncased_L-8_H-512_A-8": 6,
-    "google/bert_uncased_L-8_H-768_A-12": 7,
     "vinai/bertweet-base": 9,
     "google/bigbird-base-trivia-itc": 8,
     "google/bigbird-roberta-base": 10,

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics.base import Computation, MetricSpec, Need, Option, Values, family
-from core.metrics.embedding.encoding import NO_OUTPUT, encoder, in_blocks, model_facts
+from core.metrics.base import Computation, MetricSpec, Option, Values, family, texts_compared
+from core.metrics.embedding.encoding import NO_OUTPUT, encoder, in_blocks
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED
+from core.models import kinds
 from core.progress import Progress
 from core.signature import signature
 
@@ -25,11 +26,9 @@ AGAINST = Option(
 SPEC = MetricSpec(
     name="embedding",
     label="Embedding cosine",
-    version=1,
     paper="Reimers and Gurevych 2019",
     help="Cosine similarity of sentence embeddings, by the encoder model: is the output about the same thing? To compare with a source in another language, configure a multilingual encoder. With several references, the best one counts.",
     range=(-1, 1),
-    higher_is_better=True,
     needs=frozenset({"reference", "encoder"}),
     options=(AGAINST,),
 )
@@ -46,7 +45,7 @@ def _make(values: Values) -> Computation:
     against = values["against"]
 
     def sign() -> str:
-        return signature(SPEC.name, {"v": 1, "against": against, "nrefs": "best", **model_facts()})
+        return signature(SPEC.name, {"v": 1, "against": against, "nrefs": "best", **kinds.facts("encoder")})
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         def texts(item: Item) -> list[str]:
@@ -55,11 +54,6 @@ def _make(values: Values) -> Computation:
         return in_blocks(items, texts, _placed, lambda item, known: _value(item, known, against), progress)
 
     return Computation(sign, score)
-
-
-def _needs(values: Values) -> frozenset[Need]:
-    texts: dict[str, frozenset[Need]] = {"reference": frozenset({"reference"}), "source": frozenset({"source"})}
-    return texts.get(values["against"], frozenset({"source", "reference"})) | {"encoder"}
 
 
 def _others(item: Item, against: str) -> dict[str, list[str]]:
@@ -88,4 +82,4 @@ def _value(item: Item, known: Mapping[str, TextVector], against: str) -> Value:
     return Value(sum(parts.values()) / len(parts), reason=TRUNCATED if cut else "", parts=parts)
 
 
-EMBEDDING = family(SPEC, _make, _needs)
+EMBEDDING = family(SPEC, _make, lambda values: texts_compared(values["against"]) | {"encoder"})

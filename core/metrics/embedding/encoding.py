@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from core.data import Item, Value
 from core.metrics.base import AllOutputs
-from core.models.kinds import facts
 from core.progress import Progress
 
 if TYPE_CHECKING:
@@ -22,11 +21,6 @@ Array = npt.NDArray[np.float64]
 BLOCK = 64  # items compared together; those of one segment stand side by side
 NOISE = 2e-6  # smaller squared distances of unit vectors are rounding differences between batches
 NO_OUTPUT = "the output is empty"
-
-
-def model_facts() -> dict[str, object]:
-    """Return the signature fields of the encoder: name, revision, library versions. Raises UserError if not configured."""
-    return facts("encoder")
 
 
 def encoder() -> Encoder:

@@ -7,7 +7,6 @@ configured encoder instead of GPT-2. Values of different encoders cannot be comp
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from core.data import Value
 from core.errors import UserError
 from core.metrics.base import MetricSpec
-from core.metrics.embedding.encoding import model_facts
+from core.models import kinds
 from core.signature import package, signature
 
 Vectors = npt.NDArray[np.float32]
@@ -28,40 +27,30 @@ ADVISED = 1000
 SPEC = MetricSpec(
     name="mauve",
     label="MAUVE",
-    version=1,
     paper="Pillutla et al. 2021",
     help="Compares all outputs of a system with all references as distributions, and so notices repetitive or generic text. "
     "One value per system: python -m core score FILE --set mauve.",
     range=(0, 1),
-    higher_is_better=True,
     needs=frozenset({"reference", "encoder"}),
     package=PACKAGE,
 )
 
 
-class MauveSettings(NamedTuple):
-    """`buckets` is the number of k-means clusters (default: a tenth of the smaller side), `scaling` is c in the paper (changes
-    values, but not their order), `seed` is that of the clustering."""
-
-    buckets: int | None = None
-    scaling: float = 5.0
-    seed: int = 25
+BUCKETS, SCALING, SEED = "auto", 5.0, 25
+"""Number of k-means clusters (a tenth of the smaller side), c in the paper, and the seed of the clustering, as in the package."""
 
 
-DEFAULT = MauveSettings()
-
-
-def sign(chosen: MauveSettings, texts: str) -> str:
+def sign(texts: str) -> str:
     """Return the signature of a value; `texts` identifies the two sets. Raises UserError without package or encoder."""
     return signature(
         "mauve",
         {
             "v": SPEC.version,
-            "buckets": "auto" if chosen.buckets is None else chosen.buckets,
-            "scaling": float(chosen.scaling),
-            "seed": chosen.seed,
+            "buckets": BUCKETS,
+            "scaling": SCALING,
+            "seed": SEED,
             "texts": texts,
-            **model_facts(),
+            **kinds.facts("encoder"),
             PACKAGE: _version(),
             "faiss-cpu": package("faiss-cpu"),
             "scikit-learn": package("scikit-learn"),
@@ -69,7 +58,7 @@ def sign(chosen: MauveSettings, texts: str) -> str:
     )
 
 
-def mauve(outputs: Vectors, references: Vectors, chosen: MauveSettings = DEFAULT) -> Value:
+def mauve(outputs: Vectors, references: Vectors) -> Value:
     """Return MAUVE in [0, 1] (higher is better) for vectors of outputs (n, d) and references (m, d).
 
     Undefined for fewer than `FEWEST` texts per side; below `ADVISED` the value carries a warning. Parts: the frontier
@@ -81,13 +70,8 @@ def mauve(outputs: Vectors, references: Vectors, chosen: MauveSettings = DEFAULT
         return Value(None, "undefined", f"too few texts: {fewer}; MAUVE needs {FEWEST} outputs and {FEWEST} references")
     from mauve import compute_mauve
 
-    buckets: Any = "auto" if chosen.buckets is None else chosen.buckets
     found = compute_mauve(
-        p_features=references,
-        q_features=outputs,
-        num_buckets=buckets,
-        mauve_scaling_factor=chosen.scaling,
-        seed=chosen.seed,
+        p_features=references, q_features=outputs, num_buckets=BUCKETS, mauve_scaling_factor=SCALING, seed=SEED
     )
     parts = {"frontier_integral": float(found.frontier_integral), "buckets": float(found.num_buckets)}
     caution = f"computed from {fewer} texts; below {ADVISED}, values are noisy and depend on the number of texts"

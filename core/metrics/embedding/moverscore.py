@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from core.data import Item, Value
 from core.metrics.base import AllOutputs, Computation, MetricSpec, Option, Values, family
-from core.metrics.embedding.encoding import encoder, in_blocks, model_facts, references, squared_distances
+from core.metrics.embedding.encoding import encoder, in_blocks, references, squared_distances
 from core.metrics.embedding.idf import Idf
 from core.metrics.embedding.transport import earth_movers_distance
-from core.metrics.learned.question_metrics import TRUNCATED
+from core.metrics.learned.question_metrics import ModelAnswer, best
+from core.models import kinds
 from core.progress import Progress
 from core.signature import signature
 from core.text.scripts import has_unspaced
@@ -48,11 +49,9 @@ OPTIONS = (
 SPEC = MetricSpec(
     name="moverscore",
     label="MoverScore",
-    version=1,
     paper="Zhao et al. 2019",
     help="1 − the cost of moving the output's words to the reference's words in embedding space. Unlike BERTScore, one word may match several. With several references, the best one counts.",
     range=(-3, 1),
-    higher_is_better=True,
     needs=frozenset({"reference", "encoder"}),
     options=OPTIONS,
     perfect_on_copy=False,
@@ -81,11 +80,7 @@ class WeightedWords(NamedTuple):
     truncated: bool
 
 
-def _make(values: Values) -> Computation:
-    return _work(values, None)
-
-
-def _work(values: Values, weights: IdfTables | None, unspaced: bool = False) -> Computation:
+def _make(values: Values, weights: IdfTables | None = None, unspaced: bool = False) -> Computation:
     weighs = values["idf"] != "no"
 
     def sign(unspaced: bool = unspaced) -> str:
@@ -100,7 +95,7 @@ def _work(values: Values, weights: IdfTables | None, unspaced: bool = False) -> 
                 "distance": values["distance"],
                 "nrefs": "best",
                 **({"words": "characters"} if unspaced else {}),
-                **model_facts(),
+                **kinds.facts("encoder"),
             },
         )
 
@@ -112,7 +107,7 @@ def _work(values: Values, weights: IdfTables | None, unspaced: bool = False) -> 
     def fit(all_outputs: AllOutputs) -> Computation:
         own = Idf(references(all_outputs))
         outputs = Idf([item.hypothesis for _, item in all_outputs]) if values["idf"] == "own" else own
-        return _work(values, IdfTables(outputs, own), _unspaced([item for _, item in all_outputs]))
+        return _make(values, IdfTables(outputs, own), _unspaced([item for _, item in all_outputs]))
 
     return Computation(sign, score, fit if weighs else None, lambda items: sign(_unspaced(items)))
 
@@ -159,15 +154,17 @@ class _Scoring:
 
     def _value(self, item: Item, known: Mapping[str, WeightedWords]) -> Value:
         output = known[item.hypothesis]
-        there = [i for i, text in enumerate(item.references) if known[text].as_reference.any()]
-        if not there:
+        references = {i: known[text] for i, text in enumerate(item.references) if known[text].as_reference.any()}
+        if not references:
             return Value(None, "undefined", NOTHING_TO_COMPARE)
         if not output.as_output.any():
             return Value(None, "undefined", NO_WORDS)
-        scores = {i: 1 - self._cost(known[item.references[i]], output) for i in there}
-        at = max(scores, key=lambda i: scores[i])
-        cut = output.truncated or known[item.references[at]].truncated
-        return Value(scores[at], reason=TRUNCATED if cut else "", parts={"condition": float(at)})
+        return best(
+            {
+                i: ModelAnswer(1 - self._cost(reference, output), output.truncated or reference.truncated)
+                for i, reference in references.items()
+            }
+        )
 
     def _cost(self, reference: WeightedWords, output: WeightedWords) -> float:
         squares = squared_distances(reference.vectors, output.vectors)

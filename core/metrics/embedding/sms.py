@@ -10,12 +10,14 @@ import numpy.typing as npt
 
 from core.data import Item, Value
 from core.metrics.base import Computation, MetricSpec, Option, Values, family
-from core.metrics.embedding.encoding import NO_OUTPUT, encoder, in_blocks, model_facts, squared_distances
+from core.metrics.embedding.encoding import NO_OUTPUT, encoder, in_blocks, squared_distances
 from core.metrics.embedding.transport import earth_movers_distance
-from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED
+from core.metrics.learned.question_metrics import ModelAnswer, best
+from core.metrics.options import SENTENCES
+from core.models import kinds
 from core.progress import Progress
 from core.signature import signature
-from core.text.sentences import DEFAULT, SPLITTERS, Splitter, facts, sentences, splitter
+from core.text.sentences import Splitter, facts, sentences, splitter
 from core.text.words import words
 
 if TYPE_CHECKING:
@@ -28,20 +30,15 @@ OPTIONS = (
         "units", "choice", "sentences", "units that are compared: sentences (SMS), words (WMS), or both (S+WMS)", "Units",
         "units: {}", choices=("sentences", "words", "both"),
     ),
-    Option(
-        "sentences", "choice", DEFAULT, "how texts are split into sentences: at the end marks of all scripts except after abbreviations (prose), at every end mark "
-        "(rule), after . ? ! before a space (point), or with pySBD for a language", "Sentence splitter", "sentences by {}", choices=SPLITTERS,
-    ),
+    SENTENCES,
 )  # fmt: skip
 
 SPEC = MetricSpec(
     name="sms",
     label="Sentence Mover's Similarity",
-    version=1,
     paper="Clark et al. 2019",
     help="Similarity of output and reference as sets of sentences, by sentence embeddings and their lengths. Made for texts of several sentences, whose order it ignores. With several references, the best one counts.",
     range=(0, 1),
-    higher_is_better=True,
     needs=frozenset({"reference", "encoder"}),
     options=OPTIONS,
 )
@@ -59,7 +56,7 @@ def _make(values: Values) -> Computation:
     def sign() -> str:
         return signature(
             SPEC.name,
-            {"v": 1, "units": values["units"], **facts(values["sentences"]), "nrefs": "best", **model_facts()},
+            {"v": 1, "units": values["units"], **facts(values["sentences"]), "nrefs": "best", **kinds.facts("encoder")},
         )
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
@@ -122,12 +119,13 @@ def _value(item: Item, known: Mapping[str, WeightedUnits]) -> Value:
     output = known[item.hypothesis]
     if not len(output.weights):
         return Value(None, "undefined", NO_OUTPUT)
-    scores = {i: _similarity(known[t], output) for i, t in enumerate(item.references) if len(known[t].weights)}
-    if not scores:
-        return Value(None, "undefined", NO_REFERENCE)
-    at = max(scores, key=lambda i: scores[i])
-    cut = output.truncated or known[item.references[at]].truncated
-    return Value(scores[at], reason=TRUNCATED if cut else "", parts={"condition": float(at)})
+    return best(
+        {
+            i: ModelAnswer(_similarity(known[text], output), output.truncated or known[text].truncated)
+            for i, text in enumerate(item.references)
+            if len(known[text].weights)
+        }
+    )
 
 
 def _similarity(reference: WeightedUnits, output: WeightedUnits) -> float:

@@ -8,7 +8,6 @@ instead, so its scores depend on the other outputs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import inf, isfinite
 from typing import NamedTuple
 
@@ -71,11 +70,9 @@ OPTIONS = (
 SPEC = MetricSpec(
     name=NAME,
     label="MENLI",
-    version=1,
     paper="Chen and Eger 2023",
     help="Weighted mean of an NLI metric and another metric, both scaled to 0 … 1. More robust to adversarial errors than the other metric by itself. Values outside the stored range are not clamped.",
     range=(-inf, inf),
-    higher_is_better=True,
     needs=frozenset({"reference", "nli", "encoder"}),
     options=OPTIONS,
     perfect_on_copy=False,
@@ -151,18 +148,10 @@ def _value(two: Sequence[Value], sides: Sequence[_Side], scales: Sequence[Range]
     return Value(combined(scaled[0], scaled[1], w), reason="; ".join(reasons), parts=parts)
 
 
-def _ranged(metric: Metric) -> Metric:
-    """Return the metric with range 0 … 1 if both metrics are scaled by declared, finite bounds."""
-    plain = metric.with_options
-
-    def with_options(values: Values) -> Metric:
-        found = metric if plain is None else plain(values)
-        bounded = values["range"] == DECLARED and all(map(isfinite, registry.load(values["with"]).spec.range))
-        return replace(
-            found, spec=replace(found.spec, range=(0, 1) if bounded else (-inf, inf)), with_options=with_options
-        )
-
-    return replace(metric, with_options=with_options)
+def _bounds(values: Values) -> tuple[float, float]:
+    """Return 0 … 1 if both metrics are scaled by declared, finite bounds."""
+    bounded = values["range"] == DECLARED and all(map(isfinite, registry.load(values["with"]).spec.range))
+    return (0, 1) if bounded else (-inf, inf)
 
 
-MENLI = _ranged(family(SPEC, _make, _needs))
+MENLI = family(SPEC, _make, _needs, _bounds)

@@ -11,7 +11,7 @@ hypothesis (as in SummaC-ZS, Laban et al. 2022).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,12 +20,13 @@ import numpy.typing as npt
 
 from core.data import Item, Value
 from core.errors import UserError
+from core.metrics import options
 from core.metrics.base import Computation, Metric, MetricSpec, Need, Option, Values, family
-from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED, source_of, written
+from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED, compared_with
 from core.models import configs
 from core.progress import Progress, no_progress
 from core.signature import signature
-from core.text.sentences import DEFAULT, SPLITTERS, facts, sentences, splitter
+from core.text.sentences import DEFAULT, facts, sentences, splitter
 
 if TYPE_CHECKING:
     from core.models.architectures.classifier import NliModel
@@ -109,9 +110,9 @@ def _pieces(long: str, split: str, model: NliModel) -> Pieces:
 
     tokens = reader(model.classifier.tokenizer)
     if long == WINDOWS:
-        return lambda premise, hypothesis: tokens.pieces(premise, hypothesis, model.limit)
+        return lambda premise, hypothesis: tokens.pieces(premise, hypothesis, model.classifier.limit)
     rule = splitter(split)
-    half = (model.limit - tokens.special) // 2
+    half = (model.classifier.limit - tokens.special) // 2
 
     def by_sentence(text: str) -> list[str]:
         """Split a text into sentences, and sentences of more than half the maximum length into windows."""
@@ -129,23 +130,21 @@ class _NliScoring(NamedTuple):
     long: str
     split: str
 
-    def anchors(self, item: Item) -> dict[int, str]:
-        """Return the texts the output is compared with, by index among the references; empty references are left out."""
-        return {0: source_of(item)} if self.source else written(item.references)
-
-    def pairs(self, item: Item) -> Iterator[list[Pair]]:
-        """Yield the pairs (premise, hypothesis) of each anchor, anchor → output first."""
-        for anchor in self.anchors(item).values():
-            both = ((anchor, item.hypothesis), (item.hypothesis, anchor))
-            yield [pair for pair, weight in zip(both, DIRECTIONS[self.direction], strict=True) if weight]
+    def pairs(self, anchor: str, output: str) -> list[Pair]:
+        """Return the pairs (premise, hypothesis) of the configured directions, anchor → output first."""
+        both = ((anchor, output), (output, anchor))
+        return [pair for pair, weight in zip(both, DIRECTIONS[self.direction], strict=True) if weight]
 
     def values(self, items: Sequence[Item], progress: Progress) -> list[Value]:
         progress(0)
-        groups = [list(self.pairs(item)) for item in items]
+        anchors = [compared_with(item, self.source) for item in items]
+        groups = [
+            [self.pairs(a, item.hypothesis) for a in of.values()] for item, of in zip(items, anchors, strict=True)
+        ]
         flat = [pair for group in groups for pairs in group for pair in pairs]
         given = iter(judge(flat, self.long, self.split, progress))
         answered = [[[next(given) for _ in pairs] for pairs in group] for group in groups]
-        return [self._best(found, list(self.anchors(item))) for found, item in zip(answered, items, strict=True)]
+        return [self._best(found, list(of)) for found, of in zip(answered, anchors, strict=True)]
 
     def _best(self, anchors: Sequence[Sequence[NliProbabilities]], places: Sequence[int]) -> Value:
         if not anchors:
@@ -176,7 +175,7 @@ def three_labels() -> None:
 def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, help_: str) -> Metric:
     words = {FORWARD: f"{anchor}-output", BACKWARD: f"output-{anchor}", BOTH: BOTH}
     of_word = {word: d for d, word in words.items()}
-    options = (
+    choices = (
         Option(
             "formula", "choice", formula, "how the score is computed from P(entailment) e, P(neutral) n and P(contradiction) c",
             "Formula", "{}", choices=tuple(FORMULAS),
@@ -189,11 +188,7 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, h
             "long", "choice", WINDOWS, "texts beyond the model's maximum length: read in overlapping windows, all texts sentence "
             "by sentence (SummaC), or cut", "Long texts", "long texts: {}", choices=(WINDOWS, SENTENCES, CUT),
         ),
-        Option(
-            "sentences", "choice", DEFAULT, "how texts are split into sentences: at the end marks of all scripts except after abbreviations (prose), at every end mark "
-        "(rule), after . ? ! before a space (point), or with pySBD for a language", "Sentence splitter", "sentences by {}", choices=SPLITTERS,
-            when=lambda values: bool(values["long"] == SENTENCES),
-        ),
+        replace(options.SENTENCES, when=lambda values: bool(values["long"] == SENTENCES)),
     )  # fmt: skip
     spec = MetricSpec(
         name=name,
@@ -202,9 +197,8 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, h
         paper="Chen and Eger 2023",
         help=help_,
         range=bounds(formula),
-        higher_is_better=True,
         needs=frozenset({anchor, "nli"}),
-        options=options,
+        options=choices,
         perfect_on_copy=False,
     )
 
@@ -227,18 +221,7 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, h
 
         return Computation(sign, asking.values)
 
-    return _ranged(family(spec, make))
-
-
-def _ranged(metric: Metric) -> Metric:
-    """Return the metric with the range of its formula."""
-    plain = metric.with_options
-
-    def with_options(values: Values) -> Metric:
-        found = metric if plain is None else plain(values)
-        return replace(found, spec=replace(found.spec, range=bounds(values["formula"])), with_options=with_options)
-
-    return replace(metric, with_options=with_options)
+    return family(spec, make, bounds=lambda values: bounds(values["formula"]))
 
 
 NLI = _metric(

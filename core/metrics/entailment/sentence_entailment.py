@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from core.data import Item, Value
 from core.metrics.base import Computation, MetricSpec, Need, Option, Values, family
-from core.metrics.learned.question_metrics import ModelAnswer, answers, best, mean, source_of, written
+from core.metrics.learned.question_metrics import ModelAnswer, best_answers
 from core.models import configs
 from core.progress import Progress
 from core.signature import signature
@@ -26,11 +26,9 @@ DIRECTION = Option(
 SPEC = MetricSpec(
     name="entailment",
     label="Entailment",
-    version=1,
     paper="Honovich et al. 2022",
     help="Probability that the output follows from the reference (or the source), by an NLI model. A low value points to claims that are not supported.",
     range=(0, 1),
-    higher_is_better=True,
     needs=frozenset({"reference", "nli"}),
     options=(DIRECTION,),
     perfect_on_copy=False,
@@ -50,28 +48,21 @@ def _make(values: Values) -> Computation:
         return signature(SPEC.name, {"v": 1, "direction": direction, "nrefs": "best"} | model)
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-        groups = [pairs(item, direction) for item in items]
-        found = answers(groups, _ask, progress)
-        places = [[0] if direction == SOURCE else written(item.references) for item in items]
-        return [best(_by_reference(group, direction), at) for group, at in zip(found, places, strict=True)]
+        return best_answers(items, QUESTIONS[direction], _ask, progress, source=direction == SOURCE)
 
     return Computation(sign, score)
 
 
-def pairs(item: Item, direction: str) -> list[Pair]:
-    """Return the pairs (premise, hypothesis) of an item; with both directions, all of the first direction come first."""
-    if direction == SOURCE:
-        return [(source_of(item), item.hypothesis)]
-    there = [(reference, item.hypothesis) for reference in written(item.references).values()]
-    back = [(hypothesis, reference) for reference, hypothesis in there]
-    return {FORWARD: there, BACKWARD: back}.get(direction, there + back)
+def _there(item: Item, text: str) -> Pair:
+    return text, item.hypothesis
 
 
-def _by_reference(found: Sequence[ModelAnswer], direction: str) -> list[ModelAnswer]:
-    if direction != BOTH:
-        return list(found)
-    half = len(found) // 2
-    return [mean(two) for two in zip(found[:half], found[half:], strict=True)]
+def _back(item: Item, text: str) -> Pair:
+    return item.hypothesis, text
+
+
+QUESTIONS = {FORWARD: [_there], BACKWARD: [_back], BOTH: [_there, _back], SOURCE: [_there]}
+"""The pairs (premise, hypothesis) of an output and its reference or source, per direction."""
 
 
 def _ask(questions: list[Pair], progress: Progress) -> list[ModelAnswer]:

@@ -117,7 +117,6 @@ def _metric(name: str, label: str) -> Metric:
         paper="Lu et al. 2023",
         help=f"BARTScore that separates explicit errors, which a refinement can fix, from implicit ones: −(ω·explicit + (1−ω)·implicit) with ω = λ/(1+λ) ({DIRECTIONS[variant]}). 0 is best, and λ sets how much explicit errors count.",
         range=(float("-inf"), float("inf")),
-        higher_is_better=True,
         needs=needs_of(variant),
         perfect_on_copy=False,  # the implicit distance may be negative
         options=SOURCE_OPTIONS if variant == "faithfulness" else OPTIONS,

@@ -22,24 +22,15 @@ from core.progress import Progress
 from core.signature import signature
 
 if TYPE_CHECKING:
-    from core.models.architectures.causal import CausalReader, Surprise
-    from core.models.architectures.masked import MaskedReader
+    from core.models.architectures.causal import Surprise
 
 EMPTY = "the output has no tokens"
-
-
-def reader(kind: Literal["lm", "mlm"]) -> CausalReader | MaskedReader:
-    """Return the configured model; loads torch."""
-    from core.models.architectures import causal, masked
-
-    return causal.load() if kind == "lm" else masked.load()
 
 
 def _metric(name: str, label: str, paper: str, kind: Literal["lm", "mlm"], help_: str) -> Metric:
     spec = MetricSpec(
         name=name,
         label=label,
-        version=1,
         paper=paper,
         help=f"{help_}. Measures how fluent the output is, not whether its content is right; reads neither source nor reference.",
         range=(1, float("inf")),
@@ -52,8 +43,11 @@ def _metric(name: str, label: str, paper: str, kind: Literal["lm", "mlm"], help_
         return signature(name, {"v": 1} | configs.facts(kind))
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        from core.models.architectures import causal, masked
+
         progress(0)
-        return [_value(found) for found in reader(kind).surprise([item.hypothesis for item in items], progress)]
+        reader = causal.load() if kind == "lm" else masked.load()
+        return [_value(found) for found in reader.surprise([item.hypothesis for item in items], progress)]
 
     return Metric(spec, sign, score)
 

@@ -14,33 +14,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.data import Item, Value
-from core.errors import UserError
 from core.metrics.base import Metric, MetricSpec
-from core.metrics.generation.bartscore import model_facts
-from core.metrics.learned.question_metrics import ModelAnswer, answers, best, mean, source_of, written
+from core.metrics.generation.bartscore import model_facts, scorer
+from core.metrics.learned.question_metrics import ModelAnswer, best_answers
 from core.models import configs
-from core.models.kinds import PICKLED
+from core.models.presets import PICKLED
 from core.progress import Progress
 from core.settings import load as settings
 from core.signature import signature
 
 if TYPE_CHECKING:
-    from core.models.architectures.seq2seq import Seq2SeqScorer
-    from core.models.architectures.seq2seq import Side as Language
+    from core.models.architectures.seq2seq import Side
 
-Question = tuple[str, str, "Language"]
+Question = tuple[str, str, "Side"]
 """Conditioning text, scored text, and whether the former is in the source or the target language."""
 
 SUGGESTED = "facebook/m2m100_418M"
-
-
-def scorer() -> Seq2SeqScorer:
-    """Return the configured `seq2seq` model; loads torch. Raises UserError if it is monolingual."""
-    from core.models.architectures.seq2seq import load
-
-    _multilingual()
-    chosen = settings()
-    return load(chosen.seq2seq, chosen.device, chosen.dtype, chosen.languages)
 
 
 def _multilingual() -> None:
@@ -56,11 +45,7 @@ def _multilingual() -> None:
             note=PICKLED,
         )
     if not chosen.languages:
-        raise UserError(
-            "the languages of the multilingual model are not configured",
-            where="ERRORSCOPE_LANGUAGES",
-            expected="source-target, such as de-en, in the language codes of the model",
-        )
+        raise configs.missing_languages()
 
 
 def _metric(name: str, label: str, *, of_source: bool) -> Metric:
@@ -68,11 +53,9 @@ def _metric(name: str, label: str, *, of_source: bool) -> Metric:
     spec = MetricSpec(
         name=name,
         label=label,
-        version=1,
         paper="Thompson and Post 2020",
         help=f"Mean log probability per token of the output given {given}, by a multilingual translation model. Works in all its languages without training on ratings; 0 is best.",
         range=(float("-inf"), 0),
-        higher_is_better=True,
         needs=frozenset({"source" if of_source else "reference", "seq2seq"}),
         perfect_on_copy=False,
     )
@@ -81,38 +64,21 @@ def _metric(name: str, label: str, *, of_source: bool) -> Metric:
         _multilingual()
         return signature(name, {"v": 1, **({} if of_source else {"nrefs": "best"}), **model_facts()})
 
+    def there(item: Item, text: str) -> Question:
+        return text, item.hypothesis, "source" if of_source else "target"
+
+    def back(item: Item, text: str) -> Question:
+        return item.hypothesis, text, "target"
+
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-        groups = [_questions(item, of_source) for item in items]
-        found = answers(groups, _ask, progress)
-        if of_source:
-            return [best(group) for group in found]
-        means = [[mean(two) for two in _pairs(group)] for group in found]
-        return [best(group, written(item.references)) for item, group in zip(items, means, strict=True)]
+        return best_answers(items, [there] if of_source else [there, back], _ask, progress, source=of_source)
 
     return Metric(spec, sign, score)
 
 
-def _questions(item: Item, of_source: bool) -> list[Question]:
-    if of_source:
-        return [(source_of(item), item.hypothesis, "source")]
-    there: list[Question] = [(reference, item.hypothesis, "target") for reference in written(item.references).values()]
-    return there + [(hypothesis, reference, language) for reference, hypothesis, language in there]
-
-
-def _pairs(found: Sequence[ModelAnswer]) -> list[tuple[ModelAnswer, ModelAnswer]]:
-    half = len(found) // 2
-    return list(zip(found[:half], found[half:], strict=True))
-
-
 def _ask(questions: list[Question], progress: Progress) -> list[ModelAnswer]:
-    model = scorer()
-    read = [model.encode(text, language) for text, _, language in questions]
-    written = [model.encode(text, "target") for _, text, _ in questions]
-    logps = model.pairs([[*r.lead, *r.ids] for r in read], [w.ids for w in written], progress)
-    return [
-        ModelAnswer(float(values.mean()), r.truncated or w.truncated)
-        for values, r, w in zip(logps, read, written, strict=True)
-    ]
+    _multilingual()
+    return [ModelAnswer(*answer) for answer in scorer().means(questions, progress)]
 
 
 REFERENCE = _metric("prism", "Prism-ref", of_source=False)

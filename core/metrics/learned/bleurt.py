@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from core.data import Item, Value
 from core.errors import UserError
 from core.metrics.base import Metric, MetricSpec
-from core.metrics.learned.question_metrics import ModelAnswer, answers, best, written
+from core.metrics.learned.question_metrics import ModelAnswer, best_answers
 from core.models import configs
 from core.models.kinds import MODEL_KINDS
 from core.progress import Progress
@@ -16,11 +16,9 @@ from core.signature import signature
 SPEC = MetricSpec(
     name="bleurt",
     label="BLEURT",
-    version=1,
     paper="Sellam et al. 2020",
     help="Predicts how people would rate the output given the reference, with a BERT model trained on human ratings. Values are mostly 0 to 1, but unbounded. With several references, the best one counts.",
     range=(float("-inf"), float("inf")),
-    higher_is_better=True,
     needs=frozenset({"reference", "bleurt"}),
     perfect_on_copy=False,
 )
@@ -40,11 +38,7 @@ def _sign() -> str:
 
 
 def _score(items: Sequence[Item], progress: Progress) -> list[Value]:
-    references = [written(item.references) for item in items]
-    groups = [
-        [(text, item.hypothesis) for text in there.values()] for item, there in zip(items, references, strict=True)
-    ]
-    return [best(found, there) for found, there in zip(answers(groups, _ask, progress), references, strict=True)]
+    return best_answers(items, [lambda item, reference: (reference, item.hypothesis)], _ask, progress)
 
 
 def _ask(questions: list[tuple[str, str]], progress: Progress) -> list[ModelAnswer]:

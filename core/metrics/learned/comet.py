@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from core.data import Item, Value
 from core.metrics.base import Metric, MetricSpec, Need
-from core.metrics.learned.question_metrics import ModelAnswer, answers, best, source_of, written
+from core.metrics.learned.question_metrics import ModelAnswer, best_answers
 from core.models import configs, kinds
 from core.models.architectures.comet_config import shape
 from core.models.checkpoint import Checkpoint
@@ -28,11 +28,9 @@ def _metric(name: str, label: str, *, references: bool) -> Metric:
     spec = MetricSpec(
         name=name,
         label=label,
-        version=1,
         paper="Rei et al. 2020",
         help=f"Predicts how people would rate a translation given {reads}, with a model trained on human ratings. Unbounded.",
         range=(float("-inf"), float("inf")),
-        higher_is_better=True,
         needs=texts | {"comet"},
         perfect_on_copy=False,
     )
@@ -56,19 +54,17 @@ def _metric(name: str, label: str, *, references: bool) -> Metric:
         checkpoint()
         return signature(name, {"v": 1, **({"nrefs": "best"} if references else {}), **kinds.facts("comet")})
 
+    def question(item: Item, reference: str) -> Triple:
+        return item.source or "", item.hypothesis, reference if references else ""
+
+    def ask(questions: list[Triple], progress: Progress) -> list[ModelAnswer]:
+        from core.models.architectures import comet
+
+        return [ModelAnswer(*answer) for answer in comet.load(checkpoint()).scores(questions, progress)]
+
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-        read = [written(i.references) if references else {0: ""} for i in items]
-        groups: list[list[Triple]] = [
-            [(source_of(i), i.hypothesis, r) for r in there.values()] for i, there in zip(items, read, strict=True)
-        ]
-        found = checkpoint()
-
-        def ask(questions: list[Triple], progress: Progress) -> list[ModelAnswer]:
-            from core.models.architectures import comet
-
-            return [ModelAnswer(*answer) for answer in comet.load(found).scores(questions, progress)]
-
-        return [best(given, there) for given, there in zip(answers(groups, ask, progress), read, strict=True)]
+        checkpoint()
+        return best_answers(items, [question], ask, progress, source=not references)
 
     return Metric(spec, sign, score)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from core.data import Item, Value
@@ -30,28 +30,44 @@ def answers(
     return [[known[q] for q in group] for group in groups]
 
 
-def written(texts: Iterable[str]) -> dict[int, str]:
-    """Return the texts that are not blank, by index from 0."""
-    return {at: text for at, text in enumerate(texts) if text.strip()}
+def best_answers(
+    items: Sequence[Item],
+    questions: Sequence[Callable[[Item, str], Q]],
+    ask: Callable[[list[Q], Progress], Sequence[ModelAnswer]],
+    progress: Progress,
+    *,
+    source: bool = False,
+) -> list[Value]:
+    """Return the value of the best reference (or of the source) of each item: the mean answer to `questions(item, text)`."""
+    texts = [compared_with(item, source) for item in items]
+    groups = [
+        [question(item, text) for question in questions for text in of_item.values()]
+        for item, of_item in zip(items, texts, strict=True)
+    ]
+    return [
+        best({at: mean(given[n :: len(of_item)]) for n, at in enumerate(of_item)})
+        for given, of_item in zip(answers(groups, ask, progress), texts, strict=True)
+    ]
 
 
-def best(found: Sequence[ModelAnswer], places: Iterable[int] = (0,)) -> Value:
-    """Return the value of the best answer (the first, if tied); `parts["condition"]` is its index among the references.
+def compared_with(item: Item, source: bool = False) -> dict[int, str]:
+    """Return the references that are not blank by their index, or the source as number 0."""
+    if source:
+        return {0: item.source or ""}
+    return {at: text for at, text in enumerate(item.references) if text.strip()}
 
-    `places` has one index per answer. Undefined if there are no answers, that is, if all references are empty.
+
+def best(found: Mapping[int, ModelAnswer]) -> Value:
+    """Return the value of the best answer (the first, if tied); `parts["condition"]` is its key, the index of a reference.
+
+    Undefined if there are no answers, that is, if all references are empty.
     """
-    at = max(zip(found, places, strict=True), key=lambda one: one[0].value, default=None)
-    if at is None:
+    if not found:
         return Value(None, "undefined", NO_REFERENCE)
-    answer, place = at
-    return Value(answer.value, reason=TRUNCATED if answer.truncated else "", parts={"condition": float(place)})
+    at = max(found, key=lambda at: found[at].value)
+    return Value(found[at].value, reason=TRUNCATED if found[at].truncated else "", parts={"condition": float(at)})
 
 
 def mean(found: Sequence[ModelAnswer]) -> ModelAnswer:
     """Return the mean of some answers, truncated if any is."""
     return ModelAnswer(sum(a.value for a in found) / len(found), any(a.truncated for a in found))
-
-
-def source_of(item: Item) -> str:
-    """Return the source of an item that has one."""
-    return item.source or ""

@@ -11,6 +11,7 @@ consistency only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from core.data import Item, Value
@@ -21,14 +22,14 @@ from core.metrics.learned.question_metrics import (
     ModelAnswer,
     answers,
     best,
+    compared_with,
     mean,
-    source_of,
-    written,
 )
+from core.metrics.options import SENTENCES
 from core.models import configs
 from core.progress import Progress
 from core.signature import signature
-from core.text.sentences import DEFAULT, SPLITTERS, Splitter, facts, sentences, splitter
+from core.text.sentences import Splitter, facts, sentences, splitter
 
 Parts = tuple[str, ...]
 """A question, split at the model's end token."""
@@ -80,21 +81,19 @@ OPTIONS = (
         "aspect", "choice", OVERALL, "the aspect that is scored: one of summaries or their mean (overall), one of dialogue, or one of "
         "data-to-text", "Aspect", "{}", choices=(OVERALL, *ASPECTS),
     ),
-    Option(
-        "sentences", "choice", DEFAULT, "how texts are split into sentences for consistency and fluency: at the end marks of all scripts except after abbreviations (prose), at "
-        "every end mark (rule), after . ? ! before a space (point), or with pySBD for a language", "Sentence splitter", "sentences by {}",
-        choices=SPLITTERS, when=_in_sentences,
+    replace(
+        SENTENCES,
+        help=SENTENCES.help.replace("into sentences", "into sentences for consistency and fluency"),
+        when=_in_sentences,
     ),
 )  # fmt: skip
 
 SPEC = MetricSpec(
     name="unieval",
     label="UniEval",
-    version=1,
     paper="Zhong et al. 2022",
     help="Asks a trained model whether the output is coherent, consistent, fluent and relevant; the score is the mean probability of yes. Choose one aspect to see what is wrong.",
     range=(0, 1),
-    higher_is_better=True,
     needs=frozenset({"source", "reference", "unieval"}),
     options=OPTIONS,
     perfect_on_copy=False,
@@ -123,7 +122,7 @@ def _make(values: Values) -> Computation:
         asked = [[_questions(aspect, item, split) for aspect in aspects.values()] for item in items]
         found = answers([[q for aspect in item for q in aspect] for item in asked], _ask, progress)
         return [
-            _value(aspects, own, given, list(written(item.references)))
+            _value(aspects, own, given, list(compared_with(item)))
             for item, own, given in zip(items, asked, found, strict=True)
         ]
 
@@ -132,9 +131,7 @@ def _make(values: Values) -> Computation:
 
 def _questions(aspect: Aspect, item: Item, split: Splitter) -> list[Parts]:
     outputs = sentences(item.hypothesis, split) if aspect.by_sentence else [item.hypothesis]
-    others = {"source": [source_of(item)], "reference": list(written(item.references).values())}.get(
-        aspect.other or "", [""]
-    )
+    others = compared_with(item, aspect.other == "source").values() if aspect.other else [""]
     return [aspect.parts(output, other) for output in outputs for other in others]
 
 
@@ -153,7 +150,7 @@ def _value(
             found.append(mean(own))
         else:
             found.append(max(own, key=lambda answer: answer.value))
-            parts |= best(own, places).parts if aspect.other == "reference" else {}
+            parts |= best(dict(zip(places, own, strict=True))).parts if aspect.other == "reference" else {}
         parts[name] = found[-1].value
     whole = mean(found)
     return Value(whole.value, reason=TRUNCATED if whole.truncated else "", parts=parts)

@@ -16,49 +16,57 @@ from core.text.words import words
 
 GRAM = 4
 NO_SOURCE = "an output has no source"
-Values = list[float | None]
 
 
 class TrivialBaseline(NamedTuple):
-    """A baseline; `score(items, seed)` returns one number per item, or None if undefined (for the reason `undefined`)."""
+    """A baseline; `of(item, seed)` returns its number for one item, or None if undefined (for the reason `undefined`)."""
 
     name: str
     label: str
     help: str
-    score: Callable[[Sequence[Item], int], Values]
+    of: Callable[[Item, int], float | None]
     seeded: bool = False
     undefined: str = ""
 
     def signature(self, seed: int) -> str:
         return signature(f"sentinel:{self.name}", {"v": 1} | ({"seed": seed} if self.seeded else {}))
 
+    def score(self, items: Sequence[Item], seed: int) -> list[float | None]:
+        """Return one number per item."""
+        return [self.of(item, seed) for item in items]
 
-def shortness(items: Sequence[Item]) -> list[float]:
+
+def shortness(item: Item, _: int = 0) -> float:
     """Return minus the number of Unicode code points, ≤ 0. MQM sums grow with length, which favours short outputs."""
-    return [0.0 - len(item.hypothesis) for item in items]
+    return 0.0 - len(item.hypothesis)
 
 
-def shortness_in_words(items: Sequence[Item]) -> list[float]:
+def shortness_in_words(item: Item, _: int = 0) -> float:
     """Return minus the number of words, ≤ 0. In scripts written without spaces, each character counts as a word."""
-    return [0.0 - len(words(item.hypothesis)) for item in items]
+    return 0.0 - len(words(item.hypothesis))
 
 
-def no_repetition(items: Sequence[Item]) -> list[float]:
+def no_repetition(item: Item, _: int = 0) -> float:
     """Return minus the share of word 4-grams that repeat an earlier one, in [−1, 0]; 0 for fewer than four words."""
-    return [0.0 - _share_repeated(_grams(item.hypothesis)) for item in items]
+    grams = _grams(item.hypothesis)
+    return 0.0 - (1 - len(set(grams)) / len(grams)) if grams else 0.0
 
 
-def copying(items: Sequence[Item]) -> Values:
+def copying(item: Item, _: int = 0) -> float | None:
     """Return the share of the output's word 4-grams that occur in the source, in [0, 1].
 
     0 for fewer than four words, None without a source.
     """
-    return [None if item.source is None else _share_in(_grams(item.hypothesis), _grams(item.source)) for item in items]
+    if item.source is None:
+        return None
+    grams, of_source = _grams(item.hypothesis), set(_grams(item.source))
+    return sum(gram in of_source for gram in grams) / len(grams) if grams else 0.0
 
 
-def random_score(items: Sequence[Item], seed: int) -> list[float]:
+def random_score(item: Item, seed: int) -> float:
     """Return a number in [0, 1) derived from the seed and the item's texts: equal texts get equal numbers."""
-    return [_drawn(f"{seed}\n{content_key(*item)}") for item in items]
+    digest = hashlib.sha256(f"{seed}\n{content_key(*item)}".encode("utf-8", "surrogatepass")).digest()
+    return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
 
 
 def _grams(text: str) -> list[tuple[str, ...]]:
@@ -66,36 +74,17 @@ def _grams(text: str) -> list[tuple[str, ...]]:
     return [tuple(found[i : i + GRAM]) for i in range(len(found) - GRAM + 1)]
 
 
-def _share_repeated(grams: Sequence[tuple[str, ...]]) -> float:
-    return 1 - len(set(grams)) / len(grams) if grams else 0.0
-
-
-def _share_in(grams: Sequence[tuple[str, ...]], source: Sequence[tuple[str, ...]]) -> float:
-    there = set(source)
-    return sum(gram in there for gram in grams) / len(grams) if grams else 0.0
-
-
-def _drawn(text: str) -> float:
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
-
-
 BASELINES: tuple[TrivialBaseline, ...] = (
-    TrivialBaseline("shortness", "Shortness", "minus the output's length in characters", lambda items, _: [*shortness(items)]),
+    TrivialBaseline("shortness", "Shortness", "minus the output's length in characters", shortness),
+    TrivialBaseline("shortness-words", "Shortness in words", "minus the output's length in words", shortness_in_words),
     TrivialBaseline(
-        "shortness-words", "Shortness in words", "minus the output's length in words",
-        lambda items, _: [*shortness_in_words(items)],
+        "no-repetition", "No repetition", "minus the share of repeated word 4-grams of the output", no_repetition
     ),
     TrivialBaseline(
-        "no-repetition", "No repetition", "minus the share of repeated word 4-grams of the output",
-        lambda items, _: [*no_repetition(items)],
+        "copying", "Copying the source", "share of the output's word 4-grams that occur in the source", copying,
+        undefined=NO_SOURCE,
     ),
     TrivialBaseline(
-        "copying", "Copying the source", "share of the output's word 4-grams that occur in the source",
-        lambda items, _: copying(items), undefined=NO_SOURCE,
-    ),
-    TrivialBaseline(
-        "random", "Random", "a random number, derived from the seed and the texts",
-        lambda items, seed: [*random_score(items, seed)], seeded=True,
+        "random", "Random", "a random number, derived from the seed and the texts", random_score, seeded=True
     ),
 )  # fmt: skip

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from core.data import Item, Value
 from core.metrics.base import Computation, Metric, MetricSpec, Option, Values, family
+from core.metrics.options import measure_option
 from core.progress import Progress
 from core.signature import GIVEN, package, signature
 from core.text.scripts import writing
@@ -25,10 +26,7 @@ WORD = re.compile(r"[^\W_]+")
 SCRIPT, UNICODE = "script", "unicode"
 OPTIONS = (
     Option("stem", "yes_no", False, "compare word stems (Porter stemmer for English, as in rouge-score)", "Stemming", "stemmed"),
-    Option(
-        "measure", "choice", "f", "F, precision (of the output's words) or recall (of the reference's)", "Measure",
-        "measure {}", choices=("f", "p", "r"),
-    ),
+    measure_option("words"),
     Option(
         "tokenize", "choice", SCRIPT, "how texts are split into words: by script (in scripts written without spaces, each character "
         "is a word), or into runs of letters and digits in all scripts (unicode)", "Tokenizer", "words by {}",
@@ -64,14 +62,9 @@ class UnicodeWords:
 
 def tokenizer(values: Values, how: Reading) -> Callable[[str], list[str]]:
     """Return the tokenizer for given options and a kind of script."""
-    return _words(values, how).tokenize
-
-
-def _words(values: Values, how: Reading) -> UnicodeWords:
     by_script = values["tokenize"] == SCRIPT
-    return UnicodeWords(
-        stem=bool(values["stem"]), characters=by_script and how == "characters", marks=by_script and how == "marks"
-    )
+    characters, marks = by_script and how == "characters", by_script and how == "marks"
+    return UnicodeWords(stem=bool(values["stem"]), characters=characters, marks=marks).tokenize
 
 
 @lru_cache(maxsize=1 << 14)
@@ -117,30 +110,24 @@ HELD = 1024
 
 
 class _Ready(NamedTuple):
-    """A tokenized text: n-grams, or for ROUGE-L word numbers; `size` is their count, `read` is True if there are words."""
+    """A tokenized text: its words, its n-grams unless for ROUGE-L, and the number of what is compared."""
 
+    words: list[str]
     grams: Counter[tuple[str, ...]]
-    words: list[int]
     size: int
-    read: bool
 
 
 class _Overlap:
     """Counts what two texts share: words (`n` = 1), word pairs (2), or the longest common subsequence (0)."""
 
-    def __init__(self, n: int, tokenizer: UnicodeWords) -> None:
-        self._n, self._tokenizer = n, tokenizer
-        self._numbers: dict[str, int] = {}
+    def __init__(self, n: int, tokenize: Callable[[str], list[str]]) -> None:
+        self._n, self._tokenize = n, tokenize
         self.ready = lru_cache(HELD)(self.read)
 
     def read(self, text: str) -> _Ready:
-        words = self._tokenizer.tokenize(text)
-        if not self._n:
-            return _Ready(
-                Counter(), [self._numbers.setdefault(w, len(self._numbers)) for w in words], len(words), bool(words)
-            )
+        words = self._tokenize(text)
         grams = Counter(zip(*(words[i:] for i in range(self._n)), strict=False))
-        return _Ready(grams, [], grams.total(), bool(words))
+        return _Ready(words, grams, grams.total() if self._n else len(words))
 
     def shared(self, a: _Ready, b: _Ready) -> int:
         if not self._n:
@@ -154,12 +141,10 @@ def _metric(name: str, label: str, n: int, help_: str) -> Metric:
     spec = MetricSpec(
         name=name,
         label=label,
-        version=1,
         paper="Lin 2004",
         help=help_
         + " Shows how much of the reference's wording is covered. With several references, the best one counts.",
         range=(0, 1),
-        higher_is_better=True,
         needs=frozenset({"reference"}),
         options=OPTIONS,
     )
@@ -169,7 +154,7 @@ def _metric(name: str, label: str, n: int, help_: str) -> Metric:
         by_script = values["tokenize"] == SCRIPT
 
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-            overlaps = {how: _Overlap(n, _words(values, how)) for how in READINGS}
+            overlaps = {how: _Overlap(n, tokenizer(values, how)) for how in READINGS}
             out = []
             for done, item in enumerate(items):
                 progress(done / len(items))
@@ -198,7 +183,7 @@ def _value(overlap: _Overlap, item: Item, column: int) -> Value:
     from rouge_score.scoring import fmeasure
 
     references = [overlap.ready(text) for text in item.references]
-    if not any(r.read for r in references) and _unread(item.references):
+    if not any(r.words for r in references) and _unread(item.references):
         return Value(None, "undefined", UNREAD)
     own, found = overlap.read(item.hypothesis), []
     for reference in references:

@@ -121,11 +121,9 @@ CHRF = _metric(
     MetricSpec(
         name="chrf",
         label="chrF",
-        version=1,
         paper="Popović 2015",
         help="Character n-gram overlap with the reference (F2). Less strict about inflected forms than word-based metrics. With several references, the best one counts.",
         range=(0, 100),
-        higher_is_better=True,
         needs=frozenset({"reference"}),
         options=(
             Option("beta", "whole", BETA, "weight of recall relative to precision in F", "β", "β = {}", low=1, high=10),
@@ -143,11 +141,9 @@ BLEU = _metric(
     MetricSpec(
         name="bleu",
         label="BLEU",
-        version=1,
         paper="Papineni et al. 2002",
         help="Word n-gram precision with brevity penalty, per segment (effective order, exponential smoothing). Widely reported, but a weak guide for single sentences.",
         range=(0, 100),
-        higher_is_better=True,
         needs=frozenset({"reference"}),
         options=(
             Option(
@@ -166,7 +162,6 @@ TER = _metric(
     MetricSpec(
         name="ter",
         label="TER",
-        version=1,
         paper="Snover et al. 2006",
         help="Number of word edits and shifts that turn the output into the reference, per 100 reference words: an estimate of post-editing effort. May exceed 100.",
         range=(0, float("inf")),

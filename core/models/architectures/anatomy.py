@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from core.errors import UserError
 
@@ -70,7 +70,7 @@ def _bart(model: Any) -> Anatomy:
     def embed(ids: Tensor, at: Tensor) -> Tensor:
         return norm(decoder.embed_tokens(ids) + positions.weight[at + positions.offset])  # type: ignore[no-any-return]
 
-    return _bart_like(model, embed, before=False, finish=_same)
+    return _bart_like(model, embed, before=False, finish=nn.Identity())
 
 
 def _m2m100(model: Any) -> Anatomy:
@@ -87,15 +87,9 @@ def _bart_like(model: Any, embed: Callable[[Tensor, Tensor], Tensor], *, before:
     decoder = model.get_decoder()
     blocks = []
     for layer in decoder.layers:
-        first, second = layer.self_attn, layer.encoder_attn
-        blocks.append(
-            Block(
-                Attention(layer.self_attn_layer_norm, first.q_proj, first.k_proj, first.v_proj, first.out_proj),
-                Attention(layer.encoder_attn_layer_norm, second.q_proj, second.k_proj, second.v_proj, second.out_proj),
-                layer.final_layer_norm,
-                _feed(layer),
-            )
-        )
+        own = _attention(layer.self_attn_layer_norm, layer.self_attn)
+        other = _attention(layer.encoder_attn_layer_norm, layer.encoder_attn)
+        blocks.append(Block(own, other, layer.final_layer_norm, _feed(layer)))
     attention = decoder.layers[0].self_attn
     bias = getattr(model, "final_logits_bias", None)
     return Anatomy(
@@ -111,6 +105,12 @@ def _bart_like(model: Any, embed: Callable[[Tensor, Tensor], Tensor], *, before:
     )
 
 
+def _attention(
+    norm: Function, layer: Any, names: Sequence[str] = ("q_proj", "k_proj", "v_proj", "out_proj")
+) -> Attention:
+    return Attention(norm, *(getattr(layer, name) for name in names))
+
+
 def _feed(layer: Any) -> Function:
     return lambda x: layer.fc2(layer.activation_fn(layer.fc1(x)))
 
@@ -119,29 +119,26 @@ def _t5(model: Any) -> Anatomy:
     decoder = model.get_decoder()
     blocks = []
     for block in decoder.block:
-        parts = []
-        for layer, attention in (
-            (block.layer[0], block.layer[0].SelfAttention),
-            (block.layer[1], block.layer[1].EncDecAttention),
-        ):
-            parts.append(Attention(layer.layer_norm, attention.q, attention.k, attention.v, attention.o))
-        blocks.append(Block(parts[0], parts[1], block.layer[2].layer_norm, block.layer[2].DenseReluDense))
-    first = decoder.block[0].layer[0].SelfAttention
+        own, other, feed = block.layer
+        first = _attention(own.layer_norm, own.SelfAttention, "qkvo")
+        second = _attention(other.layer_norm, other.EncDecAttention, "qkvo")
+        blocks.append(Block(first, second, feed.layer_norm, feed.DenseReluDense))
+    attention = decoder.block[0].layer[0].SelfAttention
     scale = model.config.d_model**-0.5 if getattr(model.config, "scale_decoder_outputs", False) else 1.0
 
     def bias_of(distance: Tensor) -> Tensor:
-        buckets = first._relative_position_bucket(
+        buckets = attention._relative_position_bucket(
             distance,
             bidirectional=False,
-            num_buckets=first.relative_attention_num_buckets,
-            max_distance=first.relative_attention_max_distance,
+            num_buckets=attention.relative_attention_num_buckets,
+            max_distance=attention.relative_attention_max_distance,
         )
-        return first.relative_attention_bias(buckets)  # type: ignore[no-any-return]
+        return attention.relative_attention_bias(buckets)  # type: ignore[no-any-return]
 
     return Anatomy(
         blocks,
         True,
-        first.n_heads,
+        attention.n_heads,
         1.0,
         lambda ids, at: decoder.embed_tokens(ids),
         lambda x: decoder.final_layer_norm(x) * scale,
@@ -149,10 +146,6 @@ def _t5(model: Any) -> Anatomy:
         None,
         bias_of,
     )
-
-
-def _same(x: Tensor) -> Tensor:
-    return x
 
 
 FAMILIES: dict[str, Callable[[Any], Anatomy]] = {

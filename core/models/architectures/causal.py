@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 
 from core.models import configs, loading
-from core.models.budget import Budget, tokens_for
 from core.models.checkpoint import Checkpoint
-from core.models.loading import TokenRow
+from core.models.loading import TextReader, TokenRow
 from core.models.model_cache import cached_loader
 from core.progress import Progress, no_progress
 
@@ -27,7 +26,7 @@ class Surprise(NamedTuple):
     tokens: int
 
 
-class CausalReader:
+class CausalReader(TextReader):
     """Scores texts with one loaded checkpoint; equal texts are read once.
 
     Texts follow the model's begin-of-text token (or end-of-text, if there is none), so that the first token is scored as
@@ -35,19 +34,14 @@ class CausalReader:
     """
 
     def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase, *, token_budget: int | None = None) -> None:
-        self.model, self.tokenizer = model.eval(), tokenizer
-        self.device = next(model.parameters()).device
+        super().__init__(model, tokenizer, 8 * int(model.config.vocab_size), token_budget)
         self.window = min(WINDOW, loading.positions(model, tokenizer))
         begin = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         self.begin = [] if begin is None else [int(begin)]
-        self.budget = Budget(token_budget or tokens_for(8 * int(model.config.vocab_size), self.device), self.device)
-        self._tokenizing = Lock()
 
     def encode(self, text: str) -> list[int]:
         """Return begin token and token ids. Special tokens written in the text are treated as text."""
-        with self._tokenizing:
-            out = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
-        return [*self.begin, *out["input_ids"]]
+        return [*self.begin, *self.tokenized(text, add_special_tokens=False)["input_ids"]]
 
     @torch.inference_mode()
     def surprise(self, texts: Sequence[str], progress: Progress = no_progress) -> list[Surprise]:
@@ -56,15 +50,13 @@ class CausalReader:
         ids = [self.encode(text) for text in distinct]
         parts = [(i, *window) for i, row in enumerate(ids) for window in windows(len(row), self.window)]
 
-        def work(group: list[int]) -> list[float]:
-            rows = [TokenRow(ids[i][start:end], [], False) for i, start, end, _ in (parts[g] for g in group)]
-            batch = loading.padded(rows, self.tokenizer.pad_token_id, self.device)
+        def work(batch: dict[str, Tensor], group: list[int]) -> list[float]:
             table = self.model(**batch).logits[:, :-1].float().log_softmax(dim=2)
             nats = -table.gather(2, batch["input_ids"][:, 1:, None]).squeeze(2).double()
             scored = [(end - start - 1, first - start - 1) for _, start, end, first in (parts[g] for g in group)]
             return [float(row[first:last].sum()) for row, (last, first) in zip(nats, scored, strict=True)]
 
-        found = loading.in_pieces([end - start for _, start, end, _ in parts], self.budget, work, progress)
+        found = self.compute([TokenRow(ids[i][start:end], [], False) for i, start, end, _ in parts], work, progress)
         sums = [0.0] * len(distinct)
         for (i, *_), nats in zip(parts, found, strict=True):
             sums[i] += nats

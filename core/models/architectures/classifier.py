@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerBase
 
 from core.errors import UserError
 from core.models import adapter, configs, loading
-from core.models.budget import Budget, tokens_for
 from core.models.checkpoint import Checkpoint, is_adapter
 from core.models.configs import NliLabels
-from core.models.loading import TokenRow
+from core.models.loading import TextReader, TokenRow
 from core.models.model_cache import cached_loader
 from core.progress import Progress, no_progress
 
@@ -32,26 +31,24 @@ class ClassifierOutputs(NamedTuple):
     truncated: Flags
 
 
-class Classifier:
-    """Logits of one loaded checkpoint for pairs of texts; equal pairs are computed once."""
+class Classifier(TextReader):
+    """Logits of one loaded checkpoint for pairs of texts; equal pairs are computed once.
+
+    `limit` is the maximum number of tokens of both texts, special tokens included.
+    """
 
     def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase, *, token_budget: int | None = None) -> None:
-        self.model, self.tokenizer = model.eval(), tokenizer
-        self.device = next(model.parameters()).device
+        super().__init__(model, tokenizer, 160 * int(model.config.hidden_size), token_budget)
         self.limit = loading.positions(model, tokenizer)
-        self.budget = Budget(token_budget or tokens_for(160 * int(model.config.hidden_size), self.device), self.device)
         kinds = getattr(model.config, "type_vocab_size", None)
         self.types = "token_type_ids" in tokenizer.model_input_names if kinds is None else kinds > 1
-        self._tokenizing = Lock()
 
     def encode(self, first: str, second: str) -> TokenRow:
         """Return the token ids of both texts, cutting the longer one. A "[SEP]" written in a text is treated as text."""
-        given = {"split_special_tokens": True, "return_token_type_ids": self.types, "verbose": False}
-        with self._tokenizing:
-            out = self.tokenizer(first, second, truncation=False, **given)
-            cut = len(out["input_ids"]) > self.limit
-            if cut:
-                out = self.tokenizer(first, second, truncation="longest_first", max_length=self.limit, **given)
+        out = self.tokenized(first, second, truncation=False, return_token_type_ids=self.types)
+        if cut := len(out["input_ids"]) > self.limit:
+            how = {"truncation": "longest_first", "max_length": self.limit}
+            out = self.tokenized(first, second, return_token_type_ids=self.types, **how)
         return TokenRow(list(out["input_ids"]), list(out["token_type_ids"]) if self.types else [], cut)
 
     @torch.inference_mode()
@@ -60,11 +57,10 @@ class Classifier:
         distinct = list(dict.fromkeys(pairs))
         rows = [self.encode(*pair) for pair in distinct]
 
-        def work(group: list[int]) -> list[Array]:
-            batch = loading.padded([rows[i] for i in group], self.tokenizer.pad_token_id, self.device)
+        def work(batch: dict[str, Tensor], _: list[int]) -> list[Array]:
             return list(self.model(**batch).logits.double().cpu().numpy())
 
-        found = loading.in_pieces([len(row.ids) for row in rows], self.budget, work, progress)
+        found = self.compute(rows, work, progress)
         at = {pair: i for i, pair in enumerate(distinct)}
         width = int(self.model.config.num_labels)
         values = np.array([found[at[pair]] for pair in pairs], dtype=np.float64).reshape(len(pairs), width)
@@ -76,11 +72,6 @@ class NliModel:
 
     def __init__(self, classifier: Classifier, labels: NliLabels) -> None:
         self.classifier, self.labels = classifier, labels
-
-    @property
-    def limit(self) -> int:
-        """Return the maximum number of tokens of both texts, special tokens included."""
-        return self.classifier.limit
 
     def entailment(self, pairs: Sequence[Pair], progress: Progress = no_progress) -> ClassifierOutputs:
         """Return P(entailment) of each pair (premise, hypothesis), shape (pairs, 1). The model needs only this label."""
@@ -101,10 +92,6 @@ class NliModel:
             )
         given = self.classifier.logits(pairs, progress)
         return ClassifierOutputs(_softmax(given.values)[:, columns], given.truncated)
-
-    def probabilities(self, pairs: Sequence[Pair]) -> Array:
-        """Return only the values of `judged`: float64 (pairs, 3), e, n, c."""
-        return self.judged(pairs).values
 
 
 def _softmax(logits: Array) -> Array:

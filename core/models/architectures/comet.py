@@ -7,7 +7,6 @@ transformers and NumPy. docs/models.md explains how to convert a checkpoint.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any, Literal
 
 import torch
@@ -19,9 +18,8 @@ from transformers import AutoConfig, AutoModel, PreTrainedTokenizerBase
 from core.errors import UserError
 from core.models import loading
 from core.models.architectures.comet_config import CometShape, shape
-from core.models.budget import Budget, tokens_for
 from core.models.checkpoint import Checkpoint
-from core.models.loading import TokenRow
+from core.models.loading import TextReader, TokenRow
 from core.models.model_cache import cached_loader
 from core.progress import Progress, no_progress
 
@@ -29,7 +27,7 @@ Triple = tuple[str, str, str]
 """Source, output, reference; the reference is "" for models without references."""
 
 
-class Comet:
+class Comet(TextReader):
     """Scores outputs with one loaded checkpoint; each distinct text is embedded once."""
 
     def __init__(
@@ -40,24 +38,18 @@ class Comet:
         tokenizer: PreTrainedTokenizerBase,
         place: str,
     ) -> None:
-        self.encoder, self.shape, self.tokenizer = encoder.to(place).eval(), shape, tokenizer
-        self.device = torch.device(place)
+        super().__init__(encoder.to(place), tokenizer, 8 * int(encoder.config.hidden_size) * 40)
+        self.shape = shape
         mixed = shape.layer is None
         self.mix = _mix(weights, shape.transformation).to(place) if mixed else torch.empty(0)
         self.estimator = _estimator(weights, shape).to(place).eval()
         self.limit = int(encoder.config.max_position_embeddings) - 4  # as comet.encoders cuts its inputs
-        self.budget = Budget(tokens_for(8 * int(encoder.config.hidden_size) * 40, self.device), self.device)
-        self._tokenizing = Lock()
 
     def encode(self, text: str) -> TokenRow:
         """Return the token ids of a text, cut at the end if too long."""
-        with self._tokenizing:
-            out = self.tokenizer(text, truncation=False, split_special_tokens=True, verbose=False)
-            cut = len(out["input_ids"]) > self.limit
-            if cut:
-                out = self.tokenizer(
-                    text, truncation=True, max_length=self.limit, split_special_tokens=True, verbose=False
-                )
+        out = self.tokenized(text, truncation=False)
+        if cut := len(out["input_ids"]) > self.limit:
+            out = self.tokenized(text, truncation=True, max_length=self.limit)
         return TokenRow(list(out["input_ids"]), [], cut)
 
     @torch.inference_mode()
@@ -66,10 +58,7 @@ class Comet:
         texts = list(dict.fromkeys(t for triple in triples for t in self._texts(triple)))
         rows = [self.encode(text) for text in texts]
 
-        def work(group: list[int]) -> list[Tensor]:
-            return list(self._embed(loading.padded([rows[i] for i in group], self.tokenizer.pad_token_id, self.device)))
-
-        found = loading.in_pieces([len(row.ids) for row in rows], self.budget, work, progress)
+        found = self.compute(rows, lambda batch, _: list(self._embed(batch)), progress)
         known = dict(zip(texts, found, strict=True))
         cut = {text: row.truncated for text, row in zip(texts, rows, strict=True)}
         if not triples:
@@ -81,7 +70,7 @@ class Comet:
         return triple if self.shape.references else triple[:2]
 
     def _embed(self, batch: dict[str, Tensor]) -> Tensor:
-        layers: list[Tensor] = list(self.encoder(**batch, output_hidden_states=True).hidden_states)
+        layers: list[Tensor] = list(self.model(**batch, output_hidden_states=True).hidden_states)
         mask = batch["attention_mask"][:, :, None].float()
         if self.shape.layer is not None:
             mixed = layers[self.shape.layer]

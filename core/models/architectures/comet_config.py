@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal, NamedTuple, get_args
 
 from core.errors import UserError
@@ -37,21 +38,17 @@ def shape(checkpoint: Checkpoint) -> CometShape:
             hint="COMET's own checkpoints are pickles, which Errorscope never loads. Convert it as described in docs/models.md",
         )
     given = read(checkpoint, HPARAMS)
-    kind = given.get("class_identifier")
-    if kind not in KINDS:
-        raise _other("kind of COMET", checkpoint, kind, KINDS)
-    pool, activations = given.get("pool", "avg"), given.get("activations", "Tanh")
+    kind = _supported("kind of COMET", checkpoint, given.get("class_identifier"), KINDS)
+    pool = _supported("pooling", checkpoint, given.get("pool", "avg"), get_args(Pool))
+    activations = _supported("activation", checkpoint, given.get("activations", "Tanh"), ACTIVATIONS)
     final = given.get("final_activation") or ""
-    transformation = given.get("layer_transformation", "softmax")
-    if pool not in get_args(Pool):
-        raise _other("pooling", checkpoint, pool, get_args(Pool))
-    if activations not in ACTIVATIONS or final not in ("", *ACTIVATIONS):
-        raise _other("activation", checkpoint, final or activations, ACTIVATIONS)
+    if final:
+        _supported("activation", checkpoint, final, ACTIVATIONS)
     layer = given.get("layer", "mix")
     return CometShape(
         references=KINDS[kind],
         layer=None if layer == "mix" else int(layer),
-        transformation="sparsemax" if transformation == "sparsemax" else "softmax",
+        transformation="sparsemax" if given.get("layer_transformation") == "sparsemax" else "softmax",
         layer_norm=bool(given.get("layer_norm", True)),
         pool=pool,
         hidden_sizes=tuple(int(n) for n in given.get("hidden_sizes", ())),
@@ -60,10 +57,13 @@ def shape(checkpoint: Checkpoint) -> CometShape:
     )
 
 
-def _other(what: str, checkpoint: Checkpoint, got: Any, expected: Any) -> UserError:
-    return UserError(
+def _supported(what: str, checkpoint: Checkpoint, value: Any, known: Collection[str]) -> Any:
+    """Return a value of the configuration. Raises UserError if it is not among the known ones."""
+    if value in known:
+        return value
+    raise UserError(
         f"this {what} is not supported",
         where=str(checkpoint.path / HPARAMS),
-        got=str(got),
-        expected=", ".join(expected),
+        got=str(value),
+        expected=", ".join(known),
     )

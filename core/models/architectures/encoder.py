@@ -6,7 +6,6 @@ Vectors do not depend on the batch (to 1e-5); equal texts are computed once per 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +17,9 @@ from transformers import AutoModel, PreTrainedTokenizerBase
 from core.errors import UserError
 from core.models import loading
 from core.models.architectures.encoder_shape import EncoderShape, shape_of
-from core.models.budget import Budget, tokens_for
 from core.models.checkpoint import Checkpoint
 from core.models.kinds import configured_model
-from core.models.loading import TokenRow
+from core.models.loading import TextReader, TokenRow
 from core.models.model_cache import cached_loader
 from core.models.spans import aligned
 from core.progress import Progress, no_progress
@@ -58,7 +56,7 @@ class TextVectors(NamedTuple):
     truncated: Flags
 
 
-class Encoder:
+class Encoder(TextReader):
     """One loaded checkpoint; for an encoder–decoder, its encoder.
 
     `layers` is the number of layers; state 0 is the embeddings. `limit` and `sentence_limit` are the maximum tokens,
@@ -68,27 +66,17 @@ class Encoder:
     def __init__(
         self, model: Any, tokenizer: PreTrainedTokenizerBase, shape: EncoderShape, *, token_budget: int | None = None
     ) -> None:
-        self.model, self.tokenizer, self.shape = model.eval(), tokenizer, shape
-        self.device = next(model.parameters()).device
+        super().__init__(model, tokenizer, 160 * int(model.config.hidden_size), token_budget)
+        self.shape = shape
         self.limit = loading.positions(model, tokenizer)
         self.sentence_limit = min(self.limit, shape.sentence_tokens or self.limit)
         self.layers = shape.layers
-        self.budget = Budget(token_budget or tokens_for(160 * int(model.config.hidden_size), self.device), self.device)
-        self._tokenizing = Lock()  # tokenizers are not thread-safe
 
     def read(self, text: str, limit: int | None = None) -> TokenizedText:
         """Tokenize a text, cut at the end if too long. A "[SEP]" written in the text is treated as text."""
         limit = min(limit or self.limit, self.limit)
         fast = bool(self.tokenizer.is_fast)
-        with self._tokenizing:
-            out = self.tokenizer(
-                text,
-                truncation=False,
-                return_offsets_mapping=fast,
-                return_special_tokens_mask=True,
-                split_special_tokens=True,
-                verbose=False,
-            )
+        out = self.tokenized(text, truncation=False, return_offsets_mapping=fast, return_special_tokens_mask=True)
         ids, special = list(out["input_ids"]), np.array(out["special_tokens_mask"], dtype=bool)
         if fast:
             offsets = [(int(a), int(b)) for a, b in out["offset_mapping"]]
@@ -156,13 +144,12 @@ class Encoder:
         distinct = list(dict.fromkeys(texts))
         reads = [self.read(text, limit) for text in distinct]
 
-        def work(group: list[int]) -> list[Vectors]:
-            rows = [TokenRow(list(reads[i].ids), [], reads[i].truncated) for i in group]
-            batch = loading.padded(rows, self.tokenizer.pad_token_id, self.device)
+        def work(batch: dict[str, Tensor], group: list[int]) -> list[Vectors]:
             states = self.model(**batch, output_hidden_states=True).hidden_states
             return [keep(states, row, len(reads[i].ids)) for row, i in enumerate(group)]
 
-        found = loading.in_pieces([len(read.ids) for read in reads], self.budget, work, progress)
+        rows = [TokenRow(list(read.ids), [], read.truncated) for read in reads]
+        found = self.compute(rows, work, progress)
         at = {text: i for i, text in enumerate(distinct)}
         return [(found[at[text]], reads[at[text]]) for text in texts]
 

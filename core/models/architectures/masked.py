@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,35 +12,30 @@ from transformers import AutoModelForMaskedLM, PreTrainedTokenizerBase
 from core.errors import UserError
 from core.models import configs, loading
 from core.models.architectures.causal import Surprise
-from core.models.budget import Budget, tokens_for
 from core.models.checkpoint import Checkpoint
-from core.models.loading import TokenRow
+from core.models.loading import TextReader, TokenRow
 from core.models.model_cache import cached_loader
 from core.progress import Progress, no_progress
 
 
-class MaskedReader:
+class MaskedReader(TextReader):
     """Scores texts with one loaded checkpoint, with one masked input per token; equal texts are read once.
 
     Raises UserError if the tokenizer has no mask token.
     """
 
     def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase, *, token_budget: int | None = None) -> None:
-        self.model, self.tokenizer = model.eval(), tokenizer
-        self.device = next(model.parameters()).device
+        super().__init__(model, tokenizer, 8 * int(model.config.vocab_size), token_budget)
         if tokenizer.mask_token_id is None:
             raise UserError("the tokenizer of this model has no mask token", where="ERRORSCOPE_MLM")
         whole, bare = list(tokenizer("a")["input_ids"]), self.encode("a")
         at = next(i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
         self.before, self.after = whole[:at], whole[at + len(bare) :]
         self.room = loading.positions(model, tokenizer) - len(self.before) - len(self.after)
-        self.budget = Budget(token_budget or tokens_for(8 * int(model.config.vocab_size), self.device), self.device)
 
     def encode(self, text: str) -> list[int]:
         """Return token ids without special tokens. Special tokens written in the text are treated as text."""
-        with _TOKENIZING:
-            out = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
-        return list(out["input_ids"])
+        return list(self.tokenized(text, add_special_tokens=False)["input_ids"])
 
     def masked(self, ids: Sequence[int], place: int) -> tuple[TokenRow, int]:
         """Return the text with one token masked, and the mask's index; for long texts, a window around the token."""
@@ -72,9 +66,6 @@ class MaskedReader:
         np.add.at(sums, [i for i, _ in places], found)
         known = {t: Surprise(float(sums[i]), len(ids[i])) for i, t in enumerate(distinct)}
         return [known[text] for text in texts]
-
-
-_TOKENIZING = Lock()
 
 
 def load() -> MaskedReader:

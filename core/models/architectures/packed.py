@@ -64,6 +64,10 @@ def run(parts: Anatomy, rows: Sequence[DecoderRow]) -> DecoderRun:
     def heads(t: Tensor, count: int) -> Tensor:
         return t.view(count, -1, parts.heads, t.shape[-1] // parts.heads).transpose(1, 2)
 
+    def attend(query: Tensor, s: AttentionGroup, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
+        own = heads(query[s.first : s.last], s.rows)
+        return scaled_dot_product_attention(own, keys, values, mask, scale=parts.scale)
+
     for layer, block in enumerate(parts.blocks):
         y = block.itself.norm(x) if parts.before else x
         query, kept[layer, 0], kept[layer, 1] = block.itself.query(y), block.itself.key(y), block.itself.value(y)
@@ -74,11 +78,7 @@ def run(parts: Anatomy, rows: Sequence[DecoderRow]) -> DecoderRun:
                 before = [heads(s.known[layer, i, : s.start], 1).expand(s.rows, -1, -1, -1) for i in (0, 1)]
                 keys, values = torch.cat([before[0], keys], dim=2), torch.cat([before[1], values], dim=2)
             mask = masks[s.start, s.last - s.first, s.rows]
-            heads(out[s.first : s.last], s.rows).copy_(
-                scaled_dot_product_attention(
-                    heads(query[s.first : s.last], s.rows), keys, values, mask, scale=parts.scale
-                )
-            )
+            heads(out[s.first : s.last], s.rows).copy_(attend(query, s, keys, values, mask))
         y = block.itself.out(out)
         x = x + y if parts.before else block.itself.norm(x + y)
 
@@ -86,14 +86,8 @@ def run(parts: Anatomy, rows: Sequence[DecoderRow]) -> DecoderRun:
         out = torch.empty_like(query)
         for s in cross:
             assert s.known is not None
-            heads(out[s.first : s.last], 1).copy_(
-                scaled_dot_product_attention(
-                    heads(query[s.first : s.last], 1),
-                    heads(s.known[layer, 0], 1),
-                    heads(s.known[layer, 1], 1),
-                    scale=parts.scale,
-                )
-            )
+            keys, values = (heads(s.known[layer, i], 1) for i in (0, 1))
+            heads(out[s.first : s.last], 1).copy_(attend(query, s, keys, values))
         y = block.other.out(out)
         x = x + y if parts.before else block.other.norm(x + y)
 

@@ -7,7 +7,6 @@ batch (to 1e-4 in fp32).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,12 +16,12 @@ from torch import Tensor
 from transformers import AutoModelForSeq2SeqLM, PreTrainedTokenizerBase
 
 from core.errors import UserError
-from core.models import loading
+from core.models import configs, loading
 from core.models.architectures import packed
 from core.models.architectures.anatomy import anatomy
 from core.models.architectures.packed import DecoderRow, DecoderRun
-from core.models.budget import Budget, tokens_for
 from core.models.checkpoint import Checkpoint, resolve
+from core.models.loading import TextReader, TokenRow
 from core.models.model_cache import cached_loader
 from core.models.spans import aligned
 from core.progress import Progress, no_progress
@@ -31,7 +30,6 @@ Ids = list[int]
 Array = npt.NDArray[np.float64]
 Side = Literal["target", "source"]
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
-EXAMPLE = "source-target, such as de-en, in the language codes of the model"
 LOGITS_AT_ONCE = 1 << 22  # values per piece of the vocabulary projection, to fit into the CPU cache
 
 
@@ -47,6 +45,18 @@ class EncodedText(NamedTuple):
     truncated: bool
     lead: tuple[int, ...] = ()
 
+    @property
+    def row(self) -> tuple[int, ...]:
+        """Return the ids with the language token, for a conditioning text."""
+        return (*self.lead, *self.ids)
+
+
+class MeanLogp(NamedTuple):
+    """The mean log probability per token of a text (≤ 0, higher is better), and whether a text was cut."""
+
+    value: float
+    truncated: bool
+
 
 class Languages(NamedTuple):
     """Language codes of a multilingual model; references and outputs are in `target`."""
@@ -55,7 +65,7 @@ class Languages(NamedTuple):
     target: str
 
 
-class Seq2SeqScorer:
+class Seq2SeqScorer(TextReader):
     """Scores token sequences with one loaded checkpoint, for any metric.
 
     `first` is the number of leading special tokens (`<s>`) of each target; `special` are ids that are never proposed:
@@ -71,10 +81,9 @@ class Seq2SeqScorer:
         languages: Languages | None = None,
         token_budget: int | None = None,
     ) -> None:
-        self.model, self.tokenizer = model.eval(), tokenizer
-        self._tokenizing = Lock()  # tokenizers are not thread-safe
         self.parts = anatomy(model)
-        self.device = self.parts.weight.device
+        keys = self.parts.blocks[0].itself.key(torch.zeros_like(self.parts.weight[:1]))
+        super().__init__(model, tokenizer, len(self.parts.blocks) * 4 * keys.nbytes, token_budget)
         rows = self.parts.weight.shape[0]  # often more than the tokenizer has tokens
         self.special = sorted({i for i in tokenizer.all_special_ids if i < rows} | set(range(len(tokenizer), rows)))
         config = model.config
@@ -84,26 +93,14 @@ class Seq2SeqScorer:
         self.starts: Ids = [int(config.decoder_start_token_id), *self._lead["target"]]
         probe = self.encode("a").ids
         self.first = int(probe[0] in self.special)
-        keys = self.parts.blocks[0].itself.key(
-            torch.zeros(1, self.parts.weight.shape[1], dtype=self.parts.weight.dtype, device=self.device)
-        )
-        self.budget = Budget(
-            token_budget or tokens_for(len(self.parts.blocks) * 4 * keys.nbytes, self.device), self.device
-        )
 
     def _language_tokens(self, languages: Languages | None) -> dict[Side, tuple[int, ...]]:
         if self.model.config.model_type != "m2m_100":
             return {"source": (), "target": ()}
         if languages is None:
-            raise UserError(
-                "the languages of the multilingual model are not configured",
-                where="ERRORSCOPE_LANGUAGES",
-                expected=EXAMPLE,
-            )
-        return {
-            "source": (language_token(self.tokenizer, languages.source),),
-            "target": (language_token(self.tokenizer, languages.target),),
-        }
+            raise configs.missing_languages()
+        source, target = (language_token(self.tokenizer, language) for language in languages)
+        return {"source": (source,), "target": (target,)}
 
     # ── texts ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -111,15 +108,7 @@ class Seq2SeqScorer:
         """Tokenize a text, cut at the end if too long. A "<s>" written in the text is treated as text."""
         lead = self._lead[side]
         fast = bool(self.tokenizer.is_fast)
-        with self._tokenizing:
-            out = self.tokenizer(
-                text,
-                return_offsets_mapping=fast,
-                add_special_tokens=not lead,
-                truncation=False,
-                verbose=False,
-                split_special_tokens=True,
-            )
+        out = self.tokenized(text, return_offsets_mapping=fast, add_special_tokens=not lead, truncation=False)
         ids = list(out["input_ids"])
         offsets = [tuple(o) for o in out["offset_mapping"]] if fast else []
         if lead:
@@ -146,14 +135,11 @@ class Seq2SeqScorer:
         out: list[Tensor] = [torch.empty(0)] * len(conditions)
 
         def work(piece: range) -> None:
-            rows = [conditions[order[i]] for i in piece]
-            sizes = torch.tensor([len(r) for r in rows], device=self.device)
-            inputs = torch.zeros((len(rows), len(rows[-1])), dtype=torch.long, device=self.device)
-            mask = torch.arange(inputs.shape[1], device=self.device) < sizes[:, None]
-            inputs[mask] = torch.tensor([i for r in rows for i in r], device=self.device)
-            states = self.model.get_encoder()(input_ids=inputs, attention_mask=mask.long()).last_hidden_state
-            read = packed.memory(self.parts, states[mask])
-            for i, part in zip(piece, torch.split(read, [len(r) for r in rows], dim=2), strict=True):
+            rows = [TokenRow(conditions[order[i]], [], False) for i in piece]
+            batch = loading.padded(rows, 0, self.device)
+            states = self.model.get_encoder()(**batch).last_hidden_state
+            read = packed.memory(self.parts, states[batch["attention_mask"].bool()])
+            for i, part in zip(piece, torch.split(read, [len(r.ids) for r in rows], dim=2), strict=True):
                 out[order[i]] = part
 
         self.budget.spend([len(conditions[i]) for i in order], work)
@@ -183,12 +169,7 @@ class Seq2SeqScorer:
     @torch.inference_mode()
     def logps(self, hidden: Tensor, targets: Sequence[int]) -> Array:
         """Return the log probability of one target token for each row of `hidden` (tokens, d)."""
-        wanted = torch.as_tensor(targets, device=self.device)
-        out = torch.empty(len(hidden), device=self.device)
-        for piece in self._pieces(len(hidden)):
-            table = self._logits(hidden[piece]).log_softmax(dim=1)
-            out[piece] = table.gather(1, wanted[piece, None]).squeeze(1)
-        return out.double().cpu().numpy()
+        return self.likely(hidden, targets, 0)[0]
 
     @torch.inference_mode()
     def likely(self, hidden: Tensor, targets: Sequence[int], k: int) -> tuple[Array, Tensor, Tensor]:
@@ -201,9 +182,9 @@ class Seq2SeqScorer:
         for piece in self._pieces(len(hidden)):
             table = self._logits(hidden[piece]).log_softmax(dim=1)
             out[piece] = table.gather(1, wanted[piece, None]).squeeze(1)
-            table[:, self.special] = -torch.inf
-            best = torch.topk(table, k)
-            near[piece], values[piece] = best.indices, best.values
+            if k:
+                table[:, self.special] = -torch.inf
+                values[piece], near[piece] = torch.topk(table, k)
         return out.double().cpu().numpy(), near, values
 
     @torch.inference_mode()
@@ -266,6 +247,19 @@ class Seq2SeqScorer:
             progress(done / len(targets))
         return out
 
+    def means(self, texts: Sequence[tuple[str, str, Side]], progress: Progress = no_progress) -> list[MeanLogp]:
+        """Return the mean log probability per token of each scored text, for (conditioning text, scored text, its side).
+
+        The side is that of the conditioning text; scored texts are in the target language. Equal texts are tokenized once.
+        """
+        sides: set[tuple[str, Side]] = {(x, side) for x, _, side in texts} | {(y, "target") for _, y, _ in texts}
+        known = {(text, side): self.encode(text, side) for text, side in sides}
+        read, written = [known[x, side] for x, _, side in texts], [known[y, "target"] for _, y, _ in texts]
+        logps = self.pairs([list(r.row) for r in read], [w.ids for w in written], progress)
+        return [
+            MeanLogp(float(p.mean()), r.truncated or w.truncated) for p, r, w in zip(logps, read, written, strict=True)
+        ]
+
 
 def language_token(tokenizer: PreTrainedTokenizerBase, language: str) -> int:
     """Return the id of a language token (`__de__`, `deu_Latn`, or `de`). Raises UserError if unknown."""
@@ -287,14 +281,7 @@ def load(setting: str, device: str = "auto", dtype: str = "fp32", languages: str
     `languages` is "source-target" for a multilingual model. Raises UserError for an unknown or unavailable device, a dtype
     other than fp32 and bf16, or a single language.
     """
-    there = torch.cuda.is_available()
-    if device not in ("auto", "cpu", "cuda") or (device == "cuda" and not there):
-        raise UserError(
-            "this device is not available",
-            where="ERRORSCOPE_DEVICE",
-            got=repr(device) + ("" if there else ", and there is no CUDA device here"),
-            expected="auto, cpu or cuda",
-        )
+    place = loading.device(device)
     if dtype not in DTYPES:
         raise UserError(
             "this number format is not supported",
@@ -305,10 +292,13 @@ def load(setting: str, device: str = "auto", dtype: str = "fp32", languages: str
     source, _, target = languages.partition("-")
     if bool(source) != bool(target):
         raise UserError(
-            "source and target language are needed", where="ERRORSCOPE_LANGUAGES", got=languages, expected=EXAMPLE
+            "source and target language are needed",
+            where="ERRORSCOPE_LANGUAGES",
+            got=languages,
+            expected=configs.LANGUAGES,
         )
     pair = Languages(source, target) if source else None
-    return _load(resolve(setting), "cuda" if there and device != "cpu" else "cpu", dtype, pair)
+    return _load(resolve(setting), place, dtype, pair)
 
 
 @cached_loader(2)

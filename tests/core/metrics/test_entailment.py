@@ -21,7 +21,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def e(premise: str, hypothesis: str) -> float:
-    return float(classifier.nli().probabilities([(premise, hypothesis)])[0, 0])
+    return float(classifier.nli().judged([(premise, hypothesis)]).values[0, 0])
 
 
 def test_each_direction_has_its_own_question() -> None:

@@ -24,7 +24,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def said(premise: str, hypothesis: str) -> np.ndarray:
-    return classifier.nli().probabilities([(premise, hypothesis)])[0]
+    return classifier.nli().judged([(premise, hypothesis)]).values[0]
 
 
 def test_the_fifteen_strategies_are_the_hand_computed_ones() -> None:

@@ -23,7 +23,7 @@ def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def metric(sign: object, **changes: object) -> Metric:
-    spec = MetricSpec("m", "M", 1, "p", "h.", (0, 1), True, frozenset(), **changes)  # type: ignore[arg-type]
+    spec = MetricSpec("m", "M", "p", "h.", (0, 1), frozenset(), **changes)  # type: ignore[arg-type]
     return Metric(spec, sign, lambda items, progress: [])  # type: ignore[arg-type]
 
 

@@ -154,7 +154,7 @@ def test_what_cannot_match_sentences_is_refused(matcher: str, message: str) -> N
 
 def length_metric(needs: Need, asked: list[Item]) -> Metric:
     """Scores 0 to 100: how much of the output's length the other text has; none for an output of one letter."""
-    spec = MetricSpec("length", "Length", 1, "none", "Length.", (0, 100), True, frozenset({needs}))
+    spec = MetricSpec("length", "Length", "none", "Length.", (0, 100), frozenset({needs}))
 
     def one(item: Item) -> Value:
         if len(item.hypothesis) == 1:

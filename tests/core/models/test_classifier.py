@@ -44,20 +44,20 @@ def by_hand(folder: Path, premise: str, hypothesis: str) -> list[float]:
 
 def test_probabilities_are_the_softmax_in_the_order_e_n_c(model: NliModel, tmp_path: Path) -> None:
     """The labels of the tiny model are contradiction, entailment, neutral."""
-    found = model.probabilities(PAIRS)
+    found = model.judged(PAIRS).values
     assert found.shape == (4, 3)
     for pair, (e, n, c) in zip(PAIRS, found, strict=True):
         assert [c, e, n] == pytest.approx(by_hand(tmp_path / "nli", *pair), abs=1e-6)
 
 
 def test_the_two_directions_are_two_questions(model: NliModel) -> None:
-    there, back = model.probabilities([PAIRS[0], PAIRS[2]])
+    there, back = model.judged([PAIRS[0], PAIRS[2]]).values
     assert not np.allclose(there, back, atol=1e-3)
 
 
 def test_batch_mates_and_padding_change_nothing(model: NliModel) -> None:
-    together = model.probabilities(PAIRS)
-    alone = np.concatenate([model.probabilities([pair]) for pair in PAIRS])
+    together = model.judged(PAIRS).values
+    alone = np.concatenate([model.judged([pair]).values for pair in PAIRS])
     assert together == pytest.approx(alone, abs=1e-6)
 
 
@@ -67,7 +67,7 @@ def test_equal_pairs_are_computed_once(model: NliModel, monkeypatch: pytest.Monk
     monkeypatch.setattr(
         model.classifier.model, "forward", lambda **batch: (rows.append(len(batch["input_ids"])), forward(**batch))[1]
     )
-    found = model.probabilities([PAIRS[0], PAIRS[1], PAIRS[0], PAIRS[0]])
+    found = model.judged([PAIRS[0], PAIRS[1], PAIRS[0], PAIRS[0]]).values
     assert sum(rows) == 2
     assert found[0] == pytest.approx(found[2])
 
@@ -75,7 +75,7 @@ def test_equal_pairs_are_computed_once(model: NliModel, monkeypatch: pytest.Monk
 def test_texts_over_the_models_length_are_cut_and_said_to_be(model: NliModel) -> None:
     given = model.judged([("the cat " * 60, "a dog"), PAIRS[0]])
     assert given.truncated.tolist() == [True, False]
-    assert len(model.classifier.encode("the cat " * 60, "a dog").ids) == model.limit == 2 * tiny.WINDOW
+    assert len(model.classifier.encode("the cat " * 60, "a dog").ids) == model.classifier.limit == 2 * tiny.WINDOW
 
 
 def test_a_separator_that_stands_in_a_text_is_text(model: NliModel) -> None:
@@ -83,7 +83,7 @@ def test_a_separator_that_stands_in_a_text_is_text(model: NliModel) -> None:
 
 
 def test_no_pairs_give_no_probabilities(model: NliModel) -> None:
-    assert model.probabilities([]).shape == (0, 3)
+    assert model.judged([]).values.shape == (0, 3)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_model_of_two_labels_gives_entailment_and_no_neutral(tmp_path: Path) -
     model = NliModel(Classifier(network, tiny.pair_tokenizer(types=True)), configs.labels(checkpoint))
     assert model.entailment(PAIRS[:1]).values[0, 0] == pytest.approx(by_hand(folder, *PAIRS[0])[1], abs=1e-6)
     with pytest.raises(UserError, match="does not distinguish neutral from contradiction"):
-        model.probabilities(PAIRS)
+        model.judged(PAIRS)
 
 
 def test_a_plain_encoder_is_no_entailment_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,14 +79,14 @@ def test_the_order_of_its_labels_is_read_from_its_configuration() -> None:
 
 @pytest.mark.parametrize(("premise", "hypothesis", "label"), EASY)
 def test_easy_cases_get_their_label(model: NliModel, premise: str, hypothesis: str, label: str) -> None:
-    found = model.probabilities([(premise, hypothesis)])[0]
+    found = model.judged([(premise, hypothesis)]).values[0]
     assert LIKELIEST[int(found.argmax())] == label, found.round(2)
 
 
 def test_what_is_left_out_follows_and_what_is_added_does_not(model: NliModel) -> None:
     long = "In 2010, the firm opened a factory in Spain, which closed last year."
     short = "The firm opened a factory in Spain."
-    there, back = model.probabilities([(long, short), (short, long)])
+    there, back = model.judged([(long, short), (short, long)]).values
     assert there[0] > 0.5 > back[0]
 
 
@@ -119,8 +119,8 @@ def test_logits_use_mean_and_maximum_without_padding() -> None:
 
 def test_batch_mates_change_nothing(model: NliModel) -> None:
     pairs = [(premise, hypothesis) for premise, hypothesis, _ in EASY]
-    alone = np.concatenate([model.probabilities([pair]) for pair in pairs])
-    assert model.probabilities(pairs) == pytest.approx(alone, abs=1e-5)
+    alone = np.concatenate([model.judged([pair]).values for pair in pairs])
+    assert model.judged(pairs).values == pytest.approx(alone, abs=1e-5)
 
 
 def test_an_adapter_of_ones_own_plays_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ def test_an_adapter_of_ones_own_plays_from_its_folder(tmp_path: Path, monkeypatc
     checkpoint = configs.checked("nli")
     assert (checkpoint.name, checkpoint.revision) == ("mine", resolve("nli-mini").revision)
     assert not checkpoint.bundled
-    assert classifier.nli().probabilities([EASY[0][:2]])[0, 0] > 0.5
+    assert classifier.nli().judged([EASY[0][:2]]).values[0, 0] > 0.5
 
 
 def test_an_adapter_for_another_base_is_turned_down(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_it_beats_the_majority_label_on_unseen_pairs(model: NliModel) -> None:
     with gzip.open(FILE, "rt", encoding="utf-8") as lines:
         rows = [line.rstrip("\n").split("\t") for line in lines]
     dev = [row for row in rows if row[4] == "dev"][::6]
-    given = model.probabilities([(premise, hypothesis) for premise, hypothesis, *_ in dev]).argmax(axis=1)
+    given = model.judged([(premise, hypothesis) for premise, hypothesis, *_ in dev]).values.argmax(axis=1)
     right = [LIKELIEST[answer] == row[2] for answer, row in zip(given, dev, strict=True)]
     assert len(dev) == 392
     assert sum(right) / len(right) > 0.66

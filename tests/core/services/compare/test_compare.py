@@ -42,7 +42,7 @@ PARTS = {("a", "1"): (0.0, 0.827), ("b", "1"): (0.348, 0.310), ("a", "2"): (0.5,
 
 
 def spec(name: str, higher: bool = True) -> MetricSpec:
-    return MetricSpec(name, name.upper(), 1, "", "what it says", (0, 100), higher, frozenset())
+    return MetricSpec(name, name.upper(), "", "what it says", (0, 100), frozenset(), higher_is_better=higher)
 
 
 def table(values: dict[tuple[str, str], float]) -> dict[OutputKey, Value]:

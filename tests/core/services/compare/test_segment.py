@@ -12,7 +12,7 @@ from core.services.compare.segment import SegmentQuery, payload, status_of
 from core.services.projects.view import View, build
 from tests.core.services.compare.test_compare import NOW
 
-SPEC = MetricSpec("bartscore++", "BARTScore++", 1, "", "", (0, 0), True, frozenset())
+SPEC = MetricSpec("bartscore++", "BARTScore++", "", "", (0, 0), frozenset())
 TEXT = "Taxes rise 😀"
 REFERENCES = ("Duties fall 😀", "Taxes fall 😀")
 STEP = EditStep(1, "substitute", " rise", " fall", -1.5, -0.25, ((" fall", 0.8), (" rise", 0.1)), "Taxes fall 😀")
