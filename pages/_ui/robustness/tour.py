@@ -9,7 +9,7 @@ from core.ports.projects import Project
 from core.robustness.stress.advice import advice
 from core.robustness.stress.report import Offender
 from core.services.robustness import tour
-from pages._ui.robustness import controls, session, token_contributions
+from pages._ui.robustness import controls, token_contributions
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -67,8 +67,6 @@ def _shown(project: Project, found: tour.TourResult) -> None:
             ),
             found.signature,
         )  # fmt: skip
-    st.button(
-        "Open in Break a metric", on_click=session.open_case, args=(texts,), key="lab-tour-open", icon=":material/open_in_full:"
-    )  # fmt: skip
+    controls.open_button(texts, "lab-tour-open")
     score = KeptScore(stop.metric, found.signature, found.higher_is_better, found.good, found.spoilt)
     controls.save_case(project, texts, [score], stop.title, "lab-tour-case")
