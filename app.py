@@ -6,6 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
 from streamlit.navigation.page import Page
 from streamlit.starlette import App
 
@@ -73,6 +76,17 @@ def redirect(old: str) -> Page:
     return st.Page(follow, title="Moved", url_path=old, visibility="hidden")
 
 
+def at_root(request: Request) -> RedirectResponse:
+    """Redirect to the root, with the query parameters kept: Streamlit serves its default page only there."""
+    return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
+
+
+def routes() -> list[Route]:
+    """Return the addresses beside those of Streamlit."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return [Route(f"/{base}/projects" if base else "/projects", at_root)]
+
+
 def main() -> None:
     """Draw the page that the address names."""
     offline()
@@ -96,4 +110,4 @@ def main() -> None:
 if __name__ == "__main__":  # Streamlit runs this file on every rerun
     main()
 else:  # `streamlit run` imports it once to find the server application
-    app = App(__file__, lifespan=opens_browser, middleware=[Middleware(SecurityHeaders)])
+    app = App(__file__, routes=routes(), lifespan=opens_browser, middleware=[Middleware(SecurityHeaders)])
