@@ -6,13 +6,15 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
 from streamlit.navigation.page import Page
 from streamlit.starlette import App
 
 from core.errors import UserError
-from core.ports.store import Store
 from core.settings import offline, share_cores
-from pages._ui.shared import errors, jobs, state, theme, wiring
+from pages._ui.shared import errors, jobs, state, theme
 from pages._ui.shared.headers import SecurityHeaders
 from pages._ui.shared.open_browser import opens_browser
 
@@ -34,9 +36,9 @@ MOVED = {"people": "labels_and_raters", "evaluate": "meta_evaluation", "lambda_s
 HERE = Path(__file__).parent
 
 
-def switcher(store: Store) -> None:
+def switcher() -> None:
     """Draw the select box of the open project; show an error if the address names an unknown project."""
-    choice = state.projects(store)
+    choice = state.projects()
     names = {p.id: p.name for p in choice.all}
     if choice.unknown:
         errors.show(
@@ -58,25 +60,31 @@ def switcher(store: Store) -> None:
         if st.session_state["switcher"] is not None:
             state.open_project(st.session_state["switcher"])
 
-    with st.sidebar:
-        st.selectbox(
-            "Project",
-            list(names),
-            format_func=names.__getitem__,
-            key="switcher",
-            on_change=switch,
-            placeholder="Choose a project",
-        )
+    st.sidebar.selectbox(
+        "Project", names, format_func=names.__getitem__, key="switcher", on_change=switch,
+        placeholder="Choose a project",
+    )  # fmt: skip
 
 
 def redirect(old: str) -> Page:
     """Return a hidden page at an old address that opens the page in its place, with the query parameters kept."""
 
     def follow() -> None:
-        given = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.switch_page(f"pages/{MOVED[old]}.py", query_params=given)
+        parameters = {name: st.query_params.get_all(name) for name in st.query_params}
+        st.switch_page(f"pages/{MOVED[old]}.py", query_params=parameters)
 
     return st.Page(follow, title="Moved", url_path=old, visibility="hidden")
+
+
+def at_root(request: Request) -> RedirectResponse:
+    """Redirect to the root, with the query parameters kept: Streamlit serves its default page only there."""
+    return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
+
+
+def routes() -> list[Route]:
+    """Return the addresses beside those of Streamlit."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return [Route(f"/{base}/projects" if base else "/projects", at_root)]
 
 
 def main() -> None:
@@ -94,13 +102,12 @@ def main() -> None:
         page.run()
     theme.apply()
     with errors.boundary():
-        opened = wiring.store()
-        switcher(opened)
+        switcher()
         page.run()
-        jobs.foot(opened)
+        jobs.foot()
 
 
 if __name__ == "__main__":  # Streamlit runs this file on every rerun
     main()
 else:  # `streamlit run` imports it once to find the server application
-    app = App(__file__, lifespan=opens_browser, middleware=[Middleware(SecurityHeaders)])
+    app = App(__file__, routes=routes(), lifespan=opens_browser, middleware=[Middleware(SecurityHeaders)])

@@ -15,9 +15,8 @@ from pages._ui.annotate import batches, identity
 from pages._ui.annotate.scores import scores
 from pages._ui.components.span_annotator import sent, span_editor
 from pages._ui.components.span_annotator.exchange import OutboxAnswer, editor_data, receive
-from pages._ui.shared import errors, state, wiring
+from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
-from pages._ui.shared.page import has_outputs, heading
 
 EDITOR = "annotate-editor"
 GO = "annotate-go"
@@ -27,11 +26,9 @@ ANSWER = "annotate-answer"
 
 def main() -> None:
     """Draw the page."""
-    project = state.projects(wiring.store()).project
-    heading(
-        "Annotate", "Mark the errors in each output; the names of the systems are hidden until you submit.", project
-    )
-    if not has_outputs(project):
+    purpose = "Mark the errors in each output; the names of the systems are hidden until you submit."
+    project = page.start("Annotate", purpose)
+    if project is None:
         return
     rater = identity.ask()
     if rater is None:
@@ -47,14 +44,14 @@ def workspace(project: Project, rater: str) -> None:
     """Draw progress, navigation and the editor. Changes in the editor redraw this part only."""
     store, dataset = wiring.store(), wiring.dataset(project)
     mine, answer = recorded(project, rater)
-    asked = batches.asked(store, project, dataset)
+    asked = batches.asked(project, dataset)
     segment = open_segment(project, asked, mine)
     systems = [output.system for output in asked.outputs_of()[segment]]
     order = work.open_segment(store, project.id, rater, segment, systems, seed_of(project.id, rater, segment))
     rest = work.next_unlabelled(asked, mine, segment)
     header(dataset, asked, rater, mine, segment)
     submitted = work.finished(mine.get(segment), order)
-    reveal = reveal_key(project.id, rater, segment)
+    reveal = f"annotate-reveal-{(project.id, rater, *segment)!r}"
     names = submitted and st.session_state.get(reveal, False)
     events = store.labels.events(project.id, rater=rater, segment=segment)
     data = editor_data(
@@ -131,10 +128,6 @@ def seed_of(project_id: int, rater: str, segment: SegmentKey) -> int:
     """Return the seed of the order of outputs, from project, rater and segment; it is stored with the order."""
     text = "\x1f".join([str(project_id), rater, *segment])
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big")
-
-
-def reveal_key(project_id: int, rater: str, segment: SegmentKey) -> str:
-    return f"annotate-reveal-{(project_id, rater, *segment)!r}"
 
 
 main()

@@ -8,56 +8,43 @@ from core.calibration.calibrate import Calibration, CalibrationPoint
 from core.formatting import format_lambda
 from core.plots.calibration import calibration_chart
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
-from pages._ui.calibrate import (
-    best_systems,
-    calibration_form,
-    calibration_result,
-    learning_curve,
-    raters_and_weights,
-    saved_lambdas,
-)
-from pages._ui.shared import errors, state, theme, wiring
+from pages._ui.calibrate import best_systems, calibration_form, learning_curve, raters_and_weights, saved_lambdas
+from pages._ui.calibrate import calibration_result as result
+from pages._ui.shared import errors, page, state, theme, wiring
 from pages._ui.shared.markdown import escape_markdown
-from pages._ui.shared.page import has_outputs, heading
 
 SECTIONS = ("Agreement", "More labels", "Annotators", "Severity weights", "Best systems")
 
 
 def main() -> None:
     """Draw the page."""
-    store = wiring.store()
-    project = state.projects(store).project
-    heading("Calibrate λ", "Fit λ, the weight of explicit errors in BARTScore++, to human scores.", project)
-    if not has_outputs(project):
+    project = page.start("Calibrate λ", "Fit λ, the weight of explicit errors in BARTScore++, to human scores.")
+    if project is None:
         return
     refinements = wiring.view(project).refinements()
     if not refinements:
-        st.info(
-            "BARTScore++ has not been computed for this project yet. λ is its weight of explicit errors.",
-            icon=":material/info:",
-        )
-        st.page_link("pages/compare.py", label="Compute it on Compare", icon=":material/view_column:")
+        page.info("BARTScore++ has not been computed for this project yet. λ is its weight of explicit errors.")
+        page.link("compare", "Compute it on Compare")
         return
     with st.container(border=True):
         column = calibration_form.choose_metric(refinements)
-        people = calibration_form.choose_human_scores(store, project, wiring.dataset(project))
+        people = calibration_form.choose_human_scores(project, wiring.dataset(project))
         choice = calibration_form.choose_measure(people)
         if people is not None and people.of_systems:
             st.caption(calibration_form.FIXED)
     if people is not None:
         data = service.points(wiring.view(project).tables[column.name], people)
-        batch = calibration_form.choose_calibration_set(store, project, data)
+        batch = calibration_form.choose_calibration_set(project, data)
         data = service.of_batch(data, batch) if batch else data
         with errors.boundary():
             found = fitted(column, people, choice, data)
             if found is not None:
-                keep(store, project, column, people, found, batch.name if batch else "")
-                behind(store, project, column, people, choice, data, found, SECTIONS[:2] if batch else SECTIONS)
-    saved_lambdas.saved(store, project, refinements)
+                keep(project, column, people, found, batch.name if batch else "")
+                behind(project, column, people, choice, data, found, SECTIONS[:2] if batch else SECTIONS)
+    saved_lambdas.saved(project, refinements)
 
 
 def fitted(
@@ -65,23 +52,23 @@ def fitted(
 ) -> Calibration | None:
     """Draw the fit and return it; None if there is too little data or the fit was stopped."""
     if len(data) < 2:
-        calibration_result.too_few(len(data), len(people.scores))
+        result.too_few(len(data), len(people.scores))
         return None
-    found = calibration_result.fit(data, choice)
+    found = result.fit(data, choice)
     if found is None:
         return None
-    st.markdown(calibration_result.sentence(found, people, choice))
-    calibration_result.recommended(found)
-    calibration_result.missing(found, people)
+    st.markdown(result.sentence(found, people, choice))
+    result.recommended(found)
+    result.missing(found, people)
     st.altair_chart(calibration_chart(found, choice.measure), width="stretch")
-    calibration_result.legend(found)
+    result.legend(found)
     if who := theme.scored_by(column.signature):
         st.caption(f"BARTScore++ was {who}. λ is different for another model.")
     return found
 
 
 def behind(
-    store: Store, project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions, data: tuple[CalibrationPoint, ...],
+    project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions, data: tuple[CalibrationPoint, ...],
     found: Calibration, possible: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Draw the chosen one of the `possible` sections; the others are not computed."""
@@ -91,28 +78,30 @@ def behind(
     )  # fmt: skip
     with errors.boundary():
         if section == SECTIONS[0]:
-            calibration_result.details(found, people, choice, column)
+            result.details(found, people, choice, column)
         elif section == SECTIONS[1]:
             learning_curve.labels(data, found, choice)
         elif section == SECTIONS[2]:
-            raters_and_weights.annotators(store, project, column, people, choice)
+            raters_and_weights.annotators(project, column, people, choice)
         elif section == SECTIONS[3]:
-            raters_and_weights.weights(store, project, column, people, choice)
+            raters_and_weights.weights(project, column, people, choice)
         else:
             best_systems.best_systems(project, wiring.view(project), data, found, people, choice)
 
 
-def keep(store: Store, project: Project, column: Column, people: HumanScores, found: Calibration, batch: str) -> None:
+def keep(project: Project, column: Column, people: HumanScores, found: Calibration, batch: str) -> None:
     """Draw the form that saves this λ under a name."""
     with st.form("lambda-save", border=False):
-        lam = calibration_result.to_save(found)
+        lam = result.to_save(found)
         left, middle, right = st.columns([5, 2, 4], vertical_alignment="bottom")
         name = left.text_input("Name for this λ", placeholder="for example: de-en pilot", max_chars=80)
         wanted = middle.form_submit_button("Save λ", icon=":material/save:", width="stretch")
         use = right.form_submit_button("Save and use on Compare", type="primary", width="stretch")
     if wanted or use:
         with errors.boundary():
-            stored = service.save(store, project, name, found, column.refinement_signature, people, batch, lam=lam)
+            stored = service.save(
+                wiring.store(), project, name, found, column.refinement_signature, people, batch, lam=lam
+            )
             st.toast(f"Saved λ = {format_lambda(stored.value)} as “{escape_markdown(stored.name)}”")
             if use:
                 state.use_lambda(project.id, stored.value)

@@ -11,15 +11,13 @@ import streamlit as st
 from core.formats.parsing.numbers import parse_lambda
 from core.formatting import format_count
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.compare.compare import Order, Query, ordered
 from core.services.compare.segment import SegmentQuery, names_of, payload
 from core.services.projects.view import View
 from pages._ui.compare import alignment, all_segments, inspector, toolbar
 from pages._ui.components.output_cards import cards
 from pages._ui.projects import scoring
-from pages._ui.shared import errors, jobs, state, theme, wiring
-from pages._ui.shared.page import has_outputs, heading
+from pages._ui.shared import errors, jobs, page, state, theme, wiring
 
 CARDS = "compare-cards"
 REFERENCE = "compare-reference"
@@ -28,16 +26,14 @@ BLIND_SEED = 20230
 
 def main() -> None:
     """Draw the page."""
-    store = wiring.store()
-    project = state.projects(store).project
-    heading("Compare", "Read the outputs of all systems side by side, with the scores of every metric.", project)
-    if not has_outputs(project):
+    project = page.start("Compare", "Read the outputs of all systems side by side, with the scores of every metric.")
+    if project is None:
         return
     view, lam = wiring.view(project), state.current_lambda(project.id)
     state.show_lambda(project.id, lam)
     scored = any(not c.human for c in view.columns)
     if not scored:
-        scoring_box(store, project, view)
+        scoring_box(project, view)
     query, blind = toolbar.toolbar(project, view)
     order = ordered(view, query, lam)
     if toolbar.jumps(project, query) and len(order):
@@ -49,13 +45,13 @@ def main() -> None:
         all_segments.listing(project, view, query, lam, order)
         all_segments.download(project, view, lam, order, query.systems)
     if scored:
-        scoring_box(store, project, view)
+        scoring_box(project, view)
 
 
-def scoring_box(store: Store, project: Project, view: View) -> None:
+def scoring_box(project: Project, view: View) -> None:
     """Draw the scoring panel, open while there are no scores."""
     metrics = [c for c in view.columns if not c.human]
-    running = jobs.active(store, project.id)
+    running = jobs.active(project.id)
     if not metrics:
         text = (
             "Scoring is running. Scores appear here when they are ready."
@@ -65,7 +61,7 @@ def scoring_box(store: Store, project: Project, view: View) -> None:
         st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
     label = f"Scoring: {format_count(len(metrics), 'metric')}" + (", job running" if running else "")
     with st.expander(label, expanded=not metrics and not running):
-        scoring.panel(store, project, wiring.dataset(project))
+        scoring.panel(project, wiring.dataset(project))
 
 
 @st.fragment
@@ -97,7 +93,7 @@ def segment(project: Project, query: Query, blind: bool, lam: float) -> None:
         "position": at + 1,
         "total": len(order),
         "lam": state.lambda_parameter(lam),
-        "presets": toolbar.presets(store, project, main),
+        "presets": toolbar.presets(project, main),
         "search": toolbar.SEARCH,
         "inspected": names_of(view, shown).get(inspector.opened(project.id, key) or ""),
     }

@@ -6,13 +6,11 @@ import streamlit as st
 
 from core.mqm.schemes import SCHEMES
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.labels.labels import submitted
 from pages._ui.labels_and_raters import agreement as parts
 from pages._ui.labels_and_raters import batch_builder, number_agreement
-from pages._ui.shared import errors, state, wiring
+from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.glossary import definition
-from pages._ui.shared.page import has_outputs, heading
 
 TABS = ("Agreement", "Largest disagreements", "Calibration sets")
 
@@ -20,16 +18,16 @@ TABS = ("Agreement", "Largest disagreements", "Calibration sets")
 def main() -> None:
     """Draw the page."""
     store = wiring.store()
-    project = state.projects(store).project
-    heading("Labels and raters", "See how far raters agree, and choose which outputs to label next.", project)
-    if not has_outputs(project):
+    project = page.start("Labels and raters", "See how far raters agree, and choose which outputs to label next.")
+    if project is None:
         return
     labels = submitted(store, project.id)
     batch_builder.missing(labels)
-    agreement, disagreements, building = st.tabs(TABS, key="people-tabs", default=_first(store, project))
+    first = TABS[0] if store.labels.raters(project.id) or project.judged else TABS[2]
+    agreement, disagreements, building = st.tabs(TABS, key="people-tabs", default=first)
     with agreement, errors.boundary():
         if store.labels.raters(project.id) or not project.judged:
-            labelled(store, project)
+            labelled(project)
         number_agreement.section(project)
     with disagreements, errors.boundary():
         if store.labels.raters(project.id):
@@ -37,28 +35,23 @@ def main() -> None:
         else:
             no_labels()
     with building, errors.boundary():
-        batch_builder.builder(store, project)
-        batch_builder.batches(store, project, labels)
-
-
-def _first(store: Store, project: Project) -> str:
-    """Return the first tab: calibration sets if there are no labels and no scores by rater."""
-    return TABS[0] if store.labels.raters(project.id) or project.judged else TABS[2]
+        batch_builder.builder(project)
+        batch_builder.batches(project, labels)
 
 
 def _scheme() -> str:
     return str(st.session_state.get("people-scheme", next(iter(SCHEMES))))
 
 
-def labelled(store: Store, project: Project) -> None:
+def labelled(project: Project) -> None:
     """Draw the raters and their agreement."""
-    if not store.labels.raters(project.id):
+    if not wiring.store().labels.raters(project.id):
         no_labels()
         return
-    st.selectbox("Severity weights", list(SCHEMES), key="people-scheme", width=240, help=definition("Severity weights"))
+    st.selectbox("Severity weights", SCHEMES, key="people-scheme", width=240, help=definition("Severity weights"))
     found = parts.found(project, _scheme())
     if not found.raters:
-        st.info("There are labels, but no segment has been submitted yet.", icon=":material/info:")
+        page.info("There are labels, but no segment has been submitted yet.")
         return
     st.subheader("Raters", anchor=False)
     parts.raters(found)
@@ -68,8 +61,8 @@ def labelled(store: Store, project: Project) -> None:
 
 def no_labels() -> None:
     """Say that there are no labels."""
-    st.info("This project has no labels yet.", icon=":material/info:")
-    st.page_link("pages/annotate.py", label="Annotate outputs", icon=":material/edit_note:")
+    page.info("This project has no labels yet.")
+    page.link("annotate", "Annotate outputs")
 
 
 main()

@@ -15,34 +15,31 @@ from pages._ui.meta_evaluation import (
     scatter,
     significance,
 )
-from pages._ui.shared import errors, state, wiring
+from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
-from pages._ui.shared.page import has_outputs, heading
 
 SECTIONS = ("Scatter plot", "Differences between metrics", "Systems", "Parts of the data", "Length and bias")
 
 
 def main() -> None:
     """Draw the page."""
-    store = wiring.store()
-    project = state.projects(store).project
-    heading("Meta-evaluation", "Measure how well each metric agrees with human scores.", project)
-    if not has_outputs(project):
+    project = page.start("Meta-evaluation", "Measure how well each metric agrees with human scores.")
+    if project is None:
         return
     view = wiring.view(project)
     if all(c.human for c in view.columns):
-        st.info("No metric has been computed for this project yet.", icon=":material/info:")
-        st.page_link("pages/compare.py", label="Compute metrics on Compare", icon=":material/view_column:")
+        page.info("No metric has been computed for this project yet.")
+        page.link("compare", "Compute metrics on Compare")
         return
     with st.container(border=True):
-        people = calibration_form.choose_human_scores(store, project, wiring.dataset(project))
+        people = calibration_form.choose_human_scores(project, wiring.dataset(project))
         if people is None:
             return
         wanted = evaluation_form.asked(project, view, of_systems=people.of_systems)
         if people.of_systems:
             st.caption(calibration_form.FIXED)
     if not wanted.names:
-        st.info("Choose at least one metric under *More options*.", icon=":material/info:")
+        page.info("Choose at least one metric under *More options*.")
         return
     data = evaluation_data.joined(project, view, people, wanted)
     if data.too_few:
@@ -59,9 +56,7 @@ def main() -> None:
     systems = None
     with errors.boundary():
         if people.of_systems and section in SECTIONS[2:4]:
-            st.info(
-                "These human scores belong to whole systems, so there is nothing to resample.", icon=":material/info:"
-            )
+            page.info("These human scores belong to whole systems, so there is nothing to resample.")
         elif section == SECTIONS[0]:
             scatter.scatter(project, view, found, statistic)
         elif section == SECTIONS[1]:

@@ -37,7 +37,7 @@ def metrics(found: Mapping[str, Readiness]) -> None:
     counted = {state: n for state, n in readiness.counts(found).items() if n}
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     state = left.segmented_control(
-        "Show", list(counted), key="models-state", label_visibility="collapsed",
+        "Show", counted, key="models-state", label_visibility="collapsed",
         format_func=lambda one: f"{readiness.WORDS[one]} {counted[one]}",
     )  # fmt: skip
     words = right.text_input(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.projects import sample
 from core.services.projects.adding import Imported
 from pages._ui.projects import importing, project_list, scoring, upload
-from pages._ui.shared import errors, state, wiring
+from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.page import heading
 
 UPLOADING = "projects-uploading"
@@ -24,8 +23,7 @@ HEADINGS = {
 
 def main() -> None:
     """Draw the page."""
-    store = wiring.store()
-    choice = state.projects(store)
+    choice = state.projects()
     uploading = st.session_state.get(UPLOADING)
     heading(*HEADINGS[uploading])
     if (job := importing.running()) is not None:
@@ -35,27 +33,27 @@ def main() -> None:
         return
     done = st.session_state.get(DONE)
     if done is not None and choice.project is not None and done.project.id == choice.project.id:
-        what_next(store, done._replace(project=choice.project))
+        what_next(done._replace(project=choice.project))
     own = [p for p in choice.all if not p.sample]
     if not own:
-        welcome(store, choice.all)
+        welcome(choice.all)
     else:
         with st.container(horizontal=True):
             begin("Upload outputs", "outputs", ":material/upload_file:", primary=True)
             begin("Import labels", "labels", ":material/label:")
             if not any(p.sample for p in choice.all):
-                open_sample(store, choice.all)
+                open_sample(choice.all)
     if choice.all:
-        project_list.listing(store, choice.all, choice.project)
+        project_list.listing(choice.all, choice.project)
 
 
-def welcome(store: Store, projects: list[Project]) -> None:
+def welcome(projects: list[Project]) -> None:
     """Draw three ways to start."""
     left, middle, right = st.columns(3)
     with left.container(border=True, height="stretch"):
         st.subheader("Open the sample", anchor=False)
         st.markdown("40 segments in two languages, four systems with planted errors, labels by two annotators.")
-        open_sample(store, projects)
+        open_sample(projects)
     with middle.container(border=True, height="stretch"):
         st.subheader("Upload outputs", anchor=False)
         st.markdown(
@@ -80,15 +78,15 @@ def begin(label: str, what: str, icon: str, primary: bool = False) -> None:
     st.button(label, icon=icon, type="primary" if primary else "secondary", on_click=go, key=f"begin-{what}")
 
 
-def open_sample(store: Store, projects: list[Project]) -> None:
+def open_sample(projects: list[Project]) -> None:
     """Draw the button that opens the sample project on Compare; create it again if it was deleted."""
     if not st.button("Open the sample", icon=":material/play_arrow:", key="begin-sample"):
         return
     found = next((p for p in projects if p.sample), None)
     if found is None:
         with st.spinner("Creating the sample project …"):
-            store.projects.create(sample.NAME, sample=True)
-            found = sample.ensure(store)
+            wiring.store().projects.create(sample.NAME, sample=True)
+            found = sample.ensure(wiring.store())
     if found is not None:
         state.open_project(found.id)
         st.switch_page("pages/compare.py", query_params={state.PROJECT: str(found.id)})
@@ -104,7 +102,7 @@ def upload_steps(projects: list[Project], current: Project | None) -> None:
     labels = st.session_state.get(UPLOADING) == "labels"
     ready, _ = upload.steps(f"upload-{st.session_state.get(ROUND, 0)}", projects, current, labels=labels)
     if ready is not None:
-        started = importing.button(wiring.store(), ready, importing.offer(ready, projects, current))
+        started = importing.button(ready, importing.offer(ready, projects, current))
         if started is not None:
             finish(started)
 
@@ -121,17 +119,17 @@ def finish(job: importing.ImportJob) -> None:
         st.rerun()
 
 
-def what_next(store: Store, done: Imported) -> None:
+def what_next(done: Imported) -> None:
     """Draw what was imported and the next steps."""
     importing.report(done)
     project = done.project
     with st.container(horizontal=True):
-        st.page_link("pages/compare.py", label="Compare the outputs", icon=":material/view_column:")
-        st.page_link("pages/annotate.py", label="Annotate the outputs", icon=":material/edit_note:")
+        page.link("compare", "Compare the outputs")
+        page.link("annotate", "Annotate the outputs")
     with st.expander("Compute metrics", expanded=True, icon=":material/bolt:"), errors.boundary():
         with st.spinner("Reading the project …"):
             data = wiring.dataset(project)
-        scoring.panel(store, project, data)
+        scoring.panel(project, data)
 
 
 main()

@@ -5,17 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._ui.robustness import adversarial_suite, break_metric, saved_cases, session
-from pages._ui.shared import errors, state, wiring
-from pages._ui.shared.page import has_outputs, heading
+from pages._ui.shared import errors, page
 
 
 def main() -> None:
     """Draw the page."""
-    store = wiring.store()
-    project = state.projects(store).project
-    heading("Robustness", "Find errors that metrics miss, by changing texts in known ways.", project)
+    purpose = "Find errors that metrics miss, by changing texts in known ways."
+    project = page.start("Robustness", purpose, empty=True)
     if project is None:
-        has_outputs(project)
         return
     session.remember(project)
     first = session.STRESS if session.RUN in st.query_params else session.SECTIONS[0]
@@ -28,17 +25,17 @@ def main() -> None:
         st.query_params.pop(session.RUN, None)
     with errors.boundary():
         if section == session.SUITE:
-            adversarial_suite.draw(store, project)
+            adversarial_suite.draw(project)
         elif section == session.STRESS:
             from pages._ui.robustness import stress_tests
 
-            stress_tests.draw(store, project)
+            stress_tests.draw(project)
         elif section == session.COMBINE:
             from pages._ui.robustness import combine
 
-            combine.draw(store, project)
+            combine.draw(project)
         elif section == session.KEPT:
-            saved_cases.draw(store, project)
+            saved_cases.draw(project)
         else:
             break_metric.draw(project)
 

@@ -40,8 +40,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     monkeypatch.setattr(output_cards, "_component", lambda: lambda **kw: None)
     monkeypatch.setattr(inspector, "_component", lambda: lambda **kw: given.append(kw["data"]))
     monkeypatch.setattr(inspector_section, "model_facts", lambda: HERE)
-    monkeypatch.setattr(wiring, "look", lambda text, *_: seen(text, -float(len(text))))
-    monkeypatch.setattr(wiring, "rounds", lambda text, *_: (seen(text, -2.0, STEP), seen(STEP.text, -1.0)))
+    monkeypatch.setattr(wiring, "look", lambda model, text, *_: seen(text, -float(len(text))))
+    monkeypatch.setattr(wiring, "rounds", lambda model, text, *_: (seen(text, -2.0, STEP), seen(STEP.text, -1.0)))
     return given
 
 

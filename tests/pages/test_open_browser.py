@@ -1,4 +1,4 @@
-"""The browser opens when the app starts, once and only where there is a display; every response has the headers."""
+"""The browser opens when the app starts, once and only where there is a display; headers, and addresses beside Streamlit's."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
+import app
 from pages._ui.shared import open_browser
 from pages._ui.shared.headers import SecurityHeaders, content_security_policy
 
@@ -38,17 +42,34 @@ def test_the_browser_opens_unless_headless(monkeypatch: pytest.MonkeyPatch, head
 def test_the_headers_stand_on_http_and_leave_websockets_alone() -> None:
     sent: list[dict[str, Any]] = []
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+    async def inner(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 500, "headers": [(b"content-security-policy", b"none")]})
 
     async def keep(message: Any) -> None:
         sent.append(message)
 
     for kind in ("http", "websocket"):
-        finish(SecurityHeaders(app)({"type": kind}, None, keep))  # type: ignore[arg-type]
+        finish(SecurityHeaders(inner)({"type": kind}, None, keep))  # type: ignore[arg-type]
     ours, theirs = (dict(message["headers"]) for message in sent)
     assert ours[b"content-security-policy"].decode() == content_security_policy()
     assert theirs[b"content-security-policy"] == b"none"
+
+
+@pytest.mark.parametrize(
+    ("base", "address", "target"),
+    [
+        ("", "/projects", "http://testserver/"),
+        ("", "/projects?project=2&lambda=inf", "http://testserver/?project=2&lambda=inf"),
+        ("/tools/", "/tools/projects?project=2", "http://testserver/tools/?project=2"),
+    ],
+)
+def test_the_address_projects_opens_the_default_page(
+    monkeypatch: pytest.MonkeyPatch, base: str, address: str, target: str
+) -> None:
+    monkeypatch.setattr(app.st, "get_option", {"server.baseUrlPath": base}.get)
+    answer = TestClient(Starlette(routes=app.routes())).get(address, follow_redirects=False)
+    assert answer.status_code == 307
+    assert urljoin(f"http://testserver{address}", answer.headers["location"]) == target
 
 
 def test_the_policy_names_no_host_and_no_inline_scripts() -> None:

@@ -9,10 +9,9 @@ from core.formatting import format_count
 from core.mqm.log import SegmentLabels
 from core.ports.batches import SavedBatch
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.labels import batches as service
 from core.services.labels.labels import SegmentProgress
-from pages._ui.shared import state
+from pages._ui.shared import state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 BATCH = "batch"
@@ -24,14 +23,14 @@ def address(project: Project, name: str) -> dict[str, str]:
     return {state.PROJECT: str(project.id), BATCH: name}
 
 
-def asked(store: Store, project: Project, dataset: Dataset) -> Dataset:
+def asked(project: Project, dataset: Dataset) -> Dataset:
     """Return the outputs to label: the whole project or one task list. Draws the choice if there are task lists."""
-    batch = _choice(store, project)
+    batch = _choice(project)
     return service.within(dataset, batch) if batch else dataset
 
 
-def _choice(store: Store, project: Project) -> SavedBatch | None:
-    by_name = {batch.name: batch for batch in store.batches.list(project.id)}
+def _choice(project: Project) -> SavedBatch | None:
+    by_name = {batch.name: batch for batch in wiring.store().batches.list(project.id)}
     remembered: dict[int, str | None] = st.session_state.setdefault(_REMEMBERED, {})
     key = f"annotate-batch-{project.id}"
     wanted = st.query_params.get(BATCH)

@@ -17,6 +17,7 @@ from core.services.evaluate import evaluate
 from core.services.projects.view import View
 from pages._ui.calibrate.learning_curve import DRAWS
 from pages._ui.meta_evaluation import evaluation_data, evaluation_form
+from pages._ui.shared import page
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -32,10 +33,7 @@ def best_systems(
     """Draw Figures 2 and 3 of the paper for this project."""
     order = ranking(data)
     if len(order) < FEWEST_SYSTEMS:
-        st.info(
-            f"This needs at least {FEWEST_SYSTEMS} systems with both scores; found {len(order)}.",
-            icon=":material/info:",
-        )
+        page.info(f"This needs at least {FEWEST_SYSTEMS} systems with both scores; found {len(order)}.")
         return
     tops = run_cached(
         ("tops", digest(data), choice),
@@ -63,7 +61,7 @@ def best_systems(
         )
     for t in tops:
         if t.reason:
-            st.caption(escape_markdown(f"K = {t.k}: undefined, {t.reason}."))
+            page.caption(f"K = {t.k}: undefined, {t.reason}.")
     _of_metrics(project, view, found, people, choice, order)
 
 
@@ -109,7 +107,7 @@ def _of_metrics(
     st.markdown("**Metrics on the K best systems** (Figure 3 of the paper)")
     there = [plots.AgreementAtK(r.label, r.k, r.found.value, r.sentinel) for r in rows if r.found.value is not None]
     if not there:
-        st.info("The agreement of every metric is undefined on these outputs at every K.", icon=":material/info:")
+        page.info("The agreement of every metric is undefined on these outputs at every K.")
         return
     st.altair_chart(plots.metrics_at_top(there, choice.measure), width="stretch")
     st.caption(

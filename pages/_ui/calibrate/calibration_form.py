@@ -11,7 +11,6 @@ from core.data import Dataset, Judgement
 from core.plots.calibration import MEASURE_NAMES
 from core.ports.batches import SavedBatch
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.labels import judgements as numbers
@@ -19,7 +18,7 @@ from core.services.labels.judgements import Way
 from core.services.projects.view import Column
 from core.stats.correlation.correlation import Group, Measure
 from pages._ui.calibrate.weight_schemes import schemes
-from pages._ui.shared import errors, wiring
+from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.glossary import definition
 
 LABELS, NUMBERS = "MQM labels", "numbers"
@@ -43,37 +42,37 @@ def choose_metric(columns: Sequence[Column]) -> Column:
     if len(columns) == 1:
         return columns[0]
     by_name = {c.name: c for c in columns}
-    return by_name[st.selectbox("Metric", list(by_name), format_func=lambda n: by_name[n].label, key="lambda-metric")]
+    return by_name[st.selectbox("Metric", by_name, format_func=lambda n: by_name[n].label, key="lambda-metric")]
 
 
-def choose_human_scores(store: Store, project: Project, dataset: Dataset) -> HumanScores | None:
+def choose_human_scores(project: Project, dataset: Dataset) -> HumanScores | None:
     """Return the human scores: MQM labels under a weight scheme, scores or ranks by rater, or an imported score.
 
     Draws the reason and returns None if there are none.
     """
-    raters, given = store.labels.raters(project.id), wiring.judgements(project)
+    raters, given = wiring.store().labels.raters(project.id), wiring.judgements(project)
     kinds: list[tuple[str, str, Way | None]] = [(LABELS, "", None)] if raters else []
     made = [(name, way) for name, possible in numbers.ways(given).items() for way in possible]
     kinds += [(NUMBERS, name, way) for name, way in made]
     names = {name + numbers.ENDINGS[way] for name, way in made if way != "strengths"}
     kinds += [("score", name, None) for name in project.human_scores if name not in names]
     if not kinds:
-        st.info("This project has no labels and no human scores yet.", icon=":material/info:")
-        st.page_link("pages/annotate.py", label="Annotate outputs", icon=":material/edit_note:")
+        page.info("This project has no labels and no human scores yet.")
+        page.link("annotate", "Annotate outputs")
         return None
     first, second, third = st.columns([2, 2, 1] if given else [1, 2, 1])
     key = f"lambda-people-{project.id}"
     kind, name, way = first.selectbox("Human scores", kinds, format_func=_kind, key=key)
     if kind == LABELS:
         chosen = second.multiselect("Annotators", raters, default=raters, key=f"lambda-raters-{project.id}")
-        known = schemes(store, project)
+        known = schemes(project)
         scheme = third.selectbox(
-            "Severity weights", list(known), key="lambda-scheme", help=definition("Severity weights"),
+            "Severity weights", known, key="lambda-scheme", help=definition("Severity weights"),
         )  # fmt: skip
         if not chosen:
-            st.info("Choose at least one annotator.", icon=":material/info:")
+            page.info("Choose at least one annotator.")
             return None
-        return service.from_labels(store, project, chosen, known[scheme])
+        return service.from_labels(wiring.store(), project, chosen, known[scheme])
     if way in ("wins", "strengths"):
         second.caption("Ranks: 1 is best. The score computed from them is higher for better outputs.")
         return _of_ranks(given, name, way, dataset)
@@ -98,16 +97,18 @@ def choose_measure(people: HumanScores | None = None) -> LambdaFitOptions:
     groups: list[Group] = ["system"] if people is not None and people.of_systems else list(GROUPS)
     left, right = st.columns(2)
     measure = left.selectbox(
-        "Agreement measure", list(MEASURES), format_func=lambda m: MEASURE_NAMES[m], key="lambda-measure"
+        "Agreement measure", MEASURES, format_func=lambda m: MEASURE_NAMES[m], key="lambda-measure"
     )
     group = right.selectbox("Pairs compared", groups, format_func=GROUPS.__getitem__, key="lambda-group")
     return LambdaFitOptions(measure, group)
 
 
-def choose_calibration_set(store: Store, project: Project, data: Sequence[CalibrationPoint]) -> SavedBatch | None:
+def choose_calibration_set(project: Project, data: Sequence[CalibrationPoint]) -> SavedBatch | None:
     """Return the calibration set to fit on, or None for all outputs; draws a choice only if a set has labels."""
     keys = {p.key for p in data}
-    there = {b.name: n for b in store.batches.list(project.id) if (n := sum(c.key in keys for c in b.outputs)) > 1}
+    there = {
+        b.name: n for b in wiring.store().batches.list(project.id) if (n := sum(c.key in keys for c in b.outputs)) > 1
+    }
     if not there:
         return None
 
@@ -119,4 +120,4 @@ def choose_calibration_set(store: Store, project: Project, data: Sequence[Calibr
         help="Outputs of a calibration set were drawn with known probabilities. A fit on the set weighs each output by "
         "1/probability, so that λ holds for all outputs the set was drawn from.",
     )  # fmt: skip
-    return next((b for b in store.batches.list(project.id) if b.name == name), None)
+    return next((b for b in wiring.store().batches.list(project.id) if b.name == name), None)

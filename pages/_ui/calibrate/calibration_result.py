@@ -12,6 +12,7 @@ from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
 from pages._ui.calibrate.calibration_form import MEASURES
+from pages._ui.shared import page
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -46,7 +47,7 @@ def recommended(found: Calibration) -> None:
     head = "No λ is recommended" if advice.lam is None else f"Recommended: λ = {format_lambda(advice.lam)}"
     text = f"**{head}.** {escape_markdown(advice.why)}"
     if advice.lam is not None and advice.lam != found.lam:
-        st.info(text, icon=":material/info:")
+        page.info(text)
     else:
         st.markdown(text)
 
@@ -60,9 +61,7 @@ def to_save(found: Calibration) -> float:
         advised: f"λ = {format_lambda(advised)}, recommended",
         found.lam: f"λ = {format_lambda(found.lam)}, best agreement",
     }
-    picked: float = st.radio(
-        "λ to save", list(words), format_func=words.__getitem__, horizontal=True, key="lambda-to-save"
-    )
+    picked: float = st.radio("λ to save", words, format_func=words.__getitem__, horizontal=True, key="lambda-to-save")
     return picked
 
 
@@ -82,15 +81,15 @@ def too_few(both: int, rated: int) -> None:
     """Say that there are too few outputs to fit."""
     have = f"{both} of {format_count(rated, 'labelled output')} {'has' if both == 1 else 'have'} BARTScore++ scores"
     said = have if rated else "No segment has been submitted yet"
-    st.info(f"{said}. A fit needs at least 2 outputs with both; 100 are recommended.", icon=":material/info:")
+    page.info(f"{said}. A fit needs at least 2 outputs with both; 100 are recommended.")
     _more_labels("Annotate outputs")
 
 
 def _more_labels(how: str) -> None:
     """Draw links to Annotate and to the drawing of a calibration set."""
     with st.container(horizontal=True):
-        st.page_link("pages/annotate.py", label=how, icon=":material/edit_note:")
-        st.page_link("pages/labels_and_raters.py", label="Draw a calibration set", icon=":material/groups:")
+        page.link("annotate", how)
+        page.link("labels_and_raters", "Draw a calibration set")
 
 
 def scanned(found: Calibration) -> bool:
@@ -117,11 +116,10 @@ def details(found: Calibration, people: HumanScores, choice: LambdaFitOptions, c
         {"λ": "∞", "what": "explicit errors only", sign: found.at["inf"]},
         {"λ": "–", "what": "plain BARTScore", sign: found.at["vanilla"]},
     ]
+    decimals = {sign: st.column_config.NumberColumn(format="%.4f")}
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.dataframe(
-            rows, hide_index=True, width="stretch", column_config={sign: st.column_config.NumberColumn(format="%.4f")}
-        )
+        st.dataframe(rows, hide_index=True, column_config=decimals)
         with st.expander("Presets of the paper on this data"):
             presets = [
                 {
@@ -130,30 +128,22 @@ def details(found: Calibration, people: HumanScores, choice: LambdaFitOptions, c
                 }
                 for p in PRESETS if p.label in found.presets
             ]  # fmt: skip
-            st.dataframe(
-                presets,
-                hide_index=True,
-                width="stretch",
-                column_config={sign: st.column_config.NumberColumn(format="%.4f")},
-            )
+            st.dataframe(presets, hide_index=True, column_config=decimals)
             st.caption(
                 "Each λ was chosen for one direction and prompt list (Lu et al. 2023, Table 7). The last column lists what is "
                 "different in the scores used here."
             )
     with right:
         cv = found.cross_validated
-        held = (
-            f"{sign} = {format_number(cv.value)} on {cv.over} held out ({cv.folds} folds)"
-            if cv.value is not None
-            else f"undefined: {cv.reason}"
-        )
-        st.markdown(f"**Cross-validated**  \n{escape_markdown(held)}")
+        held = f"{sign} = {format_number(cv.value)} on {cv.over} held out ({cv.folds} folds)"
+        facts = {"Cross-validated": held if cv.value is not None else f"undefined: {cv.reason}"}
         if found.agreement_ci:
-            low, high = found.agreement_ci
-            st.markdown(
-                f"**{escape_markdown(sign)} at this λ, 95 % CI**  \n{escape_markdown(f'[{format_number(low)}, {format_number(high)}]')}"
-            )
-        st.markdown(
-            f"**Fitted on**  \n{format_count(found.n, 'output')} of {format_count(found.n_systems, 'system')}, {format_count(found.n_segments, 'segment')}"
+            low, high = map(format_number, found.agreement_ci)
+            facts[f"{escape_markdown(sign)} at this λ, 95 % CI"] = f"[{low}, {high}]"
+        segments = format_count(found.n_segments, "segment")
+        facts["Fitted on"] = (
+            f"{format_count(found.n, 'output')} of {format_count(found.n_systems, 'system')}, {segments}"
         )
-        st.caption(escape_markdown(f"{found.signature}|{people.signature}"))
+        for name, text in facts.items():
+            st.markdown(f"**{name}**  \n{escape_markdown(text)}")
+        page.caption(f"{found.signature}|{people.signature}")

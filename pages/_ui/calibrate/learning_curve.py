@@ -12,6 +12,7 @@ from core.services.calibrate.calibration import LambdaFitOptions
 from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.calibrate.calibration_result import interval
 from pages._ui.calibrate.raters_and_weights import WHY, without_reasons
+from pages._ui.shared import page
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -42,7 +43,7 @@ def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: Lambd
             f"{here}Forecast: {', and '.join(said)}. A forecast extrapolates the curve; it is not a measurement."
         )
     else:
-        st.info(f"{here}No forecast: {escape_markdown(learned.reason)}.", icon=":material/info:")
+        page.info(f"{here}No forecast: {escape_markdown(learned.reason)}.")
     left, right = st.columns(2, gap="large")
     if any(s.width for s in learned.steps):
         left.markdown("**Width of the 95 % CI of λ** (in ω) by number of labelled outputs")
@@ -62,7 +63,7 @@ def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: Lambd
     )
     with st.expander("Table"):
         st.dataframe(without_reasons(_steps(learned, MEASURES[choice.measure])), hide_index=True, width="stretch")
-        st.caption(escape_markdown(learned.signature))
+        page.caption(learned.signature)
 
 
 def law_text(law: Law) -> str:

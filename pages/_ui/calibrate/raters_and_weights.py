@@ -11,7 +11,6 @@ from core.data import OutputKey, RatedOutput, Value
 from core.formatting import format_lambda, format_number
 from core.plots import calibrate as plots
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.calibrate import lambda_sensitivity as sensitivity
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.labels.labels import submitted
@@ -20,7 +19,7 @@ from pages._ui.calibrate import weight_schemes
 from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.calibrate.calibration_result import interval
 from pages._ui.calibrate.weight_schemes import scheme_name, schemes
-from pages._ui.shared import wiring
+from pages._ui.shared import page, wiring
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -29,12 +28,12 @@ OF_LABELS = "This needs MQM labels: other human scores have no weighted errors."
 WHY = "undefined because"
 
 
-def annotators(store: Store, project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions) -> None:
+def annotators(project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions) -> None:
     """Draw λ fitted to each annotator alone and to all together."""
     if people.scheme is None:
-        st.info(OF_LABELS, icon=":material/info:")
+        page.info(OF_LABELS)
         return
-    rated, table = submitted(store, project.id), wiring.view(project).tables[column.name]
+    rated, table = submitted(wiring.store(), project.id), wiring.view(project).tables[column.name]
     raters, scheme = people.raters, people.scheme
     found = run_cached(
         ("annotators", digest(column.signature, rated, raters, scheme, distances(table, rated)), choice),
@@ -48,11 +47,7 @@ def annotators(store: Store, project: Project, column: Column, people: HumanScor
     def name(alone: sensitivity.RaterLambda) -> str:
         return alone.raters[0] if len(alone.raters) == 1 else "all together"
 
-    rows = [
-        plots.NamedLambda(name(a), a.found.lam, a.found.ci, format_number(a.found.agreement)) for a in found if a.found
-    ]
-    if rows:
-        st.altair_chart(plots.estimates(rows), width="stretch")
+    _chart({name(a): a.found for a in found})
     said = [{"annotator": name(a), "outputs": a.n, **_fitted(a.found, sign), WHY: a.reason} for a in found]
     st.dataframe(without_reasons(said), hide_index=True, width="stretch")
     st.caption(
@@ -74,6 +69,13 @@ def without_reasons(rows: Sequence[dict[str, object]]) -> list[dict[str, object]
     return [{k: v for k, v in row.items() if k != WHY} for row in rows]
 
 
+def _chart(fits: Mapping[str, Calibration | None]) -> None:
+    """Draw the λ of each fit that succeeded, with its interval."""
+    rows = [plots.NamedLambda(name, c.lam, c.ci, format_number(c.agreement)) for name, c in fits.items() if c]
+    if rows:
+        st.altair_chart(plots.estimates(rows), width="stretch")
+
+
 def _fitted(found: Calibration | None, sign: str) -> dict[str, str]:
     if found is None:
         return {"λ": "–", "95 % CI": "–", sign: "–"}
@@ -84,13 +86,13 @@ def _fitted(found: Calibration | None, sign: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def weights(store: Store, project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions) -> None:
+def weights(project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions) -> None:
     """Draw λ and the ranking of systems under each weight scheme, and an editor for new schemes."""
     if people.scheme is None:
-        st.info(OF_LABELS, icon=":material/info:")
+        page.info(OF_LABELS)
         return
-    rated, table = submitted(store, project.id), wiring.view(project).tables[column.name]
-    others = [s for s in schemes(store, project).values() if s != people.scheme]
+    rated, table = submitted(wiring.store(), project.id), wiring.view(project).tables[column.name]
+    others = [s for s in schemes(project).values() if s != people.scheme]
     order = [people.scheme, *others]
     found = run_cached(
         ("weights", digest(column.signature, rated, people.raters, order, distances(table, rated)), choice),
@@ -100,13 +102,7 @@ def weights(store: Store, project: Project, column: Column, people: HumanScores,
     if found is None:
         return
     sign, first = MEASURES[choice.measure], scheme_name(people.scheme)
-    rows = [
-        plots.NamedLambda(scheme_name(u.scheme), u.found.lam, u.found.ci, format_number(u.found.agreement))
-        for u in found
-        if u.found
-    ]
-    if rows:
-        st.altair_chart(plots.estimates(rows), width="stretch")
+    _chart({scheme_name(u.scheme): u.found for u in found})
     st.markdown(escape_markdown(_sensitivity(found, sign)))
     at = f"{sign} at the λ of {first}"
     said = [
@@ -120,14 +116,12 @@ def weights(store: Store, project: Project, column: Column, people: HumanScores,
     ]  # fmt: skip
     st.dataframe(without_reasons(said), hide_index=True, width="stretch")
     _ranks(found)
-    weight_schemes.editor(store, project)
+    weight_schemes.editor(project)
 
 
 def _sensitivity(found: Sequence[sensitivity.SchemeLambda], sign: str) -> str:
     """Return how much λ and the ranking vary between schemes."""
-    there = [
-        (u.found.lam, u.found.agreement - (u.at_first or 0.0)) for u in found if u.found and u.at_first is not None
-    ]
+    there = [(u.found.lam, u.found.agreement - u.at_first) for u in found if u.found and u.at_first is not None]
     if len(there) < 2:
         return "λ is defined under fewer than two schemes: nothing to compare."
     lams, first = [lam for lam, _ in there], scheme_name(found[0].scheme)

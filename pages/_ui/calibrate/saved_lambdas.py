@@ -10,27 +10,26 @@ from core.formatting import format_lambda, format_number
 from core.plots.calibration import MEASURE_NAMES
 from core.ports.calibrations import SavedLambda
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.calibrate import calibration as service
 from core.services.projects.view import Column
 from pages._ui.calibrate.calibration_form import GROUPS
 from pages._ui.calibrate.calibration_result import interval
-from pages._ui.shared import errors, state
+from pages._ui.shared import errors, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 
-def saved(store: Store, project: Project, columns: Sequence[Column]) -> None:
+def saved(project: Project, columns: Sequence[Column]) -> None:
     """Draw the saved λs: what each was fitted on, use, delete."""
-    fitted = store.calibrations.list(project.id)
+    fitted = wiring.store().calibrations.list(project.id)
     if not fitted:
         return
     st.subheader("Saved λs", anchor=False)
     for item in reversed(fitted):
         with st.container(border=True):
-            _saved(store, project, item, columns)
+            _saved(project, item, columns)
 
 
-def _saved(store: Store, project: Project, item: SavedLambda, columns: Sequence[Column]) -> None:
+def _saved(project: Project, item: SavedLambda, columns: Sequence[Column]) -> None:
     at, of = service.saved_agreement(item), service.origin(item)
     mine = next((c for c in columns if c.refinement_signature == item.refinement), None)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -45,7 +44,7 @@ def _saved(store: Store, project: Project, item: SavedLambda, columns: Sequence[
             st.switch_page("pages/compare.py", query_params=address(project, item.value))
         if st.button("Delete", key=f"delete-{item.id}", type="tertiary"):
             with errors.boundary():
-                store.calibrations.delete(project.id, item.name)
+                wiring.store().calibrations.delete(project.id, item.name)
                 st.rerun()
     when = f"{item.created:%d %b %Y %H:%M} UTC" if item.created else ""
     facts = (

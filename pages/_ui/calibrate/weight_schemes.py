@@ -8,18 +8,19 @@ from core.data import SEVERITIES
 from core.mqm import own_schemes
 from core.mqm.schemes import GOOGLE, SCHEMES, Scheme
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.calibrate import calibration as service
-from pages._ui.shared import errors
+from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _OWN = "errorscope_schemes"
 SAID = "lambda-scheme-said"
 
 
-def schemes(store: Store, project: Project) -> dict[str, Scheme]:
+def schemes(project: Project) -> dict[str, Scheme]:
     """Return weight schemes by shown name: built-in ones, then those of this session and of saved λs."""
-    return {scheme_name(s): s for s in (*SCHEMES.values(), *own(project), *service.saved_schemes(store, project))}
+    return {
+        scheme_name(s): s for s in (*SCHEMES.values(), *own(project), *service.saved_schemes(wiring.store(), project))
+    }
 
 
 def scheme_name(scheme: Scheme) -> str:
@@ -33,13 +34,13 @@ def own(project: Project) -> list[Scheme]:
     return made.setdefault(project.id, [])
 
 
-def editor(store: Store, project: Project) -> None:
+def editor(project: Project) -> None:
     """Draw an editor for a new scheme. It lives in this session, and is stored with every λ saved under it."""
-    known = schemes(store, project)
+    known = schemes(project)
     if said := st.session_state.pop(SAID, ""):
         st.success(said, icon=":material/check:")
     with st.expander("Create a weight scheme"):
-        base = known[st.selectbox("Start from", list(known), key="lambda-scheme-base")]
+        base = known[st.selectbox("Start from", known, key="lambda-scheme-base")]
         with st.form("lambda-scheme-form", border=False):
             rows = st.data_editor(
                 own_schemes.table(base), num_rows="dynamic", hide_index=True, width="stretch",

@@ -17,7 +17,7 @@ from core.services.compare.alignment import GOOD, MATCHERS, Alignment
 from core.services.compare.segment import SegmentQuery, names_of
 from core.services.projects.view import View
 from pages._ui.components.alignment import alignment
-from pages._ui.shared import errors
+from pages._ui.shared import errors, page
 from pages._ui.shared.markdown import escape_markdown
 
 KEY = "alignment"
@@ -44,10 +44,10 @@ def panel(project: Project, view: View, shown: SegmentQuery) -> None:
                 f"alignment-against-{project.id}", list(texts), lambda options, key: st.selectbox("Against", options, key=key, width=170)
             )  # fmt: skip
             matcher = st.selectbox(
-                "Matcher", list(MATCHERS), format_func=MATCHERS.__getitem__, key=f"alignment-by-{project.id}", width=150
+                "Matcher", MATCHERS, format_func=MATCHERS.__getitem__, key=f"alignment-by-{project.id}", width=150
             )  # fmt: skip
     if not texts:
-        st.info("This segment has no reference and no source to compare an output with.", icon=":material/info:")
+        page.info("This segment has no reference and no source to compare an output with.")
         return
     text = view.texts[OutputKey(by_name[name], *segment.key)]
     with errors.boundary():
@@ -57,7 +57,7 @@ def panel(project: Project, view: View, shown: SegmentQuery) -> None:
             "against": against,
             "the": against if str(against)[-1:].isdigit() else f"the {against}",
             "matcher": matcher,
-            "matched": _matched(matcher),
+            "matched": MATCHERS[matcher] + (f" ({facts('encoder')['model']})" if matcher == EMBEDDING else ""),
             "good": GOOD[matcher],
         }
         alignment(data, key=KEY)
@@ -73,11 +73,6 @@ def _chosen(key: str, options: list[str], widget: Callable[[list[str], str], str
 def _natural(name: str) -> list[tuple[bool, int, str]]:
     """Return a sort key that puts M2 before M10."""
     return [(p.isdecimal(), int(p[:18]) if p.isdecimal() else 0, p) for p in re.split(r"(\d+)", name)]
-
-
-def _matched(matcher: str) -> str:
-    """Return the name of the matcher, with the model of an embedding."""
-    return f"{MATCHERS[matcher]} ({facts('encoder')['model']})" if matcher == EMBEDDING else MATCHERS[matcher]
 
 
 @st.cache_resource(max_entries=64, ttl=1800, show_spinner="Matching sentences …")

@@ -12,20 +12,11 @@ from core.formatting import format_lambda
 from core.plots import compare as plots
 from core.plots.labels import chart_labels
 from core.ports.projects import Project
-from core.services.compare.compare import (
-    Order,
-    Query,
-    means,
-    ordered,
-    points,
-    row_mean,
-    scores,
-    signature_at,
-    sort_key,
-)
+from core.services.compare import compare as service
+from core.services.compare.compare import Order, Query
 from core.services.projects.view import View
 from pages._ui.compare.toolbar import refinement
-from pages._ui.shared import errors, state
+from pages._ui.shared import errors, files, page, state
 from pages._ui.shared.markdown import escape_markdown
 
 LIST_TEXT = 160
@@ -33,7 +24,7 @@ LIST_TEXT = 160
 
 def overview(project: Project, view: View, query: Query, lam: float, blind: bool) -> None:
     """Draw system means with intervals, and one metric against another, over the matching segments."""
-    rows, labels = ordered(view, query._replace(sort="document"), lam), {c.name: c.label for c in view.columns}
+    rows, labels = service.ordered(view, query._replace(sort="document"), lam), {c.name: c.label for c in view.columns}
     names = list(labels)
     main = refinement(project, view)
     first = main.name if main else names[0]
@@ -45,14 +36,14 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
         if blind:
             st.caption("Not shown in blind mode.")
         else:
-            found = pd.DataFrame(means(view, x, lam, query.systems, rows=rows))
+            found = pd.DataFrame(service.means(view, x, lam, query.systems, rows=rows))
             st.altair_chart(plots.means(found, f"{column.label} {column.arrow}"), width="stretch")
             at = f" at λ = {format_lambda(lam)}" if column.refinement else ""
             text = f"Means{at} over {len(rows):,} segments with 95 % CI (bootstrap over segments, 1,000 draws)."
-            st.caption(escape_markdown(text))
+            page.caption(text)
     with right:
         y = st.selectbox("Against", names, y_at, format_func=labels.__getitem__, key=f"compare-y-{project.id}")
-        drawn = points(view, x, y, lam, rows, query.systems)
+        drawn = service.points(view, x, y, lam, rows, query.systems)
         frame = pd.DataFrame(drawn, columns=["system", "doc", "segment", "x", "y"])
         if blind:
             frame = frame.drop(columns="system")
@@ -64,23 +55,17 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
 
 
 @errors.guarded
-def _open_point(project_id: int, view: View, key: str) -> None:
-    for point in list(st.session_state[key].get("selection", {}).get(plots.PICK) or [])[:1]:
-        row = next(
-            (
-                s
-                for s in view.segments
-                if chart_labels((s.doc_id, s.segment_id)) == [str(point["doc"]), str(point["segment"])]
-            ),
-            None,
-        )
-        if row is not None:
-            state.go_to_segment(project_id, row.key)
+def _open_point(project_id: int, view: View, chart: str) -> None:
+    for point in list(st.session_state[chart].get("selection", {}).get(plots.PICK) or [])[:1]:
+        where = [str(point["doc"]), str(point["segment"])]
+        key = next((s.key for s in view.segments if chart_labels(s.key) == where), None)
+        if key is not None:
+            state.go_to_segment(project_id, key)
 
 
 def listing(project: Project, view: View, query: Query, lam: float, order: Order) -> None:
     """Draw the matching segments in order; selecting a row opens the segment."""
-    by = sort_key(view, query, lam)
+    by = service.sort_key(view, query, lam)
     frame = pd.DataFrame({
         "document": [view.segments[i].doc_id for i in order],
         "segment": [view.segments[i].segment_id for i in order],
@@ -91,9 +76,9 @@ def listing(project: Project, view: View, query: Query, lam: float, order: Order
     at, formats = view.at(query.systems), {"text": st.column_config.TextColumn(width="large")}
     for c in view.columns:
         name = f"{c.label} {c.arrow}"
-        frame[name] = row_mean(view.values(c.name, lam)[:, at])[order]
+        frame[name] = service.row_mean(view.values(c.name, lam)[:, at])[order]
         formats[name] = st.column_config.NumberColumn(
-            format=f"%.{max(1, c.digits)}f", help=escape_markdown(signature_at(c, lam))
+            format=f"%.{max(1, c.digits)}f", help=escape_markdown(service.signature_at(c, lam))
         )
     key = f"compare-list-{project.id}"
 
@@ -110,8 +95,7 @@ def listing(project: Project, view: View, query: Query, lam: float, order: Order
 
 def download(project: Project, view: View, lam: float, order: Order, systems: Sequence[str]) -> None:
     """Draw the download of the scores shown, as CSV."""
-    st.download_button(
-        "Scores as CSV", lambda: scores_csv(scores(view, lam, order, systems)).encode("utf-8"), f"scores-{project.id}.csv", "text/csv",
-        icon=":material/download:", on_click="ignore",
+    files.download(
+        "Scores as CSV", lambda: scores_csv(service.scores(view, lam, order, systems)), f"scores-{project.id}.csv",
         help=f"{len(order):,} segments, filtered and ordered as shown. BARTScore++ at λ = {format_lambda(lam)}",
     )  # fmt: skip

@@ -21,7 +21,8 @@ from core.services.compare.segment import SegmentQuery, names_of, status_of
 from core.services.projects.view import Column, View
 from core.signature import fields_of
 from pages._ui.annotate import identity
-from pages._ui.components.inspector import answer, inspector
+from pages._ui.components.inspector import inspector
+from pages._ui.components.shared import last
 from pages._ui.shared import errors, wiring
 
 KEY = "inspector"
@@ -85,7 +86,7 @@ def panel(project: Project, view: View, main: Column, shown: SegmentQuery, detai
     status, why = status_of(value, scored=True, reference=True)
     data |= {"status": status, "why": why, "overlap": overlap(project, view, main, key, analysis)}
     inspector(data, key=KEY, on_close=close)
-    marks_toggle(project)
+    marks_toggle(toggle_key(project.id))
 
 
 def stage(
@@ -99,11 +100,11 @@ def stage(
     desk = desk_of(mine)
     known = None if service.another_model(main.signature, facts) else analysis.steps
     small = len(analysis.steps) * len(analysis.tokens) <= AT_ONCE["anew" if known is None else "known"]
-    asked = bool(answer(KEY, "replay", mine))
+    asked = bool(last(KEY, "replay", mine))
     if replay := small or desk.replayed or asked:
-        rounds = wiring.rounds(text, condition, analysis.variant, options, known)
+        rounds = wiring.rounds(facts, text, condition, analysis.variant, options, known)
     else:
-        rounds = (wiring.look(text, condition, analysis.variant, options.k),)
+        rounds = (wiring.look(facts, text, condition, analysis.variant, options.k),)
     desk = score_attempts(mine, desk._replace(replayed=replay), rounds, condition, analysis, options.k)
     st.session_state[DESKS][mine] = desk
     return {
@@ -111,7 +112,7 @@ def stage(
         "against": f"{'' if against[-1:].isdigit() else 'the '}{against} ({DIRECTIONS[analysis.variant]})",
         "condition": condition,
         "notes": notes(main.signature, facts, analysis, rounds if replay else None),
-        "rounds": service.rounds_json(rounds, int(answer(KEY, "at", mine).get("round", 0))),
+        "rounds": service.rounds_json(rounds, int(last(KEY, "at", mine).get("round", 0))),
         "complete": replay,
         "edits": len(analysis.steps),
         "tries": [
@@ -135,10 +136,10 @@ def score_attempts(
     mine: str, desk: InspectorState, rounds: tuple[Round, ...], condition: str, analysis: Refinement, k: int
 ) -> InspectorState:
     """Score the tries that the browser sent and that have no answer yet."""
-    again = int(answer(KEY, "again", mine).get("n", 0))
+    again = int(last(KEY, "again", mine).get("n", 0))
     if again > desk.emptied:
         desk = desk._replace(tries=(), emptied=again, answered=max(desk.answered, again), refused=None)
-    for asked in answer(KEY, "attempts", mine).get("list", []):
+    for asked in last(KEY, "attempts", mine).get("list", []):
         n, origin, text = int(asked["n"]), str(asked["base"]), str(asked["text"])
         if n <= desk.answered:
             continue
@@ -147,7 +148,7 @@ def score_attempts(
             why = "the text is too long" if base else "its starting text no longer exists; try again"
             desk = desk._replace(answered=n, refused=(n, f"not scored: {why}"))
             continue
-        after = wiring.look(text, condition, analysis.variant, k)
+        after = wiring.look(model_facts(), text, condition, analysis.variant, k)
         desk = desk._replace(answered=n, refused=None, tries=(Try(n, origin, base, after), *desk.tries)[:TRIES])
     return desk
 
@@ -219,15 +220,14 @@ def toggle_key(project_id: int) -> str:
     return f"inspector-marks-{project_id}"
 
 
-def marks_toggle(project: Project) -> None:
-    st.toggle(
-        "Show error spans of all annotators",
-        key=toggle_key(project.id),
-        help="If off, you see error spans only in segments that you have submitted.",
-    )
-    if st.session_state.get(toggle_key(project.id)):
+def marks_toggle(key: str) -> bool:
+    """Draw the switch that shows the error spans of all annotators, with a warning while it is on."""
+    help_text = "If off, you see error spans only in segments that you have submitted."
+    everyone = st.toggle("Show error spans of all annotators", key=key, help=help_text)
+    if everyone:
         st.warning(
             "Error spans of all annotators are shown in every segment. Do not look if you still have to annotate in this "
             "project: it would bias your labels.",
             icon=":material/visibility:",
         )
+    return everyone

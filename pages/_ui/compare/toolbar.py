@@ -6,13 +6,12 @@ import streamlit as st
 
 from core.calibration.presets import PRESETS, LambdaPreset
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.compare.compare import (
     Query,
     Sort,
 )
 from core.services.projects.view import Column, View
-from pages._ui.shared import errors, state
+from pages._ui.shared import errors, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 SEARCH = "Search source, references and outputs"
@@ -56,7 +55,7 @@ def _choose_refinement(project: Project, view: View) -> None:
     st.session_state[key] = now = state.current_refinement(project.id, list(labels))
     state.show_refinement(project.id, now, next(iter(labels)))
     st.selectbox(
-        "Refinement", list(labels), format_func=labels.__getitem__, key=key, on_change=chosen, width=240,
+        "Refinement", labels, format_func=labels.__getitem__, key=key, on_change=chosen, width=240,
         label_visibility="collapsed",
     )  # fmt: skip
 
@@ -67,7 +66,7 @@ def _order(project: Project, view: View, query: Query) -> Query:
     main = refinement(project, view)
     first = names.index(main.name) if main else 0
     with st.popover(f"Order: {escape_markdown(shown)}", icon=":material/sort:"):
-        chosen = ORDERS[st.radio("Order of the segments", list(ORDERS), key="compare-sort", disabled=not labels)]
+        chosen = ORDERS[st.radio("Order of the segments", ORDERS, key="compare-sort", disabled=not labels)]
         metric = second = system = ""
         if names and chosen != "document":
             key = f"compare-metric-{project.id}"
@@ -103,7 +102,7 @@ def jumps(project: Project, query: Query) -> bool:
     return before != now and query.sort != "document"
 
 
-def presets(store: Store, project: Project, column: Column | None) -> list[dict[str, str]]:
+def presets(project: Project, column: Column | None) -> list[dict[str, str]]:
     """Return the λ presets: those saved in this project, then those of the paper with direction and prompts.
 
     The label says if a λ was fitted with another model, direction or prompts than those shown.
@@ -117,7 +116,7 @@ def presets(store: Store, project: Project, column: Column | None) -> list[dict[
             + ("" if s.refinement == column.refinement_signature else " (fitted with another model or other options)"),
             "value": state.lambda_parameter(s.value),
         }
-        for s in store.calibrations.list(project.id)
+        for s in wiring.store().calibrations.list(project.id)
     ]
     return [*saved, *(_preset(p, column) for p in PRESETS)]
 

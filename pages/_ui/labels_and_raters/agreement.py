@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -21,8 +22,9 @@ from core.stats.correlation.correlation import Statistic
 from core.stats.raters.rater_agreement import RaterPair
 from core.stats.raters.span_agreement import SpanAgreement
 from pages._ui.annotate import identity
+from pages._ui.compare.inspector import marks_toggle
 from pages._ui.components.marked_texts import marked_texts
-from pages._ui.shared import errors, state, wiring
+from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
@@ -83,11 +85,8 @@ def raters(all_of: Agreement) -> None:
 def figures(all_of: Agreement) -> None:
     """Draw α with its interpretation, then spans and severities of all pairs or of one."""
     if len(all_of.raters) < ENOUGH_RATERS:
-        st.info(
-            "Only one annotator has labelled outputs. Agreement needs a second one on some of the same outputs.",
-            icon=":material/info:",
-        )
-        st.page_link("pages/annotate.py", label="Annotate outputs", icon=":material/edit_note:")
+        page.info("Only one annotator has labelled outputs. Agreement needs a second one on some of the same outputs.")
+        page.link("annotate", "Annotate outputs")
         return
     alpha = all_of.alpha
     if alpha.value is not None:
@@ -169,19 +168,9 @@ def disputes(project: Project, all_of: Agreement) -> None:
     """Draw the largest disagreements. Segments that this person has not submitted need a click."""
     if not all_of.disputes:
         said = "No output has labels by two annotators yet." if not all_of.twice else "All annotators agree."
-        st.info(said, icon=":material/info:")
+        page.info(said)
         return
-    everyone = st.toggle(
-        "Show error spans of all annotators",
-        key=f"people-marks-{project.id}",
-        help="If off, you see error spans only in segments that you have submitted.",
-    )
-    notice = (
-        "Error spans of all annotators are shown in every segment. Do not look if you still have to annotate in this "
-        "project: it would bias your labels."
-    )
-    if everyone:
-        st.warning(notice, icon=":material/visibility:")
+    everyone = marks_toggle(f"people-marks-{project.id}")
     queue = list(all_of.disputes) if everyone else visible(project, all_of.disputes)
     if hidden := len(all_of.disputes) - len(queue):
         st.info(
@@ -194,10 +183,7 @@ def disputes(project: Project, all_of: Agreement) -> None:
     for place, dispute in enumerate(queue[:shown], start=1):
         _dispute(project, place, dispute)
     if (left := len(queue) - shown) > 0:
-
-        def show_more() -> None:
-            st.session_state[more] = shown + AT_ONCE
-
+        show_more = partial(st.session_state.update, {more: shown + AT_ONCE})
         st.button(f"Show {min(AT_ONCE, left)} more of {len(queue)}", key="people-more", on_click=show_more)
 
 

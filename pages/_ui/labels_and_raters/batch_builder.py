@@ -12,14 +12,13 @@ from core.data import RatedOutput
 from core.formatting import format_count, format_number
 from core.ports.batches import SavedBatch
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.labels import batches as service
 from core.services.labels.batches import ANY_LAMBDA, Plan
 from core.services.labels.labels import submitted
 from core.services.projects.view import Column
 from pages._ui.annotate.batches import address
 from pages._ui.calibrate.calibration_result import interval
-from pages._ui.shared import errors, wiring
+from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 METHODS: dict[Method, str] = {
@@ -36,35 +35,30 @@ def missing(labels: Sequence[RatedOutput]) -> None:
     st.markdown(f"{icon} {escape_markdown(found.words())}", help="Recommended size: Lu et al. (2023), Appendix B")
 
 
-def builder(store: Store, project: Project) -> None:
+def builder(project: Project) -> None:
     """Draw the form that draws outputs as a calibration set."""
     view = wiring.view(project)
     metrics = {c.name: c for c in view.columns}
     if not metrics:
-        st.info(
-            "No metric has been computed for this project yet. Outputs are drawn by their scores.",
-            icon=":material/info:",
-        )
-        st.page_link("pages/compare.py", label="Compute metrics on Compare", icon=":material/view_column:")
+        page.info("No metric has been computed for this project yet. Outputs are drawn by their scores.")
+        page.link("compare", "Compute metrics on Compare")
         return
     st.markdown(
         f"Draw outputs to label next. Recommended: at least {ENOUGH_OUTPUTS} outputs of all qualities, each labelled by 2 or 3 "
         "annotators. The probability of each output is stored, so that means can be corrected for the sampling."
     )
     with st.container(border=True):
-        method = st.radio(
-            "Sampling", list(METHODS), format_func=METHODS.__getitem__, horizontal=True, key="batch-method"
-        )
+        method = st.radio("Sampling", METHODS, format_func=METHODS.__getitem__, horizontal=True, key="batch-method")
         left, right = st.columns(2)
         usable = [n for n, c in metrics.items() if c.refinement] if method == "informative" else list(metrics)
         if not usable:
-            st.info("This needs BARTScore++.", icon=":material/info:")
-            st.page_link("pages/compare.py", label="Compute it on Compare", icon=":material/view_column:")
+            page.info("This needs BARTScore++.")
+            page.link("compare", "Compute it on Compare")
             return
         name = left.selectbox("Metric", usable, format_func=lambda n: metrics[n].label, key=f"batch-metric-{method}")
         column = metrics[name]
         with right:
-            between = _interval(store, project, column) if method == "informative" else ANY_LAMBDA
+            between = _interval(project, column) if method == "informative" else ANY_LAMBDA
             strata = (
                 STRATA
                 if method == "informative"
@@ -79,30 +73,32 @@ def builder(store: Store, project: Project) -> None:
             )
         )  # fmt: skip
         seed = int(right.number_input("Seed", 0, 2**31 - 1, 0, key="batch-seed"))
-        whole = st.radio("Unit", list(WHOLE), format_func=WHOLE.__getitem__, horizontal=True, key="batch-whole")
-        _make(store, project, column, Plan(n, method, bool(whole), strata, between, enough, seed))
+        whole = st.radio("Unit", WHOLE, format_func=WHOLE.__getitem__, horizontal=True, key="batch-whole")
+        _make(project, column, Plan(n, method, bool(whole), strata, between, enough, seed))
     with st.expander("How outputs are drawn"):
         st.markdown(_explained(method))
 
 
-def _interval(store: Store, project: Project, column: Column) -> tuple[float, float]:
+def _interval(project: Project, column: Column) -> tuple[float, float]:
     """Return the current 95 % CI of λ: from a λ saved for this refinement, or all λ."""
-    saved = service.intervals(store.calibrations.list(project.id), column.refinement_signature)
+    saved = service.intervals(wiring.store().calibrations.list(project.id), column.refinement_signature)
     choices = {f"“{name}”{interval(ends)}": ends for name, ends in saved.items()} | {
         "Not known yet (all λ)": ANY_LAMBDA
     }
-    return choices[st.selectbox("Current 95 % CI of λ", list(choices), key=f"batch-interval-{project.id}")]
+    return choices[st.selectbox("Current 95 % CI of λ", choices, key=f"batch-interval-{project.id}")]
 
 
-def _make(store: Store, project: Project, column: Column, plan: Plan) -> None:
+def _make(project: Project, column: Column, plan: Plan) -> None:
     with st.form("batch-make", border=False):
         left, right = st.columns([3, 1], vertical_alignment="bottom")
         name = left.text_input("Name of the set", placeholder="for example: calibration 1", max_chars=80)
         wanted = right.form_submit_button("Draw outputs", type="primary", width="stretch")
     if wanted:
         with errors.boundary():
-            rated = service.raters_of(submitted(store, project.id))
-            made = store.batches.save(project.id, service.build(wiring.view(project), column, rated, name, plan))
+            rated = service.raters_of(submitted(wiring.store(), project.id))
+            made = wiring.store().batches.save(
+                project.id, service.build(wiring.view(project), column, rated, name, plan)
+            )
             st.toast(f"{format_count(len(made.outputs), 'output')} chosen as “{escape_markdown(made.name)}”")
 
 
@@ -121,9 +117,9 @@ def _explained(method: Method) -> str:
     )
 
 
-def batches(store: Store, project: Project, labels: Sequence[RatedOutput]) -> None:
+def batches(project: Project, labels: Sequence[RatedOutput]) -> None:
     """Draw the calibration sets: progress, link to Annotate, corrected means, delete."""
-    there = store.batches.list(project.id)
+    there = wiring.store().batches.list(project.id)
     if not there:
         return
     st.subheader("Calibration sets", anchor=False)
@@ -145,7 +141,7 @@ def batches(store: Store, project: Project, labels: Sequence[RatedOutput]) -> No
                 )  # fmt: skip
                 if st.button("Delete", key=f"batch-delete-{batch.id}", type="tertiary", help="Labels are kept"):
                     with errors.boundary():
-                        store.batches.delete(project.id, batch.name)
+                        wiring.store().batches.delete(project.id, batch.name)
                         st.rerun()
             if done.once:
                 corrected(labels, batch)

@@ -10,7 +10,7 @@ from core.ports.projects import Project
 from core.services.labels import number_agreement as service
 from core.services.labels.number_agreement import ALPHAS, NumberAgreement
 from core.settings import load as settings
-from pages._ui.shared import wiring
+from pages._ui.shared import page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 MATRIX = 3
@@ -25,7 +25,7 @@ def section(project: Project) -> None:
     found = {f.name: f for f in _found(settings().database, project, wiring.generation(project))}
     name = next(iter(found))
     if len(found) > 1:
-        name = st.selectbox("Score", list(found), key="people-numbers", width=320)
+        name = st.selectbox("Score", found, key="people-numbers", width=320)
     _raters(found[name])
     _agreement(found[name])
 
@@ -54,7 +54,7 @@ def _raters(found: NumberAgreement) -> None:
 
 def _agreement(found: NumberAgreement) -> None:
     if len(found.raters) < 2:
-        st.info("Only one rater. Agreement needs a second one on some of the same outputs.", icon=":material/info:")
+        page.info("Only one rater. Agreement needs a second one on some of the same outputs.")
         return
     rows = [
         {

@@ -5,15 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.formatting import format_count
 from core.ports.projects import Project
 from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import LABELS, STATISTICS, Evaluation, StatisticName
 from pages._ui.meta_evaluation.evaluation_data import matrix
 from pages._ui.meta_evaluation.evaluation_form import METRIC, STATISTIC, TABLE, UNITS
-from pages._ui.projects import exports
-from pages._ui.shared import errors, theme
+from pages._ui.shared import errors, page, tables, theme
+from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
 
@@ -40,31 +39,26 @@ def notes(found: Evaluation) -> None:
 def table(found: Evaluation, statistic: StatisticName) -> None:
     """Draw metric × statistic with intervals, best first, baselines grey at the foot; a click opens a cell."""
     names, order = STATISTICS[found.choice.level], found.order(statistic)
+    by_label = {LABELS[n]: n for n in names}
     done = {n: m for n in names if (m := matrix(found, n)) is not None}
-    rows = []
-    for name in order:
-        row = {"metric": found.joined.scored_metric(name).label}
-        for n in names:
-            mark = " •" if n in done and name in done[n].tied else ""
-            row[LABELS[n]] = report.cell(found.of(name, n)) + mark
-        rows.append(row)
-    frame = pd.DataFrame(rows)
-    grey = [found.joined.scored_metric(name).sentinel for name in order]
+    metrics = [found.joined.scored_metric(name) for name in order]
+    frame = pd.DataFrame({"metric": [m.label for m in metrics]})
+    for label, n in by_label.items():
+        tied = done[n].tied if n in done else ()
+        frame[label] = [report.cell(found.of(name, n)) + (" •" if name in tied else "") for name in order]
     colour = pd.DataFrame("", frame.index, frame.columns)
-    colour.loc[grey, [LABELS[n] for n in names]] = "color: #959ba5"
+    colour.loc[[m.sentinel for m in metrics], list(by_label)] = "color: #959ba5"
     styled = frame.style.apply(lambda _: colour, axis=None)
 
     @errors.guarded
     def chosen() -> None:
         for at, column in st.session_state[TABLE]["selection"]["cells"][:1]:
             st.session_state[METRIC] = order[at]
-            picked = next((n for n in names if LABELS[n] == column), None)
-            if picked is not None:
-                st.session_state[f"{STATISTIC}-{found.choice.level}"] = picked
+            if column in by_label:
+                st.session_state[f"{STATISTIC}-{found.choice.level}"] = by_label[column]
 
     st.dataframe(
-        styled, hide_index=True, width="stretch", height="content", key=TABLE, on_select=chosen,
-        selection_mode="single-cell",
+        styled, hide_index=True, height="content", key=TABLE, on_select=chosen, selection_mode="single-cell",
         column_config={"metric": st.column_config.TextColumn(pinned=True, width="medium")},
     )  # fmt: skip
     undefined = [
@@ -74,13 +68,11 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
         if (of := found.of(c.name, n)).status != "ok"
     ]
     if said := report.counted(found).strip():
-        st.caption(escape_markdown(said))
+        page.caption(said)
     if done:
         which = "; ".join(f"{LABELS[n]}: {m.test}" for n, m in done.items())
-        st.caption(escape_markdown(f"•  the best metric and those not significantly worse (Holm, p > .05; {which})."))
-    if undefined:
-        with st.expander(f"{format_count(len(undefined), 'value')} not computed: reasons"):
-            st.text("\n".join(undefined))
+        page.caption(f"•  the best metric and those not significantly worse (Holm, p > .05; {which}).")
+    tables.reasons(undefined)
 
 
 def files(project: Project, found: Evaluation, statistic: StatisticName, systems: tests.Systems | None) -> None:
@@ -91,17 +83,14 @@ def files(project: Project, found: Evaluation, statistic: StatisticName, systems
     st.markdown(escape_markdown(said))
     with st.expander("Signatures of all numbers"):
         st.text("\n".join(report.signatures(found)))
-    name = f"{exports.file_name(project.name)}.evaluation"
+    latex = report.as_latex(found, statistic, done)
     with st.container(horizontal=True):
-        for label, ending, mime, text in (
-            ("CSV", "csv", "text/csv", report.as_csv(found)),
-            ("LaTeX table", "tex", "text/x-tex", report.as_latex(found, statistic, done)),
-            ("HTML page", "html", "text/html", report.as_html(found, statistic, done, systems, project.name)),
-            ("Methods paragraph", "txt", "text/plain", "\n".join([said, "", *report.signatures(found)]) + "\n"),
+        for label, ending, text in (
+            ("CSV", "csv", report.as_csv(found)),
+            ("LaTeX table", "tex", latex),
+            ("HTML page", "html", report.as_html(found, statistic, done, systems, project.name)),
+            ("Methods paragraph", "txt", "\n".join([said, "", *report.signatures(found)]) + "\n"),
         ):
-            st.download_button(
-                label, text.encode("utf-8"), f"{name}.{ending}", mime, icon=":material/download:", on_click="ignore",
-                key=f"evaluate-{ending}",
-            )  # fmt: skip
+            download(label, text, f"{file_name(project.name)}.evaluation.{ending}", f"evaluate-{ending}")
     with st.expander("LaTeX table to copy"):
-        st.code(report.as_latex(found, statistic, done), language="latex")
+        st.code(latex, language="latex")

@@ -6,26 +6,31 @@ import streamlit as st
 
 from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
-from core.services.evaluate.evaluate import LABELS, AgreementOptions, Evaluation, StatisticName
-from core.services.evaluate.evaluation_data import EvaluationData
+from core.services.evaluate.evaluate import LABELS, Evaluation, StatisticName
 from core.services.projects.view import View
-from pages._ui.shared import tables
-from pages._ui.shared.long_jobs import digest
-from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared import page, tables
+from pages._ui.shared.long_jobs import compute, digest
 
 PARTS = {"top": "the best systems only", "length": "short and long outputs", "quality": "bad and good segments"}
 
 
 def of_parts(view: View, found: Evaluation, statistic: StatisticName) -> None:
     """Draw the agreement on parts of the data."""
-    by = st.segmented_control(
-        "Agreement on", list(PARTS), default="top", format_func=PARTS.__getitem__, key="evaluate-by", required=True
+    by: str = st.segmented_control(
+        "Agreement on", PARTS, default="top", format_func=PARTS.__getitem__, key="evaluate-by", required=True
     )
     data = found.joined
     lengths = [float(len(view.texts[k])) for k in data.keys] if by == "length" else []
-    done = _parts(digest(data.digest, lengths), found.choice, statistic, by or "top", _joined=data, _lengths=lengths)
+
+    def work() -> list[tests.SubsetAgreement]:
+        if by == "top":
+            return tests.top_systems(data, found.choice, statistic)
+        return tests.buckets(data, found.choice, statistic, "length" if by == "length" else "quality", lengths)
+
+    key = "parts", digest(data.digest, lengths), found.choice, statistic, by
+    done = compute(key, "Computing agreement on parts …", work)
     if not done:
-        st.info("At least 2 systems are needed.", icon=":material/info:")
+        page.info("At least 2 systems are needed.")
         return
     columns = {p.label: f"{p.label} ({p.outputs})" for p in done}
     label = {c.name: c.label for c in data.scored_metrics}
@@ -42,19 +47,4 @@ def of_parts(view: View, found: Evaluation, statistic: StatisticName) -> None:
         "length": "Segments in three equal parts by the mean length of their outputs.",
         "quality": "Segments in three equal parts by their mean human score.",
     }
-    st.caption(escape_markdown(f"{LABELS[statistic]} with 95 % CI. {what[by or 'top']}"))
-
-
-@st.cache_resource(max_entries=12, ttl=1800, show_spinner="Computing agreement on parts …")
-def _parts(
-    said: str,
-    choice: AgreementOptions,
-    statistic: StatisticName,
-    by: str,
-    *,
-    _joined: EvaluationData,
-    _lengths: list[float],
-) -> list[tests.SubsetAgreement]:
-    if by == "top":
-        return tests.top_systems(_joined, choice, statistic)
-    return tests.buckets(_joined, choice, statistic, "length" if by == "length" else "quality", _lengths)
+    page.caption(f"{LABELS[statistic]} with 95 % CI. {what[by]}")

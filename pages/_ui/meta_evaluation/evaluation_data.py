@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -16,6 +15,7 @@ from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric,
 from core.services.projects.view import View
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
 from pages._ui.shared import wiring
+from pages._ui.shared.long_jobs import digest
 from pages._ui.shared.markdown import escape_markdown
 
 _KEPT, KEPT = "evaluate_kept", 24
@@ -23,27 +23,15 @@ _KEPT, KEPT = "evaluate_kept", 24
 
 def joined(project: Project, view: View, people: HumanScores, wanted: EvaluationOptions) -> EvaluationData:
     """Return the compared outputs, kept until their data change."""
-    scored = tuple(wiring.store().scores.signatures(project.id))
-    said = hashlib.sha256(repr((people.signature, people.raters, people.scores)).encode()).hexdigest()
-    return _joined(
-        project, scored, said, wanted.names, wanted.excluded, wanted.lam, wanted.choice.seed, _view=view, _people=people
-    )
+    options = {"names": wanted.names, "lam": wanted.lam, "excluded": wanted.excluded, "seed": wanted.choice.seed}
+    scored = wiring.store().scores.signatures(project.id)
+    key = digest(project, scored, people.signature, people.raters, people.scores, options)
+    return _joined(key, options, _view=view, _people=people)
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading scores …")
-def _joined(
-    project: Project,
-    scored: tuple[object, ...],
-    said: str,
-    names: tuple[str, ...],
-    excluded: tuple[str, ...],
-    lam: float,
-    seed: int,
-    *,
-    _view: View,
-    _people: HumanScores,
-) -> EvaluationData:
-    return from_view(_view, _people, names=names, lam=lam, excluded=excluded, seed=seed)
+def _joined(key: str, options: dict[str, Any], *, _view: View, _people: HumanScores) -> EvaluationData:
+    return from_view(_view, _people, **options)
 
 
 def evaluated(data: EvaluationData, choice: AgreementOptions) -> Evaluation:
@@ -53,9 +41,9 @@ def evaluated(data: EvaluationData, choice: AgreementOptions) -> Evaluation:
         whole = data.whole() if choice.level == "system" else data
         bar = st.progress(0.0, "Computing agreement and 95 % CIs …")
         rows: list[AgreementRow] = []
-        for k, contestant in enumerate(data.scored_metrics):
-            rows += _rows(data.digest, choice, contestant, _data=whole)
-            bar.progress((k + 1) / len(data.scored_metrics), f"Computed {escape_markdown(contestant.label)}")
+        for k, metric in enumerate(data.scored_metrics):
+            rows += _rows(data.digest, choice, metric, _data=whole)
+            bar.progress((k + 1) / len(data.scored_metrics), f"Computed {escape_markdown(metric.label)}")
         bar.empty()
         _kept()[key] = Evaluation(tuple(rows), data, choice)
     kept: Evaluation = _kept().get((*key, "soft"), _kept()[key])
@@ -64,9 +52,9 @@ def evaluated(data: EvaluationData, choice: AgreementOptions) -> Evaluation:
 
 @st.cache_data(max_entries=200, ttl=1800, show_spinner=False)
 def _rows(
-    digest: str, choice: AgreementOptions, contestant: ScoredMetric, *, _data: EvaluationData
+    key: str, choice: AgreementOptions, metric: ScoredMetric, *, _data: EvaluationData
 ) -> tuple[AgreementRow, ...]:
-    return service.rows_of(_data, contestant, choice)
+    return service.rows_of(_data, metric, choice)
 
 
 def _kept() -> dict[tuple[object, ...], Any]:
@@ -83,9 +71,6 @@ def matrix(found: Evaluation, statistic: StatisticName) -> tests.SignificanceMat
     return done
 
 
-def keep_matrix(found: Evaluation, statistic: StatisticName, done: tests.SignificanceMatrix) -> None:
-    _kept()[found.joined.digest, found.choice, statistic] = done
-
-
-def keep_soft(found: Evaluation, done: Evaluation) -> None:
-    _kept()[found.joined.digest, found.choice, "soft"] = done
+def keep(found: Evaluation, what: StatisticName | Literal["soft"], done: tests.SignificanceMatrix | Evaluation) -> None:
+    """Keep the tests under a statistic, or the evaluation with the slow (soft) intervals."""
+    _kept()[found.joined.digest, found.choice, what] = done

@@ -11,7 +11,7 @@ from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions, StatisticName
 from core.services.evaluate.evaluation_data import EvaluationData, Level, Unit, looks_human
 from core.services.projects.view import View
-from pages._ui.shared import state
+from pages._ui.shared import page, state
 
 LEVELS: dict[Level, str] = {"segment": "single outputs", "system": "system means"}
 
@@ -43,14 +43,14 @@ def asked(project: Project, view: View, *, of_systems: bool = False) -> Evaluati
     key = f"{STATISTIC}-{level}"
     statistic: StatisticName = second.selectbox("Statistic", STATISTICS[level], format_func=LABELS.__getitem__, key=key)
     group = third.selectbox(
-        "Pairs of outputs", list(GROUPS), format_func=GROUPS.__getitem__, key="evaluate-group", disabled=level == "system",
+        "Pairs of outputs", GROUPS, format_func=GROUPS.__getitem__, key="evaluate-group", disabled=level == "system",
         help="Pooled pairs mix easy and hard segments. Pairs within a segment compare outputs for the same source.",
     )  # fmt: skip
     with fourth.popover("More options", icon=":material/tune:", width="stretch"):
         columns = {c.name: c.label for c in view.columns if not c.human}
         newest = [c.name for c in view.columns if not c.human and c.name == c.metric]
         names = st.multiselect(
-            "Metrics", list(columns), newest, format_func=columns.__getitem__, key=f"evaluate-names-{project.id}",
+            "Metrics", columns, newest, format_func=columns.__getitem__, key=f"evaluate-names-{project.id}",
             help="Only outputs with scores of all these metrics are compared.",
         )  # fmt: skip
         people = [s for s in view.systems if looks_human(s)]
@@ -58,7 +58,7 @@ def asked(project: Project, view: View, *, of_systems: bool = False) -> Evaluati
             "Excluded systems", view.systems, people, key=f"evaluate-out-{project.id}", placeholder="none",
             help="Exclude human references that are listed as systems.",
         )  # fmt: skip
-        unit = st.selectbox("Bootstrap over", list(UNITS), format_func=UNITS.__getitem__, key="evaluate-unit")
+        unit = st.selectbox("Bootstrap over", UNITS, format_func=UNITS.__getitem__, key="evaluate-unit")
         draws = st.select_slider("Bootstrap draws", [100, 300, 1000], 300, key="evaluate-draws")
         seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="evaluate-seed")
     choice = AgreementOptions(level, group, unit, int(seed), int(draws))
@@ -73,6 +73,6 @@ def too_few(data: EvaluationData, people: HumanScores, excluded: tuple[str, ...]
     else:
         scored = 0 if all(m.undefined for m in data.metrics) else len(data.keys)
         text = f"{scored} of {rated} labelled outputs {'has' if scored == 1 else 'have'} scores of all chosen metrics"
-    st.info(f"{text}. At least 2 are needed.", icon=":material/info:")
-    st.page_link("pages/annotate.py", label="Annotate outputs", icon=":material/edit_note:")
-    st.page_link("pages/compare.py", label="Compute metrics on Compare", icon=":material/view_column:")
+    page.info(f"{text}. At least 2 are needed.")
+    page.link("annotate", "Annotate outputs")
+    page.link("compare", "Compute metrics on Compare")

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from core.data import SegmentKey
-from core.formatting import format_count, format_number
+from core.formatting import format_number
 from core.plots import smart as plots
 from core.ports.projects import Project
 from core.reports.html import MISSING
@@ -23,9 +22,9 @@ from core.services.labels.judgements import ENDINGS
 from core.services.projects.view import View
 from pages._ui.meta_evaluation import evaluation_data
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
-from pages._ui.projects import exports
-from pages._ui.shared import tables, wiring
-from pages._ui.shared.long_jobs import digest
+from pages._ui.shared import page, tables, wiring
+from pages._ui.shared.files import download, file_name
+from pages._ui.shared.long_jobs import compute, digest
 from pages._ui.shared.markdown import escape_markdown
 
 BYS: dict[By, str] = {"outputs": "the outputs", "references": "the references", "source": "the source"}
@@ -42,16 +41,11 @@ def draw(project: Project, view: View, people: HumanScores, found: Evaluation, w
     of = _scores(project, view, people, found, wanted)
     first = next(iter(of.values()))
     if not first.keys:
-        st.info("No segment has outputs of all systems with every human score.", icon=":material/info:")
+        page.info("No segment has outputs of all systems with every human score.")
         return
     lacking = found.joined.n_segments - first.n_segments
-    st.caption(
-        escape_markdown(
-            f"System means over {first.n_segments} segments, {len(first.systems)} systems"
-            + (f"; {lacking} segments without every system and score are left out" if lacking > 0 else "")
-            + "."
-        )
-    )
+    left_out = f"; {lacking} segments without every system and score are left out" if lacking > 0 else ""
+    page.caption(f"System means over {first.n_segments} segments, {len(first.systems)} systems{left_out}.")
     st.subheader("Longer texts", anchor=False)
     _lengths(project, view, of, found.choice)
     st.subheader("Rank bias", anchor=False)
@@ -96,15 +90,17 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
     bys = list(lengths)
     one, two, three = st.columns([1, 1, 1], vertical_alignment="bottom")
     by = one.selectbox("Length of", bys, format_func=BYS.__getitem__, key=f"evaluate-words-{project.id}")
-    kind = two.selectbox("Statistic", list(SHOWN), format_func=lambda k: SHOWN[k][0], key="evaluate-length-shown")
+    kind = two.selectbox("Statistic", SHOWN, format_func=lambda k: SHOWN[k][0], key="evaluate-length-shown")
     names = list(labels)
     usual = long.baseline_of(first.scored_metrics)
     at = names.index(usual) if usual in names else 0
     baseline = three.selectbox(
         "Baseline", names, at, format_func=labels.__getitem__, key=f"evaluate-baseline-{project.id}"
     )
-    found = _by_length(
-        digest([j.digest for j in of.values()], lengths[by]), by, baseline, choice, _of=of, _lengths=lengths[by]
+    found = compute(
+        ("lengths", digest([j.digest for j in of.values()], lengths[by]), by, baseline, choice),
+        "Computing agreement by length …",
+        lambda: long.by_length(of, lengths[by], by, baseline, choice),
     )
     metrics = [c.name for c in first.metrics if c.name in labels]
     several = [baseline, *(n for n in metrics if n != baseline and not (baseline == ROUGE_X and n in ROUGES))][:LINES]
@@ -117,23 +113,10 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
         order = [labels[n] for n in names if n in lines]
         st.altair_chart(plots.lengths(frame, order, label), width="stretch")
     elif lines:
-        st.info("No value can be computed: see the reasons below.", icon=":material/info:")
-    st.caption(escape_markdown(_length_words(found, of, choice, kind)))
-    _reasons([f"{r.metric}, {_bucket(r)} words: {why}" for r in rows if (why := _why(r, kind))])
+        page.info("No value can be computed: see the reasons below.")
+    page.caption(_length_words(found, of, choice, kind))
+    tables.reasons([f"{r.metric}, {_bucket(r)} words: {why}" for r in rows if (why := _why(r, kind))])
     _file(project, "lengths", "Agreement by length as CSV", lambda: long.lengths_csv(found))
-
-
-@st.cache_resource(max_entries=12, ttl=1800, show_spinner="Computing agreement by length …")
-def _by_length(
-    said: str,
-    by: By,
-    baseline: str,
-    choice: AgreementOptions,
-    *,
-    _of: Mapping[str, EvaluationData],
-    _lengths: Mapping[SegmentKey, float],
-) -> Lengths:
-    return long.by_length(_of, _lengths, by, baseline, choice)
 
 
 POINT = ("value", "low", "high", "shown")
@@ -199,7 +182,7 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
     order = [r.metric for r in rows if r.status == "ok"]
     places = [r for r in found.ranks if r.score == score]
     if not places:
-        st.info(escape_markdown(f"No metric can be ranked: {rows[0].reason}."), icon=":material/info:")
+        page.info(escape_markdown(f"No metric can be ranked: {rows[0].reason}."))
         return
     frame = pd.DataFrame(places)
     frame["shown"] = [_signed(d) for d in frame["difference"]]
@@ -212,8 +195,8 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
         "σ: standard deviation of the rank differences; 0 if the metric ranks as the human scores do (Amplayo et al. 2022, "
         "Table 4). The differences sum to 0. Pairwise accuracy: share of system pairs ordered as by the human scores."
     )
-    st.caption(escape_markdown(said))
-    _reasons([f"{r.metric}: {r.reason}" for r in rows if r.status != "ok"])
+    page.caption(said)
+    tables.reasons([f"{r.metric}: {r.reason}" for r in rows if r.status != "ok"])
     with st.container(horizontal=True):
         _file(project, "bias", "Bias as CSV", lambda: ranking.bias_csv(found))
         _file(project, "ranks", "Ranks as CSV", lambda: ranking.ranks_csv(found))
@@ -244,14 +227,5 @@ def _signed(value: float) -> str:
     return text if text == "0" else f"{'−' if value < 0 else '+'}{text}"
 
 
-def _reasons(lines: Sequence[str]) -> None:
-    if lines:
-        with st.expander(f"{format_count(len(lines), 'value')} not computed: reasons"):
-            st.text("\n".join(lines))
-
-
-def _file(project: Project, what: str, label: str, made: Callable[[], str]) -> None:
-    st.download_button(
-        label, lambda: made().encode("utf-8"), f"{exports.file_name(project.name)}.{what}.csv", "text/csv",
-        icon=":material/download:", on_click="ignore", key=f"evaluate-{what}",
-    )  # fmt: skip
+def _file(project: Project, what: str, label: str, text: Callable[[], str]) -> None:
+    download(label, text, f"{file_name(project.name)}.{what}.csv", f"evaluate-{what}")

@@ -15,9 +15,9 @@ from core.services.evaluate import evaluate as service
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation, StatisticName
 from core.services.evaluate.evaluation_data import EvaluationData
 from core.services.projects.view import View
-from core.stats.correlation.ties import TieCurve
 from pages._ui.meta_evaluation import evaluation_form
-from pages._ui.shared import state, tables
+from pages._ui.shared import page, state, tables
+from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
 
 POINTS = 4000
@@ -56,7 +56,7 @@ def scatter(project: Project, view: View, found: Evaluation, statistic: Statisti
 def _system_points(data: EvaluationData, name: str, axis: str, people: str) -> None:
     whole = data.whole()
     if not whole.keys:
-        st.info("No segment has outputs of all systems.", icon=":material/info:")
+        page.info("No segment has outputs of all systems.")
         return
     frame = pd.DataFrame({"system": whole.of_system, "x": whole.scores[name], "y": whole.human})
     st.altair_chart(plots.system_means(frame.groupby("system", as_index=False).mean(), axis, people), width="stretch")
@@ -90,21 +90,15 @@ def _segment(project: Project, view: View, data: EvaluationData, name: str, key:
 
 
 def _ties(data: EvaluationData, name: str, choice: AgreementOptions) -> None:
-    curve = _curve(data.digest, name, choice, _joined=data)
+    key = ("ties", data.digest, name, choice)
+    curve = compute(key, "Computing acc_eq by ε …", lambda: service.ties(data, name, choice))
     if curve.chance is None:
-        st.info(escape_markdown(f"acc_eq is undefined: {curve.reason}."), icon=":material/info:")
+        page.info(escape_markdown(f"acc_eq is undefined: {curve.reason}."))
         return
     thin, best = curve.thinned(), float(curve.epsilon[curve.best()])
     frame = pd.DataFrame({"epsilon": thin.epsilon, "accuracy": thin.accuracy})
     st.altair_chart(plots.ties(frame, best, curve.chance), width="stretch")
-    st.caption(
-        escape_markdown(
-            f"acc_eq by ε: best at ε = {best:.4g}. Dashed: {format_number(curve.chance)}, the value of a random score with its best "
-            f"ε. {curve.ties:.0%} of the pairs are tied in the human scores."
-        )
+    page.caption(
+        f"acc_eq by ε: best at ε = {best:.4g}. Dashed: {format_number(curve.chance)}, the value of a random score with its best "
+        f"ε. {curve.ties:.0%} of the pairs are tied in the human scores."
     )
-
-
-@st.cache_resource(max_entries=12, ttl=1800, show_spinner="Computing acc_eq by ε …")
-def _curve(digest: str, name: str, choice: AgreementOptions, *, _joined: EvaluationData) -> TieCurve:
-    return service.ties(_joined, name, choice)

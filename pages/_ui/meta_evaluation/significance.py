@@ -17,9 +17,9 @@ from core.progress import Progress
 from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import LABELS, Evaluation, StatisticName
-from core.services.evaluate.evaluation_data import EvaluationData, Unit
 from pages._ui.meta_evaluation import evaluation_data
-from pages._ui.shared import jobs, tables
+from pages._ui.shared import jobs, page, tables
+from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
 
 T = TypeVar("T")
@@ -32,13 +32,13 @@ def differences(found: Evaluation, statistic: StatisticName) -> None:
         if all(r.low is not None for r in found.rows if r.statistic == statistic and r.value is not None):
             st.caption("Its 95 % CIs are in the table.")
         elif st.button("Compute 95 % CIs", icon=":material/play_arrow:", type="primary"):
-            work = partial(tests.with_soft_intervals, found)
-            evaluation_data.keep_soft(found, _working(work, tests.SOFT_DRAWS))
+            soft = _working(partial(tests.with_soft_intervals, found), tests.SOFT_DRAWS)
+            evaluation_data.keep(found, "soft", soft)
             st.rerun()
         return
     names = tests.contenders(found, statistic)
     if len(names) < 2:
-        st.info("At least two metrics with a value are needed.", icon=":material/info:")
+        page.info("At least two metrics with a value are needed.")
         return
     done, pairs = evaluation_data.matrix(found, statistic), len(names) * (len(names) - 1) // 2
     if done is None:
@@ -54,16 +54,11 @@ def differences(found: Evaluation, statistic: StatisticName) -> None:
             if done is not None and (done.all_pairs or not every):
                 continue
             if st.button(label, icon=":material/play_arrow:", type="secondary" if every else "primary"):
-                evaluation_data.keep_matrix(found, statistic, _tested(found, statistic, every))
+                work = partial(tests.compare_metrics, found, statistic, all_pairs=every)
+                evaluation_data.keep(found, statistic, _working(work, pairs if every else len(names) - 1))
                 st.rerun()
     if done is not None:
         _matrix(found, done)
-
-
-def _tested(found: Evaluation, statistic: StatisticName, every: bool) -> tests.SignificanceMatrix:
-    n = len(tests.contenders(found, statistic))
-    pairs = n * (n - 1) // 2 if every else n - 1
-    return _working(lambda progress: tests.compare_metrics(found, statistic, progress, all_pairs=every), pairs)
 
 
 def _working(work: Callable[[Progress], T], total: int) -> T:
@@ -107,7 +102,7 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
     )
     floor = f" Smallest p with these draws: {format_number(len(done.pairs) / (done.draws + 1))}." if done.draws else ""
     text = f"p after Holm’s correction, row against column; coloured if p ≤ .05. {done.test}, two-sided.{floor} {how}"
-    st.caption(escape_markdown(text))
+    page.caption(text)
 
 
 def p_text(p: float) -> str:
@@ -119,10 +114,14 @@ def systems(found: Evaluation) -> tests.Systems:
     """Draw the comparison of all systems, by human scores or by a metric."""
     data, choice = found.joined, found.choice
     labels = {tests.HUMAN: data.human_axis} | {c.name: c.axis for c in data.scored_metrics if c.name in data.scores}
-    name = st.selectbox("Scores", list(labels), format_func=labels.__getitem__, key="evaluate-judge", width=360)
-    done = _systems(data.digest, name, choice.unit, choice.seed, _joined=data)
+    name = st.selectbox("Scores", labels, format_func=labels.__getitem__, key="evaluate-judge", width=360)
+    done = compute(
+        ("systems", data.digest, name, choice.unit, choice.seed),
+        "Comparing systems …",
+        lambda: tests.compare_all_systems(data, name, unit=choice.unit, seed=choice.seed),
+    )
     if done.reason:
-        st.info(escape_markdown(f"Systems cannot be compared: {done.reason}."), icon=":material/info:")
+        page.info(escape_markdown(f"Systems cannot be compared: {done.reason}."))
         return done
     best = [m.system for m in done.means if m.cluster == 1]
     clusters = max(m.cluster for m in done.means)
@@ -149,15 +148,8 @@ def systems(found: Evaluation) -> tests.Systems:
     ]  # fmt: skip
     with right:
         tables.text_table(shown)
-        st.caption(
-            escape_markdown(
-                "p: approximate randomization, 10,000 draws, Holm’s correction over all pairs. Detectable: the smallest difference "
-                "that a test on this many segments finds with 80 % probability."
-            )
+        page.caption(
+            "p: approximate randomization, 10,000 draws, Holm’s correction over all pairs. Detectable: the smallest difference "
+            "that a test on this many segments finds with 80 % probability."
         )
     return done
-
-
-@st.cache_resource(max_entries=24, ttl=1800, show_spinner="Comparing systems …")
-def _systems(digest: str, name: str, unit: Unit, seed: int, *, _joined: EvaluationData) -> tests.Systems:
-    return tests.compare_all_systems(_joined, name, unit=unit, seed=seed)

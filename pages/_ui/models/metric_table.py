@@ -44,11 +44,8 @@ def metric_rows(found: Mapping[str, Readiness], state: State | None = None, word
     known = specs() | {mauve.SPEC.name: mauve.SPEC}
     shown = [known[name] for name, one in found.items() if name in known and state in (None, one.state)]
     wanted = words.lower().split()
-    return [spec for spec in shown if all(word in _all_of(spec) for word in wanted)]
-
-
-def _all_of(spec: MetricSpec) -> str:
-    return " ".join((spec.name, spec.label, spec.help, spec.paper, *spec.needs)).lower()
+    described = {spec: " ".join((spec.name, spec.label, spec.help, spec.paper, *spec.needs)).lower() for spec in shown}
+    return [spec for spec, text in described.items() if all(word in text for word in wanted)]
 
 
 def table(rows: Sequence[MetricSpec], found: Mapping[str, Readiness]) -> str:
@@ -62,7 +59,7 @@ def _row(spec: MetricSpec, ready: Readiness) -> str:
     texts = [n for n in ("source", "reference") if n in spec.needs]
     chips = "".join(f"<span class='es-chip'>{escape(n)}</span>" for n in texts)
     chips += "".join(f"<span class='es-chip model'>{escape(n)}</span>" for n in sorted(spec.needs - set(texts)))
-    why = f"<span class='es-why'>{escape(_capital(ready.reason))}.</span>" if ready.reason else ""
+    why = f"<span class='es-why'>{escape(ready.reason[:1].upper() + ready.reason[1:])}.</span>" if ready.reason else ""
     cells = (
         f"<span class='es-name'>{escape(spec.label)}</span><span class='es-soft'>{escape(spec.paper)}</span>",
         f"<span class='es-state {ready.state}'>{MARKS[ready.state]} {ready.words}</span>",
@@ -71,10 +68,6 @@ def _row(spec: MetricSpec, ready: Readiness) -> str:
         f"<span class='es-range'>{spread(spec)}</span>",
     )
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def options() -> list[dict[str, str]]:

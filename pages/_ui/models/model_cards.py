@@ -11,6 +11,7 @@ from core.metrics.embedding import mauve
 from core.metrics.readiness import ConfiguredModel, Readiness
 from core.metrics.registry import specs
 from core.models.checkpoint import Checkpoint
+from pages._ui.shared import page
 from pages._ui.shared.markdown import escape_markdown
 
 
@@ -23,11 +24,6 @@ def lacks(found: Mapping[str, Readiness], roles: Sequence[ConfiguredModel]) -> d
         if one.state != "ready" and one not in told:
             groups.setdefault(one, []).append(known[name].label if name in known else name)
     return groups
-
-
-def speaks_in(role: str) -> list[str]:
-    """Return the labels of the metrics that need this model with their default options."""
-    return [spec.label for spec in specs().values() if role in spec.needs]
 
 
 def facts(model: Checkpoint) -> str:
@@ -52,17 +48,16 @@ def megabytes(size: int) -> str:
 def card(player: ConfiguredModel) -> None:
     """Draw the model configured for a job, or how to set one, and the metrics that use it."""
     role, model = player.kind, player.checkpoint
-    listening = ", ".join(speaks_in(role.name)) or "metrics whose options select it"
+    using = [spec.label for spec in specs().values() if role.name in spec.needs]
+    used_by = f"Used by {escape_markdown(', '.join(using) or 'metrics whose options select it')}."
     st.markdown(f"**{escape_markdown(role.words[:1].upper() + role.words[1:])}**  :gray-badge[{role.name}]")
     if model is None:
         set_up = f"Not set. Suggested: {escape_markdown(role.model)} · {role.size} · {role.licence}"
-        st.markdown(
-            f":orange-badge[{'weights missing' if player.chosen else 'not configured'}] {escape_markdown(player.lacking.reason) if player.chosen else set_up}"
+        badge, why = (
+            ("weights missing", escape_markdown(player.lacking.reason)) if player.chosen else ("not configured", set_up)
         )
-        st.caption(
-            f"Used by {escape_markdown(listening)}."
-            + (f" {escape_markdown(sentence(player.lacking.note))}" if player.lacking.note else "")
-        )
+        st.markdown(f":orange-badge[{badge}] {why}")
+        st.caption(f"{used_by} {escape_markdown(sentence(player.lacking.note))}".strip())
         if player.lacking.command:
             st.code(player.lacking.command, language="shell", wrap_lines=True)
         if player.chosen:
@@ -70,12 +65,9 @@ def card(player: ConfiguredModel) -> None:
         return
     marks = (" :orange-badge[bundled]" if model.bundled else "") + (" :orange-badge[small]" if model.note else "")
     st.markdown(f"{escape_markdown(model.name)}{marks}")
-    told = (f"revision {model.revision}", megabytes(player.size), facts(model))
-    st.caption(
-        escape_markdown(" · ".join(part for part in told if part))
-        + (f"  \n{escape_markdown(model.note)}" if model.note else "")
-    )
-    st.caption(f"Used by {escape_markdown(listening)}.")
+    about = " · ".join(part for part in (f"revision {model.revision}", megabytes(player.size), facts(model)) if part)
+    page.caption(f"{about}\n{model.note}" if model.note else about)
+    st.caption(used_by)
     with st.expander("Use another model", icon=":material/swap_horiz:"):
         st.markdown(
             f"Set `{role.variable}` before you start Errorscope: a folder with a checkpoint in safetensors, or the name of one "
@@ -101,6 +93,6 @@ def other_lacks(groups: Mapping[Readiness, list[str]]) -> None:
     for one, labels in groups.items():
         with st.container(border=True):
             st.markdown(f"**{escape_markdown(', '.join(labels))}**  :orange-badge[{one.words}]")
-            st.caption(escape_markdown(f"{sentence(one.reason)} {sentence(one.note)}".strip()))
+            page.caption(f"{sentence(one.reason)} {sentence(one.note)}".strip())
             if one.command:
                 st.code(one.command, language="shell", wrap_lines=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.models.presets import OF_KIND, UNKNOWN, ModelPreset
+from core.models.presets import OF_KIND, UNKNOWN
+from pages._ui.shared import page
 from pages._ui.shared.markdown import escape_markdown
 
 
@@ -15,20 +16,12 @@ def draw(role: str) -> None:
         return
     with st.expander("Models named in papers", icon=":material/bookmarks:"):
         for p in presets:
-            st.markdown(
-                f"**{escape_markdown(p.label)}**  `{p.name}`"
-                + (f"  \n{escape_markdown(p.checkpoint)}" if p.checkpoint else "")
-            )
-            st.caption(
-                escape_markdown(
-                    " · ".join((p.model, p.languages, p.size if p.size != UNKNOWN else "size unknown", _licence(p)))
-                )
-            )
+            checkpoint = f"  \n{escape_markdown(p.checkpoint)}" if p.checkpoint else ""
+            st.markdown(f"**{escape_markdown(p.label)}**  `{p.name}`{checkpoint}")
+            size = "size unknown" if p.size == UNKNOWN else p.size
+            licence = "licence unknown" if p.licence == UNKNOWN else f"licence {p.licence}"
+            page.caption(" · ".join((p.model, p.languages, size, licence)))
             if p.note:
                 st.caption(f"{escape_markdown(p.note[:1].upper() + p.note[1:])}.")
             if p.command:
                 st.code(p.command, language="shell", wrap_lines=True)
-
-
-def _licence(preset: ModelPreset) -> str:
-    return "licence unknown" if preset.licence == UNKNOWN else f"licence {preset.licence}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import streamlit as st
@@ -17,7 +15,8 @@ from core.ports.store import Store
 from core.services.export import export
 from core.services.export.export import Export
 from core.settings import load as settings
-from pages._ui.shared import errors
+from pages._ui.shared import errors, wiring
+from pages._ui.shared.files import file_name
 from pages._ui.shared.markdown import escape_markdown
 
 
@@ -29,8 +28,13 @@ class ExportFile(NamedTuple):
     make: Callable[[Store, int], Export]
 
 
-def _text(make: Callable[[Store, int], str], ending: str, mime: str) -> Callable[[Store, int], Export]:
-    return lambda store, project: Export(make(store, project).encode(), ending, mime, ())
+def _text(
+    make: Callable[[Store, int], str],
+    ending: str,
+    mime: str,
+    notes: Callable[[Store, int], Iterable[str]] = lambda *_: (),
+) -> Callable[[Store, int], Export]:
+    return lambda store, project: Export(make(store, project).encode(), ending, mime, tuple(notes(store, project)))
 
 
 def _labels(name: str) -> Callable[[Store, int], Export]:
@@ -40,9 +44,8 @@ def _labels(name: str) -> Callable[[Store, int], Export]:
 LABELS = {
     "csv": ExportFile(
         "Labels: CSV", "One row per error span or verdict; unsubmitted ones are included and marked. Safe to open in a spreadsheet.",
-        lambda store, project: Export(
-            labels_csv(export.label_rows(store, project)).encode(), "labels.csv", "text/csv",
-            tuple(export.notes_on_labels(store, project)),
+        _text(
+            lambda store, project: labels_csv(export.label_rows(store, project)), "labels.csv", "text/csv", export.notes_on_labels
         ),
     ),
     **{f.name: ExportFile(f"Labels: {f.label}", f.holds, _labels(f.name)) for f in FORMATS.values() if f.write},
@@ -79,7 +82,7 @@ SCORES = {
 }  # fmt: skip
 
 
-def panel(store: Store, project: Project, labelled: bool, scored: bool) -> None:
+def panel(project: Project, labelled: bool, scored: bool) -> None:
     """Draw the choice of a file, what it leaves out, and the download."""
     kinds = (LABELS if labelled else {}) | (JUDGEMENTS if project.judged else {}) | (SCORES if scored else {})
     if not labelled:
@@ -87,20 +90,20 @@ def panel(store: Store, project: Project, labelled: bool, scored: bool) -> None:
     if not scored:
         st.caption("No scores to export yet.")
     if kinds:
-        _choice(store, project, kinds)
+        _choice(project, kinds)
 
 
 @st.fragment
 @errors.guarded
-def _choice(store: Store, project: Project, kinds: dict[str, ExportFile]) -> None:
+def _choice(project: Project, kinds: dict[str, ExportFile]) -> None:
     chosen = st.selectbox(
-        "Format", list(kinds), format_func=lambda name: kinds[name].label, key=f"export-format-{project.id}"
+        "Format", kinds, format_func=lambda name: kinds[name].label, key=f"export-format-{project.id}"
     )
-    kind = kinds[chosen]
+    kind, store = kinds[chosen], wiring.store()
     ending, mime, lost = _about(settings().database, project, chosen, kind, store)
     st.caption("  \n".join(map(escape_markdown, (kind.holds, *lost))))
     st.download_button(
-        "Download", partial(_bytes, kind, store, project.id), f"{file_name(project.name)}.{ending}", mime,
+        "Download", lambda: kind.make(store, project.id).data, f"{file_name(project.name)}.{ending}", mime,
         icon=":material/download:", on_click="ignore", key=f"export-{chosen}-{project.id}", width="stretch", type="primary",
     )  # fmt: skip
 
@@ -112,12 +115,3 @@ def _about(
     """Return the ending and type of the file, and what it leaves out; up to 30 s old."""
     made = _kind.make(_store, project.id)
     return made.ending, made.mime, made.lost
-
-
-def _bytes(kind: ExportFile, store: Store, project_id: int) -> bytes:
-    return kind.make(store, project_id).data
-
-
-def file_name(name: str) -> str:
-    """Return a project's name as the start of a file name: letters, digits, dashes."""
-    return re.sub(r"\W+", "-", name).strip("-_")[:60] or "project"

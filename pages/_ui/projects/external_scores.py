@@ -11,8 +11,7 @@ from core.formatting import format_count
 from core.metrics.external import MARK
 from core.ports.projects import Project
 from core.ports.scores import ExternalMetric
-from core.ports.store import Store
-from pages._ui.shared import errors
+from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 DIRECTIONS = {True: "higher is better", False: "lower is better"}
@@ -24,15 +23,15 @@ def ask(name: str, higher: bool, of: str, key: str, places: Sequence[DeltaGenera
         f"Name of the metric in {escape_markdown(of)}", name, key=f"{key}-metric", max_chars=120
     )
     way = places[1].selectbox(
-        "Direction", list(DIRECTIONS), list(DIRECTIONS).index(higher), format_func=DIRECTIONS.__getitem__,
+        "Direction", DIRECTIONS, list(DIRECTIONS).index(higher), format_func=DIRECTIONS.__getitem__,
         key=f"{key}-direction",
     )  # fmt: skip
     return given.strip(), way
 
 
-def panel(store: Store, project: Project) -> None:
+def panel(project: Project) -> None:
     """Draw the external metrics of a project, each with a Remove button; nothing if there are none."""
-    found = store.scores.external(project.id)
+    found = wiring.store().scores.external(project.id)
     if not found:
         return
     st.markdown("**External scores**")
@@ -44,7 +43,7 @@ def panel(store: Store, project: Project) -> None:
         if action.button(
             "Remove", icon=":material/delete:", key=f"external-remove-{project.id}-{metric.name}", width="stretch"
         ):
-            _remove(store, project, metric)
+            _remove(project, metric)
 
 
 def facts(metric: ExternalMetric, project: Project) -> str:
@@ -56,19 +55,18 @@ def facts(metric: ExternalMetric, project: Project) -> str:
 
 @st.dialog("Remove this metric?", width="medium")
 @errors.guarded
-def _remove(store: Store, project: Project, metric: ExternalMetric) -> None:
+def _remove(project: Project, metric: ExternalMetric) -> None:
     """Ask for confirmation, naming what will be lost."""
-
-    @errors.guarded
-    def remove() -> None:
-        store.scores.remove_external(project.id, metric.name)
-
+    scores = wiring.store().scores
     what = f"{format_count(metric.n, 'score')} of **{escape_markdown(metric.name)}** in **{escape_markdown(project.name)}**"
     st.markdown(f"{what} will be deleted for all users of the project.")
     st.caption("They were computed by another program: to restore them, import the file again.")
     keep, go = st.columns(2)
     if keep.button("Cancel", width="stretch", key="external-no"):
         st.rerun()
-    asked = go.button("Remove metric", type="primary", width="stretch", key="external-yes", on_click=remove)
-    if asked and all(m.name != metric.name for m in store.scores.external(project.id)):
+    asked = go.button(
+        "Remove metric", type="primary", width="stretch", key="external-yes",
+        on_click=errors.guarded(scores.remove_external), args=(project.id, metric.name),
+    )  # fmt: skip
+    if asked and all(m.name != metric.name for m in scores.external(project.id)):
         st.rerun()

@@ -18,7 +18,6 @@ from core.errors import UserError
 from core.formats.files import stem
 from core.formatting import format_count
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.labels import judgements
 from core.services.projects import adding, external_scores, label_import
 from core.services.projects.adding import Imported, ImportTarget
@@ -67,7 +66,7 @@ def offer(ready: ReadyUpload, projects: Sequence[Project], current: Project | No
             goes_on = adding.goes_on(wiring.dataset(current), ready.dataset)
         guess = list(names).index(current.id) if goes_on else 0
     this = f"import-into-{guess}-" + "|".join(ready.files)
-    chosen = left.selectbox("ImportTarget", list(names), guess, format_func=names.__getitem__, key=this)
+    chosen = left.selectbox("ImportTarget", names, guess, format_func=names.__getitem__, key=this)
     if chosen == NEW:
         return _new(ready, {p.name for p in projects}, right)
     return _existing(ready, next(p for p in projects if p.id == chosen))
@@ -123,9 +122,8 @@ def _corrected(project: Project, old: Sequence[Judgement], clashes: tuple[str, .
     if not clashes:
         return ()
     text = f"Replace the existing scores of these raters in “{project.name}”: {judgements.summary(old)}"
-    help = "Replaces all scores of these raters under these names, including those that are not in the files."
-    chosen = st.checkbox(escape_markdown(text), key=f"import-correct-{project.id}-" + "|".join(clashes), help=help)
-    return clashes if chosen else ()
+    help_text = "Replaces all scores of these raters under these names, including those that are not in the files."
+    return _if_agreed(clashes, text, f"import-correct-{project.id}", help_text)
 
 
 def _replaced(project: Project, clashes: tuple[str, ...]) -> tuple[str, ...]:
@@ -134,8 +132,11 @@ def _replaced(project: Project, clashes: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     there = {m.name: m for m in wiring.store().scores.external(project.id)}
     said = ", ".join(f"{format_count(there[n].n, 'score')} of {n}" for n in clashes if n in there)
-    text = f"Replace in “{project.name}”: {said}"
-    chosen = st.checkbox(escape_markdown(text), key=f"import-replace-{project.id}-" + "|".join(clashes))
+    return _if_agreed(clashes, f"Replace in “{project.name}”: {said}", f"import-replace-{project.id}")
+
+
+def _if_agreed(clashes: tuple[str, ...], text: str, key: str, help_text: str | None = None) -> tuple[str, ...]:
+    chosen = st.checkbox(escape_markdown(text), key=f"{key}-{'|'.join(clashes)}", help=help_text)
     return clashes if chosen else ()
 
 
@@ -145,17 +146,18 @@ def unused_name(wanted: str, taken: set[str]) -> str:
     return next(n for n in (wanted, *(f"{wanted} {i}" for i in range(2, len(taken) + 3))) if n not in taken)
 
 
-def button(store: Store, ready: ReadyUpload, what: ImportOffer) -> ImportJob | None:
+def button(ready: ReadyUpload, what: ImportOffer) -> ImportJob | None:
     """Draw the button, labelled with what it will do; return the import it started."""
     label = escape_markdown(what.label)
     if not st.button(label, type="primary", disabled=not what.possible, icon=":material/download_done:"):
         return None
-    start(store, ready, what)
+    start(ready, what)
     return running()
 
 
-def start(store: Store, ready: ReadyUpload, what: ImportOffer) -> None:
+def start(ready: ReadyUpload, what: ImportOffer) -> None:
     """Begin, unless an import of this browser session is at work already."""
+    store = wiring.store()
     if running() is not None:
         return
     into = what.target

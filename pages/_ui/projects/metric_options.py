@@ -126,7 +126,7 @@ def _phrases(option: Option, key: str) -> tuple[str, ...]:
         try:
             lists = known_lists()
             st.selectbox(
-                "Insert a list", list(lists), None, key=fill, on_change=filled, placeholder="Choose a list",
+                "Insert a list", lists, None, key=fill, on_change=filled, placeholder="Choose a list",
                 format_func=lambda name: f"{name} ({len(lists[name])})",
                 help="Lists are read from the JSON file set in ERRORSCOPE_PROMPTS; mt is built in",
             )  # fmt: skip

@@ -10,7 +10,6 @@ from core.formatting import format_count
 from core.metrics.registry import METRICS, describe
 from core.mqm.log import fold
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.projects import references
 from pages._ui.projects import exports
 from pages._ui.shared import errors, state, wiring
@@ -19,7 +18,7 @@ from pages._ui.shared.markdown import escape_markdown
 NAMED = 6
 
 
-def listing(store: Store, projects: Sequence[Project], current: Project | None) -> None:
+def listing(projects: Sequence[Project], current: Project | None) -> None:
     """Draw the open project with its actions first, then the others."""
     for project in sorted(projects, key=lambda p: current is None or p.id != current.id):
         is_open = current is not None and project.id == current.id
@@ -29,25 +28,25 @@ def listing(store: Store, projects: Sequence[Project], current: Project | None) 
                 mark = " :primary-badge[open]" if is_open else ""
                 kind = " :gray-badge[sample]" if project.sample else ""
                 st.markdown(f"**{escape_markdown(project.name)}**{mark}{kind}")
-                st.caption("  \n".join(map(escape_markdown, facts(store, project))))
+                st.caption("  \n".join(map(escape_markdown, facts(project))))
             with actions:
                 if is_open:
-                    _actions(store, project)
+                    _actions(project)
                 else:
                     st.button("Open", key=f"open-{project.id}", on_click=errors.guarded(state.open_project),
                               args=(project.id,), width="stretch")  # fmt: skip
 
 
-def facts(store: Store, project: Project) -> list[str]:
+def facts(project: Project) -> list[str]:
     """Return the contents of a project in two lines: texts and human scores; metrics and labels."""
     texts = f"{format_count(project.n_segments, 'segment')} × {format_count(len(project.systems), 'system')}"
     texts += f" ({_some(project.systems)})" if project.systems else ""
     if names := project.human_scores + project.judged:
         texts += f" · human scores: {_some(names)}"
-    scored = list(dict.fromkeys(s.metric for s in store.scores.signatures(project.id)))
+    scored = list(dict.fromkeys(s.metric for s in wiring.store().scores.signatures(project.id)))
     scored.sort(key=lambda m: (list(METRICS).index(m) if m in METRICS else len(METRICS), m))
     labels = [spec.label if (spec := describe(m)) else m for m in scored]
-    raters = store.labels.raters(project.id)
+    raters = wiring.store().labels.raters(project.id)
     said = f"scored with {_some(labels)}" if labels else "not scored yet"
     return [texts, f"{said} · " + (f"labelled by {_some(raters)}" if raters else "no labels yet")]
 
@@ -58,21 +57,23 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
-def _actions(store: Store, project: Project) -> None:
+def _actions(project: Project) -> None:
     with st.container(horizontal=True, horizontal_alignment="right"):
         with st.popover("Export", icon=":material/download:"):
             exports.panel(
-                store, project, bool(store.labels.raters(project.id)), bool(store.scores.signatures(project.id))
+                project,
+                bool(wiring.store().labels.raters(project.id)),
+                bool(wiring.store().scores.signatures(project.id)),
             )
         with st.popover("References", icon=":material/menu_book:"):
-            _references(store, project)
+            _references(project)
         with st.popover("Rename", icon=":material/edit:"):
-            _rename(store, project)
+            _rename(project)
         if st.button("Delete", icon=":material/delete:", key=f"delete-{project.id}"):
-            _delete(store, project)
+            _delete(project)
 
 
-def _references(store: Store, project: Project) -> None:
+def _references(project: Project) -> None:
     with st.form(f"references-{project.id}", border=False), errors.boundary():
         st.markdown(
             "Use the outputs of a system as references, for example a human translation that was labelled as well."
@@ -80,7 +81,7 @@ def _references(store: Store, project: Project) -> None:
         system = st.selectbox("System", project.systems, index=None, placeholder="Choose a system")
         st.caption("They stay among the outputs. Compute metrics that use references again afterwards.")
         if st.form_submit_button("Add as references", type="primary") and system is not None:
-            report = references.use(store, project.id, system)
+            report = references.use(wiring.store(), project.id, system)
             wiring.changed(project.id)
             st.toast(
                 f"{format_count(report.references, 'new reference')} from {escape_markdown(system)}.",
@@ -89,37 +90,39 @@ def _references(store: Store, project: Project) -> None:
             st.rerun()
 
 
-def _rename(store: Store, project: Project) -> None:
+def _rename(project: Project) -> None:
     with st.form(f"rename-{project.id}", border=False), errors.boundary():
         name = st.text_input("New name", project.name, max_chars=120)
         if st.form_submit_button("Rename", type="primary") and name.strip() != project.name:
-            store.projects.rename(project.id, name)
+            wiring.store().projects.rename(project.id, name)
             st.rerun()
 
 
 @st.dialog("Delete this project?", width="medium")
 @errors.guarded
-def _delete(store: Store, project: Project) -> None:
+def _delete(project: Project) -> None:
     """Ask for confirmation, naming what will be lost."""
+    projects = wiring.store().projects
 
     @errors.guarded
     def delete() -> None:
-        store.projects.delete(project.id)
+        projects.delete(project.id)
         st.query_params.pop(state.PROJECT, None)
 
     st.markdown(f"**{escape_markdown(project.name)}** and all its content will be deleted for all users:")
-    st.text("\n".join(f"• {line}" for line in losses(store, project)))
+    st.text("\n".join(f"• {line}" for line in losses(project)))
     st.caption("This cannot be undone. Export the labels first if you may still need them.")
     keep, go = st.columns(2)
     if keep.button("Cancel", width="stretch", key="delete-no"):
         st.rerun()
     asked = go.button("Delete project", type="primary", width="stretch", key="delete-yes", on_click=delete)
-    if asked and all(p.id != project.id for p in store.projects.list()):
+    if asked and all(p.id != project.id for p in projects.list()):
         st.rerun()
 
 
-def losses(store: Store, project: Project) -> list[str]:
+def losses(project: Project) -> list[str]:
     """Return what deleting a project removes."""
+    store = wiring.store()
     lost = [
         f"{format_count(project.n_segments, 'segment')} and {format_count(project.n_outputs, 'output')} of "
         f"{format_count(len(project.systems), 'system')}"

@@ -16,11 +16,10 @@ from core.metrics.registry import OPTIONS, STANDARD, load, specs
 from core.models.checkpoint import describe
 from core.models.kinds import MODEL_KINDS
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.scoring.dataset import for_dataset
 from core.settings import load as settings
 from pages._ui.projects import external_scores, metric_options
-from pages._ui.shared import errors, jobs
+from pages._ui.shared import errors, jobs, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 NEED_WORDS = {"source": "a source", "reference": "a reference"} | {
@@ -44,10 +43,10 @@ class MetricLine(NamedTuple):
         return not self.lacking and self.scored < total
 
 
-def lines(store: Store, project: Project, data: Dataset) -> list[MetricLine]:
+def lines(project: Project, data: Dataset) -> list[MetricLine]:
     """Return every metric with its number of scores under the current signature and what it lacks, followed by its variants
     with options that have scores."""
-    by = store.scores.signatures(project.id)
+    by = wiring.store().scores.signatures(project.id)
     scored = {s.signature: s.n for s in by}
     there = {
         "source": any(s.source is not None for s in data.segments),
@@ -85,10 +84,11 @@ def _fitting(spec: MetricSpec, there: Mapping[str, bool]) -> dict[str, str]:
     return {}
 
 
-def panel(store: Store, project: Project, data: Dataset) -> None:
+def panel(project: Project, data: Dataset) -> None:
     """Draw the panel for one project."""
-    found, total = lines(store, project, data), len(data.outputs)
-    running = jobs.active(store, project.id)
+    store = wiring.store()
+    found, total = lines(project, data), len(data.outputs)
+    running = jobs.active(project.id)
     st.dataframe(
         [
             {
@@ -103,7 +103,7 @@ def panel(store: Store, project: Project, data: Dataset) -> None:
         hide_index=True, width="stretch", height=min(38 + 35 * len(found), 388),
         column_config={"metric": st.column_config.TextColumn(width="medium"), "description": st.column_config.TextColumn(width="large")},
     )  # fmt: skip
-    external_scores.panel(store, project)
+    external_scores.panel(project)
     try:
         st.caption(f"The default scoring model: {escape_markdown(describe(settings().seq2seq))}")
     except UserError as error:
@@ -111,7 +111,7 @@ def panel(store: Store, project: Project, data: Dataset) -> None:
     able = {line.spec.name: line.spec for line in found if not line.lacking and OPTIONS not in line.spec.name}
     default = [line.spec.name for line in found if line.spec.name in STANDARD and line.open(total)]
     names = st.multiselect(
-        "Metrics to compute", list(able), default, format_func=lambda name: able[name].label,
+        "Metrics to compute", able, default, format_func=lambda name: able[name].label,
         key=f"metrics-{project.id}-{len(default)}", placeholder="Default metrics are done. Add more:" if able else "No metric can run. See the table above for what is missing.",
         disabled=not able,
     )  # fmt: skip

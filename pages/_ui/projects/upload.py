@@ -21,7 +21,7 @@ from core.services.projects.importing import ImportPlan, Preview, plan, preview,
 from core.services.projects.label_import import LabelFiles
 from pages._ui.projects import upload_columns, upload_formats, upload_lines
 from pages._ui.projects.upload_formats import LabelFormats
-from pages._ui.shared import tables, wiring
+from pages._ui.shared import page, tables, wiring
 
 ROWS = 12
 LONGEST = 300
@@ -138,7 +138,7 @@ def _shown(
         return None, wrong
     dataset = mqm.dataset if mqm else seen.dataset
     if dataset is None:
-        st.info("These files have nothing to import.", icon=":material/info:")
+        page.info("These files have nothing to import.")
         return None, ()
     summary = mqm.summary() if mqm else seen.summary
     st.markdown(f"**{summary}**; no problems.")

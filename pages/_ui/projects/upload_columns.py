@@ -100,7 +100,7 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
     with st.container(border=True):
         st.text(first.file if len(group) == 1 else f"{len(group)} tables: " + ", ".join(t.file for t in group))
         layout = st.radio(
-            "Each row is", list(LAYOUTS), list(LAYOUTS).index(first.mapping.layout), format_func=LAYOUTS.__getitem__,
+            "Each row is", LAYOUTS, list(LAYOUTS).index(first.mapping.layout), format_func=LAYOUTS.__getitem__,
             horizontal=True, key=f"{this}-layout",
         )  # fmt: skip
         options = ROLES[layout]
@@ -115,7 +115,7 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
                 value.caption(escape_markdown(sample) or "(empty)")
                 roles.append(
                     choice.selectbox(
-                        f"Role of column {escape_markdown(column)}", list(options),
+                        f"Role of column {escape_markdown(column)}", options,
                         list(options).index(guessed if guessed in options else UNUSED),
                         format_func=options.__getitem__, key=f"{this}-{layout}-{i}", label_visibility="collapsed",
                     )

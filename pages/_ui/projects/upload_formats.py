@@ -15,6 +15,7 @@ from core.ports.projects import Project
 from core.services.projects import label_import
 from pages._ui.projects.external_scores import ask
 from pages._ui.projects.upload_lines import first_line
+from pages._ui.shared import page
 from pages._ui.shared.markdown import escape_markdown
 
 UNKNOWN = "google"
@@ -46,7 +47,7 @@ def choose(
             name.text(upload.name)
             sample.caption(escape_markdown(first_line(upload)) or "(empty)")
             formats[upload.name] = choice.selectbox(
-                f"Format of {escape_markdown(upload.name)}", list(FORMATS), list(FORMATS).index(guess or UNKNOWN),
+                f"Format of {escape_markdown(upload.name)}", FORMATS, list(FORMATS).index(guess or UNKNOWN),
                 format_func=lambda f: FORMATS[f].label, key=f"{key}-{upload.name}-format", label_visibility="collapsed",
             )  # fmt: skip
             if formats[upload.name] == "mtme-metric":
@@ -57,7 +58,7 @@ def choose(
         for chosen in dict.fromkeys(formats.values()):
             st.caption(f"**{escape_markdown(FORMATS[chosen].label)}.** {escape_markdown(FORMATS[chosen].reads)}")
         if unknown := [n for n, guess in guessed if guess is None and formats[n] == UNKNOWN]:
-            st.caption(escape_markdown(f"Not recognized: {', '.join(unknown)}. Choose the format."))
+            page.caption(f"Not recognized: {', '.join(unknown)}. Choose the format.")
     said = tuple(formats.items())
     if bare := label_import.without_texts(files, formats):
         project = whose(bare, projects, current, key)

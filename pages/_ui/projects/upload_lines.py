@@ -24,19 +24,14 @@ def roles(guessed: LineRoles, files: Sequence[Upload], key: str) -> tuple[LineRo
     systems: list[tuple[str, str]] = []
     with st.container(border=True):
         for upload in {f.name: f for f in files}.values():
-            guess = (
-                "source"
-                if upload.name == guessed.source
-                else "reference"
-                if upload.name in guessed.references
-                else "system"
-            )
+            guess = "reference" if upload.name in guessed.references else "system"
+            guess = "source" if upload.name == guessed.source else guess
             name, sample, role, system = st.columns([3, 4, 2, 3], vertical_alignment="center", gap="small")
             name.text(upload.name)
             sample.caption(escape_markdown(first_line(upload)) or "(empty)")
             this = f"{key}-{upload.name}"
             chosen[upload.name] = role.selectbox(
-                f"Role of {escape_markdown(upload.name)}", list(ROLES), list(ROLES).index(guess),
+                f"Role of {escape_markdown(upload.name)}", ROLES, list(ROLES).index(guess),
                 format_func=ROLES.__getitem__, key=f"{this}-role", label_visibility="collapsed",
             )  # fmt: skip
             if chosen[upload.name] == "system":

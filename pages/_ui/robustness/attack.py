@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
@@ -14,11 +15,10 @@ from core.progress import Progress
 from core.robustness.attack import BOUND, EXPECTED, NEAR, Attack, attack, compare, signed
 from core.services.robustness.break_metric import TextPair
 from pages._ui.robustness import controls, session
-from pages._ui.shared import tables, wiring
+from pages._ui.shared import page, tables, wiring
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
-_ASKED = "lab_attack"
 USUAL = ("bartscore", "bertscore", "chrf", "bleu")
 OTHERS = ("chrf", "bleu", "rougeL", "bertscore", "bartscore", "nli")
 REFERENCE = "The reference"
@@ -40,13 +40,9 @@ def draw(project: Project) -> None:
         "Each step makes the edit that leaves the highest score of the chosen metric, with the original text as the reference, until "
         "a share of the words is changed. A metric that stays high misses the damage."
     )
-    asked = _form(wiring.dataset(project))
-    key = f"{_ASKED}-{project.id}"
-    if asked is not None:
-        st.session_state[key] = asked
-    if key not in st.session_state:
+    asked = session.latest(f"lab_attack-{project.id}", _form(wiring.dataset(project)))
+    if asked is None:
         return
-    asked = st.session_state[key]
     metric = registry.load(asked.metric)
     signature = signed(metric, asked.bound, asked.expected, asked.near)
 
@@ -62,12 +58,9 @@ def draw(project: Project) -> None:
 
 
 def _form(data: Dataset) -> AttackOptions | None:
-    able = [
-        name
-        for name, found in readiness.of_all().items()
-        if found.state == "ready" and not registry.load(name).fitted_on
-    ]
-    labels = {name: registry.load(name).spec.label for name in able}
+    ready = (registry.load(name) for name, found in readiness.of_all().items() if found.state == "ready")
+    labels = {metric.spec.name: metric.spec.label for metric in ready if not metric.fitted_on}
+    able = list(labels)
     systems = data.systems
     left, middle, right = st.columns([3, 2, 2])
     there = [i for i, s in enumerate(data.segments) if s.references or systems]
@@ -107,43 +100,38 @@ def _item(data: Dataset, at: int, whose: str) -> Item:
 def _told(project: Project, asked: AttackOptions, found: Attack, signature: str) -> None:
     label = registry.load(asked.metric).spec.label
     if found.reason:
-        st.info(escape_markdown(f"The share was not reached: {found.reason}."), icon=":material/info:")
+        page.info(escape_markdown(f"The share was not reached: {found.reason}."))
     if not found.steps or found.before is None:
         return
-    st.markdown(
-        escape_markdown(
-            f"{len(found.steps)} edits change {found.ratio:.0%} of the text. {label} against the original text: {format_number(found.before, 4, leading_zero=True)} → {format_number(found.steps[-1].score, 4, leading_zero=True)}."
-        )
+    number = partial(format_number, digits=4, leading_zero=True)
+    change = f"{number(found.before)} → {number(found.steps[-1].score)}"
+    text = (
+        f"{len(found.steps)} edits change {found.ratio:.0%} of the text. {label} against the original text: {change}."
     )
+    st.markdown(escape_markdown(text))
     st.html(controls.diff_html(found.original, found.text, "before → after"))
-    tables.text_table(
-        [
-            {
-                "step": str(k), "edit": f"{s.old} → {s.new}" if s.new else f"{s.old} deleted", "score": format_number(s.score, 4, leading_zero=True),
-                "noise ratio": f"{s.ratio:.0%}",
-            }
-            for k, s in enumerate(found.steps, 1)
-        ]
-    )  # fmt: skip
+    tables.text_table([
+        {
+            "step": str(k), "edit": f"{s.old} → {s.new}" if s.new else f"{s.old} deleted", "score": number(s.score),
+            "noise ratio": f"{s.ratio:.0%}",
+        }
+        for k, s in enumerate(found.steps, 1)
+    ])  # fmt: skip
     others = list(dict.fromkeys([asked.metric, *OTHERS]))
     metrics = [registry.load(n) for n, r in readiness.of_all(others).items() if r.state == "ready"]
     key = ("attack-others", asked.item, found.text, tuple(m.signature() for m in metrics))
     shifts = run_cached(key, "Computing the other metrics …", lambda progress: compare(asked.item, found.text, metrics))
     st.markdown("**Scores of all metrics**, against the references and source of the segment")
-    tables.text_table(
-        [
-            {
-                "metric": m.spec.label, "before": format_number(s.gold, 4, leading_zero=True), "after": format_number(s.attacked, 4, leading_zero=True),
-                "change": "–" if s.change is None else f"{s.change:+.1%}".replace("-", "−"), "reason": s.reason,
-            }
-            for m, s in zip(metrics, shifts or (), strict=False)
-        ]
-    )  # fmt: skip
+    tables.text_table([
+        {
+            "metric": m.spec.label, "before": number(s.gold), "after": number(s.attacked),
+            "change": "–" if s.change is None else f"{s.change:+.1%}".replace("-", "−"), "reason": s.reason,
+        }
+        for m, s in zip(metrics, shifts or (), strict=False)
+    ])  # fmt: skip
     st.caption(
         "Change relative to the score before, in the direction of the metric: below 0, the metric notices the damage."
     )
     texts = TextPair(asked.item.source, next(iter(asked.item.references), None), found.original, found.text)
-    st.button(
-        "Open in Break a metric", on_click=session.open_case, args=(texts,), key="lab-attack-open", icon=":material/open_in_full:"
-    )  # fmt: skip
-    st.caption(escape_markdown(signature))
+    controls.open_button(texts, "lab-attack-open")
+    page.caption(signature)

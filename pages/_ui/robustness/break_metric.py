@@ -18,22 +18,10 @@ from core.services.robustness import break_metric as service
 from core.services.robustness.adversarial import Remembered
 from core.services.robustness.break_metric import BY_HAND, PerturbationTrial, Reaction, TextPair
 from core.text.edits import Change
+from pages._ui.robustness import session as keys
 from pages._ui.robustness.controls import TALL, choose_metrics, diff_html, save_case, wide_chart
-from pages._ui.robustness.session import (
-    CHANGED,
-    EVERY,
-    FILLED,
-    GOOD,
-    METRICS,
-    PERTURBATION,
-    REFERENCE,
-    SEED,
-    SEGMENT,
-    SOURCE,
-    SYSTEM,
-)
 from pages._ui.robustness.suite_results import memory
-from pages._ui.shared import errors, state, wiring
+from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -41,34 +29,38 @@ from pages._ui.shared.markdown import escape_markdown
 def draw(project: Project) -> None:
     """Draw the section."""
     data = wiring.dataset(project)
-    if not st.session_state.get(FILLED):
+    if not st.session_state.get(keys.FILLED):
         _begin(project, data.segments)
     _choice(project, data.segments)
     left, right = st.columns(2)
-    left.text_area("Source", key=SOURCE, height=TALL, placeholder="none")
-    right.text_area("Reference", key=REFERENCE, height=TALL, placeholder="none")
+    left.text_area("Source", key=keys.SOURCE, height=TALL, placeholder="none")
+    right.text_area("Reference", key=keys.REFERENCE, height=TALL, placeholder="none")
     left, right = st.columns(2)
-    left.text_area("Good output", key=GOOD, height=TALL, on_change=_by_hand)
+    left.text_area("Good output", key=keys.GOOD, height=TALL, on_change=_by_hand)
     right.text_area(
-        "Changed output", key=CHANGED, height=TALL, on_change=_by_hand,
+        "Changed output", key=keys.CHANGED, height=TALL, on_change=_by_hand,
         help="Type any change. Ctrl + Enter or a click elsewhere scores it",
     )  # fmt: skip
     texts = _texts()
     if not texts.good.strip():
         there = "Choose a segment above, or type" if data.segments else "This project has no segments. Type"
-        st.info(f"{there} an output.", icon=":material/info:")
+        page.info(f"{there} an output.")
         return
-    tried = _tried(texts.good)
+    seed = int(st.session_state.get(keys.SEED) or 0)
+    tried = run_cached(
+        ("perturbed", texts.good, seed),
+        "Trying all kinds of error …",
+        lambda progress: service.perturbed(texts.good, seed, progress),
+    )
     if tried is None:
         return
     _kinds(tried)
     st.html(diff_html(texts.good, texts.changed))
     with st.expander("Metrics", icon=":material/tune:"):
-        metrics = choose_metrics(METRICS, _default())
+        quick = [name for name in registry.METRICS if service.quick(registry.load(name))]
+        metrics = choose_metrics(keys.METRICS, quick)
     if not texts.reference and not texts.source:
-        st.info(
-            "Metrics need a reference or a source to compare the output with. Type one above.", icon=":material/info:"
-        )
+        page.info("Metrics need a reference or a source to compare the output with. Type one above.")
         return
     if texts.good == texts.changed:
         st.info("Nothing is changed yet. Edit *Changed output*, or choose a kind of error.", icon=":material/edit:")
@@ -81,16 +73,16 @@ def draw(project: Project) -> None:
 
 def _begin(project: Project, segments: Sequence[Segment]) -> None:
     """Start with the segment open on Compare, else the first with a reference, and the first possible change."""
-    st.session_state[FILLED] = True
+    st.session_state[keys.FILLED] = True
     there = [i for i, s in enumerate(segments) if s.references and project.n_outputs]
     open_key = state.place(project.id)
     at = next((i for i, s in enumerate(segments) if s.key == open_key and i in there), next(iter(there), None))
-    st.session_state.setdefault(SEGMENT, at)
-    if at is not None and GOOD not in st.session_state:
+    st.session_state.setdefault(keys.SEGMENT, at)
+    if at is not None and keys.GOOD not in st.session_state:
         _fill(project)
-        made = [t for t in service.perturbed(st.session_state[GOOD]) if isinstance(t.outcome, Change)]
+        made = [t for t in service.perturbed(st.session_state[keys.GOOD]) if isinstance(t.outcome, Change)]
         if first := next((t for t in made if t.perturbation.name in ("negation", "number")), next(iter(made), None)):
-            st.session_state[PERTURBATION] = first.perturbation.name
+            st.session_state[keys.PERTURBATION] = first.perturbation.name
             _apply()
 
 
@@ -99,10 +91,10 @@ def _choice(project: Project, segments: Sequence[Segment]) -> None:
         return
     left, right = st.columns([3, 1])
     left.selectbox(
-        "Segment", range(len(segments)), format_func=lambda i: _named(segments[i]), key=SEGMENT, index=None,
+        "Segment", range(len(segments)), format_func=lambda i: _named(segments[i]), key=keys.SEGMENT, index=None,
         on_change=_fill, args=(project,), placeholder="None: type the texts below",
     )  # fmt: skip
-    right.selectbox("Output of", project.systems, key=SYSTEM, on_change=_fill, args=(project,))
+    right.selectbox("Output of", project.systems, key=keys.SYSTEM, on_change=_fill, args=(project,))
 
 
 def _named(segment: Segment) -> str:
@@ -112,53 +104,49 @@ def _named(segment: Segment) -> str:
 
 @errors.guarded
 def _fill(project: Project) -> None:
-    data, at = wiring.dataset(project), st.session_state.get(SEGMENT)
+    data, at = wiring.dataset(project), st.session_state.get(keys.SEGMENT)
     if at is None or not 0 <= at < len(data.segments):
         return
     segment = data.segments[at]
     outputs = {o.system: o.text for o in data.outputs_of()[segment.key]}
-    system = st.session_state.get(SYSTEM) or next(iter(project.systems), "")
+    system = st.session_state.get(keys.SYSTEM) or next(iter(project.systems), "")
     text = outputs.get(system, next(iter(outputs.values()), ""))
-    st.session_state[SOURCE], st.session_state[REFERENCE] = segment.source or "", next(iter(segment.references), "")
-    st.session_state[GOOD] = st.session_state[CHANGED] = text
-    st.session_state[PERTURBATION] = None
+    st.session_state[keys.SOURCE], st.session_state[keys.REFERENCE] = (
+        segment.source or "",
+        next(iter(segment.references), ""),
+    )
+    st.session_state[keys.GOOD] = st.session_state[keys.CHANGED] = text
+    st.session_state[keys.PERTURBATION] = None
 
 
 def _by_hand() -> None:
-    st.session_state[PERTURBATION] = None
+    st.session_state[keys.PERTURBATION] = None
 
 
 @errors.guarded
 def _apply() -> None:
     """Apply the chosen kind of error to the good output."""
-    name = st.session_state.get(PERTURBATION)
-    good = st.session_state.get(GOOD, "")
-    outcome = perturbations.load(name).perturb(good, int(st.session_state.get(SEED) or 0)) if name else None
-    st.session_state[CHANGED] = outcome.text if isinstance(outcome, Change) else good
+    name = st.session_state.get(keys.PERTURBATION)
+    good = st.session_state.get(keys.GOOD, "")
+    outcome = perturbations.load(name).perturb(good, int(st.session_state.get(keys.SEED) or 0)) if name else None
+    st.session_state[keys.CHANGED] = outcome.text if isinstance(outcome, Change) else good
 
 
 def _texts() -> TextPair:
-    source, reference, good, changed = (str(st.session_state.get(k) or "") for k in (SOURCE, REFERENCE, GOOD, CHANGED))
-    return TextPair(source or None, reference or None, good, changed)
-
-
-def _tried(good: str) -> list[PerturbationTrial] | None:
-    seed = int(st.session_state.get(SEED) or 0)
-    return run_cached(
-        ("perturbed", good, seed),
-        "Trying all kinds of error …",
-        lambda progress: service.perturbed(good, seed, progress),
+    source, reference, good, changed = (
+        str(st.session_state.get(k) or "") for k in (keys.SOURCE, keys.REFERENCE, keys.GOOD, keys.CHANGED)
     )
+    return TextPair(source or None, reference or None, good, changed)
 
 
 def _kinds(tried: Sequence[PerturbationTrial]) -> None:
     names = {t.perturbation.name: t.phenomenon for t in tried if isinstance(t.outcome, Change)}
     left, right = st.columns([5, 1], vertical_alignment="bottom")
     left.pills(
-        "Insert an error of this kind", list(names), format_func=names.__getitem__, key=PERTURBATION, on_change=_apply
+        "Insert an error of this kind", names, format_func=names.__getitem__, key=keys.PERTURBATION, on_change=_apply
     )
     right.number_input(
-        "Seed", 0, 2**31 - 1, key=SEED, on_change=_apply, help="Another seed picks another word or position"
+        "Seed", 0, 2**31 - 1, key=keys.SEED, on_change=_apply, help="Another seed picks another word or position"
     )
     refused = [t for t in tried if not isinstance(t.outcome, Change)]
     if refused:
@@ -168,13 +156,9 @@ def _kinds(tried: Sequence[PerturbationTrial]) -> None:
 
 def _kind(texts: TextPair, tried: Sequence[PerturbationTrial]) -> str:
     made = (t for t in tried if isinstance(t.outcome, Change) and t.outcome.text == texts.changed)
-    chosen = st.session_state.get(PERTURBATION)
+    chosen = st.session_state.get(keys.PERTURBATION)
     found = sorted(made, key=lambda t: t.perturbation.name != chosen)
     return found[0].phenomenon if found else BY_HAND
-
-
-def _default() -> list[str]:
-    return [name for name in registry.METRICS if service.quick(registry.load(name))]
 
 
 def _reactions(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
@@ -215,7 +199,7 @@ def _whole(found: Sequence[Reaction]) -> bool:
 def _told(found: Sequence[Reaction]) -> None:
     scored = [r for r in found if r.fooled is not None]
     if not scored:
-        st.info("None of these metrics has a score for both texts.", icon=":material/info:")
+        page.info("None of these metrics has a score for both texts.")
     else:
         fooled = [r.spec.label for r in scored if r.fooled]
         names = f": {escape_markdown(', '.join(fooled))}" if fooled else ""
@@ -250,9 +234,9 @@ def _row(r: Reaction) -> dict[str, object]:
 
 def _every(texts: TextPair, metrics: Sequence[Metric]) -> None:
     """Draw the change of every metric for every kind of error, on request."""
-    if not st.toggle("Try every kind of error on the good output", key=EVERY) or not metrics:
+    if not st.toggle("Try every kind of error on the good output", key=keys.EVERY) or not metrics:
         return
-    seed = int(st.session_state.get(SEED) or 0)
+    seed = int(st.session_state.get(keys.SEED) or 0)
     key = ("sweep", texts[:3], seed, *_depends(metrics))
     found = run_cached(
         key, "Scoring every change …", lambda progress: service.sweep(*texts[:3], metrics, seed, progress, _memory(texts)),

@@ -15,7 +15,6 @@ from core.metrics.base import Metric
 from core.metrics.entailment.menli import NAME, NLI_METRICS
 from core.perturbations.registry import MENLI, PERTURBATIONS
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.robustness import combining as service
 from core.services.robustness.adversarial import Answered, answer, failed
@@ -25,7 +24,8 @@ from pages._ui.calibrate import calibration_form
 from pages._ui.robustness import combine_figures as figures
 from pages._ui.robustness import combine_weight as parts
 from pages._ui.robustness import suite_cases, suite_results
-from pages._ui.shared import errors, wiring
+from pages._ui.robustness.session import latest
+from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.long_jobs import digest, retry_failed, run_cached
 from pages._ui.shared.markdown import escape_markdown
@@ -55,7 +55,7 @@ class CombineData(NamedTuple):
     suites: list[tuple[CaseSuite, list[Answered]]]
 
 
-def draw(store: Store, project: Project) -> None:
+def draw(project: Project) -> None:
     """The section."""
     states = readiness.of_all()
     able = [name for name in NLI_METRICS if states[name].state == "ready"]
@@ -65,19 +65,18 @@ def draw(store: Store, project: Project) -> None:
     others = [n for n, s in states.items() if n not in NLI_METRICS and n != NAME and s.state == "ready"]
     key = f"{_ASKED}-{project.id}"
     with st.container(border=True):
-        people = calibration_form.choose_human_scores(store, project, wiring.dataset(project))
+        people = calibration_form.choose_human_scores(project, wiring.dataset(project))
         choice = calibration_form.choose_measure(people) if people is not None else LambdaFitOptions()
         asked = _form(project, able, others, st.session_state.get(key), people)
     if asked is not None:
-        st.session_state[key] = asked
         retry_failed()
-    asked = st.session_state.get(key)
+    asked = latest(key, asked)
     if asked is None:
         parts.explained()
         return
-    given = _given(store, project, asked, people, choice)
+    given = _given(project, asked, people, choice)
     if given is not None:
-        _results(store, project, asked, given)
+        _results(project, asked, given)
 
 
 def _form(
@@ -117,9 +116,7 @@ def _cases(project: Project, nli: str, others: Sequence[str]) -> tuple[suite_cas
     if origin == suite_cases.OUTPUTS:
         system = st.selectbox("System", project.systems, key=f"combine-system-{project.id}")
     with right.popover("More options", icon=":material/tune:", width="stretch"):
-        names = st.multiselect(
-            "Phenomena", list(PERTURBATIONS), list(MENLI), format_func=phenomenon, key="combine-names"
-        )
+        names = st.multiselect("Phenomena", PERTURBATIONS, list(MENLI), format_func=phenomenon, key="combine-names")
         top = max(1, with_one)
         most = st.number_input("Maximum segments", 1, top, min(MOST, top), key=f"combine-most-{project.id}")
         seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="combine-seed")
@@ -140,11 +137,11 @@ def _cases(project: Project, nli: str, others: Sequence[str]) -> tuple[suite_cas
 
 
 def _given(
-    store: Store, project: Project, asked: CombineOptions, people: HumanScores | None, choice: LambdaFitOptions
+    project: Project, asked: CombineOptions, people: HumanScores | None, choice: LambdaFitOptions
 ) -> CombineData | None:
     metrics = registry.chosen((asked.nli, *asked.others))
     human = {key: score for key, (score, _) in people.scores.items()} if people else {}
-    tables = scores(store, project, human, metrics)
+    tables = scores(project, human, metrics)
     if tables is None:
         return None
     cases = cases_of(project, asked)
@@ -153,7 +150,7 @@ def _given(
 
 
 def scores(
-    store: Store, project: Project, human: dict[OutputKey, float], metrics: Sequence[Metric]
+    project: Project, human: dict[OutputKey, float], metrics: Sequence[Metric]
 ) -> dict[str, dict[OutputKey, Value]] | None:
     """Return the scores of the labelled outputs by metric; None if scoring was stopped."""
     if not human:
@@ -162,7 +159,7 @@ def scores(
     key = ("combine-outputs", project.id, wiring.generation(project), signed, frozenset(human))
     words = f"Scoring {len(human):,} outputs …"
     return run_cached(
-        key, words, lambda progress: service.scores_of(store, project, data, human, metrics, scoring_callback(progress)),
+        key, words, lambda progress: service.scores_of(wiring.store(), project, data, human, metrics, scoring_callback(progress)),
         lambda found: not service.failed(found),
     )  # fmt: skip
 
@@ -197,7 +194,7 @@ def cases_of(project: Project, asked: CombineOptions) -> list[CaseSuite] | None:
                 )
             found.append(CaseSuite(name, ready.cases, shared or not file))
         for note in notes:
-            st.caption(escape_markdown(note))
+            page.caption(note)
     return found
 
 
@@ -219,14 +216,14 @@ def answers(found: Sequence[CaseSuite], metrics: Sequence[Metric]) -> list[tuple
     return answered
 
 
-def _results(store: Store, project: Project, asked: CombineOptions, given: CombineData) -> None:
+def _results(project: Project, asked: CombineOptions, given: CombineData) -> None:
     data = wiring.dataset(project)
     nli = service.part(registry.load(asked.nli), data)
     others = [service.part(metric, data) for metric in registry.chosen(asked.others)]
     able = {o.name: o for o in others if o.scale is not None}
     for one in others:
         if one.scale is None:
-            _without(store, project, one)
+            _without(project, one)
     if not able:
         return
     if not given.suites and len(given.human) < 2:
@@ -239,16 +236,16 @@ def _results(store: Store, project: Project, asked: CombineOptions, given: Combi
     found = [p for o in able.values() if (p := service.pair(nli, o, given.tables, given.human, given.suites))]
     with errors.boundary():
         if section == SECTIONS[0]:
-            parts.one(store, project, nli, found, given.people, given.choice)
+            parts.one(project, nli, found, given.people, given.choice)
         elif section == SECTIONS[1]:
             figures.all_of_them(nli, found, given.choice)
         elif section == SECTIONS[2]:
-            _strategies(store, project, asked, given)
+            _strategies(project, asked, given)
         else:
             figures.ranges_of([nli, *others])
 
 
-def _without(store: Store, project: Project, one: service.ScaledMetric) -> None:
+def _without(project: Project, one: service.ScaledMetric) -> None:
     """Say that a metric without a range is left out, and how to fit one."""
     with st.container(border=True):
         st.markdown(
@@ -262,23 +259,23 @@ def _without(store: Store, project: Project, one: service.ScaledMetric) -> None:
             st.session_state[flag] = True
         if st.session_state.get(flag):
             with errors.boundary():
-                _fit(store, project, one, flag)
+                _fit(project, one, flag)
 
 
-def _fit(store: Store, project: Project, one: service.ScaledMetric, flag: str) -> None:
+def _fit(project: Project, one: service.ScaledMetric, flag: str) -> None:
     everything = dict.fromkeys((o.key for o in wiring.dataset(project).outputs), 0.0)
-    tables = scores(store, project, everything, [one.metric])
+    tables = scores(project, everything, [one.metric])
     if tables is not None:
         del st.session_state[flag]
         service.fit(one.metric, tables[one.name])
         st.rerun()
 
 
-def _strategies(store: Store, project: Project, asked: CombineOptions, given: CombineData) -> None:
+def _strategies(project: Project, asked: CombineOptions, given: CombineData) -> None:
     both = service.both_ways(registry.load(asked.nli))
     tables, answered = given.tables, given.suites
     if both.spec.name != asked.nli:
-        more = scores(store, project, given.human, [both])
+        more = scores(project, given.human, [both])
         again = answers([suite for suite, _ in given.suites], [both])
         if more is None or again is None:
             return

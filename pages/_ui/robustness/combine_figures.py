@@ -23,7 +23,7 @@ from core.services.robustness.nli_weights import PathPoint
 from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.robustness.combine_weight import end, known_by, percent
 from pages._ui.robustness.controls import wide_chart
-from pages._ui.shared import tables
+from pages._ui.shared import page, tables
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -46,7 +46,7 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
     sign = MEASURE_NAMES[choice.measure]
     there = [what for what in ("quality", "robustness") if frame[what].notna().any()]
     if not there:
-        st.info("No value of these metrics can be computed on this data.", icon=":material/info:")
+        page.info("No value of these metrics can be computed on this data.")
         return
     if len(there) == 2:
         st.markdown("**From each metric to the NLI metric**")
@@ -130,7 +130,7 @@ def _at(part: ScaledMetric, to: int) -> str:
 def strategies(found: Sequence[Strategies], nli: Metric, choice: LambdaFitOptions) -> None:
     """Draw Table 7 on this data: 15 strategies per dataset, and each dataset under the strategy chosen on the others."""
     if not found:
-        st.info("No strategy can be computed on this data.", icon=":material/info:")
+        page.info("No strategy can be computed on this data.")
         return
     anchor = "source" if "source" in nli.spec.needs else "reference"
     ways = {FORWARD: f"{anchor} → output", BACKWARD: f"output → {anchor}", BOTH: "both"}

@@ -15,14 +15,13 @@ from core.metrics.readiness import Readiness
 from core.plots import combining as plots
 from core.plots.calibration import MEASURE_NAMES
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.robustness import combining as service
 from core.services.robustness import nli_weights
 from core.services.robustness.combining import MetricPairing, ScaledMetric
 from core.services.robustness.nli_weights import Weight
 from pages._ui.calibrate.calibration_form import MEASURES
-from pages._ui.shared import errors
+from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -38,21 +37,18 @@ def explained() -> None:
 
 def no_nli(lacking: Readiness) -> None:
     """Say that no NLI metric can run."""
-    st.info(
-        f"This needs an NLI metric, and none can run. {escape_markdown(lacking.sentence())}.",
-        icon=":material/info:",
-    )
+    page.info(f"This needs an NLI metric, and none can run. {escape_markdown(lacking.sentence())}.")
     if lacking.command:
         st.code(lacking.command, language="shell", wrap_lines=True)
-    st.page_link("pages/models.py", label="Open Models", icon=":material/memory:")
+    page.link("models", "Open Models")
 
 
 def nothing(people: HumanScores | None, judged: int) -> None:
     """Say that there are neither two labelled outputs nor adversarial cases."""
     said = "No segment has been submitted" if people else "There are no human scores"
     said = "Only one output has a human score" if judged else said
-    st.info(f"{said}, and there are no adversarial cases. Add at least one of them.", icon=":material/info:")
-    st.page_link("pages/annotate.py", label="Annotate outputs", icon=":material/edit_note:")
+    page.info(f"{said}, and there are no adversarial cases. Add at least one of them.")
+    page.link("annotate", "Annotate outputs")
 
 
 def weight(w: float) -> str:
@@ -67,7 +63,6 @@ def percent(share: float | None) -> str:
 
 
 def one(
-    store: Store,
     project: Project,
     nli: ScaledMetric,
     found: Sequence[MetricPairing],
@@ -79,7 +74,7 @@ def one(
     name = next(iter(by_name))
     if len(by_name) > 1:
         name = st.selectbox(
-            "Combined with", list(by_name), format_func=lambda n: by_name[n].other.label, key="combine-focus", width=320
+            "Combined with", by_name, format_func=lambda n: by_name[n].other.label, key="combine-focus", width=320
         )
     pair, best = by_name[name], None
     if pair.judged is not None:
@@ -98,13 +93,9 @@ def one(
     if best is not None and best.notes:
         st.warning("  \n".join(escape_markdown(note) for note in best.notes), icon=":material/warning:")
     if nli.scale is not None and pair.other.scale is not None:
-        st.caption(
-            escape_markdown(
-                "Scaled to 0–1 with frozen ranges: "
-                + " · ".join(f"{p.label} {told(p.scale)}" for p in (nli, pair.other) if p.scale)
-            )
-        )
-    _slider(store, project, nli, pair, best, choice)
+        ranges = " · ".join(f"{p.label} {told(p.scale)}" for p in (nli, pair.other) if p.scale)
+        page.caption(f"Scaled to 0–1 with frozen ranges: {ranges}")
+    _slider(project, nli, pair, best, choice)
 
 
 def fitted(pair: MetricPairing, choice: LambdaFitOptions) -> Weight | None:
@@ -182,7 +173,6 @@ def stretch(best: Weight) -> str:
 @st.fragment
 @errors.guarded
 def _slider(
-    store: Store,
     project: Project,
     nli: ScaledMetric,
     pair: MetricPairing,
@@ -214,7 +204,7 @@ def _slider(
         right.altair_chart(plots.effect(frame, w, plots.ROBUSTNESS, percent=True), width="stretch")
     if best is not None:
         st.caption(f"Dashed: the chosen w. {stretch(best)}")
-    _use(store, project, nli, pair.other, w)
+    _use(project, nli, pair.other, w)
 
 
 def _stand(key: str, start: float) -> None:
@@ -236,17 +226,17 @@ def _value(
     place.metric(label, show(here), change, delta_color="off" if change and abs(here - alone) < 5e-4 else "normal")  # type: ignore[attr-defined,operator]
 
 
-def _use(store: Store, project: Project, nli: ScaledMetric, other: ScaledMetric, w: float) -> None:
+def _use(project: Project, nli: ScaledMetric, other: ScaledMetric, w: float) -> None:
     name = service.expression(nli.name, other.name, w)
     st.markdown("**Use it as a metric** on Compare, on Meta-evaluation, or on the command line")
     st.code(name, language=None, wrap_lines=True)
     flag = f"combine-queued-{project.id}"
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Compute on this project", icon=":material/play_arrow:", key="combine-use"):
-            store.jobs.enqueue(project.id, (name,))
+            wiring.store().jobs.enqueue(project.id, (name,))
             st.session_state[flag] = name
             st.rerun()
         if st.session_state.get(flag) == name:
             st.markdown(":material/check: Scoring is running. Existing scores are reused.", width="content")
-            st.page_link("pages/compare.py", label="Open Compare", icon=":material/view_column:")
+            page.link("compare", "Open Compare")
     st.code(f'python -m core score FILES --metrics "{name}" --out scores.csv', language="shell", wrap_lines=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import altair as alt
 import streamlit as st
@@ -15,10 +16,11 @@ from core.ports.projects import Project
 from core.services.robustness import cases
 from core.services.robustness.break_metric import TextPair
 from core.text.diff import diff
-from pages._ui.robustness.session import COLLECTION
-from pages._ui.shared import errors, wiring
+from pages._ui.robustness.session import COLLECTION, open_case
+from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
+T = TypeVar("T")
 TALL = 90
 
 FIRST = "demo"
@@ -40,11 +42,23 @@ def diff_html(a: str, b: str, label: str = "") -> str:
     return f'{_STYLE}<p class="rob-text" dir="auto">{head}{told}</p>'
 
 
-def wide_chart(chart: alt.LayerChart | alt.FacetChart, key: str) -> None:
+def wide_chart(chart: alt.LayerChart | alt.FacetChart, name: str, **selection: Any) -> None:
     """Draw a chart of fixed width that scrolls on narrow pages."""
-    with st.container(key=key):
-        st.html(f"<style>.st-key-{key} {{ overflow-x: auto; }}</style>")
-        st.altair_chart(chart, width="content")
+    with st.container(key=name):
+        st.html(f"<style>.st-key-{name} {{ overflow-x: auto; }}</style>")
+        st.altair_chart(chart, width="content", **selection)
+
+
+def paged(items: Sequence[T], at_once: int, words: str, key: str, width: int) -> Sequence[T]:
+    """Draw the choice of a page if there are several; return its items. `words` has a place for the number of pages."""
+    pages = -(-len(items) // at_once)
+    at = int(st.number_input(words.format(pages), 1, pages, key=key, width=width)) if pages > 1 else 1
+    return items[(at - 1) * at_once : at * at_once]
+
+
+def open_button(texts: TextPair, key: str, label: str = "Open in Break a metric") -> None:
+    """Draw the button that opens texts under *Break a metric*."""
+    st.button(label, on_click=open_case, args=(texts,), key=key, icon=":material/open_in_full:")
 
 
 def choose_metrics(key: str, default: Sequence[str]) -> list[Metric]:
@@ -54,15 +68,11 @@ def choose_metrics(key: str, default: Sequence[str]) -> list[Metric]:
     labels = {name: registry.load(name).spec.label for name in able}
     if key not in st.session_state:
         st.session_state[key] = [name for name in default if name in able]
-    if gone := set(st.session_state[key]) - set(
-        able
-    ):  # assigned only then: a choice made in the meantime would be undone
-        st.session_state[key] = [name for name in st.session_state[key] if name not in gone]
+    elif not set(st.session_state[key]) <= set(able):  # only then: it would undo a choice made in the meantime
+        st.session_state[key] = [name for name in st.session_state[key] if name in able]
     names = st.multiselect("Metrics", able, format_func=labels.__getitem__, key=key)
     if lacking := len(states) - len(able):
-        st.page_link(
-            "pages/models.py", label=f"{lacking} more metrics need a model or a package", icon=":material/memory:"
-        )
+        page.link("models", f"{lacking} more metrics need a model or a package")
     return registry.chosen(names)
 
 

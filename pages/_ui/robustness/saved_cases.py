@@ -7,20 +7,19 @@ import streamlit as st
 from core.formatting import format_number
 from core.ports.cases import KeptCase
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.robustness import cases as service
 from core.services.robustness.break_metric import TextPair
-from pages._ui.projects import exports
-from pages._ui.robustness import controls, session
-from pages._ui.shared import errors, tables
+from pages._ui.robustness import controls
+from pages._ui.shared import errors, tables, wiring
+from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
 AT_ONCE = 10
 
 
-def draw(store: Store, project: Project) -> None:
+def draw(project: Project) -> None:
     """Draw the section."""
-    everything = store.cases.list(project.id)
+    everything = wiring.store().cases.list(project.id)
     if not everything:
         st.info("This project has no saved cases yet.", icon=":material/bookmark:")
         st.markdown(
@@ -33,37 +32,21 @@ def draw(store: Store, project: Project) -> None:
     name = st.selectbox("Collection", names, key="robustness-shown", width=320)
     mine = [case for case in everything if case.collection == name]
     _files(project, name, mine)
-    pages = -(-len(mine) // AT_ONCE)
-    at = (
-        int(st.number_input(f"Page, of {pages}", 1, pages, key=f"robustness-page-{name}", width=160))
-        if pages > 1
-        else 1
-    )
-    for case in mine[(at - 1) * AT_ONCE : at * AT_ONCE]:
-        _case(store, project, case)
+    for case in controls.paged(mine, AT_ONCE, "Page, of {}", f"robustness-page-{name}", 160):
+        _case(project, case)
 
 
 def _files(project: Project, name: str, mine: list[KeptCase]) -> None:
     menli, left_out = service.as_menli(mine)
-    stem = f"{exports.file_name(project.name)}.{exports.file_name(name)}"
+    stem = f"{file_name(project.name)}.{file_name(name)}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        for label, ending, text in (
-            ("CSV with scores", "scores", service.as_csv(mine)),
-            ("CSV in MENLI’s format", "menli", menli),
-        ):
-            st.download_button(
-                label, text.encode("utf-8", "surrogatepass"), f"{stem}.{ending}.csv", "text/csv", on_click="ignore",
-                icon=":material/download:", key=f"robustness-file-{ending}",
-            )  # fmt: skip
+        download("CSV with scores", service.as_csv(mine), f"{stem}.scores.csv", "robustness-file-scores")
+        download("CSV in MENLI’s format", menli, f"{stem}.menli.csv", "robustness-file-menli")
         if left_out:
             st.caption(f"{left_out} of {len(mine)} cases are not in MENLI’s CSV: it needs a reference and two texts.")
 
 
-def _case(store: Store, project: Project, case: KeptCase) -> None:
-    @errors.guarded
-    def remove() -> None:
-        store.cases.remove(project.id, case.id or 0)
-
+def _case(project: Project, case: KeptCase) -> None:
     texts = TextPair(case.source, case.reference, case.good, case.changed)
     with st.container(border=True):
         st.markdown(f"**{escape_markdown(case.phenomenon)}** · {escape_markdown(case.what)}")
@@ -78,14 +61,10 @@ def _case(store: Store, project: Project, case: KeptCase) -> None:
             ]
         )  # fmt: skip
         with st.container(horizontal=True):
-            st.button(
-                "Open",
-                on_click=session.open_case,
-                args=(texts,),
-                key=f"open-kept-{case.id}",
-                icon=":material/open_in_full:",
-            )
-            st.button("Remove", on_click=remove, key=f"remove-kept-{case.id}", icon=":material/delete:")
+            controls.open_button(texts, f"open-kept-{case.id}", "Open")
+            remove = errors.guarded(wiring.store().cases.remove)
+            args = (project.id, case.id or 0)
+            st.button("Remove", on_click=remove, args=args, key=f"remove-kept-{case.id}", icon=":material/delete:")
         with st.expander("Signatures"):
             st.text("\n".join(s.signature for s in case.scores))
 

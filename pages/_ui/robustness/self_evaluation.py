@@ -9,18 +9,17 @@ import streamlit as st
 
 from core.plots import stress as plots
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.robustness.self_evaluation import BiasMatrix, Evaluator, EvaluatorBias, matrix
 from core.services.projects.view import Column, View
 from pages._ui.robustness import controls
-from pages._ui.shared import state, wiring
+from pages._ui.shared import page, state, wiring
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
 NONE, UNKNOWN = "no model", "unknown"
 
 
-def draw(store: Store, project: Project) -> None:
+def draw(project: Project) -> None:
     """Draw the editor, the result in a sentence, and the matrix."""
     st.caption(
         "A metric may prefer texts that were written by its own model. Enter the model of every system and metric; use one name "
@@ -29,9 +28,8 @@ def draw(store: Store, project: Project) -> None:
     view = wiring.view(project)
     columns = list({c.label: c for c in reversed(view.columns) if not c.human}.values())[::-1]
     if len(columns) < 2 or len(view.systems) < 2:
-        st.info(
-            "This needs 2 systems and 2 metrics, including metrics with models. Compute metrics on Compare first.",
-            icon=":material/info:",
+        page.info(
+            "This needs 2 systems and 2 metrics, including metrics with models. Compute metrics on Compare first."
         )
         return
     left, right = st.columns(2)
@@ -119,10 +117,8 @@ def _told(found: BiasMatrix) -> None:
     ]  # fmt: skip
     controls.wide_chart(plots.favours(pd.DataFrame(rows)), "lab-favours")
     left_out = f"; {found.left_out:,} without all scores are left out" if found.left_out else ""
-    st.caption(
-        escape_markdown(
-            f"Rank and mean of each system over {found.segments:,} segments{left_out}. ◆ and outlined: same model as the metric."
-        )
+    page.caption(
+        f"Rank and mean of each system over {found.segments:,} segments{left_out}. ◆ and outlined: same model as the metric."
     )
     with st.expander("Bias of every metric with 95 % CI"):
         st.text("\n".join(f"{row.name} ({row.based}): {_bias(row)}" for row in found.rows))

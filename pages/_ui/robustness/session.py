@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import streamlit as st
 
 from core.ports.projects import Project
 from core.services.robustness.break_metric import TextPair
+
+T = TypeVar("T")
 
 BREAK, SUITE, STRESS, COMBINE, KEPT = "Break a metric", "Adversarial suite", "Stress tests", "Combine", "Saved cases"
 
@@ -48,6 +52,13 @@ def remember(project: Project) -> None:
             desk[name] = st.session_state[name]
         elif name in desk:
             st.session_state[name] = desk[name]
+
+
+def latest(key: str, asked: T | None) -> T | None:
+    """Return what was asked for just now, else the last time in this session under `key`."""
+    if asked is not None:
+        st.session_state[key] = asked
+    return asked or st.session_state.get(key)
 
 
 def open_case(texts: TextPair) -> None:

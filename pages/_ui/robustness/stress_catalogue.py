@@ -8,7 +8,8 @@ import streamlit as st
 from core.plots import stress as plots
 from core.robustness.stress.report import Report, StressTestResult
 from core.services.robustness.stress_test_runs import ASPECTS, Evidence, evidence, headline
-from pages._ui.shared import errors
+from pages._ui.robustness.controls import wide_chart
+from pages._ui.shared import errors, page
 from pages._ui.shared.markdown import escape_markdown
 
 TEST, METRIC = "lab-test", "lab-metric"
@@ -20,14 +21,11 @@ def draw(report: Report) -> None:
     st.markdown(f"#### {escape_markdown(headline(report))}.")
     drawn = f"{report.seeds} seeds" if report.seeds != 1 else "one seed"
     gold = "the references" if report.gold == "reference" else report.gold
-    st.caption(
-        escape_markdown(
-            f"{report.texts:,} good texts ({gold}; {report.data}), {drawn}. Numbers: largest change of the mean score, worse (−) or better (+), in % of "
-            "the gold texts’ score (in the metric’s unit if that is about 0). Click a cell for its evidence."
-        )
+    page.caption(
+        f"{report.texts:,} good texts ({gold}; {report.data}), {drawn}. Numbers: largest change of the mean score, worse (−) or better (+), in % of "
+        "the gold texts’ score (in the metric’s unit if that is about 0). Click a cell for its evidence."
     )
     small = [m.label for m in report.metrics if m.small]
-    rows = _rows(report)
     key = "lab-catalogue"
 
     @errors.guarded
@@ -35,22 +33,18 @@ def draw(report: Report) -> None:
         for point in list(st.session_state[key].get("selection", {}).get(plots.PICK) or [])[:1]:
             st.session_state[TEST], st.session_state[METRIC] = str(point["test"]), str(point["metric"])
 
-    with st.container(key="lab-wide"):
-        st.html("<style>.st-key-lab-wide { overflow-x: auto; }</style>")
-        heads = [a.capitalize() for a in ASPECTS]
-        st.altair_chart(plots.catalogue(rows, heads), width="content", key=key, on_select=clicked)
+    chart = plots.catalogue(_rows(report), [a.capitalize() for a in ASPECTS])
+    wide_chart(chart, "lab-wide", key=key, on_select=clicked)
     st.caption(
         "✕ fail: at some level no meaningful drop (at least 0.1 SD), or more noise scores better. ✓ pass: every level scores worse "
         "(p < .05, Holm). ? inconclusive: neither is significant. – no result: too few texts, or no scores."
     )
     if small:
-        st.caption(
-            escape_markdown(
-                f"{', '.join(small)} use small bundled models: published models may notice errors that these miss."
-            )
+        page.caption(
+            f"{', '.join(small)} use small bundled models: published models may notice errors that these miss."
         )
     for note in report.notes:
-        st.caption(escape_markdown(note))
+        page.caption(note)
     with st.expander("Signatures"):
         st.text("\n".join([*(m.signature for m in report.metrics), *(t.signature for t in report.tests)]))
 

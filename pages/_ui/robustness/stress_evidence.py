@@ -13,9 +13,9 @@ from core.robustness.stress.advice import advice
 from core.robustness.stress.report import Offender, Report, StressTestResult
 from core.services.robustness.break_metric import TextPair
 from core.services.robustness.stress_test_runs import share_of
-from pages._ui.robustness import controls, session, token_contributions
+from pages._ui.robustness import controls, token_contributions
 from pages._ui.robustness.stress_catalogue import METRIC, TEST, label_of
-from pages._ui.shared import errors, tables
+from pages._ui.shared import errors, page, tables
 from pages._ui.shared.markdown import escape_markdown
 
 _MARKS = {
@@ -32,7 +32,7 @@ def draw(project: Project, report: Report) -> None:
         return
     cell = _chosen(report)
     if cell is None:
-        st.info("This metric was not run with this test.", icon=":material/info:")
+        page.info("This metric was not run with this test.")
         return
     facts = next(t for t in report.tests if t.name == cell.test)
     metric = label_of(report, cell.metric)
@@ -58,8 +58,8 @@ def _chosen(report: Report) -> StressTestResult | None:
     if st.session_state.get(METRIC) not in metrics:
         st.session_state[METRIC] = first.metric
     left, right = st.columns(2)
-    test = left.selectbox("Test", list(tests), key=TEST, format_func=tests.__getitem__)
-    metric = right.selectbox("Metric", list(metrics), key=METRIC, format_func=lambda name: label_of(report, name))
+    test = left.selectbox("Test", tests, key=TEST, format_func=tests.__getitem__)
+    metric = right.selectbox("Metric", metrics, key=METRIC, format_func=lambda name: label_of(report, name))
     try:
         return report.cell(test, metric)
     except KeyError:
@@ -117,9 +117,7 @@ def _others(report: Report, cell: StressTestResult, graded: bool) -> None:
             "Change of the mean in % of the gold score, by noise ratio; failing metrics bold. Above 0, noise scores better."
         )
     if near and len(report.metrics) > 1:
-        st.caption(
-            escape_markdown(f"The gold score is about 0, so the change in % is undefined for {', '.join(near)}.")
-        )
+        page.caption(f"The gold score is about 0, so the change in % is undefined for {', '.join(near)}.")
 
 
 def _touched(report: Report, cell: StressTestResult) -> None:
@@ -130,16 +128,14 @@ def _touched(report: Report, cell: StressTestResult) -> None:
     if facts.untouched:
         why = "; ".join(f"{n} × {reason}" for reason, n in facts.reasons)
         said += f"; {facts.untouched:,} could not be changed by this test" + (f" ({why})" if why else "")
-    st.caption(escape_markdown(said + "."))
+    page.caption(said + ".")
 
 
 def _worst(project: Project, report: Report, cell: StressTestResult) -> None:
     st.subheader("TextPair that score better when noised", anchor=False)
     if not cell.worst:
-        st.caption(
-            "No text scores better than its gold text"
-            + (": they score the same." if any(p.drop == 0 for p in cell.points) else ".")
-        )
+        same = any(p.drop == 0 for p in cell.points)
+        st.caption(f"No text scores better than its gold text{': they score the same.' if same else '.'}")
     for n, offender in enumerate(cell.worst):
         _offender(project, report, cell, offender, n)
 
@@ -163,7 +159,5 @@ def _offender(project: Project, report: Report, cell: StressTestResult, found: O
             with errors.boundary():
                 token_contributions.draw(cell.metric, found, facts.signature)
         score = KeptScore(cell.metric, facts.signature, facts.higher_is_better, found.gold_score, found.noised_score)
-        st.button(
-            "Open in Break a metric", on_click=session.open_case, args=(texts,), key=f"{key}-open", icon=":material/open_in_full:"
-        )  # fmt: skip
+        controls.open_button(texts, f"{key}-open")
         controls.save_case(project, texts, [score], test.label, key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,7 +15,6 @@ from core.perturbations.noise.base import Noise
 from core.perturbations.noise.injection import custom_injection
 from core.perturbations.registry import NOISES, noises
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.progress import Progress
 from core.robustness.stress.gold import REFERENCE, Gold, gold_of, left_out
 from core.robustness.stress.noised import GROUPS, work
@@ -25,21 +23,15 @@ from core.robustness.stress.run import StressTestRequest, run
 from core.scoring.dataset import ScoringProgress
 from core.services.robustness.stress_cache import Stored
 from pages._ui.robustness import controls, stress_runs
-from pages._ui.shared import wiring
+from pages._ui.shared import page, wiring
 from pages._ui.shared.glossary import definition
-from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
 USUAL = ("bleu", "chrf", "rouge1", "rougeL", "bartscore", "bartscore-faithfulness", "bertscore", "nli")
 MOST, SEEDS, PUBLISHED_SEEDS = 40, 3, 5
-GOLD, TESTS, METRICS, SIZE, SEED_COUNT, INJECTIONS = (
-    "lab-gold",
-    "lab-tests",
-    "lab-metrics",
-    "lab-most",
-    "lab-seeds",
-    "lab-injections",
-)
+GOLD, TESTS, METRICS = "lab-gold", "lab-tests", "lab-metrics"
+SIZE, SEED_COUNT, INJECTIONS = "lab-most", "lab-seeds", "lab-injections"
 _PENDING, _PRESSES = "lab_pending", "lab_presses"
 
 
@@ -57,21 +49,18 @@ class StressRequest(NamedTuple):
         return [*noises(self.asked.tests), *([custom_injection(self.injections)] if self.injections else [])]
 
 
-def draw(store: Store, project: Project) -> None:
+def draw(project: Project) -> None:
     """Draw the form and the run that it started."""
     data = wiring.dataset(project)
     if not _golds(project, data):
-        st.info(
-            "Stress tests need gold texts: references, or the outputs of a system. This project has neither.",
-            icon=":material/info:",
-        )
+        page.info("Stress tests need gold texts: references, or the outputs of a system. This project has neither.")
         return
     wanted = _form(project, data)
     key = f"{_PENDING}-{project.id}"
     if wanted is not None:
         st.session_state[key] = wanted
     if key in st.session_state:
-        _run(store, project, st.session_state[key], key)
+        _run(project, st.session_state[key], key)
 
 
 def _form(project: Project, data: Dataset) -> StressRequest | None:
@@ -127,7 +116,7 @@ def _tests() -> list[Noise]:
 
     st.pills("Tests", GROUPS, key="lab-group", on_change=group, help="Selects all tests of this group")
     names = st.multiselect(
-        "Tests to run", list(found), key=TESTS, label_visibility="collapsed", placeholder="Choose tests",
+        "Tests to run", found, key=TESTS, label_visibility="collapsed", placeholder="Choose tests",
         format_func=lambda n: f"{found[n].label} ({found[n].aspect})",
     )  # fmt: skip
     return [found[name] for name in names]
@@ -177,12 +166,11 @@ def _told(
     st.caption("  \n".join(escape_markdown(line) for line in said))
 
 
-def _run(store: Store, project: Project, wanted: StressRequest, pending: str) -> None:
+def _run(project: Project, wanted: StressRequest, pending: str) -> None:
     """Run the tests, save the report and open it. Scores stay in storage, so that a stopped run can continue."""
     golds, asked, injections, press = wanted
     metrics = registry.chosen(asked.metrics)
     signed = tuple(m.signature() for m in metrics)
-    digest = hashlib.sha256(repr(golds).encode("utf-8", "surrogatepass")).hexdigest()
     line = st.empty()
     spoken = [0.0]
 
@@ -193,11 +181,11 @@ def _run(store: Store, project: Project, wanted: StressRequest, pending: str) ->
                 line.caption(escape_markdown(at.sentence()))
             progress(at.done / at.total if at.total else 0.0)
 
-        return run(golds, asked, Stored(store.scores), show, noises=wanted.noises, metrics=metrics)
+        return run(golds, asked, Stored(wiring.store().scores), show, noises=wanted.noises, metrics=metrics)
 
     try:
         report = run_cached(
-            ("lab", project.id, press, digest, asked, injections, signed),
+            ("lab", project.id, press, digest(golds), asked, injections, signed),
             "Running stress tests …",
             work,
             lambda _: False,
@@ -211,5 +199,5 @@ def _run(store: Store, project: Project, wanted: StressRequest, pending: str) ->
         st.button("Discard run", key="lab-give-up", on_click=st.session_state.pop, args=(pending, None))
         return
     st.session_state.pop(pending, None)
-    stress_runs.keep(store, project, report)
+    stress_runs.keep(wiring.store(), project, report)
     st.rerun()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -16,9 +15,9 @@ from core.reports.stress_csv import as_csv
 from core.reports.stress_html import as_html
 from core.robustness.stress.report import Report, as_json, from_json
 from core.services.robustness.stress_test_runs import settings_of
-from pages._ui.projects import exports
 from pages._ui.robustness.session import RUN
-from pages._ui.shared import errors
+from pages._ui.shared import errors, wiring
+from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
 OPEN = "lab-open"
@@ -35,9 +34,9 @@ class DeletedRun(NamedTuple):
     report: str
 
 
-def opened(store: Store, project: Project) -> Report | None:
+def opened(project: Project) -> Report | None:
     """Draw the choice of a run and its actions; return its report, or None if none is open."""
-    runs = {run.id: run for run in reversed(store.stress.list(project.id))}
+    runs = {run.id: run for run in reversed(wiring.store().stress.list(project.id))}
     _settle(runs)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
@@ -45,15 +44,15 @@ def opened(store: Store, project: Project) -> Report | None:
         )  # fmt: skip
         now: int = st.session_state[OPEN]
         if now != NEW:
-            _manage(store, project, runs[now])
-        _upload(store, project)
-    _undo(store, project)
+            _manage(project, runs[now])
+        _upload(project)
+    _undo(project)
     if now == NEW:
         st.query_params.pop(RUN, None)
         return None
     if st.query_params.get(RUN) != str(now):
         st.query_params[RUN] = str(now)
-    report = _read(store.stress.report(project.id, now))
+    report = _read(wiring.store().stress.report(project.id, now))
     _downloads(project, report)
     return report
 
@@ -85,7 +84,9 @@ def keep(store: Store, project: Project, report: Report) -> None:
     st.session_state[_NEXT] = run.id
 
 
-def _manage(store: Store, project: Project, run: StressTestRun) -> None:
+def _manage(project: Project, run: StressTestRun) -> None:
+    store = wiring.store()
+
     @errors.guarded
     def rename() -> None:
         store.stress.rename(project.id, run.id, st.session_state[f"lab-name-{run.id}"])
@@ -101,10 +102,11 @@ def _manage(store: Store, project: Project, run: StressTestRun) -> None:
     st.button("Delete", icon=":material/delete:", on_click=delete, key="lab-delete")
 
 
-def _undo(store: Store, project: Project) -> None:
+def _undo(project: Project) -> None:
     gone: DeletedRun | None = st.session_state.get(_GONE)
     if gone is None or gone.project_id != project.id:
         return
+    store = wiring.store()
 
     @errors.guarded
     def undo() -> None:
@@ -117,9 +119,9 @@ def _undo(store: Store, project: Project) -> None:
         st.button("Undo", on_click=undo, icon=":material/undo:", key="lab-undo")
 
 
-def _upload(store: Store, project: Project) -> None:
+def _upload(project: Project) -> None:
     """Draw the upload of a report that the command line wrote."""
-    n = st.session_state.setdefault(_UPLOADS, 0)
+    store, n = wiring.store(), st.session_state.setdefault(_UPLOADS, 0)
     key = f"lab-upload-{n}"
 
     @errors.guarded
@@ -141,19 +143,7 @@ def _upload(store: Store, project: Project) -> None:
 
 
 def _downloads(project: Project, report: Report) -> None:
-    stem = f"{exports.file_name(project.name)}.{exports.file_name(report.name)}"
-    kinds = (
-        ("JSON", "json", "application/json", as_json),
-        ("CSV", "csv", "text/csv", as_csv),
-        ("HTML page", "html", "text/html", as_html),
-    )
+    stem = f"{file_name(project.name)}.{file_name(report.name)}"
     with st.container(horizontal=True):
-        for label, ending, mime, make in kinds:
-            st.download_button(
-                label, partial(_bytes, make, report), f"{stem}.{ending}", mime,
-                on_click="ignore", icon=":material/download:", key=f"lab-file-{ending}",
-            )  # fmt: skip
-
-
-def _bytes(make: Callable[[Report], str], report: Report) -> bytes:
-    return make(report).encode("utf-8", "surrogatepass")
+        for label, ending, write in (("JSON", "json", as_json), ("CSV", "csv", as_csv), ("HTML page", "html", as_html)):
+            download(label, partial(write, report), f"{stem}.{ending}", f"lab-file-{ending}")

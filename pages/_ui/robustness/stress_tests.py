@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from core.ports.projects import Project
-from core.ports.store import Store
 from pages._ui.robustness import (
     attack,
     self_evaluation,
@@ -18,10 +17,10 @@ from pages._ui.robustness import (
 from pages._ui.shared import errors
 
 
-def draw(store: Store, project: Project) -> None:
+def draw(project: Project) -> None:
     """Draw the section."""
     with errors.boundary():
-        _report(store, project)
+        _report(project)
     with (
         st.expander("Greedy attack: damage a text with the smallest drop of one metric", icon=":material/bolt:"),
         errors.boundary(),
@@ -31,12 +30,12 @@ def draw(store: Store, project: Project) -> None:
         st.expander("Self-evaluation: does a metric favour its own model?", icon=":material/group:"),
         errors.boundary(),
     ):
-        self_evaluation.draw(store, project)
+        self_evaluation.draw(project)
 
 
-def _report(store: Store, project: Project) -> None:
+def _report(project: Project) -> None:
     """Draw the open run, or the form for a new one."""
-    report = stress_runs.opened(store, project)
+    report = stress_runs.opened(project)
     if report is None:
         st.caption(
             "Gold texts are damaged in known ways at increasing strength. A metric whose score does not drop fails the test."
@@ -44,7 +43,7 @@ def _report(store: Store, project: Project) -> None:
         with errors.boundary():
             tour.draw(project)
         with errors.boundary():
-            stress_form.draw(store, project)
+            stress_form.draw(project)
         return
     with errors.boundary():
         stress_catalogue.draw(report)

@@ -69,7 +69,7 @@ def suite_form(project: Project) -> SuiteOptions | None:
             if origin == OUTPUTS:
                 system = right.selectbox("System", project.systems, key="suite-system")
             names = tuple(
-                st.multiselect("Phenomena", list(PERTURBATIONS), list(MENLI), format_func=phenomenon, key="suite-names")
+                st.multiselect("Phenomena", PERTURBATIONS, list(MENLI), format_func=phenomenon, key="suite-names")
             )
             one, two = st.columns(2)
             most = int(

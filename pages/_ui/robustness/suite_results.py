@@ -13,23 +13,14 @@ from core.metrics import registry
 from core.plots import combining as plots
 from core.ports.projects import Project
 from core.reports import adversarial as report
+from core.services.robustness import adversarial as suite
 from core.services.robustness import cases as service
-from core.services.robustness.adversarial import (
-    ALL,
-    Answered,
-    Failure,
-    PhenomenonRow,
-    Remembered,
-    answer,
-    failed,
-    failures,
-    table,
-)
+from core.services.robustness.adversarial import ALL, Answered, Failure, PhenomenonRow, Remembered
 from core.services.robustness.break_metric import scoring_callback
-from pages._ui.projects import exports
-from pages._ui.robustness import controls, session
+from pages._ui.robustness import controls
 from pages._ui.robustness.suite_cases import SuiteCases, SuiteOptions
-from pages._ui.shared import tables
+from pages._ui.shared import page, tables
+from pages._ui.shared.files import download, file_name
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -46,14 +37,14 @@ def results(project: Project, asked: SuiteOptions, ready: SuiteCases) -> None:
     cases = ready.cases
     with st.spinner("Scoring …"):
         answered = run_cached(
-            key, f"Scoring {len(cases):,} cases …", lambda progress: answer(cases, metrics, scoring_callback(progress), memory(digest)),
-            lambda found: not failed(found),
+            key, f"Scoring {len(cases):,} cases …", lambda progress: suite.answer(cases, metrics, scoring_callback(progress), memory(digest)),
+            lambda found: not suite.failed(found),
         )  # fmt: skip
     if answered is None:
         return
     lost = tuple(v.reason for a in answered for v in (*a.good, *a.bad) if v.status == "error")
     rows = run_cached(
-        (*key, "table", lost), "Computing 95 % CIs …", lambda progress: table(cases, answered, draws=DRAWS)
+        (*key, "table", lost), "Computing 95 % CIs …", lambda progress: suite.table(cases, answered, draws=DRAWS)
     )
     if rows is None:
         return
@@ -68,8 +59,8 @@ def results(project: Project, asked: SuiteOptions, ready: SuiteCases) -> None:
     with st.expander("Table with 95 % CI"):
         _numbers(rows)
     for note in ready.notes:
-        st.caption(escape_markdown(note))
-    _downloads(project, ready, rows, failures(cases, answered))
+        page.caption(note)
+    _downloads(project, ready, rows, suite.failures(cases, answered))
     st.subheader("Wrong cases", anchor=False)
     _failures(project, cases, answered, digest, asked.free)
 
@@ -100,20 +91,14 @@ def _numbers(rows: list[PhenomenonRow]) -> None:
 
 
 def _downloads(project: Project, ready: SuiteCases, rows: list[PhenomenonRow], failed: list[Failure]) -> None:
-    stem = f"{exports.file_name(project.name)}.adversarial"
+    stem = f"{file_name(project.name)}.adversarial"
     notes = [*ready.notes, *([ready.made.signature] if ready.made else [])]
-    files = [
-        ("CSV", f"{stem}.csv", "text/csv", report.as_csv(rows)),
-        ("HTML page", f"{stem}.html", "text/html", report.as_html(rows, failed, notes)),
-    ]
-    if ready.made:
-        files.append(("Cases as CSV in MENLI’s format", f"{stem}.cases.csv", "text/csv", ready.made.csv))
     with st.container(horizontal=True):
-        for label, name, mime, text in files:
-            st.download_button(
-                label, text.encode("utf-8", "surrogatepass"), name, mime, on_click="ignore", icon=":material/download:",
-                key=f"suite-{label}",
-            )  # fmt: skip
+        download("CSV", report.as_csv(rows), f"{stem}.csv", "suite-CSV")
+        download("HTML page", report.as_html(rows, failed, notes), f"{stem}.html", "suite-HTML page")
+        if ready.made:
+            label = "Cases as CSV in MENLI’s format"
+            download(label, ready.made.csv, f"{stem}.cases.csv", f"suite-{label}")
 
 
 def _failures(
@@ -121,12 +106,12 @@ def _failures(
 ) -> None:
     labels = {a.spec.name: a.spec.label for a in answered}
     left, middle, right = st.columns(3)
-    metric = left.selectbox("Wrong for", list(labels), format_func=labels.__getitem__, key="suite-failed")
+    metric = left.selectbox("Wrong for", labels, format_func=labels.__getitem__, key="suite-failed")
     others = ["", *(name for name in labels if name != metric)]
     solver = middle.selectbox(
         "Solved by", others, format_func=lambda n: labels.get(n, "any metric / no metric"), key=f"suite-solved-{metric}"
     )
-    mine = [f for f in failures(cases, answered, each=EACH, solved_by=solver) if f.metric == metric]
+    mine = [f for f in suite.failures(cases, answered, each=EACH, solved_by=solver) if f.metric == metric]
     kinds = ["", *dict.fromkeys(f.phenomenon for f in mine)]
     kind = right.selectbox(
         "Phenomenon", kinds, format_func=lambda k: k or "Any phenomenon", key=f"suite-kind-{metric}-{solver}"
@@ -135,14 +120,9 @@ def _failures(
     if not mine:
         st.info("No case matches.", icon=":material/check:")
         return
-    pages = -(-len(mine) // AT_ONCE)
-    words = f"Page of {pages} ({len(mine)} cases, at most {EACH} per phenomenon)"
-    at = (
-        int(st.number_input(words, 1, pages, key=f"suite-page-{digest[:8]}-{metric}-{solver}-{kind}", width=320))
-        if pages > 1
-        else 1
-    )
-    for n, failure in enumerate(mine[(at - 1) * AT_ONCE : at * AT_ONCE]):
+    words = f"Page of {{}} ({len(mine)} cases, at most {EACH} per phenomenon)"
+    key = f"suite-page-{digest[:8]}-{metric}-{solver}-{kind}"
+    for n, failure in enumerate(controls.paged(mine, AT_ONCE, words, key, 320)):
         _failure(project, failure, cases, answered, labels, f"suite-{n}", free)
 
 
@@ -160,26 +140,15 @@ def _failure(
         left.text(failure.good)
         with right:
             error = None if free or not texts.reference else texts.reference
-            st.html(
-                controls.diff_html(
-                    error or failure.good,
-                    failure.bad,
-                    "wrong, compared with the " + ("reference" if error else "right text"),
-                )
-            )
+            against = "reference" if error else "right text"
+            st.html(controls.diff_html(error or failure.good, failure.bad, f"wrong, compared with the {against}"))
             tables.text_table(
                 [
                     {"metric": labels[name], "right": format_number(good, leading_zero=True), "wrong": format_number(bad, leading_zero=True)}
                     for name, (good, bad) in failure.scores.items()
                 ]
             )  # fmt: skip
-        st.button(
-            "Open in Break a metric",
-            on_click=session.open_case,
-            args=(texts,),
-            key=f"open-{key}",
-            icon=":material/open_in_full:",
-        )
+        controls.open_button(texts, f"open-{key}")
         scores = service.scores_of(case, cases, answered)
         controls.save_case(project, texts, scores, failure.phenomenon, key, error_in=error)
 

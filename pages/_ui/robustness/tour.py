@@ -8,7 +8,7 @@ from core.ports.projects import Project
 from core.robustness.stress.advice import advice
 from core.robustness.stress.report import Offender
 from core.services.robustness import tour
-from pages._ui.robustness import controls, session, token_contributions
+from pages._ui.robustness import controls, token_contributions
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -68,7 +68,5 @@ def _shown(project: Project, found: tour.TourResult) -> None:
             ),
             score.signature,
         )  # fmt: skip
-    st.button(
-        "Open in Break a metric", on_click=session.open_case, args=(texts,), key="lab-tour-open", icon=":material/open_in_full:"
-    )  # fmt: skip
+    controls.open_button(texts, "lab-tour-open")
     controls.save_case(project, texts, [score], stop.title, "lab-tour-case")

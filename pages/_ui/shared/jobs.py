@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.formatting import format_count
 from core.ports.jobs import Job
-from core.ports.store import Store
 from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -18,9 +17,9 @@ _NEWS = "errorscope_jobs_news"
 SILENT_SECONDS = 45.0
 
 
-def active(store: Store, project_id: int | None = None) -> list[Job]:
+def active(project_id: int | None = None) -> list[Job]:
     """Return the jobs that wait or run, oldest first."""
-    return [j for j in reversed(store.jobs.recent(project_id)) if j.state in ACTIVE]
+    return [j for j in reversed(wiring.store().jobs.recent(project_id)) if j.state in ACTIVE]
 
 
 def remaining(job: Job, now: datetime) -> float | None:
@@ -51,25 +50,25 @@ def progress_text(job: Job, now: datetime, own_worker: bool) -> str:
     return " · ".join([*parts, *([in_words(left)] if left is not None else [])])
 
 
-def foot(store: Store) -> None:
+def foot() -> None:
     """Draw the line. It refreshes itself, and the whole page when a metric or a job is done."""
     own = wiring.keep_worker()
     news = st.session_state.pop(_NEWS, None)
     if news:
         st.toast(news, icon=":material/info:")
-    every = 1.5 if active(store) else 20.0
-    st.fragment(run_every=every)(errors.guarded(_line))(store, own)
+    every = 1.5 if active() else 20.0
+    st.fragment(run_every=every)(errors.guarded(_line))(own)
 
 
-def _line(store: Store, own_worker: bool) -> None:
-    jobs = active(store)
+def _line(own_worker: bool) -> None:
+    store, jobs = wiring.store(), active()
     seen: dict[int, str] = st.session_state.setdefault(_SEEN, {})
     stages = {j.id: j.message.split(" · ")[0] for j in jobs}
     ended = [i for i in seen if i not in stages]
     further = [i for i in seen if i in stages and seen[i] != stages[i]]
     st.session_state[_SEEN] = stages
     for job_id in ended:
-        st.session_state[_NEWS] = _farewell(store, job_id)
+        st.session_state[_NEWS] = _farewell(job_id)
     if ended or further:
         st.rerun()
     if not jobs:
@@ -82,16 +81,15 @@ def _line(store: Store, own_worker: bool) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 text = f"Scoring {names.get(job.project_id, '')}: {progress_text(job, now, own_worker)}"
                 st.progress(min(1.0, job.done / job.total) if job.total else 0.0, escape_markdown(text))
-                label = (
-                    "Cancel" if len(jobs) == 1 else f"Cancel scoring: {escape_markdown(names.get(job.project_id, ''))}"
-                )
+                name = escape_markdown(names.get(job.project_id, ""))
+                label = "Cancel" if len(jobs) == 1 else f"Cancel scoring: {name}"
                 st.button(label, key=f"cancel-{job.id}", on_click=errors.guarded(store.jobs.cancel), args=(job.id,))
         if len(jobs) > 2:
             st.caption(f"{format_count(len(jobs) - 2, 'more job')} waiting")
 
 
-def _farewell(store: Store, job_id: int) -> str:
-    job = next((j for j in store.jobs.recent(limit=50) if j.id == job_id), None)
+def _farewell(job_id: int) -> str:
+    job = next((j for j in wiring.store().jobs.recent(limit=50) if j.id == job_id), None)
     if job is None:
         return "The scoring job was deleted with its project."
     if job.state == "failed":

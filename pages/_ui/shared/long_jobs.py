@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -60,13 +60,8 @@ def digest(*what: object) -> str:
     return hashlib.sha256(repr(what).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def always(found: object) -> bool:
-    """Return True: every result is kept."""
-    return True
-
-
 def run_cached(
-    key: tuple[Hashable, ...], words: str, work: Callable[[Progress], T], keep: Callable[[T], bool] = always
+    key: tuple[Hashable, ...], words: str, work: Callable[[Progress], T], keep: Callable[[T], bool] = lambda _: True
 ) -> T | None:
     """Return the result of `work`, kept under `key`; None if it was stopped, with a button to run it again.
 
@@ -91,8 +86,19 @@ def run_cached(
         refused[key] = found
         while len(refused) > KEPT_REFUSED:
             refused.popitem(last=False)
-    _offer("Part of this failed. The rest is shown.", "Retry", f"retry-{name}", lambda: _forget(refused, key))
+    _offer("Part of this failed. The rest is shown.", "Retry", f"retry-{name}", lambda: refused.pop(key, None))
     return cast(T, refused[key])
+
+
+def compute(key: tuple[Hashable, ...], words: str, work: Callable[[], T]) -> T:
+    """Return the result of `work` with a spinner, kept under `key` for half an hour. For work without progress."""
+    with st.spinner(words):
+        return cast(T, _computed(key, _work=work))
+
+
+@st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
+def _computed(key: tuple[Hashable, ...], *, _work: Callable[[], object]) -> object:
+    return _work()
 
 
 def retry_failed() -> None:
@@ -100,11 +106,7 @@ def retry_failed() -> None:
     st.session_state.pop(_REFUSED, None)
 
 
-def _forget(refused: OrderedDict[Hashable, object], key: Hashable) -> None:
-    refused.pop(key, None)
-
-
-def _offer(said: str, label: str, key: str, on_click: Callable[[], None]) -> None:
+def _offer(said: str, label: str, key: str, on_click: Callable[[], Any]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(said, width="content")
         st.button(label, key=key, on_click=on_click, icon=":material/replay:")

@@ -1,13 +1,20 @@
-"""The head of a page: its title, one sentence on its purpose, and what to do while the project has no outputs."""
+"""Elements of every page: its head, messages, links to other pages, and what to do while the project has no outputs."""
 
 from __future__ import annotations
-
-from typing import TypeGuard
 
 import streamlit as st
 
 from core.ports.projects import Project
+from pages._ui.shared import state
 from pages._ui.shared.markdown import escape_markdown
+
+ICONS = {
+    "projects": "folder_open",
+    "compare": "view_column",
+    "annotate": "edit_note",
+    "labels_and_raters": "groups",
+    "models": "memory",
+}
 
 
 def heading(title: str, purpose: str, project: Project | None = None) -> None:
@@ -17,11 +24,31 @@ def heading(title: str, purpose: str, project: Project | None = None) -> None:
     st.caption(f"{name}{escape_markdown(purpose)}")
 
 
-def has_outputs(project: Project | None) -> TypeGuard[Project]:
-    """Return whether the project has outputs; otherwise say what is missing and link to Projects."""
-    if project is not None and project.n_outputs:
-        return True
+def start(title: str, purpose: str, *, empty: bool = False) -> Project | None:
+    """Draw the head of a page and return the open project; without a project, say so, link to Projects and return None.
+
+    A project without outputs counts as none, unless the page can show an `empty` one.
+    """
+    project = state.projects().project
+    heading(title, purpose, project)
+    if project is not None and (project.n_outputs or empty):
+        return project
     missing = "There is no project yet." if project is None else "This project has no outputs yet."
     st.markdown(f"{missing} Upload the outputs of your systems, or open the sample project.")
-    st.page_link("pages/projects.py", label="Open Projects", icon=":material/folder_open:")
-    return False
+    link("projects", "Open Projects")
+    return None
+
+
+def info(text: str) -> None:
+    """Draw a message in Markdown."""
+    st.info(text, icon=":material/info:")
+
+
+def caption(text: str) -> None:
+    """Draw a plain text in small print."""
+    st.caption(escape_markdown(text))
+
+
+def link(page: str, label: str) -> None:
+    """Draw a link to another page, with the icon of the page."""
+    st.page_link(f"pages/{page}.py", label=label, icon=f":material/{ICONS[page]}:")

@@ -11,13 +11,11 @@ import streamlit as st
 from core.data import SegmentKey
 from core.formats.parsing.numbers import parse_lambda
 from core.ports.projects import Project
-from core.ports.store import Store
+from pages._ui.shared import wiring
 
 PROJECT, DOC, SEGMENT, LAMBDA, REFINEMENT = "project", "doc", "segment", "lambda", "refinement"
 _PLACE = "errorscope_place"
 _PROJECT = "errorscope_project"
-_LAMBDAS = "errorscope_lambdas"
-_REFINEMENTS = "errorscope_refinements"
 _NEXT = "errorscope_next"
 """Choices made in callbacks. The next run writes them into the address: the browser loses what callbacks write there."""
 
@@ -30,12 +28,12 @@ class ProjectChoice(NamedTuple):
     unknown: str = ""
 
 
-def projects(store: Store) -> ProjectChoice:
+def projects() -> ProjectChoice:
     """Return the project in the address, else the one last open, else the sample, else the first; update the address.
 
     An unknown project in the address opens none.
     """
-    everything = store.projects.list()
+    everything = wiring.store().projects.list()
     by_id = {str(p.id): p for p in everything}
     chosen = _next().pop(PROJECT, None)
     if chosen is not None:
@@ -67,9 +65,8 @@ def open_project(project_id: int) -> None:
 
 def place(project_id: int) -> SegmentKey | None:
     """Return the open segment: the one just chosen, else from the address, else the last one of this session."""
-    chosen = _next().get(SEGMENT)
-    if chosen and chosen[0] == project_id:
-        return SegmentKey(*chosen[1])
+    if (chosen := _just_chosen(SEGMENT, project_id)) is not None:
+        return SegmentKey(*chosen)
     doc, segment = st.query_params.get(DOC), st.query_params.get(SEGMENT)
     if doc is not None and segment is not None:
         return SegmentKey(doc, segment)
@@ -90,53 +87,62 @@ def open_segment(project_id: int, key: SegmentKey) -> None:
     _write(SEGMENT, key.segment_id)
 
 
+def _use(parameter: str, project_id: int, value: object) -> None:
+    """Remember the value for this project, and write it into the address in the next run."""
+    _remembered(parameter)[project_id] = value
+    _next()[parameter] = (project_id, value)
+
+
+def _just_chosen(parameter: str, project_id: int) -> Any:
+    """Return the value chosen for this project in a callback before this run, or None."""
+    chosen = _next().get(parameter)
+    return chosen[1] if chosen and chosen[0] == project_id else None
+
+
+def _show(parameter: str, project_id: int, value: object, text: str, *, default: bool) -> None:
+    """Remember the value, and write it as `text` into the address: a default only if the address has one already."""
+    _next().pop(parameter, None)
+    _remembered(parameter)[project_id] = value
+    if not default or parameter in st.query_params:
+        _write(parameter, text)
+
+
+def _remembered(parameter: str) -> dict[int, Any]:
+    by_project: dict[int, Any] = st.session_state.setdefault(f"errorscope_{parameter}s", {})
+    return by_project
+
+
 def use_lambda(project_id: int, value: float) -> None:
     """Use this λ (0 to ∞) on Compare for this project from now on."""
-    st.session_state.setdefault(_LAMBDAS, {})[project_id] = value
-    _next()[LAMBDA] = (project_id, value)
+    _use(LAMBDA, project_id, value)
 
 
 def current_lambda(project_id: int, default: float = 1.0) -> float:
     """Return the λ just chosen, else from the address, else last used in this project. Invalid values are ignored."""
-    chosen = _next().get(LAMBDA)
-    if chosen and chosen[0] == project_id:
-        return float(chosen[1])
-    asked = parse_lambda(st.query_params.get(LAMBDA, ""))
-    remembered = st.session_state.get(_LAMBDAS, {}).get(project_id, default)
-    return float(remembered) if asked is None else asked
+    asked = (_just_chosen(LAMBDA, project_id), parse_lambda(st.query_params.get(LAMBDA, "")))
+    return next((float(v) for v in asked if v is not None), float(_remembered(LAMBDA).get(project_id, default)))
 
 
 def show_lambda(project_id: int, value: float) -> None:
     """Write λ into the address (1 only if one is there already) and remember it. For pages, not for callbacks."""
-    _next().pop(LAMBDA, None)
-    st.session_state.setdefault(_LAMBDAS, {})[project_id] = value
-    if value != 1.0 or LAMBDA in st.query_params:
-        _write(LAMBDA, lambda_parameter(value))
+    _show(LAMBDA, project_id, value, lambda_parameter(value), default=value == 1.0)
 
 
 def use_refinement(project_id: int, name: str) -> None:
     """Show this refinement on Compare for this project from now on. For callbacks."""
-    st.session_state.setdefault(_REFINEMENTS, {})[project_id] = name
-    _next()[REFINEMENT] = (project_id, name)
+    _use(REFINEMENT, project_id, name)
 
 
 def current_refinement(project_id: int, names: Sequence[str]) -> str:
     """Return one of `names`: just chosen, else in the address, else last used, else the first; "" without names."""
-    chosen = _next().get(REFINEMENT)
-    asked = (
-        chosen[1] if chosen and chosen[0] == project_id else None,
-        st.query_params.get(REFINEMENT),
-        st.session_state.get(_REFINEMENTS, {}).get(project_id),
-    )
-    return next((str(name) for name in asked if name in names), next(iter(names), ""))
+    address, remembered = st.query_params.get(REFINEMENT), _remembered(REFINEMENT).get(project_id)
+    asked = (_just_chosen(REFINEMENT, project_id), address, remembered, *names)
+    return next((str(name) for name in asked if name in names), "")
 
 
 def show_refinement(project_id: int, name: str, usual: str) -> None:
     """Write the refinement into the address (the default only if one is there already) and remember it. For pages."""
-    _next().pop(REFINEMENT, None)
-    st.session_state.setdefault(_REFINEMENTS, {})[project_id] = name
-    if name != usual or REFINEMENT in st.query_params:
-        _write(REFINEMENT, name)
+    _show(REFINEMENT, project_id, name, name, default=name == usual)
 
 
 def _write(name: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""Small tables of texts."""
+"""Small tables of texts, and the reasons why values are missing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from core.formatting import format_count
 from pages._ui.shared.markdown import escape_markdown
 
 TALL = 12
@@ -16,3 +17,10 @@ def text_table(rows: Sequence[Mapping[str, str]], tall: int = TALL) -> None:
     names = [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
     shown = [{escape_markdown(name): escape_markdown(row[name]) for name in names} for row in rows]
     st.table(shown, border="horizontal", hide_index=True, height=480 if len(rows) > tall else "content")
+
+
+def reasons(lines: Sequence[str]) -> None:
+    """Draw why values were not computed, one line per value; nothing if all were."""
+    if lines:
+        with st.expander(f"{format_count(len(lines), 'value')} not computed: reasons"):
+            st.text("\n".join(lines))

@@ -19,6 +19,12 @@ _STYLE = """
 """
 
 
+_BUNDLED = {
+    "bundled/bart-mini": "the bundled demonstration BART, small",
+    "bundled/nli-mini": "the bundled demonstration entailment model, small",
+}
+
+
 def apply() -> None:
     """Put the shared style on the page."""
     st.html(_STYLE)
@@ -29,8 +35,5 @@ def scored_by(signature: str) -> str:
     facts = dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
     if "model" not in facts:
         return ""
-    if facts["model"] == "bundled/bart-mini":
-        return f"scored by the bundled demonstration BART, small ({escape_markdown(facts.get('rev', ''))})"
-    if facts["model"] == "bundled/nli-mini":
-        return f"scored by the bundled demonstration entailment model, small ({escape_markdown(facts.get('rev', ''))})"
-    return f"scored by {escape_markdown(facts['model'])} ({escape_markdown(facts.get('rev', ''))})"
+    name = _BUNDLED.get(facts["model"], escape_markdown(facts["model"]))
+    return f"scored by {name} ({escape_markdown(facts.get('rev', ''))})"

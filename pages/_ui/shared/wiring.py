@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -15,7 +16,7 @@ import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
 from core.data import Dataset, Judgement, OutputKey, Value
-from core.metrics.generation.bartscore import model_facts, scorer
+from core.metrics.generation.bartscore import scorer
 from core.metrics.registry import specs
 from core.ports.projects import Project
 from core.ports.scores import ScoredBy
@@ -38,7 +39,10 @@ RESTART_SECONDS = 10.0
 
 
 def store() -> Store:
-    """Return the storage of this server. The first call migrates the tables and creates the sample project."""
+    """Return the storage of this server. The first call migrates the tables and creates the sample project.
+
+    Call it while the page is drawn, and not in callbacks: they run before the page is known.
+    """
     _run_through_app()
     return _opened(settings().database)
 
@@ -107,20 +111,23 @@ def generation(project: Project) -> int:
     return _generations().get(project.id, 0)
 
 
+def _version(project: Project) -> tuple[str, Project, int]:
+    return settings().database, project, generation(project)
+
+
 def dataset(project: Project) -> Dataset:
     """Return the texts and human scores of a project; read again after an import."""
-    return _dataset(settings().database, project, _generations().get(project.id, 0))
+    return _dataset(*_version(project))
 
 
 def judgements(project: Project) -> list[Judgement]:
     """Return the scores and ranks of single raters; read again after an import."""
-    return _judgements(settings().database, project, _generations().get(project.id, 0)) if project.judged else []
+    return _judgements(*_version(project)) if project.judged else []
 
 
 def view(project: Project) -> View:
     """Return the project as Compare shows it; read again when texts or scores have changed."""
-    scored = tuple(store().scores.signatures(project.id))
-    return _view(settings().database, project, _generations().get(project.id, 0), scored)
+    return _view(*_version(project), tuple(store().scores.signatures(project.id)))
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
@@ -145,32 +152,21 @@ def _view(database: str, project: Project, generation: int, scored: tuple[Scored
     return build(_dataset(database, project, generation), scored, tables, specs())
 
 
-def look(text: str, condition: str, variant: Variant, k: int) -> Round:
-    """Return one round: the token probabilities of a text under the configured model."""
-    return _look(tuple(model_facts().items()), text, condition, variant, k)
-
-
-def rounds(
-    text: str, condition: str, variant: Variant, options: Options, known: tuple[EditStep, ...] | None
-) -> tuple[Round, ...]:
-    """Return a refinement round by round under the configured model: along `known` steps, or computed if there are none."""
-    return _rounds(tuple(model_facts().items()), text, condition, variant, options, known)
+Facts = Mapping[str, object]
+"""The facts of the configured model, as part of cache keys."""
 
 
 @st.cache_resource(max_entries=128, ttl=1800, show_spinner="Reading the text …")
-def _look(model: tuple[tuple[str, object], ...], text: str, condition: str, variant: Variant, k: int) -> Round:
+def look(model: Facts, text: str, condition: str, variant: Variant, k: int) -> Round:
+    """Return one round: the token probabilities of a text under the configured model."""
     return inspect.inspect_text(scorer(), text, condition, variant, k)
 
 
 @st.cache_resource(max_entries=32, ttl=1800, show_spinner="Replaying the refinement …")
-def _rounds(
-    model: tuple[tuple[str, object], ...],
-    text: str,
-    condition: str,
-    variant: Variant,
-    options: Options,
-    known: tuple[EditStep, ...] | None,
+def rounds(
+    model: Facts, text: str, condition: str, variant: Variant, options: Options, known: tuple[EditStep, ...] | None
 ) -> tuple[Round, ...]:
+    """Return a refinement round by round under the configured model: along `known` steps, or computed if there are none."""
     if known is None:
         return inspect.rounds(scorer(), text, condition, variant, options)
     return inspect.replay(scorer(), text, condition, variant, known, options.k)
@@ -189,7 +185,7 @@ def overlap(project: Project, signature: str, rater: str | None, everyone: bool)
 
 def _refinement(project: Project, signature: str) -> tuple[str, Project, int, ScoredBy]:
     scored = next(s for s in store().scores.signatures(project.id) if s.signature == signature)
-    return settings().database, project, _generations().get(project.id, 0), scored
+    return *_version(project), scored
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading the refinements …")

@@ -8,19 +8,12 @@ back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from functools import partial
 from typing import Any
-
-import streamlit as st
 
 from pages._ui.components import shared
 
-HERE = Path(__file__).parent
-
-
-@st.cache_resource
-def _component() -> Any:
-    return shared.build("errorscope_alignment", HERE, "alignment.css", "alignment.js")
+_component = partial(shared.build, "errorscope_alignment", __file__, "alignment.css", "alignment.js")
 
 
 def alignment(data: Mapping[str, Any], *, key: str) -> None:

@@ -8,25 +8,13 @@ sent), `replay`, `again` (empty the list of tries) and `close`; each with a fres
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from functools import partial
 from typing import Any
-
-import streamlit as st
 
 from pages._ui.components import shared
 
-HERE = Path(__file__).parent
 ANSWERS = ("attempts", "at", "replay", "again", "close")
-
-
-@st.cache_resource
-def _component() -> Any:
-    return shared.build("errorscope_inspector", HERE, "inspector.css", "inspector.js")
-
-
-def answer(key: str, name: str, of: str) -> Mapping[str, Any]:
-    """Return the last message of this name for the data with key `of`; available before the inspector is drawn."""
-    return shared.last(key, name, of)
+_component = partial(shared.build, "errorscope_inspector", __file__, "inspector.css", "inspector.js")
 
 
 def inspector(data: Mapping[str, Any], *, key: str, on_close: Callable[[], None]) -> None:

@@ -7,19 +7,12 @@ lists of [text, severity, [number, …]] (`core.services.labels.agreement.stretc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
-
-import streamlit as st
 
 from pages._ui.components import shared
 
-HERE = Path(__file__).parent
-
-
-@st.cache_resource
-def _component() -> Any:
-    return shared.build("errorscope_marked_texts", HERE, "marked.css", "marked.js")
+_component = partial(shared.build, "errorscope_marked_texts", __file__, "marked.css", "marked.js")
 
 
 def marked_texts(columns: Sequence[Mapping[str, Any]], *, key: str) -> None:

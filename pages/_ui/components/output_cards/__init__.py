@@ -8,19 +8,12 @@ inspected (the id of the card in the inspector, or None). The browser sends four
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from functools import partial
 from typing import Any
-
-import streamlit as st
 
 from pages._ui.components import shared
 
-HERE = Path(__file__).parent
-
-
-@st.cache_resource
-def _component() -> Any:
-    return shared.build("errorscope_compare_cards", HERE, "cards.css", "cards.js")
+_component = partial(shared.build, "errorscope_compare_cards", __file__, "cards.css", "cards.js")
 
 
 def cards(

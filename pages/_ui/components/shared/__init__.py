@@ -29,8 +29,10 @@ class Mailbox:
     last: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def build(name: str, folder: Path, style: str, *scripts: str) -> Any:
-    """Return the component `name` made of a style sheet and scripts in `folder`, after the shared script."""
+@st.cache_resource
+def build(name: str, module: str, style: str, *scripts: str) -> Any:
+    """Return the component `name` made of a style sheet and scripts beside `module`, after the shared script."""
+    folder = Path(module).parent
     files = [SHARED, *(folder / script for script in scripts)]
     return st.components.v2.component(
         name,

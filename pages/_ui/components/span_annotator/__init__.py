@@ -12,20 +12,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from pages._ui.components import shared
 
-HERE = Path(__file__).parent
 SCRIPTS = ("text.js", "log.js", "outbox.js", "editor.js")
-
-
-@st.cache_resource
-def _component() -> Any:
-    return shared.build("errorscope_span_editor", HERE, "editor.css", *SCRIPTS)
+_component = partial(shared.build, "errorscope_span_editor", __file__, "editor.css", *SCRIPTS)
 
 
 def sent(key: str) -> Mapping[str, Any] | None:
