@@ -57,8 +57,6 @@ class Cases(NamedTuple):
     """The cases in the order of the files, with notes on irregularities."""
 
     cases: tuple[AdversarialCase, ...]
-    reference_free: bool
-    fixed: bool
     notes: tuple[str, ...]
 
 
@@ -76,17 +74,11 @@ def read_cases(uploads: Sequence[Upload], *, reference_free: bool = False, fixed
         else:
             read = read_pairs([upload])
             notes += read.notes()
-            cases += [
-                AdversarialCase(
-                    phenomenon(p.type),
-                    p.id,
-                    Item(p.source, p.good, p.references),
-                    Item(p.source, p.perturbed, p.references),
-                )
-                for p in read.pairs
-            ]
+            for p in read.pairs:
+                good, bad = (Item(p.source, text, p.references) for text in (p.good, p.perturbed))
+                cases.append(AdversarialCase(phenomenon(p.type), p.id, good, bad))
     problems.check()
-    return Cases(tuple(cases), reference_free, fixed, (*notes, *_odd(cases)))
+    return Cases(tuple(cases), (*notes, *_odd(cases)))
 
 
 def phenomenon(name: str) -> str:
@@ -118,13 +110,10 @@ def _menli(table: FileTable, free: bool, fixed: bool, problems: Collector) -> li
     problems.check()
     cases = []
     for row in table.rows:
-        texts = {name: reader.text(row, by_name.get(name)) for name in (*needed, "source", "id")}
-        for name in needed:
-            if not texts[name]:
-                problems.add(table.name, row.line, by_name[name], "nothing", "a text", "Fill it in, or remove the row")
-        source, references = texts["source"] or None, () if free else (texts["ref"] or "",)
-        items = (Item(source, texts[name] or "", references) for name in (good, bad))
-        cases.append(AdversarialCase(phenomenon(texts["error"] or ""), texts["id"] or "", *items))
+        texts = {name: reader.needed(row, by_name[name]) for name in needed}
+        source = (texts["source"] if free else reader.text(row, by_name.get("source"))) or None
+        items = (Item(source, texts[name], () if free else (texts["ref"],)) for name in (good, bad))
+        cases.append(AdversarialCase(phenomenon(texts["error"]), reader.text(row, by_name.get("id")) or "", *items))
     return cases
 
 

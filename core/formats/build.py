@@ -52,66 +52,68 @@ class Builder:
             return
         for metric in mapping.metrics:
             self._metrics.column(table.name, metric, digest)
-        reader = CellReader(table, self.problems)
-        again = (
-            self._add_long(table, mapping, reader)
-            if mapping.layout == "long"
-            else self._add_wide(table, mapping, reader)
-        )
+        reader, long = CellReader(table, self.problems), mapping.layout == "long"
+        outputs = [c for c in ([mapping.output] if long else mapping.systems) if c is not None]
+        first: dict[OutputKey, int] = {}
+        again = absent = 0
+        for row, key in self._keys(reader, mapping):
+            if key in first:
+                what = ", ".join(filter(None, (key.system, f"segment {named(key.segment)}")))
+                todo = "Remove one of the two rows, or map the column that distinguishes them"
+                reader.problem(row, "", f"{what} again, as in line {first[key]}", "each key once", todo)
+                continue
+            first[key] = row.line
+            self._segment(reader, row, key.segment, mapping)
+            for column in outputs:
+                text = reader.text(row, column)
+                absent += long and text is None
+                output = key if long else OutputKey(column, key.doc_id, key.segment_id)
+                again += text is not None and self._output(reader, row, output, text, column)
+            for column in mapping.human_scores if long else ():
+                self._score(reader, row, key, column)
+            for metric in mapping.metrics if long else ():
+                self._metrics.score(reader.place(row), key, metric, reader.text(row, metric.column))
+        if absent:
+            self._notes.append(f"{table.name}: {counted(absent, 'row')} without an output.")
         if again:
             self._notes.append(f"{table.name}: {counted(again, 'output')} already in another file, with the same text.")
         if unused := [c for c in table.columns if c not in mapping.columns()]:
             self._notes.append(f"{table.name}: not used: {', '.join(unused)}.")
 
     def _mapping_fits(self, table: FileTable, mapping: ColumnMapping) -> bool:
-        before = self.problems.total
-        have = ", ".join(table.columns)
-        for column in dict.fromkeys(mapping.columns()):
-            if column not in table.columns:
-                self.problems.add(
-                    table.name, 1, column, f"the columns {have}", f"a column {column}", "Map another column"
-                )
-        for column in mapping.twice():
-            self.problems.add(
-                table.name, 1, column, "the column in two roles", "one role per column", "Map another column"
-            )
-        if mapping.layout == "long" and mapping.output is None and not mapping.scores_only:
-            self.problems.add(
-                table.name, 1, "", f"the columns {have}", "a column with outputs", "Say which column holds them"
-            )
-        if mapping.layout == "wide" and not (mapping.systems or mapping.references or mapping.source):
-            self.problems.add(
-                table.name, 1, "", f"the columns {have}", "a column for each system", "Say which columns hold outputs"
-            )
-        if mapping.layout == "long" and mapping.system is None and not mapping.system_name:
-            self.problems.add(table.name, 1, "", "no system", "a column with systems, or one name", "Name the system")
-        return self.problems.total == before
+        long = mapping.layout == "long"
+        have = f"the columns {', '.join(table.columns)}"
+        missing = [c for c in dict.fromkeys(mapping.columns()) if c not in table.columns]
+        faults = [(c, have, f"a column {c}", "Map another column") for c in missing]
+        faults += [(c, "the column in two roles", "one role per column", "Map another column") for c in mapping.twice()]
+        if long and mapping.output is None and not mapping.scores_only:
+            faults.append(("", have, "a column with outputs", "Say which column holds them"))
+        if not long and not (mapping.systems or mapping.references or mapping.source):
+            faults.append(("", have, "a column for each system", "Say which columns hold outputs"))
+        if long and mapping.system is None and not mapping.system_name:
+            faults.append(("", "no system", "a column with systems, or one name", "Name the system"))
+        for fault in faults:
+            self.problems.add(table.name, 1, *fault)
+        return not faults
 
-    def _keys(
-        self, table: FileTable, mapping: ColumnMapping, reader: CellReader
-    ) -> Iterator[tuple[TableRow, OutputKey]]:
+    def _keys(self, reader: CellReader, mapping: ColumnMapping) -> Iterator[tuple[TableRow, OutputKey]]:
         """Yield each row with its key (system "" in the wide layout); rows with an incomplete key are problems."""
         long = mapping.layout == "long"
-        for row in table.rows:
+        for row in reader.table.rows:
             document = reader.text(row, mapping.document) or ""
-            system: str | None = mapping.system_name if long else ""
+            system = mapping.system_name if long else ""
             if long and mapping.system is not None:
-                system = reader.text(row, mapping.system)
+                system = reader.needed(row, mapping.system, "the name of a system")
                 if not system:
-                    self._missing(table, row, mapping.system, "the name of a system")
                     continue
-            segment = reader.text(row, mapping.segment)
-            if mapping.segment is None:
-                place = (table.name, system or "", document)
+            if mapping.segment is not None:
+                segment = reader.needed(row, mapping.segment, "a segment id")
+            else:
+                place = (reader.file, system, document)
                 self._counts[place] = n = self._counts.get(place, 0) + 1
                 segment = str(n)
-            elif not segment:
-                self._missing(table, row, mapping.segment, "a segment id")
-                continue
-            yield row, OutputKey(system or "", document, segment or "")
-
-    def _missing(self, table: FileTable, row: TableRow, column: str, expected: str) -> None:
-        self.problems.add(table.name, row.line, column, "nothing", expected, "Fill it in, or remove the row")
+            if segment:
+                yield row, OutputKey(system, document, segment)
 
     def _check_counts(self) -> None:
         """Check that every system has the same number of rows: without segment ids rows are matched by order."""
@@ -122,113 +124,51 @@ class Builder:
         for (file, system, document), n in self._counts.items():
             most, other = longest[document]
             if n != most:
-                found = (
-                    counted(n, "row")
-                    + (f" of {system}" if system else "")
-                    + (f" in document {document}" if document else "")
-                )
+                of, where = f" of {system}" if system else "", f" in document {document}" if document else ""
                 todo = "Rows without segment ids are matched by order: add ids, or add the missing rows"
-                self.problems.add(file, 0, "", found, f"{most}, as {other} has", todo)
+                self.problems.add(file, 0, "", counted(n, "row") + of + where, f"{most}, as {other} has", todo)
 
-    def _add_long(self, table: FileTable, mapping: ColumnMapping, reader: CellReader) -> int:
-        first: dict[OutputKey, int] = {}
-        again = absent = 0
-        for row, key in self._keys(table, mapping, reader):
-            if key in first:
-                self._twice(table, row, first[key], f"{key.system}, segment {named(key.segment)}")
-                continue
-            first[key] = row.line
-            self._segment(table, row, key.segment, mapping, reader)
-            if mapping.output is not None:
-                text = reader.text(row, mapping.output)
-                absent += text is None
-                again += text is not None and self._output(table, row, key, text, mapping.output)
-            for column in mapping.human_scores:
-                self._score(table, row, key, column, reader.text(row, column))
-            for metric in mapping.metrics:
-                self._metrics.score(FilePlace(table.name, row.line), key, metric, reader.text(row, metric.column))
-        if absent:
-            self._notes.append(f"{table.name}: {counted(absent, 'row')} without an output.")
-        return again
-
-    def _add_wide(self, table: FileTable, mapping: ColumnMapping, reader: CellReader) -> int:
-        first: dict[SegmentKey, int] = {}
-        again = 0
-        for row, (_, document, segment) in self._keys(table, mapping, reader):
-            key = SegmentKey(document, segment)
-            if key in first:
-                self._twice(table, row, first[key], f"segment {named(key)}")
-                continue
-            first[key] = row.line
-            self._segment(table, row, key, mapping, reader)
-            for system in mapping.systems:
-                text = reader.text(row, system)
-                again += text is not None and self._output(table, row, OutputKey(system, *key), text, system)
-        return again
-
-    def _twice(self, table: FileTable, row: TableRow, first: int, what: str) -> None:
-        todo = "Remove one of the two rows, or map the column that distinguishes them"
-        self.problems.add(table.name, row.line, "", f"{what} again, as in line {first}", "each key once", todo)
-
-    def _segment(
-        self, table: FileTable, row: TableRow, key: SegmentKey, mapping: ColumnMapping, reader: CellReader
-    ) -> None:
-        here = FilePlace(table.name, row.line)
+    def _segment(self, reader: CellReader, row: TableRow, key: SegmentKey, mapping: ColumnMapping) -> None:
+        here = reader.place(row)
         source = reader.text(row, mapping.source) or None
         references = reader.references(row, mapping.references)
-        old = self._segments.get(key)
-        if old is None:
-            self._segments[key] = _Segment(source, here, references, here)
-            return
-        if source is not None and old.source is not None and source != old.source:
-            what = f"another source for segment {named(key)} than in {old.source_at.seen_from(table.name)}: {shown(source)}"
-            todo = "A segment has one source: correct it, or give the segments different ids"
-            self.problems.add(table.name, row.line, mapping.source or "", what, shown(old.source), todo)
-        elif source is not None and old.source is None:
+        old = self._segments.setdefault(key, _Segment(source, here, references, here))
+        if old.source is None:
             old.source, old.source_at = source, here
-        if not set(references) <= set(old.references):
-            grows = set(old.references) <= set(references)
-            if grows and (not old.references or old.references_at.file != table.name):
-                old.references, old.references_at = references, here
-                return
-            self._other_references(table, row, key, references, old, mapping)
-        elif references and references != old.references and old.references_at.file == table.name:
-            self._other_references(table, row, key, references, old, mapping)
+        elif source is not None and source != old.source:
+            what = (
+                f"another source for segment {named(key)} than in {old.source_at.seen_from(here.file)}: {shown(source)}"
+            )
+            todo = "A segment has one source: correct it, or give the segments different ids"
+            reader.problem(row, mapping.source or "", what, shown(old.source), todo)
+        new, before, same_file = set(references), set(old.references), old.references_at.file == here.file
+        if new > before and not (before and same_file):
+            old.references, old.references_at = references, here
+        elif not new <= before or (same_file and references and references != old.references):
+            where = old.references_at.seen_from(here.file)
+            what = f"other references for segment {named(key)} than in {where}: {shown(' · '.join(references))}"
+            todo = "The rows of a segment share its references: correct them, or give the segments different ids"
+            reader.problem(row, ", ".join(mapping.references), what, shown(" · ".join(old.references)), todo)
 
-    def _other_references(
-        self,
-        table: FileTable,
-        row: TableRow,
-        key: SegmentKey,
-        new: tuple[str, ...],
-        old: _Segment,
-        mapping: ColumnMapping,
-    ) -> None:
-        where = old.references_at.seen_from(table.name)
-        what = f"other references for segment {named(key)} than in {where}: {shown(' · '.join(new))}"
-        todo = "The rows of a segment share its references: correct them, or give the segments different ids"
-        expected = shown(" · ".join(old.references))
-        self.problems.add(table.name, row.line, ", ".join(mapping.references), what, expected, todo)
-
-    def _output(self, table: FileTable, row: TableRow, key: OutputKey, text: str, column: str) -> bool:
+    def _output(self, reader: CellReader, row: TableRow, key: OutputKey, text: str, column: str) -> bool:
         """Add an output; return True if another table already has it with the same text."""
-        old = self._outputs.get(key)
-        if old is None:
+        if key not in self._outputs:
             if len(self._outputs) >= self._most:
-                raise too_much(table.name, row.line, "rows", self._most)
-            self._outputs[key] = (text, FilePlace(table.name, row.line))
+                raise too_much(reader.file, row.line, "rows", self._most)
+            self._outputs[key] = (text, reader.place(row))
             return False
-        if old[0] == text:
-            return True
-        what = f"another output of {key.system} for segment {named(key.segment)} than in {old[1].seen_from(table.name)}"
-        todo = "Give the systems different names, or remove one of the two"
-        self.problems.add(table.name, row.line, column, f"{what}: {shown(text)}", shown(old[0]), todo)
-        return False
+        before, place = self._outputs[key]
+        if before != text:
+            where = place.seen_from(reader.file)
+            what = f"another output of {key.system} for segment {named(key.segment)} than in {where}: {shown(text)}"
+            todo = "Give the systems different names, or remove one of the two"
+            reader.problem(row, column, what, shown(before), todo)
+        return before == text
 
-    def _score(self, table: FileTable, row: TableRow, key: OutputKey, column: str, text: str | None) -> None:
+    def _score(self, reader: CellReader, row: TableRow, key: OutputKey, column: str) -> None:
+        here, text = reader.place(row), reader.text(row, column)
         if text is None or is_absent(text):
             return
-        here = FilePlace(table.name, row.line)
         value = number_in(text, here, column, self.problems)
         if value is None:
             return

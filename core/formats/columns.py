@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from core.formats.external import looks_like_a_metric, lower_is_better
@@ -12,31 +12,17 @@ from core.formats.mapping import ColumnMapping, MetricColumn
 from core.formats.parsing.cells import FileTable
 from core.formats.parsing.numbers import is_absent, looks_like_a_number
 
-Role = Literal["document", "segment", "source", "system", "output"]
-
-_NAMES: dict[Role, tuple[str, ...]] = {
-    "document": ("docid", "documentid", "doc", "document", "docname", "documentname"),
+_NAMES: dict[str, list[str]] = {
+    "document": "docid documentid doc document docname documentname".split(),
     "segment": (
-        *("segmentid", "segid", "segment", "seg", "sentenceid", "sentid", "itemid", "item", "lineid", "linenumber"),
-        *("line", "id", "index", "idx"),
+        "segmentid segid segment seg sentenceid sentid itemid item lineid linenumber line id index idx".split()
     ),
-    "source": ("source", "src", "input", "sourcetext", "srctext", "inputtext", "article", "original"),
-    "system": ("system", "sys", "systemid", "systemname", "sysid", "sysname", "model", "modelid", "modelname"),
+    "source": "source src input sourcetext srctext inputtext article original".split(),
+    "system": "system sys systemid systemname sysid sysname model modelid modelname".split(),
     "output": (
-        *(
-            "output",
-            "hypothesis",
-            "hyp",
-            "mt",
-            "translation",
-            "summary",
-            "candidate",
-            "prediction",
-            "pred",
-            "generated",
-        ),
-        *("generation", "response", "systemoutput", "outputtext", "decoded", "outputs"),
-    ),
+        "output hypothesis hyp mt translation summary candidate prediction pred generated "
+        "generation response systemoutput outputtext decoded outputs"
+    ).split(),
 }
 _REFERENCE = re.compile(r"(ref|refs|reference|references|goldreference|humanreference|gold)(\d+|[a-z])?")
 _NEVER_A_SYSTEM = frozenset(
@@ -59,21 +45,15 @@ def is_google_mqm(columns: Iterable[str]) -> bool:
     return names >= MQM_COLUMNS and bool(names & {"segid", "docsegid", "globalsegid"})
 
 
-def roles_of(columns: Iterable[str]) -> dict[Role, str]:
-    """Return the columns whose role is known from their names."""
+def roles_of(columns: Iterable[str], names: Mapping[str, Iterable[str]] = _NAMES) -> dict[str, str]:
+    """Return the columns whose role is known from their names; `names` are the names of each role, the best first."""
     by_name = _by_name(columns)
-    return {
-        role: next(by_name[n] for n in names if n in by_name)
-        for role, names in _NAMES.items()
-        if by_name.keys() & set(names)
-    }
+    known = {role: next((by_name[n] for n in usual if n in by_name), None) for role, usual in names.items()}
+    return {role: column for role, column in known.items() if column is not None}
 
 
 def _by_name(columns: Iterable[str]) -> dict[str, str]:
-    by_name: dict[str, str] = {}
-    for column in columns:
-        by_name.setdefault(plain(column), column)
-    return by_name
+    return {plain(column): column for column in reversed(tuple(columns))}  # the first of equal names
 
 
 def guess(table: FileTable) -> ColumnMapping:
@@ -98,7 +78,7 @@ def guess(table: FileTable) -> ColumnMapping:
     references = [c for c in table.columns if c not in taken and _REFERENCE.fullmatch(plain(c))]
     if target and target not in taken and not references:
         references = [target]
-    known = {n for names in _NAMES.values() for n in names} | {"target", "tgt"}
+    known = {"target", "tgt"}.union(_NEVER_A_SYSTEM, *_NAMES.values())
     left = [c for c in table.columns if c not in taken and c not in references and plain(c) not in known]
     kinds = {c: _kind(table, c) for c in left}
     common = ColumnMapping(
@@ -109,10 +89,10 @@ def guess(table: FileTable) -> ColumnMapping:
         system=roles.get("system"),
         system_name=stem(table.name),
     )
-    numbers = [c for c in left if kinds[c] == "number" and plain(c) not in _NEVER_A_SYSTEM]
+    numbers = [c for c in left if kinds[c] == "number"]
     scores = tuple(c for c in numbers if not looks_like_a_metric(c))
     metrics = tuple(MetricColumn(c, c, not lower_is_better(c)) for c in numbers if looks_like_a_metric(c))
-    texts = tuple(c for c in left if kinds[c] == "text" and plain(c) not in _NEVER_A_SYSTEM)
+    texts = tuple(c for c in left if kinds[c] == "text")
     if "output" in roles:
         return common.with_(layout="long", output=roles["output"], human_scores=scores, metrics=metrics)
     if "system" in roles and numbers:

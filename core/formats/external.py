@@ -10,7 +10,7 @@ from typing import NamedTuple
 from core.data import ExternalScores, OutputKey, SourceFile, Value
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload, base_name
-from core.formats.problems import counted, shown
+from core.formats.problems import counted, shown, shown_segment
 
 LONGEST = 120
 _FAMILY = re.compile(
@@ -45,7 +45,9 @@ def merge(old: ExternalScores | None, new: ExternalScores, *, replace: bool = Fa
     if not same:
         raise ImportProblems([_contradiction(old, new, differs)])
     changed = {
-        k: v for k, v in new.values.items() if k not in old.values or (_missing(old.values[k]) and not _missing(v))
+        k: v
+        for k, v in new.values.items()
+        if k not in old.values or (v.value is not None and old.values[k].value is None)
     }
     if not changed:
         return Merged(old, {}, len(new.values))
@@ -54,38 +56,25 @@ def merge(old: ExternalScores | None, new: ExternalScores, *, replace: bool = Fa
     return Merged(whole, changed, len(new.values) - len(changed))
 
 
-def _missing(value: Value) -> bool:
-    return value.value is None
-
-
 def _differs(old: Value | None, new: Value) -> bool:
     return old is not None and old.value is not None and new.value is not None and old.value != new.value
 
 
 def _contradiction(old: ExternalScores, new: ExternalScores, differs: list[OutputKey]) -> Problem:
-    where = " + ".join(f.name for f in old.files)
+    where, files = " + ".join(f.name for f in old.files), ", ".join(f.name for f in new.files)
     todo = "Choose another name, or replace the project's scores of this metric"
     place = f"metric {shown(new.name)}"
     if old.higher_is_better != new.higher_is_better:
-        return Problem(_files(new), 0, place, _direction(new), f"{_direction(old)}, as in {where}", todo)
+        return Problem(files, 0, place, _direction(new), f"{_direction(old)}, as in {where}", todo)
     first = differs[0]
     was, found = old.values[first].value, new.values[first].value
-    others = (
-        f"{counted(len(differs), 'score')} that differ{'s' if len(differs) == 1 else ''}: {found:g} for {_place(first)}"
-    )
-    return Problem(_files(new), 0, place, others, f"{was:g} there, as in {where}", todo)
+    scores = f"{counted(len(differs), 'score')} that differ{'s' if len(differs) == 1 else ''}"
+    others = f"{scores}: {found:g} for {shown(first.system)}, {shown_segment(first.segment)}"
+    return Problem(files, 0, place, others, f"{was:g} there, as in {where}", todo)
 
 
 def _direction(scores: ExternalScores) -> str:
     return f"{'higher' if scores.higher_is_better else 'lower'} is better"
-
-
-def _files(scores: ExternalScores) -> str:
-    return ", ".join(f.name for f in scores.files)
-
-
-def _place(key: OutputKey) -> str:
-    return f"{shown(key.system)}, segment {shown(key.segment_id)}" + (f" of {shown(key.doc_id)}" if key.doc_id else "")
 
 
 def source_file(upload: Upload, column: str = "") -> SourceFile:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from core.errors import ImportProblems, Problem
 from core.formats.parsing.limits import Meter, limits, too_much
+from core.settings import Limits
 
 _CHUNK = 1 << 20
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -37,6 +38,7 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
 )
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _UTF8 = "text in UTF-8"
+_SAVE_AS_UTF8 = "Save it again and choose the encoding UTF-8"
 _AS_TEXT = "Save the table as CSV (UTF-8), TSV or JSONL and upload that"
 
 
@@ -85,14 +87,14 @@ def text_bytes(upload: Upload, max_bytes: int | None = None, *, by_line: bool = 
     if kind := binary_kind(data):
         raise _refuse(name, 0, kind, _UTF8, _AS_TEXT)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise _refuse(name, 0, "UTF-16", _UTF8, "Save it again and choose the encoding UTF-8")
+        raise _refuse(name, 0, "UTF-16", _UTF8, _SAVE_AS_UTF8)
     _check_utf8(name, data)
     nul = data.find(b"\0")
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
         utf16 = data.count(b"\0", 0, 4096) * 3 > len(data[:4096])
         found = "UTF-16 without a byte order mark" if utf16 else f"a NUL byte at offset {nul}"
-        todo = "Save it again and choose the encoding UTF-8" if utf16 else "Is it a text file? Remove the NUL bytes"
+        todo = _SAVE_AS_UTF8 if utf16 else "Is it a text file? Remove the NUL bytes"
         raise _refuse(name, line, found, _UTF8, todo)
     if by_line:
         check_lines(name, data)
@@ -128,13 +130,8 @@ def binary_kind(data: bytes) -> str:
 
 def _too_large(name: str, max_bytes: int) -> ImportProblems:
     size = f"{max_bytes / 2**20:,.0f} MB" if max_bytes >= 2**20 else f"{max_bytes:,} bytes"
-    return _refuse(
-        name,
-        0,
-        f"more than {size} of text",
-        f"at most {size}",
-        "Split the file, or set ERRORSCOPE_MAX_TEXT_MB to a higher number (docs/formats.md)",
-    )
+    todo = f"Split the file, or set {Limits.variable('text_mb')} to a higher number (docs/formats.md)"
+    return _refuse(name, 0, f"more than {size} of text", f"at most {size}", todo)
 
 
 def _gunzip(upload: Upload, max_bytes: int) -> bytes:
@@ -146,9 +143,8 @@ def _gunzip(upload: Upload, max_bytes: int) -> bytes:
                     raise _too_large(upload.name, max_bytes)
                 out.write(chunk)
     except (EOFError, OSError, zlib.error) as error:
-        raise _refuse(
-            upload.name, 0, f"damaged gzip data ({error})", "a whole .gz file", "Compress or download it again"
-        ) from error
+        found = f"damaged gzip data ({error})"
+        raise _refuse(upload.name, 0, found, "a whole .gz file", "Compress or download it again") from error
     return out.getvalue()
 
 
@@ -161,13 +157,9 @@ def _check_utf8(name: str, data: bytes) -> None:
         except UnicodeDecodeError as error:
             at = start - pending + error.start
             line = data.count(b"\n", 0, at) + 1
-            raise _refuse(
-                name,
-                line,
-                f"byte 0x{data[at]:02X} at offset {at:,}, which is not UTF-8",
-                _UTF8,
-                "Save it again and choose the encoding UTF-8 (in Excel: “CSV UTF-8”); it may be Latin-1 or Windows-1252",
-            ) from error
+            found = f"byte 0x{data[at]:02X} at offset {at:,}, which is not UTF-8"
+            todo = f"{_SAVE_AS_UTF8} (in Excel: “CSV UTF-8”); it may be Latin-1 or Windows-1252"
+            raise _refuse(name, line, found, _UTF8, todo) from error
 
 
 def raw_lines(data: bytes) -> Iterator[str]:
@@ -181,8 +173,7 @@ def numbered_lines(upload: Upload) -> Iterator[tuple[int, str]]:
     Raises `ImportProblems` as `text_bytes`, for CR-only line ends, and for more lines than the row limit.
     """
     data = text_bytes(upload)
-    if cr_only(data):
-        raise refuse_cr_only(upload.name)
+    check_line_ends(upload.name, data)
     meter = Meter(upload.name)
     for number, line in enumerate(raw_lines(data), start=1):
         meter.row(number)
@@ -194,17 +185,13 @@ def without_end(line: str) -> str:
     return line[:-2] if line.endswith("\r\n") else line.removesuffix("\n")
 
 
-def cr_only(data: bytes) -> bool:
-    """Return whether all line ends are carriage returns (old Mac files)."""
-    return b"\n" not in data and b"\r" in data
+def check_line_ends(name: str, data: bytes) -> None:
+    """Raise `ImportProblems` if all line ends are carriage returns (old Mac files)."""
+    if b"\n" not in data and b"\r" in data:
+        raise refuse_cr_only(name)
 
 
 def refuse_cr_only(name: str) -> ImportProblems:
     """Return the error for a file with CR-only line ends."""
-    return _refuse(
-        name,
-        1,
-        "lines that end in a carriage return only",
-        "lines that end in LF or CR LF",
-        "Save it again with Unix or Windows line ends",
-    )
+    found, todo = "lines that end in a carriage return only", "Save it again with Unix or Windows line ends"
+    return _refuse(name, 1, found, "lines that end in LF or CR LF", todo)

@@ -56,9 +56,12 @@ def aligned(source: Upload | None, references: Sequence[Upload], systems: Mappin
     problems = Collector()
     if not systems:
         problems.add("", 0, "", "no system", "one text file per system", "Choose the files with the systems' outputs")
-    files = [*references, *([source] if source else []), *systems.values()]
+    every_output = "Each output needs one reference line" if references else "All files need the same number of lines"
+    files = [(upload, "Each reference needs one line per output") for upload in references]
+    files += [(source, "Each source line needs one output line")] if source else []
+    files += [(upload, every_output) for upload in systems.values()]
     read: list[tuple[str, ...]] = []
-    for upload in files:
+    for upload, _ in files:
         try:
             read.append(read_lines(upload))
         except ImportProblems as error:
@@ -66,10 +69,9 @@ def aligned(source: Upload | None, references: Sequence[Upload], systems: Mappin
     problems.check()
     lengths = Counter(map(len, read))
     usual = max(lengths, key=lambda n: lengths[n])
-    witness = files[next(i for i, lines in enumerate(read) if len(lines) == usual)].name
-    for i, (upload, lines) in enumerate(zip(files, read, strict=True)):
+    witness = next(upload.name for (upload, _), lines in zip(files, read, strict=True) if len(lines) == usual)
+    for (upload, todo), lines in zip(files, read, strict=True):
         if len(lines) != usual:
-            todo = _todo(i < len(references), upload is source, bool(references))
             problems.add(upload.name, 0, "", counted(len(lines), "line"), f"{usual}, as {witness} has", todo)
     problems.check()
     Meter(", ".join(u.name for u in systems.values())).outputs(usual * len(systems))
@@ -84,11 +86,3 @@ def aligned(source: Upload | None, references: Sequence[Upload], systems: Mappin
     return Dataset(
         segments, tuple(Output(system, "", ids[i], texts[system][i]) for i in range(usual) for system in texts)
     )
-
-
-def _todo(is_reference: bool, is_source: bool, has_references: bool) -> str:
-    if is_reference:
-        return "Each reference needs one line per output"
-    if is_source:
-        return "Each source line needs one output line"
-    return "Each output needs one reference line" if has_references else "All files need the same number of lines"

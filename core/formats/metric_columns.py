@@ -28,10 +28,8 @@ class MetricScores:
         self._files.setdefault(metric.name, {})[SourceFile(base_name(file), digest, metric.column)] = None
         self._given.setdefault(metric.name, {})
         if where == file and first.column != metric.column:
-            found, expected = (
-                f"a second metric named {shown(metric.name)}",
-                f"one metric of this name; {first.column} has it",
-            )
+            found = f"a second metric named {shown(metric.name)}"
+            expected = f"one metric of this name; {first.column} has it"
             self.problems.add(file, 1, metric.column, found, expected, "Give the two metrics different names")
         elif first.higher_is_better != metric.higher_is_better:
             found = f"another direction of {shown(metric.name)} than in {where}"

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 
 from core.data import Dataset, ExternalScores, OutputKey, Value
 from core.formats.external import lower_is_better, no_score, source_file
-from core.formats.files import Upload, numbered_lines
+from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
-from core.formats.labels.mtme_rating import check_blocks, name_in, needed, refuse_name
+from core.formats.labels.mtme_rating import blocks, name_in, needed, refuse_name
 from core.formats.parsing.numbers import expected_number, is_absent, number
 from core.formats.problems import shown
 
@@ -50,17 +50,7 @@ def read_metric(upload: Upload, severities: Severities, texts: Dataset | None) -
 
 def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[OutputKey, float | None]]:
     """Yield each output with its score (None if missing), then check that the file has all lines."""
-    keys = [s.key for s in known.segments]
-    seen: dict[str, int] = {}
-    for at, line in numbered_lines(upload):
-        if not line.strip():
-            continue
-        system, _, said = line.strip().replace("\t", " ").rpartition(" ")
-        system = system.strip()
-        place = seen[system] = seen.get(system, 0) + 1
-        if place > len(keys) or system not in known.systems:
-            continue
-        key = OutputKey(system, *keys[place - 1])
+    for at, key, said in blocks(upload, found, known, _split):
         value = number(said)
         if is_absent(said):
             if found.output(key) is not None:
@@ -70,11 +60,14 @@ def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[O
                 at, "", shown(said), f"{expected_number(said)}, or None", "Write None where there is no score"
             )
         elif found.output(key) is None:
-            found.problem(at, "", f"a score of {shown(system)}, segment {shown(key.segment_id)}",
-                          "None: there is no such output", "Choose the outputs that were scored")  # fmt: skip
+            found.no_output(at, key, "a score", "scored")
         else:
             yield key, value
-    check_blocks(found, seen, len(keys), known)
+
+
+def _split(line: str) -> tuple[str, str, str]:
+    system, blank, score = line.replace("\t", " ").rpartition(" ")
+    return system.strip(), blank, score
 
 
 def write(dataset: Dataset, scores: Mapping[OutputKey, float | None]) -> str:

@@ -21,7 +21,7 @@ from core.settings import load as settings
 Named = tuple[str, Path]
 """A path with the option it belongs to, such as ("--human", Path("human.csv"))."""
 
-_DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d+)|(stdout)|(stderr))|/proc/(?:self|\d+)/fd/(\d+)")
+_DESCRIPTOR = re.compile(r"(?:/dev|/proc/(?:self|\d+))/fd/(\d+)")
 _NO_RENAME = {errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS}
 """Errors for a file that may be written but not replaced by renaming: a mount point, a folder without write permission."""
 _ROLES = ("seq2seq", "encoder", "nli", "lm", "mlm", "unieval", "bleurt", "comet")
@@ -148,11 +148,9 @@ def _bytes(path: Path, data: str | bytes) -> bytes:
 
 def _descriptor(path: Path) -> int | None:
     """Return the file descriptor that a path such as /dev/stdout stands for."""
-    match = _DESCRIPTOR.fullmatch(os.path.abspath(path))
-    if not match:
-        return None
-    number, out, _, of_process = match.groups()
-    return int(number or of_process) if number or of_process else 1 if out else 2
+    absolute = os.path.abspath(path)
+    match = _DESCRIPTOR.fullmatch(absolute)
+    return int(match[1]) if match else {"/dev/stdout": 1, "/dev/stderr": 2}.get(absolute)
 
 
 def _replaceable(path: Path) -> bool:

@@ -14,11 +14,11 @@ are recognised, among them those of three released suites:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from core.errors import ImportProblems, Problem
-from core.formats.columns import plain
+from core.formats.columns import plain, roles_of
 from core.formats.files import Upload, extension, text_bytes
 from core.formats.parsing.cells import FileTable, TableRow
 from core.formats.parsing.json_list import is_list
@@ -27,22 +27,19 @@ from core.formats.problems import Collector, counted, shown
 from core.formats.reader import CellReader
 from core.formats.table import read_table, with_rows
 
-_NAMES: dict[str, tuple[str, ...]] = {
-    "type": (
-        *("type", "errortype", "error", "pertname", "perturbation", "perturbationtype", "phenomenon", "phenomena"),
-        *("category", "kind"),
-    ),
+_NAMES: dict[str, list[str]] = {
+    "type": "type errortype error pertname perturbation perturbationtype phenomenon phenomena category kind".split(),
     "good": (
-        *("good", "mtsent", "hyppara", "goodtranslation", "goodoutput", "goodhypothesis", "unperturbed", "hypothesis"),
-        *("hyp", "output", "mt", "translation", "candidate"),
-    ),
+        "good mtsent hyppara goodtranslation goodoutput goodhypothesis unperturbed hypothesis "
+        "hyp output mt translation candidate"
+    ).split(),
     "perturbed": (
-        *("perturbed", "pertsent", "hypadvbased", "incorrecttranslation", "perturbedoutput", "perturbedhypothesis"),
-        *("perturbedtranslation", "incorrect", "bad", "badtranslation", "corrupted", "adversarial"),
-    ),
-    "source": ("source", "src", "srcsent", "sourcetext", "input"),
-    "id": ("id", "pairid", "itemid", "segmentid", "segid"),
-    "applies": ("pertcheck",),
+        "perturbed pertsent hypadvbased incorrecttranslation perturbedoutput perturbedhypothesis "
+        "perturbedtranslation incorrect bad badtranslation corrupted adversarial"
+    ).split(),
+    "source": "source src srcsent sourcetext input".split(),
+    "id": "id pairid itemid segmentid segid".split(),
+    "applies": ["pertcheck"],
 }
 _REFERENCE = re.compile(r"(ref|refs|reference|references|engsent|humantranslation)\d*")
 _NEEDED = ("type", "good", "perturbed")
@@ -80,18 +77,6 @@ class PerturbedPairs(NamedTuple):
         return notes
 
 
-class PairColumns(NamedTuple):
-    """Column names by role."""
-
-    type: str
-    good: str
-    perturbed: str
-    references: tuple[str, ...]
-    source: str | None = None
-    id: str | None = None
-    applies: str | None = None
-
-
 def read_pairs(uploads: Sequence[Upload]) -> PerturbedPairs:
     """Read the pairs of all files.
 
@@ -102,15 +87,14 @@ def read_pairs(uploads: Sequence[Upload]) -> PerturbedPairs:
     left_out = 0
     for upload in uploads:
         try:
-            table = _read(upload)
-            columns = guess(table)
+            reader = CellReader(_read(upload), problems)
+            roles, references = _columns(reader.table)
         except ImportProblems as error:
             problems.extend(error.problems)
             continue
-        reader = CellReader(table, problems)
-        for row in table.rows:
-            if _applies(reader, row, columns.applies):
-                pairs.append(_pair(reader, row, columns))
+        for row in reader.table.rows:
+            if _applies(reader, row, roles.get("applies")):
+                pairs.append(_pair(reader, row, roles, references))
             else:
                 left_out += 1
     if not pairs and not problems:
@@ -120,50 +104,40 @@ def read_pairs(uploads: Sequence[Upload]) -> PerturbedPairs:
     return PerturbedPairs(tuple(pairs), left_out)
 
 
-def guess(table: FileTable) -> PairColumns:
-    """Return the columns by role. Raises `ImportProblems` naming each role without a column.
+def _columns(table: FileTable) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the columns by role, and those with references. Raises `ImportProblems` naming each role without a column.
 
     Without a reference column there must be a source column (for metrics that need no reference).
     """
-    by_name: dict[str, str] = {}
-    for column in table.columns:
-        by_name.setdefault(plain(column), column)
-    roles = {role: next((by_name[n] for n in names if n in by_name), None) for role, names in _NAMES.items()}
+    roles = roles_of(table.columns, _NAMES)
     references = tuple(c for c in table.columns if _REFERENCE.fullmatch(plain(c)))
-    lacking = {role: _NAMES[role] for role in _NEEDED if roles[role] is None}
-    if not references and roles["source"] is None:
-        lacking["reference"] = ("reference", "ref", "eng_sent")
-    kind, good, perturbed = (roles[role] for role in _NEEDED)
-    if lacking or kind is None or good is None or perturbed is None:
+    lacking = {role: _NAMES[role] for role in _NEEDED if role not in roles}
+    if not references and "source" not in roles:
+        lacking["reference"] = ["reference", "ref", "eng_sent"]
+    if lacking:
         there = f"only the columns {shown(', '.join(table.columns), 200)}"
         todo = "Rename the column"
         raise ImportProblems(
             [Problem(table.name, 0, role, there, f"a column {' or '.join(n[:3])}", todo) for role, n in lacking.items()]
         )
-    return PairColumns(kind, good, perturbed, references, roles["source"], roles["id"], roles["applies"])
+    return roles, references
 
 
 def _applies(reader: CellReader, row: TableRow, column: str | None) -> bool:
     said = (reader.text(row, column) or "true").strip().lower()
     if said not in ("true", "false"):
-        reader.problems.add(reader.file, row.line, column or "", shown(said), "true or false", "Correct the cell")
+        reader.problem(row, column or "", shown(said), "true or false", "Correct the cell")
     return said != "false"
 
 
-def _pair(reader: CellReader, row: TableRow, columns: PairColumns) -> PerturbedPair:
-    def needed(column: str, *, empty: bool) -> str:
-        text = reader.text(row, column)
-        if reader.cell(row, column) is None or (text == "" and not empty):
-            reader.problems.add(reader.file, row.line, column, "nothing", "a text", "Fill it in, or remove the row")
-        return text or ""
-
+def _pair(reader: CellReader, row: TableRow, roles: Mapping[str, str], references: tuple[str, ...]) -> PerturbedPair:
     return PerturbedPair(
-        needed(columns.type, empty=False),
-        reader.references(row, columns.references),
-        needed(columns.good, empty=True),
-        needed(columns.perturbed, empty=True),
-        reader.text(row, columns.source) or None,
-        reader.text(row, columns.id) or "",
+        reader.needed(row, roles["type"]),
+        reader.references(row, references),
+        reader.needed(row, roles["good"], may_be_empty=True),
+        reader.needed(row, roles["perturbed"], may_be_empty=True),
+        reader.text(row, roles.get("source")) or None,
+        reader.text(row, roles.get("id")) or "",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from core.data import SegmentKey
 from core.errors import ImportProblems, Problem
 
 CAP = 200
@@ -14,15 +15,15 @@ _MORE = re.compile(r"(\d+) more problems?")
 
 
 class Collector:
-    """Collect problems. The first `cap` are kept; `closed()` ends them with "N more problems"."""
+    """Collect problems. The first `CAP` are kept; `closed()` ends them with "N more problems"."""
 
-    def __init__(self, cap: int = CAP) -> None:
-        self.cap, self.total = cap, 0
+    def __init__(self) -> None:
+        self.total = 0
         self.kept: list[Problem] = []
 
     def add(self, file: str, row: int, column: str, found: str, expected: str, todo: str) -> None:
         self.total += 1
-        if len(self.kept) < self.cap:
+        if len(self.kept) < CAP:
             self.kept.append(Problem(file, row, column, found, expected, todo))
 
     def extend(self, problems: Iterable[Problem]) -> None:
@@ -64,6 +65,11 @@ def shown(text: str, limit: int = 60) -> str:
     """Return a user's text for a message: quoted, on one line, cut at `limit` code points."""
     flat = text.encode("unicode_escape").decode() if not text.isprintable() else text
     return f"“{flat[:limit]}{'…' if len(flat) > limit else ''}”"
+
+
+def shown_segment(key: SegmentKey) -> str:
+    """Return the name of a segment for a message, with its document if there is one."""
+    return f"segment {shown(key.segment_id)}" + (f" of {shown(key.doc_id)}" if key.doc_id else "")
 
 
 def counted(n: int, one: str, many: str = "") -> str:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from core.errors import ImportProblems, Problem
 from core.formats.documents import by_output, holds_documents
-from core.formats.files import Upload, cr_only, extension, raw_lines, refuse_cr_only, text_bytes, without_end
-from core.formats.parsing.cells import FileTable, TableRow
+from core.formats.files import Upload, check_line_ends, extension, raw_lines, refuse_cr_only, text_bytes, without_end
+from core.formats.parsing.cells import FileTable, Nested, TableRow
 from core.formats.parsing.formula import EXPORTED, unescaped
 from core.formats.parsing.jsonl import read_jsonl
 from core.formats.parsing.limits import Meter, limits
@@ -44,8 +44,7 @@ def read_as_written(upload: Upload, limit: int | None = None) -> FileTable:
     the file cannot be read.
     """
     data = text_bytes(upload)
-    if cr_only(data):
-        raise refuse_cr_only(upload.name)
+    check_line_ends(upload.name, data)
     if is_json(upload.name):
         table = read_jsonl(upload.name, data, limit)
         if holds_documents(table):
@@ -108,14 +107,8 @@ def _column_names(name: str, line: int, fields: Sequence[str], problems: Collect
     columns = [field or f"column {i}" for i, field in enumerate(fields, start=1)]
     for i, column in enumerate(columns, start=1):
         if column in first:
-            problems.add(
-                name,
-                line,
-                column,
-                f"the name twice, in columns {first[column]} and {i}",
-                "unique column names",
-                "Rename one of them",
-            )
+            found = f"the name twice, in columns {first[column]} and {i}"
+            problems.add(name, line, column, found, "unique column names", "Rename one of them")
         first.setdefault(column, i)
     if any("\r" in column for column in columns):
         raise refuse_cr_only(name)
@@ -129,46 +122,24 @@ def _plain_records(data: bytes) -> Iterator[tuple[int, list[str]]]:
 
 def _quoted_records(name: str, data: bytes, delimiter: str, problems: Collector) -> Iterator[tuple[int, list[str]]]:
     """Yield records of quoted text with the line they begin on. Broken quoting ends the reading with a problem."""
-    longest = limits().cell_chars
-    csv.field_size_limit(longest)
-    held, size = False, 0
-
-    def lines() -> Iterator[str]:
-        nonlocal held, size
-        for line in raw_lines(data):
-            if (size := size + len(line)) > longest:
-                raise csv.Error("field limit")
-            if "\r" in line and (kept := _LONE_CR.sub(_STAND_IN, line)) != line:
-                held, line = True, kept
-            yield line
-
-    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
-    while True:
-        start, size = reader.line_num + 1, 0
-        try:
-            fields = next(reader, None)
-        except csv.Error as error:
-            if "field limit" in str(error):
-                found = f"a field of more than {longest:,} characters, or a quote that is never closed"
-            elif "unexpected end" in str(error):
-                found = "a quote that is never closed"
-            else:
-                found = f"broken quoting ({error})"
-            todo = "Double each quote inside a quoted text, and put the closing quote right before the delimiter"
-            problems.add(name, start, "", found, "balanced quotes", todo)
-            return
-        if fields is None:
-            return
-        yield start, [f.replace(_STAND_IN, "\r") for f in fields] if held else fields
+    start = 1
+    try:
+        for start, fields, _, end in _csv_records(data, delimiter):
+            yield start, fields
+            start = end
+    except csv.Error as error:
+        if "field limit" in str(error):
+            found = f"a field of more than {limits().cell_chars:,} characters, or a quote that is never closed"
+        elif "unexpected end" in str(error):
+            found = "a quote that is never closed"
+        else:
+            found = f"broken quoting ({error})"
+        todo = "Double each quote inside a quoted text, and put the closing quote right before the delimiter"
+        problems.add(name, start, "", found, "balanced quotes", todo)
 
 
-def clearly_quoted(data: bytes, delimiter: str = "\t") -> bool:
-    """Return whether some record has a quote, and each such record could come from a writer that quotes fields.
-
-    Three kinds of writers are known: they quote fields only if necessary, all fields, or all fields except numbers.
-    """
-    if b'"' not in data:
-        return False
+def _csv_records(data: bytes, delimiter: str) -> Iterator[tuple[int, list[str], str, int]]:
+    """Yield the line of each record, its fields, its raw text, and the line of the next record. Raises `csv.Error`."""
     longest = limits().cell_chars
     csv.field_size_limit(longest)
     taken: list[str] = []
@@ -178,16 +149,30 @@ def clearly_quoted(data: bytes, delimiter: str = "\t") -> bool:
         nonlocal size
         for line in raw_lines(data):
             if (size := size + len(line)) > longest:
-                raise csv.Error("a record that is too long")
-            taken.append(_LONE_CR.sub(_STAND_IN, line))
+                raise csv.Error("field limit")
+            taken.append(_LONE_CR.sub(_STAND_IN, line) if "\r" in line else line)
             yield taken[-1]
 
+    reader, start = csv.reader(lines(), delimiter=delimiter, strict=True), 1
+    for fields in reader:
+        raw = "".join(taken)
+        taken.clear()
+        if _STAND_IN in raw:
+            fields, raw = [f.replace(_STAND_IN, "\r") for f in fields], raw.replace(_STAND_IN, "\r")
+        yield start, fields, raw, reader.line_num + 1
+        start, size = reader.line_num + 1, 0
+
+
+def clearly_quoted(data: bytes, delimiter: str = "\t") -> bool:
+    """Return whether some record has a quote, and each such record could come from a writer that quotes fields.
+
+    Three kinds of writers are known: they quote fields only if necessary, all fields, or all fields except numbers.
+    """
+    if b'"' not in data:
+        return False
     seen = False
     try:
-        for fields in csv.reader(lines(), delimiter=delimiter, strict=True):
-            raw = "".join(taken)
-            taken.clear()
-            size = 0
+        for _, fields, raw, _ in _csv_records(data, delimiter):
             if '"' in raw:
                 seen = True
                 if without_end(raw) not in _ways_to_write(fields, delimiter):
@@ -199,7 +184,7 @@ def clearly_quoted(data: bytes, delimiter: str = "\t") -> bool:
 
 def _ways_to_write(fields: Sequence[str], delimiter: str) -> Iterable[str]:
     quoted = ['"' + f.replace('"', '""') + '"' for f in fields]
-    special = (delimiter, '"', "\n", "\r", _STAND_IN)
+    special = (delimiter, '"', "\n", "\r")
     yield delimiter.join(q if any(c in f for c in special) else f for f, q in zip(fields, quoted, strict=True))
     yield delimiter.join(quoted)
     yield delimiter.join(f if looks_like_a_number(f) else q for f, q in zip(fields, quoted, strict=True))
@@ -209,15 +194,12 @@ def sample_values(table: FileTable, limit: int = 80) -> tuple[str, ...]:
     """Return the first non-empty value of each column, shortened, to help users recognise the columns."""
     out = []
     for i in range(len(table.columns)):
-        cell = next((row.cells[i] for row in table.rows if row.cells[i]), "")
-        text = (
-            cell
-            if isinstance(cell, str)
-            else " · ".join(cell)
-            if isinstance(cell, tuple)
-            else shown(cell.json)
-            if cell
-            else ""
-        )
+        match next((row.cells[i] for row in table.rows if row.cells[i]), ""):
+            case Nested(json):
+                text = shown(json)
+            case tuple(texts):
+                text = " · ".join(texts)
+            case cell:
+                text = cell or ""
         out.append(text[:limit] + ("…" if len(text) > limit else ""))
     return tuple(out)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from core.data import Score
 from core.formats.files import Upload
@@ -66,8 +66,12 @@ def scores_csv(scores: Iterable[Score]) -> str:
 
 def scores_jsonl(scores: Iterable[Score]) -> str:
     """Return scores as one JSON object per line with the keys `SCORE_COLUMNS`; a missing score is null."""
-    rows = (dict(zip(SCORE_COLUMNS, score, strict=True)) for score in scores)
-    return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    return json_lines(dict(zip(SCORE_COLUMNS, score, strict=True)) for score in scores)
+
+
+def json_lines(records: Iterable[Mapping[str, Any]]) -> str:
+    """Return one JSON object per line. Raises ValueError for NaN and infinity, which are not JSON."""
+    return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
 
 
 def labels_csv(labels: Iterable[LabelRow]) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from core.data import SEVERITIES, OutputKey, RatedOutput, SegmentKey, Span
 from core.mqm.action_form import LONGEST_CATEGORY, LONGEST_NOTE, text_fault
-from core.mqm.log import SegmentLabels
+from core.mqm.log import SegmentLabels, same_error
 from core.mqm.scores import errors_of
 from core.mqm.typology import is_non_translation
 from core.ports.labels import Action, ActionKind
@@ -92,7 +92,7 @@ def _edits(place: Place, system: str, errors: list[Span]) -> list[Action]:
         return [_action(place, system, "verdict", {"value": "no_error"})]
     if any(is_non_translation(e.category) for e in errors):
         return [_action(place, system, "verdict", {"value": "non_translation"})]
-    return [_action(place, system, "add", {"mark": f"m-{_digest(place[0], key, e)}", **_payload(e)}) for e in errors]
+    return [_action(place, system, "add", {"mark": f"m-{_digest(place[0], key, e)}", **asdict(e)}) for e in errors]
 
 
 def _distinct(errors: list[Span], where: str, notes: list[str]) -> list[Span]:
@@ -101,7 +101,7 @@ def _distinct(errors: list[Span], where: str, notes: list[str]) -> list[Span]:
         if len(errors) > 1:
             notes.append(f"{where}: a non-translation replaces {len(errors) - 1} other errors")
         return whole[:1]
-    by_place = {(e.side, e.start, e.end, e.severity, e.category): e for e in reversed(errors)}
+    by_place = {same_error(e): e for e in reversed(errors)}
     if len(by_place) < len(errors):
         notes.append(f"{where}: the same error was marked more than once; it counts once")
     return list(reversed(by_place.values()))
@@ -109,24 +109,7 @@ def _distinct(errors: list[Span], where: str, notes: list[str]) -> list[Span]:
 
 def _plain(errors: Iterable[Span]) -> set[tuple[Any, ...]]:
     """Return errors in a comparable form, ignoring their order and the offsets of a non-translation."""
-    return {
-        ("non-translation",)
-        if is_non_translation(e.category)
-        else (e.side, e.start, e.end, e.severity, e.category, e.note)
-        for e in errors
-    }
-
-
-def _payload(e: Span) -> dict[str, Any]:
-    return {
-        "side": e.side,
-        "start": e.start,
-        "end": e.end,
-        "quote": e.quote,
-        "severity": e.severity,
-        "category": e.category,
-        "note": e.note,
-    }
+    return {("non-translation",) if is_non_translation(e.category) else (*same_error(e), e.note) for e in errors}
 
 
 def _action(place: Place, system: str | None, kind: ActionKind, payload: Mapping[str, Any], *after: str) -> Action:
@@ -135,5 +118,5 @@ def _action(place: Place, system: str | None, kind: ActionKind, payload: Mapping
 
 
 def _digest(*content: Any) -> str:
-    plain = json.dumps(content, default=lambda s: _payload(s), ensure_ascii=True, sort_keys=True)
+    plain = json.dumps(content, default=asdict, ensure_ascii=True, sort_keys=True)
     return hashlib.sha256(plain.encode()).hexdigest()[:24]

@@ -149,7 +149,7 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
         if text is None:
             raise UserError("there is no source to mark", where=segment.segment_id, hint="Mark the error in the output")
         span.check(text)
-        if any(m.id != action.payload["mark"] and place(m.span) == place(span) for m in current.marks):
+        if any(m.id != action.payload["mark"] and same_error(m.span) == same_error(span) for m in current.marks):
             raise UserError(
                 "this error is already marked",
                 got=repr(span.quote),
@@ -163,6 +163,6 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
         )
 
 
-def place(span: Span) -> tuple[str, int, int, str, str]:
+def same_error(span: Span) -> tuple[str, int, int, str, str]:
     """Return the fields in which two spans of the same error are equal."""
     return (span.side, span.start, span.end, span.severity, span.category)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from core.errors import UserError
-from core.mqm.schemes import ANY, GOOGLE, Scheme, WeightRule, edited
-from core.mqm.typology import paths, plain
+from core.mqm.schemes import ANY, SCHEMES, Scheme, WeightRule
+from core.mqm.typology import paths
 
 ANYTHING = "any"
 """Stands for all severities or all categories in the table."""
@@ -36,22 +36,28 @@ def made(
 
     A scheme in `known` with the same name and weights is returned unchanged; otherwise the version is one more than the highest
     of that name. Raises `UserError` for a row without severity, category or weight, duplicate rows, a negative weight, no
-    rows, and the name of a built-in scheme.
+    rows, and the name of a built-in scheme, because signatures must be unambiguous.
     """
-    rules: list[WeightRule] = []
+    rules: dict[tuple[str, str], WeightRule] = {}
     for number, row in enumerate(rows, 1):
         severity, category, weight = (row.get(k) for k in ("severity", "category", "weight"))
         if not severity or not category or not isinstance(weight, int | float) or weight != weight:
             raise UserError("a weight needs a severity, a category and a number", where=f"row {number}")
         rule = WeightRule(_name(severity), _name(category), float(weight))
-        if any((plain(r.severity), plain(r.category)) == (plain(rule.severity), plain(rule.category)) for r in rules):
+        if rule.errors in rules:
             raise UserError("two rows are for the same errors", where=f"row {number}", got=f"{severity}, {category}")
-        rules.append(rule)
-    if not any(r.severity for r in rules):
+        rules[rule.errors] = rule
+    if not any(r.severity for r in rules.values()):
         raise UserError(
             "a scheme needs a weight for at least one severity", hint="Add a row for Major and one for Minor"
         )
-    found = edited(replace(GOOGLE, rules=()), name, rules, non_translation=non_translation)
+    if not name.strip() or name.strip().lower() in SCHEMES:
+        raise UserError(
+            "an edited scheme needs a name of its own",
+            got=repr(name),
+            expected=f"a name other than {', '.join(SCHEMES)}",
+        )
+    found = Scheme(name.strip(), 1, tuple(rules.values()), non_translation)
     versions = {s.version: s for s in known if s.name == found.name}
     same = next((s for s in versions.values() if _weights(s) == _weights(found)), None)
     return same or replace(found, version=max(versions, default=0) + 1)
@@ -62,17 +68,12 @@ def _name(written: object) -> str:
 
 
 def _weights(scheme: Scheme) -> tuple[dict[tuple[str, str], float], float | None]:
-    return {(plain(r.severity), plain(r.category)): r.weight for r in scheme.rules}, scheme.non_translation
+    return {r.errors: r.weight for r in scheme.rules}, scheme.non_translation
 
 
 def to_json(scheme: Scheme) -> dict[str, Any]:
     """Return the scheme as JSON values."""
-    return {
-        "name": scheme.name,
-        "version": scheme.version,
-        "rules": [list(rule) for rule in scheme.rules],
-        "non_translation": scheme.non_translation,
-    }
+    return asdict(scheme) | {"rules": [list(rule) for rule in scheme.rules]}
 
 
 def from_json(stored: Mapping[str, Any]) -> Scheme:

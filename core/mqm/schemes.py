@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,6 +28,11 @@ class WeightRule(NamedTuple):
     severity: str
     category: str
     weight: float
+
+    @property
+    def errors(self) -> tuple[str, str]:
+        """Return severity and category in the form in which they are compared."""
+        return plain(self.severity), plain(self.category)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +96,8 @@ def _below(path: str, ancestor: str) -> bool:
 
 SEVERITY_RULES = (WeightRule("Major", ANY, 5.0), WeightRule("Minor", ANY, 1.0), WeightRule("Neutral", ANY, 0.0))
 GOOGLE = Scheme("google", 1, (*SEVERITY_RULES, WeightRule("Minor", "Fluency/Punctuation", 0.1)))
-MAROT = Scheme(
-    "marot",
-    1,
-    (
-        *GOOGLE.rules,
-        WeightRule(ANY, "Source error", 0.0),
-        WeightRule(ANY, "Source issue", 0.0),
-        WeightRule(ANY, "Accuracy/Creative reinterpretation", 0.0),
-    ),
-)
+_NO_PENALTY = ("Source error", "Source issue", "Accuracy/Creative reinterpretation")
+MAROT = Scheme("marot", 1, (*GOOGLE.rules, *(WeightRule(ANY, category, 0.0) for category in _NO_PENALTY)))
 FLAT = Scheme("flat", 1, SEVERITY_RULES, non_translation=None)
 SCHEMES: dict[str, Scheme] = {s.name: s for s in (GOOGLE, MAROT, FLAT)}
 
@@ -112,21 +108,3 @@ def scheme(name: str) -> Scheme:
     if found is None:
         raise UserError("there is no such weight scheme", got=repr(name), expected=", ".join(SCHEMES))
     return found
-
-
-def edited(
-    base: Scheme, name: str, rules: Iterable[WeightRule], *, non_translation: float | None = 25.0, version: int = 1
-) -> Scheme:
-    """Return `base` under a new name, with `rules` replacing its weights for the same severity and category.
-
-    Raises `UserError` for the name of a built-in scheme, because signatures must be unambiguous.
-    """
-    if not name.strip() or name.strip().lower() in SCHEMES:
-        raise UserError(
-            "an edited scheme needs a name of its own",
-            got=repr(name),
-            expected=f"a name other than {', '.join(SCHEMES)}",
-        )
-    table = {(plain(r.severity), plain(r.category)): r for r in base.rules}
-    table.update({(plain(r.severity), plain(r.category)): r for r in rules})
-    return Scheme(name.strip(), version, tuple(table.values()), non_translation)

@@ -25,9 +25,10 @@ class Job(NamedTuple):
 
 
 class Jobs(Protocol):
-    def enqueue(
-        self, project_id: int, metrics: Sequence[str]
-    ) -> Job: ...  # an unfinished job with the same metrics is returned instead
+    def enqueue(self, project_id: int, metrics: Sequence[str]) -> Job:
+        """Add a job to the queue, or return the unfinished job with the same metrics."""
+        ...
+
     def get(self, job_id: int) -> Job: ...
     def recent(self, project_id: int | None = None, limit: int = 20) -> list[Job]: ...  # newest first
     def cancel(self, job_id: int) -> None: ...

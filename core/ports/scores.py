@@ -51,8 +51,9 @@ class Scores(Protocol):
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
     def signatures(self, project_id: int) -> list[ScoredBy]: ...
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]: ...  # without `detail`
-    def detail(
-        self, project_id: int, signature: str, segment: SegmentKey
-    ) -> dict[str, Value]: ...  # by system, with `detail`
+    def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]:
+        """Return the values of one segment by system, with `detail`."""
+        ...
+
     def external(self, project_id: int) -> list[ExternalMetric]: ...  # by name
     def remove_external(self, project_id: int, name: str) -> None: ...  # UserError when there is none

@@ -138,9 +138,8 @@ def ends_no_sentence(text: str, start: int, end: int, sentence: int, small: bool
     if inside := [i for i, char in enumerate(word) if is_unspaced(char)]:
         word = word[inside[-1] + 1 :]
     at, initial = start - len(word), len(following) == 1 and text[after.end() : after.end() + 1] == "."
-    if text[sentence:start].strip() == word and _NUMERAL.fullmatch(word) and not text[:sentence].strip(" "):
-        return True
-    if _begins_line(text, at) and _NUMERAL.fullmatch(word):
+    begins_text = text[sentence:start].strip() == word and not text[:sentence].strip(" ")
+    if _NUMERAL.fullmatch(word) and (begins_text or at == 0 or text[at - 1] in "\n\r\u2028\u2029"):
         return True
     if word.isdecimal():
         return len(word) <= 2 and following.casefold() in MONTHS
@@ -155,9 +154,8 @@ def ends_no_sentence(text: str, start: int, end: int, sentence: int, small: bool
         and left[1].casefold() in AFTER[bare]
     ):
         return not begins
-    if (bare in BEFORE_NUMBERS or bare in BEFORE_SMALL) and following[0].isdecimal():
-        return True
-    if bare in BEFORE_SMALL and goes_on:
+    number = following[0].isdecimal()
+    if (bare in BEFORE_NUMBERS and number) or (bare in BEFORE_SMALL and (number or goes_on)):
         return True
     if bare in MAY_END and (bare not in NAMES or small or word[0].isupper()):
         return not begins
@@ -177,14 +175,6 @@ def _is_letter(text: str, start: int, goes_on: bool) -> bool:
     """Return whether a letter is an initial (a capital), or a lower-case letter next to others (z. B., u. a.) or before a continuation."""
     word = text[start - 1]
     if word.isupper():
-        return not (word == "I" and _follows_small_word(text, start))
+        before = text[max(0, start - 24) : start - 1].split()
+        return not (word == "I" and before and before[-1].islower())
     return word.lower() != word.upper() and (goes_on or bool(_LETTER.search(text, max(0, start - 6), start - 1)))
-
-
-def _begins_line(text: str, at: int) -> bool:
-    return at == 0 or text[at - 1] in "\n\r\u2028\u2029"
-
-
-def _follows_small_word(text: str, start: int) -> bool:
-    words = text[max(0, start - 24) : start - 1].split()
-    return bool(words) and words[-1].islower()

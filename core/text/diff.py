@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from os.path import commonprefix
 from typing import Literal, NamedTuple
+
+from rapidfuzz.distance import LCSseq
 
 from core.text.words import TextUnit, units
 
@@ -23,48 +26,11 @@ def diff(a: str, b: str) -> tuple[DiffPiece, ...]:
     insert that replaces it. The kept words are a longest common subsequence (Hyyrö 2004); white space follows the words around it.
     """
     left, right = units(a), units(b)
-    pairs = _common([a[u.start : u.end] for u in left], [b[u.start : u.end] for u in right])
+    words_a, words_b = ([text[u.start : u.end] for u in found] for text, found in ((a, left), (b, right)))
+    # the order of the two decides which of several longest subsequences is taken
+    blocks = LCSseq.opcodes(words_b, words_a).as_matching_blocks()
+    pairs = [(block.b + k, block.a + k) for block in blocks for k in range(block.size)]
     return tuple(_merged(_pieces(a, b, left, right, pairs)))
-
-
-def _common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """Return index pairs of a longest common subsequence."""
-    head = 0
-    while head < min(len(a), len(b)) and a[head] == b[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(a), len(b)) - head and a[-1 - tail] == b[-1 - tail]:
-        tail += 1
-    middle = _subsequence(a[head : len(a) - tail], b[head : len(b) - tail])
-    return [
-        *((i, i) for i in range(head)),
-        *((i + head, j + head) for i, j in middle),
-        *((len(a) - i, len(b) - i) for i in range(tail, 0, -1)),
-    ]
-
-
-def _subsequence(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """Find the pairs with one row of the dynamic programming table per integer: bit j is 0 where b[j] lengthens the subsequence."""
-    where: dict[str, int] = {}
-    for j, word in enumerate(b):
-        where[word] = where.get(word, 0) | 1 << j
-    full = (1 << len(b)) - 1
-    rows, row = [], full
-    for word in a:
-        hits = row & where.get(word, 0)
-        row = ((row + hits) | (row - hits)) & full
-        rows.append(row)
-    pairs = []
-    i, j = len(a), len(b)
-    while i and j:
-        if rows[i - 1] >> (j - 1) & 1:
-            j -= 1
-        elif i > 1 and not rows[i - 2] >> (j - 1) & 1:
-            i -= 1
-        else:
-            i, j = i - 1, j - 1
-            pairs.append((i, j))
-    return pairs[::-1]
 
 
 def _pieces(
@@ -92,15 +58,5 @@ def _gap(a: str, b: str) -> Iterator[DiffPiece]:
 
 
 def _merged(pieces: Iterator[DiffPiece]) -> Iterator[DiffPiece]:
-    last: DiffPiece | None = None
-    for piece in pieces:
-        if not piece.text:
-            continue
-        if last is not None and last.kind == piece.kind:
-            last = DiffPiece(last.kind, last.text + piece.text)
-            continue
-        if last is not None:
-            yield last
-        last = piece
-    if last is not None:
-        yield last
+    for kind, run in groupby((piece for piece in pieces if piece.text), key=lambda piece: piece.kind):
+        yield DiffPiece(kind, "".join(piece.text for piece in run))

@@ -59,16 +59,10 @@ _POINT = re.compile(r"(?<=[.?!]) ")
 
 def splitter(name: str) -> Splitter:
     """Return the splitter `prose`, `rule`, `point` or `pysbd:LANGUAGE`. Raises UserError for another name, or if its package is missing."""
-    if name == RULE:
-        return rule
-    if name == PROSE:
-        return prose
-    if name == POINT:
-        return point
-    language = name.removeprefix(PYSBD)
     if name not in SPLITTERS:
         raise UserError("unknown sentence splitter", got=f"“{name}”", expected=", ".join(SPLITTERS))
-    return _pysbd(language)
+    own = {RULE: rule, PROSE: prose, POINT: point}
+    return own.get(name) or _pysbd(name.removeprefix(PYSBD))
 
 
 def facts(name: str) -> dict[str, object]:

@@ -86,11 +86,8 @@ def _word_end(text: str, i: int) -> int:
         kind = _kind(text[i])
         if kind in ("word", "mark"):
             i += 1
-        elif kind == "joiner" or _inside(text, i):
-            if i + 1 < n and _kind(text[i + 1]) == "word":
-                i += 2
-            else:
-                break
+        elif (kind == "joiner" or _inside(text, i)) and i + 1 < n and _kind(text[i + 1]) == "word":
+            i += 2
         else:
             break
     return i

@@ -18,7 +18,6 @@ segment id (`segment_id`), notes (`note`) and the position of an omission in the
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any
@@ -37,6 +36,7 @@ from core.formats.labels.label_file import (
 )
 from core.formats.parsing.json_records import Record, records
 from core.formats.problems import counted
+from core.formats.write import json_lines
 
 SCORE = "ESA"
 OMISSION = "Accuracy/Omission"
@@ -110,48 +110,33 @@ def _pearmut(found: Gatherer, record: Record) -> None:
 
 
 def _span(found: Gatherer, record: Record, key: OutputKey, text: str, breaks: bool = True) -> Span | None:
-    units = utf16(text) if breaks else _without_breaks(text)
+    """Return the span in code points from its first and last UTF-16 unit, which must not split a character."""
+    side: Side = "output"
+    line, units = record.line, utf16(text, breaks)
     severity = record.text("severity", needed=False)
-    category = record.values.get("error_type") or record.values.get("category")
-    path = "/".join(str(c) for c in category if c is not None) if isinstance(category, list) else category
+    path = record.values.get("error_type") or record.values.get("category")
+    if isinstance(path, list):
+        path = "/".join(str(part) for part in path if part is not None)
+    category = path if isinstance(path, str) else None
     note = record.text("note", needed=False) or ""
-    line = record.line
     starts, ends = record.values.get("start_i"), record.values.get("end_i")
     if MISSING in (starts, ends) or (starts == ends == units[-1] and not breaks):
-        at = record.whole("source_start_i", needed=False), record.whole("source_end_i", needed=False)
-        if None in at:
-            return found.span(line, key, "output", 0, 0, severity, path or OMISSION, note)
-        source = found.source(key.segment) or ""
-        return _placed(found, record, key, "source", utf16(source), at, (severity, path, note))
-    at = record.whole("start_i"), record.whole("end_i")
-    return _placed(found, record, key, "output", units, at, (severity, path, note)) if None not in at else None
-
-
-def _placed(
-    found: Gatherer, record: Record, key: OutputKey, side: Side, units: list[int], at: tuple[int | None, int | None],
-    said: tuple[str | None, Any, str],
-) -> Span | None:  # fmt: skip
-    """Return the span in code points from its first and last UTF-16 unit, which must not split a character."""
-    first, last = at[0] or 0, (at[1] or 0) + 1
-    inside = 0 <= first <= last <= units[-1]
-    start, end = max(0, bisect_right(units, first) - 1), bisect_left(units, last)
-    if inside and (units[start] != first or units[end] != last):
-        expected = "whole characters"
-        found.problem(record.line, f"{side} {at[0]} to {at[1]}", "half a character", expected, "Annotate it again")
-        return None
-    severity, path, note = said
-    category = path if isinstance(path, str) else None
-    start, end = (start, end) if inside else (first, last)
-    return found.span(record.line, key, side, start, end, severity, category, note)
-
-
-def _without_breaks(text: str) -> list[int]:
-    """Count UTF-16 units as `utf16` does, but without line breaks."""
-    at, places = 0, [0]
-    for c in text:
-        at += 0 if c == "\n" else 1 + (ord(c) > 0xFFFF)
-        places.append(at)
-    return places
+        first, last = record.whole("source_start_i", needed=False), record.whole("source_end_i", needed=False)
+        if first is None or last is None:
+            return found.span(line, key, "output", 0, 0, severity, category or OMISSION, note)
+        side, units = "source", utf16(found.source(key.segment) or "")
+    else:
+        first, last = record.whole("start_i"), record.whole("end_i")
+        if first is None or last is None:
+            return None
+    start, end = first, last + 1
+    if 0 <= start <= end <= units[-1]:
+        start, end = max(0, bisect_right(units, first) - 1), bisect_left(units, last + 1)
+        if units[start] != first or units[end] != last + 1:
+            where = f"{side} {first} to {last}"
+            found.problem(line, where, "half a character", "whole characters", "Annotate it again")
+            return None
+    return found.span(line, key, side, start, end, severity, category, note)
 
 
 def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
@@ -163,19 +148,18 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
     texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
     place = {s.key: i for i, s in enumerate(dataset.segments)}
     scores = {OutputKey(*h[:3]): h.value for h in dataset.human_scores if h.name == SCORE}
-    lines = []
+    records = []
     for r in labels:
         source, text = segments[r.key.segment].source or "", texts[r.key]
-        record = {
+        records.append({
             "line_id": place[r.key.segment], "src": source, "tgt": text, "doc_id": r.key.doc_id, "domain": None,
             "esa_spans": [_json(e, source if e.side == "source" else text) for e in r.errors],
             "esa_score": scores.get(r.key), "system": r.key.system, "annotator": r.rater,
             "segment_id": r.key.segment_id,
-        }  # fmt: skip
-        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+        })  # fmt: skip
     others = [h for h in dataset.human_scores if h.name != SCORE]
     rest = Dataset(dataset.segments, dataset.outputs, tuple(others))
-    return Written(("".join(lines),), (*_lost(labels, scores), *left_behind(rest, labels)))
+    return Written((json_lines(records),), (*_lost(labels, scores), *left_behind(rest, labels)))
 
 
 def _json(e: Span, text: str) -> dict[str, Any]:

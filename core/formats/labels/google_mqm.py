@@ -16,22 +16,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
 from core.data import SEVERITIES, Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Side, Span
-from core.errors import Problem, UserError
-from core.formats.labels.google_mqm_rows import MqmRow, is_clean, rows_of
-from core.formats.labels.google_mqm_text import (
-    BREAKING,
-    MarkedCell,
-    MarkedRange,
-    has_tag,
-    marked,
-    nearest,
-    place,
-    plain_text,
-    readable,
-)
+from core.errors import Problem
+from core.formats.labels.google_mqm_rows import MqmRow, column_of, is_clean, plain_cells, rows_of
+from core.formats.labels.google_mqm_text import MarkedCell, MarkedRange, has_tag, nearest, place, plain_text
+from core.formats.labels.label_file import checked
 
 COLUMNS = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity", "comment")
 NO_ERROR = "No-error"
@@ -49,15 +39,8 @@ class GoogleMqm:
     """The first line of every error, by output and rater."""
 
 
-class Oddity(NamedTuple):
-    row: MqmRow
-    column: str
-    found: str
-    expected: str
-    done: str
-
-    def problem(self, file: str) -> Problem:
-        return Problem(file, self.row.line, self.column, self.found, self.expected, self.done)
+Oddity = tuple[int, str, str, str, str]
+"""A warning without its file: line, column, what was found and expected, and what was done."""
 
 
 def read(data: bytes, file: str = "MQM TSV") -> GoogleMqm:
@@ -71,10 +54,8 @@ def read(data: bytes, file: str = "MQM TSV") -> GoogleMqm:
 
 def of_rows(rows: Sequence[MqmRow], stale: Iterable[MqmRow], file: str) -> GoogleMqm:
     """Combine the rows; `stale` are rows whose metadata does not match their plain columns."""
-    odd = [
-        Oddity(r, "metadata", "values that differ from the plain columns", "the same", "The plain columns are used")
-        for r in stale
-    ]
+    differs = ("metadata", "values that differ from the plain columns", "the same", "The plain columns are used")
+    odd: list[Oddity] = [(row.line, *differs) for row in stale]
     by_segment: dict[SegmentKey, list[MqmRow]] = {}
     by_output: dict[OutputKey, list[MqmRow]] = {}
     for row in rows:
@@ -93,21 +74,12 @@ def of_rows(rows: Sequence[MqmRow], stale: Iterable[MqmRow], file: str) -> Googl
         found = errors.setdefault((row.key, row.rater), [])
         if row.clean:
             if row.severity and not is_clean(row.severity) and row.severity.lower() != "neutral":
-                odd.append(Oddity(row, "severity", repr(row.severity), NO_ERROR, "Read as no error"))
+                odd.append((row.line, "severity", repr(row.severity), NO_ERROR, "Read as no error"))
         else:
             found.append(_error(row, sources[row.segment], targets[row.key], odd))
             lines.setdefault((row.key, row.rater, found[-1]), row.line)
-    for row in rows:
-        if row.clean and errors[row.key, row.rater]:
-            odd.append(
-                Oddity(
-                    row,
-                    "category",
-                    "No-error beside errors of the same rater",
-                    "one or the other",
-                    "The errors are kept",
-                )
-            )
+    both = ("category", "No-error beside errors of the same rater", "one or the other", "The errors are kept")
+    odd += [(row.line, *both) for row in rows if row.clean and errors[row.key, row.rater]]
     order = {segment: i for i, segment in enumerate(by_segment)}
     dataset = Dataset(
         tuple(
@@ -116,7 +88,7 @@ def of_rows(rows: Sequence[MqmRow], stale: Iterable[MqmRow], file: str) -> Googl
         tuple(Output(*key, targets[key]) for key in sorted(targets, key=lambda k: order[k.segment])),
     )
     rated = tuple(RatedOutput(key, rater, tuple(spans)) for (key, rater), spans in errors.items())
-    return GoogleMqm(dataset, rated, tuple(o.problem(file) for o in odd), lines)
+    return GoogleMqm(dataset, rated, tuple(Problem(file, *oddity) for oddity in odd), lines)
 
 
 def _error(row: MqmRow, source: str, target: str, odd: list[Oddity]) -> Span:
@@ -126,41 +98,23 @@ def _error(row: MqmRow, source: str, target: str, odd: list[Oddity]) -> Span:
         return _span(row, side, source if side == "source" else target, MarkedRange(start, end))
     sides: list[tuple[Side, str, str]] = [("output", row.target, target), ("source", row.source or "", source)]
     for side, shown, text in sides:
-        where = place(shown, text)
+        column, where = column_of(side), place(shown, text)
         if where is None and shown != text:
             where = nearest(shown, text)
             done = "The span was placed on the same words" if where else "The error is kept without its position"
-            odd.append(
-                Oddity(
-                    row, _column(side), "a text that differs from the other rows", "the same text in every row", done
-                )
-            )
-        if where is not None:
-            if where.odd:
-                odd.append(
-                    Oddity(row, _column(side), where.odd, "one <v>…</v>", f"Read as [{where.start}, {where.end})")
-                )
-            if side == "output" and place(row.source or "", source):
-                odd.append(
-                    Oddity(
-                        row, "source", "error spans in source and target", "one span", "The span in the target is kept"
-                    )
-                )
-            return _span(row, side, text, where)
-    odd.append(
-        Oddity(
-            row,
-            "target",
-            "an error without a span",
-            "<v>…</v> in target or source",
-            "The error is kept without its position",
-        )
-    )
+            found = "a text that differs from the other rows"
+            odd.append((row.line, column, found, "the same text in every row", done))
+        if where is None:
+            continue
+        if where.odd:
+            odd.append((row.line, column, where.odd, "one <v>…</v>", f"Read as [{where.start}, {where.end})"))
+        if side == "output" and place(row.source or "", source):
+            found, done = "error spans in source and target", "The span in the target is kept"
+            odd.append((row.line, "source", found, "one span", done))
+        return _span(row, side, text, where)
+    expected, done = "<v>…</v> in target or source", "The error is kept without its position"
+    odd.append((row.line, "target", "an error without a span", expected, done))
     return _span(row, "output", target, MarkedRange(0, 0))
-
-
-def _column(side: Side) -> str:
-    return "target" if side == "output" else side
 
 
 def _span(row: MqmRow, side: Side, text: str, at: MarkedRange) -> Span:
@@ -169,7 +123,7 @@ def _span(row: MqmRow, side: Side, text: str, at: MarkedRange) -> Span:
 
 
 def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> str:
-    """Write the ratings in the order given: one row per error, one No-error row for a clean output.
+    """Write the ratings, with those of one rater on one output merged: one row per error, one No-error row for a clean output.
 
     Cells are not escaped, even if they begin with "=": import the file as text, since a spreadsheet may run them as formulas.
     Raises `UserError` for a rated output that is not in `dataset`, or a span that does not match its text.
@@ -181,39 +135,19 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> str:
     for s in dataset.segments:
         position[s.key] = in_document[s.doc_id] = in_document.get(s.doc_id, 0) + 1
     lines: list[tuple[list[str], str]] = []
-    for r in rated:
-        if r.key not in texts or r.key.segment not in segments:
-            raise UserError("labels for an unknown output", got=f"{r.key.system}, segment {r.key.segment_id}")
-        source = segments[r.key.segment].source
+    for r in checked(dataset, rated):
+        segment = segments[r.key.segment]
         for error in r.errors or (None,):
-            if error is not None:
-                error.check(texts[r.key] if error.side == "output" else source or "")
-            lines.append(_line(r, error, source, texts[r.key], position[r.key.segment]))
-    header = [*COLUMNS, *(["metadata"] if any(extra for _, extra in lines) else [])]
-    body = [[*cells, *([extra] if len(header) > len(COLUMNS) else [])] for cells, extra in lines]
+            lines.append(_line(r, error, segment.source, texts[r.key], position[segment.key]))
+    with_metadata = any(extra for _, extra in lines)
+    header = [*COLUMNS, *(["metadata"] if with_metadata else [])]
+    body = [[*cells, *([extra] if with_metadata else [])] for cells, extra in lines]
     return "".join("\t".join(cells) + "\n" for cells in [header, *body])
 
 
 def _line(r: RatedOutput, error: Span | None, source: str | None, target: str, position: int) -> tuple[list[str], str]:
     """Return the plain cells of a row, and its metadata ("" if the plain cells are exact)."""
     labels = (error.category, error.severity, error.note) if error else (NO_ERROR, NO_ERROR, "")
-    exact = dict(
-        zip(
-            COLUMNS,
-            (r.key.system, r.key.doc_id, str(position), r.key.segment_id, r.rater, source, target, *labels),
-            strict=True,
-        )
-    )
-    shown = {c: text or "" for c, text in exact.items()}
-    if error is not None:
-        column = _column(error.side)
-        shown[column] = marked(shown[column], error.start, error.end)
-    cells = [readable(shown[c]) for c in COLUMNS]
-    hidden = [c for c, text in exact.items() if BREAKING.search(text or "")]
-    hidden += [c for c in ("source", "target") if has_tag(exact[c] or "") and c not in hidden]
-    if not hidden and source != "" and not (error and is_clean(error.category)):
-        return cells, ""
-    keep: dict[str, Any] = {"cells": {c: exact[c] for c in dict.fromkeys(["source", "target", *hidden])}, "span": None}
-    if error is not None:
-        keep["span"] = [error.side, error.start, error.end]
-    return cells, json.dumps({"errorscope": keep})
+    texts = (r.key.system, r.key.doc_id, str(position), r.key.segment_id, r.rater, source, target, *labels)
+    cells, kept = plain_cells(dict(zip(COLUMNS, texts, strict=True)), error)
+    return cells, json.dumps({"errorscope": kept}) if kept else ""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from core.data import OutputKey, SegmentKey, Side
-from core.errors import ImportProblems, Problem
+from core.data import OutputKey, SegmentKey, Side, Span
 from core.formats.files import Upload, numbered_lines
-from core.formats.labels.google_mqm_text import marked, readable
+from core.formats.labels.google_mqm_text import BREAKING, has_tag, marked, readable
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.limits import Meter
+from core.formats.problems import Collector, counted
 
 REQUIRED = ("system", "doc", "seg_id", "rater", "source", "target", "category", "severity")
 OPTIONAL = ("doc_id", "comment", "metadata")
@@ -52,27 +53,36 @@ def is_clean(name: str) -> bool:
     return "".join(c for c in name.casefold() if c.isalnum()) == "noerror"
 
 
-def rows_of(data: bytes, file: str) -> tuple[list[MqmRow], list[MqmRow]]:
-    """Return all rows, and those whose metadata does not match their plain columns. Raises `ImportProblems`."""
+Rows = tuple[list[MqmRow], list[MqmRow]]
+"""All rows, and those whose metadata does not match their plain columns."""
+
+
+def rows_of(data: bytes, file: str) -> Rows:
+    """Return the rows of a file with a header. Raises `ImportProblems`."""
     lines = numbered_lines(Upload(file, data))
     header = next(lines)[1]
     names = [ALIASES.get(n.strip().lower(), n.strip().lower()) for n in header.split("\t")]
     Meter(file).columns(1, len(names))
-    faults = [
-        Problem(
-            file, 1, n, "no such column", "\t".join(REQUIRED), "Add the column, or choose a file in Google's MQM form"
-        )
-        for n in REQUIRED
-        if n not in names
-    ]
-    faults += [
-        Problem(file, 1, n, "the column twice", "once", "Remove one")
-        for n in (*REQUIRED, *OPTIONAL)
-        if names.count(n) > 1
-    ]
-    if faults:
-        raise ImportProblems(faults)
+    problems = Collector()
+    for name in (n for n in REQUIRED if n not in names):
+        todo = "Add the column, or choose a file in Google's MQM form"
+        problems.add(file, 1, name, "no such column", "\t".join(REQUIRED), todo)
+    for name in (n for n in (*REQUIRED, *OPTIONAL) if names.count(n) > 1):
+        problems.add(file, 1, name, "the column twice", "once", "Remove one")
+    problems.check()
     least = max(names.index(n) for n in REQUIRED) + 1
+    rows = split_rows(file, lines, names, least, f"{len(names)}", row_of, problems)
+    if not rows[0] and not problems:
+        problems.add(file, 0, "", "a header without rows", "one row per error", "Choose another file")
+    problems.check()
+    return rows
+
+
+def split_rows(
+    file: str, lines: Iterable[tuple[int, str]], names: Sequence[str], least: int, expected: str,
+    row_of: Callable[[int, dict[str, str]], tuple[MqmRow, bool]], problems: Collector,
+) -> Rows:  # fmt: skip
+    """Return the rows in the lines that are not empty; `row_of` gets the cells by name, of which at least `least` must be there."""
     rows, stale = [], []
     memo: dict[str, str] = {}
     for number, line in lines:
@@ -80,29 +90,16 @@ def rows_of(data: bytes, file: str) -> tuple[list[MqmRow], list[MqmRow]]:
             continue
         cells = line.split("\t")
         if not least <= len(cells) <= len(names):
-            faults.append(
-                Problem(
-                    file,
-                    number,
-                    "",
-                    f"{len(cells)} cells",
-                    f"{len(names)}",
-                    "Correct the row: cells cannot contain tabs",
-                )
-            )
+            todo = "Correct the row: cells cannot contain tabs"
+            problems.add(file, number, "", counted(len(cells), "cell"), expected, todo)
             continue
         try:
             row, fits = row_of(number, dict(zip(names, map(memo.setdefault, cells, cells), strict=False)))
         except NotJson as error:
-            faults.append(Problem(file, number, "metadata", str(error), WHOLE, "Remove it from the row"))
+            problems.add(file, number, "metadata", str(error), WHOLE, "Remove it from the row")
             continue
         rows.append(row)
-        if not fits:
-            stale.append(row)
-    if not rows and not faults:
-        faults.append(Problem(file, 0, "", "a header without rows", "one row per error", "Choose another file"))
-    if faults:
-        raise ImportProblems(faults)
+        stale += [] if fits else [row]
     return rows, stale
 
 
@@ -111,24 +108,13 @@ def row_of(number: int, cells: dict[str, str]) -> tuple[MqmRow, bool]:
 
     Raises `NotJson` for metadata with a text that no file or database can store.
     """
-    row = MqmRow(
-        line=number,
-        system=cells["system"],
-        doc=cells["doc"],
-        seg_id=cells["seg_id"],
-        rater=cells["rater"],
-        source=cells["source"] or None,
-        target=cells["target"],
-        category=cells["category"],
-        severity=cells["severity"],
-        comment=cells.get("comment", ""),
-    )
-    said = metadata_of(cells.get("metadata") or "")
-    if said is None or "errorscope" not in said:
+    texts: dict[str, Any] = {name: cells[name] for name in REQUIRED}
+    row = MqmRow(number, **texts | {"source": cells["source"] or None, "comment": cells.get("comment", "")})
+    metadata = metadata_of(cells.get("metadata") or "") or {}
+    if "errorscope" not in metadata:
         return row, True
-    kept = said["errorscope"]
-    exact = _exact(row, kept)
-    return (exact, True) if exact else (row, False)
+    exact = _exact(row, metadata["errorscope"])
+    return exact or row, exact is not None
 
 
 def metadata_of(cell: str) -> dict[str, Any] | None:
@@ -156,16 +142,39 @@ def _exact(row: MqmRow, kept: object) -> MqmRow | None:
     if not {"source", "target"} <= values.keys():
         return None
     exact = row._replace(exact=True, **values)
-    shown = exact._asdict()
-    if kept.get("span") is not None:
-        match kept["span"]:
-            case ["output" | "source" as side, int(start), int(end)]:
-                text = exact.target if side == "output" else exact.source or ""
-                if not 0 <= start <= end <= len(text):
-                    return None
-                exact = exact._replace(span=(side, start, end))
-                shown["target" if side == "output" else "source"] = marked(text, start, end)
-            case _:
+    texts = exact._asdict()
+    match kept.get("span"):
+        case None:
+            pass
+        case ["output" | "source" as side, int(start), int(end)]:
+            text = texts[column_of(side)] or ""
+            if not 0 <= start <= end <= len(text):
                 return None
+            exact = exact._replace(span=(side, start, end))
+            texts[column_of(side)] = marked(text, start, end)
+        case _:
+            return None
     plain = row._asdict()
-    return exact if all(readable(shown[c] or "") == readable(plain[c] or "") for c in fields) else None
+    return exact if all(readable(texts[c] or "") == readable(plain[c] or "") for c in fields) else None
+
+
+def column_of(side: Side) -> str:
+    """Return the column with the text of a side."""
+    return "target" if side == "output" else side
+
+
+def plain_cells(exact: Mapping[str, str | None], error: Span | None) -> tuple[list[str], dict[str, Any] | None]:
+    """Return the readable cells of a row with its error, and what the metadata must store; None if the cells are exact."""
+    cells = {name: text or "" for name, text in exact.items()}
+    if error is not None:
+        column = column_of(error.side)
+        cells[column] = marked(cells[column], error.start, error.end)
+    hidden = [name for name, text in exact.items() if BREAKING.search(text or "")]
+    hidden += [name for name in ("source", "target") if has_tag(exact[name] or "") and name not in hidden]
+    kept = None
+    if hidden or exact["source"] == "" or (error and is_clean(error.category)):
+        kept = {
+            "cells": {name: exact[name] for name in dict.fromkeys(["source", "target", *hidden])},
+            "span": [error.side, error.start, error.end] if error else None,
+        }
+    return [readable(text) for text in cells.values()], kept

@@ -74,17 +74,12 @@ def place(shown: str, text: str) -> MarkedRange | None:
     tags = list(TAG.finditer(shown))
     for tag in tags[:MOST_TAGS]:
         if shown[: tag.start()] + shown[tag.end() :] == text:
-            closing = tag[0].startswith("</")
-            at = tag.start()
-            return (
-                MarkedRange(0, at, "a </v> without its <v>")
-                if closing
-                else MarkedRange(at, len(text), "a <v> without its </v>")
-            )
+            if tag[0].startswith("</"):
+                return MarkedRange(0, tag.start(), "a </v> without its <v>")
+            return MarkedRange(tag.start(), len(text), "a <v> without its </v>")
     if tags and bare(shown) == text:
-        return MarkedRange(
-            len(bare(shown[: tags[0].start()])), len(bare(shown[: tags[-1].start()])), "several marks in one row"
-        )
+        start, end = (len(bare(shown[: tag.start()])) for tag in (tags[0], tags[-1]))
+        return MarkedRange(start, end, "several marks in one row")
     return None
 
 

@@ -9,23 +9,22 @@ wrote: escaped names are restored.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from core.data import Dataset, Judgement, OutputKey
 from core.errors import ImportProblems, Problem
-from core.formats.columns import Role, plain, roles_of
+from core.formats.columns import plain, roles_of
 from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
 from core.formats.labels.mtme_rating import needed
-from core.formats.parsing.cells import FileTable, TableRow
+from core.formats.parsing.cells import FileTable
 from core.formats.parsing.formula import unescaped
 from core.formats.parsing.numbers import expected_number, is_absent, looks_like_a_number, number
 from core.formats.problems import Collector, shown
 from core.formats.reader import CellReader
 from core.formats.table import is_json, read_table
-from core.formats.write import csv_text
+from core.formats.write import csv_text, json_lines
 
 RATER = frozenset("rater raterid annotator annotatorid judge judgeid evaluator user userid worker workerid".split())
 RANK = frozenset("rank ranking position place".split())
@@ -80,7 +79,8 @@ def parse(upload: Upload) -> JudgementFile:
     given, texts = [], []
     ranked: set[tuple[OutputKey, str]] = set()
     for row in table.rows:
-        key, who = _key(reader, row, roles), reader.text(row, rater) or ""
+        key = OutputKey(*(reader.text(row, roles.get(role)) or "" for role in ("system", "document", "segment")))
+        who = reader.text(row, rater) or ""
         if not (key.system and key.segment_id and who.strip()):
             todo = "Fill it in, or remove the row"
             problems.add(upload.name, row.line, "", "no system, segment or rater", "all three", todo)
@@ -127,14 +127,6 @@ def _numbers(table: FileTable) -> list[str]:
     return found
 
 
-def _key(reader: CellReader, row: TableRow, roles: Mapping[Role, str]) -> OutputKey:
-    return OutputKey(
-        reader.text(row, roles.get("system")) or "",
-        reader.text(row, roles.get("document")) or "",
-        reader.text(row, roles.get("segment")) or "",
-    )
-
-
 def read(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
     """Read the judgements by rater. Outputs come from the file or from `texts`. Raises `ImportProblems`, also if a rater gives an output
     two different numbers of one name."""
@@ -144,8 +136,7 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
         found.add_texts(line, key, source, text)
     for line, j in parsed.given:
         if found.output(j.key) is None:
-            found.problem(line, "", f"a judgement of {shown(j.key.system)}, segment {shown(j.key.segment_id)}",
-                          "None: there is no such output", "Choose the outputs that were judged")  # fmt: skip
+            found.no_output(line, j.key, "a judgement", "judged")
         else:
             found.judge(line, j)
     if not parsed.given:
@@ -163,10 +154,8 @@ def write_csv(judgements: Iterable[Judgement]) -> str:
 
 def write_jsonl(judgements: Iterable[Judgement]) -> str:
     """Return the rows of `write_csv` as JSON Lines."""
-    return "".join(
-        json.dumps({**dict(zip(KEYS, (*key, rater), strict=True)), **numbers}, ensure_ascii=False) + "\n"
-        for (key, rater), numbers in _rows(judgements).items()
-    )
+    rows = _rows(judgements).items()
+    return json_lines(dict(zip(KEYS, (*key, rater), strict=True)) | numbers for (key, rater), numbers in rows)
 
 
 def _rows(judgements: Iterable[Judgement]) -> dict[tuple[OutputKey, str], dict[str, float]]:

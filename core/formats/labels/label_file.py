@@ -26,7 +26,7 @@ from core.data import (
 )
 from core.errors import Problem, UserError
 from core.formats.parsing.limits import Meter
-from core.formats.problems import Collector, counted, shown
+from core.formats.problems import Collector, counted, shown, shown_segment
 
 UNSPECIFIED = "Unspecified"
 """The category of an error without one."""
@@ -98,12 +98,12 @@ class Gatherer:
         if was is None and source:
             self._segments[key.segment] = source, line
         elif source and source != was:
-            self._differs(line, f"source of {_place(key.segment)}", source, was or "", at)
+            self._differs(line, f"source of {shown_segment(key.segment)}", source, was or "", at)
         if refs:
             self._references.setdefault(key.segment, tuple(refs))
         before, at = self._outputs.setdefault(key, (text, line))
         if before != text:
-            self._differs(line, f"output of {shown(key.system)}, {_place(key.segment)}", text, before, at)
+            self._differs(line, f"output of {shown(key.system)}, {shown_segment(key.segment)}", text, before, at)
 
     def _differs(self, line: int, where: str, found: str, before: str, at: int) -> None:
         todo = "Keep one of the two, or split the file"
@@ -144,9 +144,14 @@ class Gatherer:
             return
         before = self._rated.get((key, rater))
         if before is not None:
-            found = f"{shown(rater)} rates {shown(key.system)}, {_place(key.segment)} again"
+            found = f"{shown(rater)} rates {shown(key.system)}, {shown_segment(key.segment)} again"
             self.warn(line, "rater", found, "once", "The errors of both ratings are merged")
         self._rated[key, rater] = [*(before or ()), *(e for e in errors if e is not None)]
+
+    def no_output(self, line: int, key: OutputKey, what: str, done: str) -> None:
+        """Add the problem of a number or rating (`what`) whose output is not there."""
+        found = f"{what} of {shown(key.system)}, segment {shown(key.segment_id)}"
+        self.problem(line, "", found, "None: there is no such output", f"Choose the outputs that were {done}")
 
     def score(self, key: OutputKey, name: str, value: float) -> None:
         """Add a human score; scores of several raters are averaged."""
@@ -157,9 +162,7 @@ class Gatherer:
         self._meter.row(line)
         before = self._judged.setdefault(given[:3], given.value)
         if before != given.value:
-            found = (
-                f"{given.value:g} by {shown(given.rater)} for {shown(given.key.system)}, {_place(given.key.segment)}"
-            )
+            found = f"{given.value:g} by {shown(given.rater)} for {shown(given.key.system)}, {shown_segment(given.key.segment)}"
             self.problem(line, given.name, found, f"{before:g}, as before", "Keep one of the two numbers")
 
     def done(self) -> LabelFile:
@@ -189,10 +192,6 @@ class Gatherer:
                               "one per output", f"Averaged over {each} scores per output")  # fmt: skip
 
 
-def _place(key: SegmentKey) -> str:
-    return f"segment {shown(key.segment_id)}" + (f" of {shown(key.doc_id)}" if key.doc_id else "")
-
-
 def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> list[RatedOutput]:
     """Return the ratings, with those of one rater on one output merged. Raises `UserError` for one that does not match its texts."""
     texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
@@ -207,14 +206,9 @@ def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> list[RatedOutput]
 
 
 def left_behind(
-    dataset: Dataset,
-    rated: Sequence[RatedOutput],
-    *,
-    unrated: bool = True,
-    references: bool = True,
-    scores: bool = True,
+    dataset: Dataset, rated: Sequence[RatedOutput], *, unrated: bool = True, references: bool = True
 ) -> list[str]:
-    """Return what is left out in a format that stores none of the kinds that are True."""
+    """Return what is left out in a format without human scores, and without the kinds that are True."""
     with_labels = {r.key for r in rated}
     without = sum(o.key not in with_labels for o in dataset.outputs)
     names = dict.fromkeys(h.name for h in dataset.human_scores)
@@ -222,7 +216,7 @@ def left_behind(
     amounts = (
         (unrated and without, counted(without, "unrated output")),
         (references and written, counted(written, "reference")),
-        (scores and dataset.human_scores, f"human scores ({', '.join(names)})"),
+        (dataset.human_scores, f"human scores ({', '.join(names)})"),
     )
     return [f"Left out: {what}." for there, what in amounts if there]
 
@@ -231,10 +225,10 @@ def category_or_none(category: str) -> str | None:
     return None if category == UNSPECIFIED else category
 
 
-def utf16(text: str) -> list[int]:
-    """Return the UTF-16 offset of each code point and of the end."""
+def utf16(text: str, breaks: bool = True) -> list[int]:
+    """Return the UTF-16 offset of each code point and of the end; without `breaks` line breaks do not count."""
     at, places = 0, [0]
     for c in text:
-        at += 1 + (ord(c) > 0xFFFF)
+        at += 1 + (ord(c) > 0xFFFF) if breaks or c != "\n" else 0
         places.append(at)
     return places

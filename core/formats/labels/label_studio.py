@@ -131,9 +131,7 @@ def _answers(item: Record) -> list[str]:
 
 def _region(found: Gatherer, items: Sequence[Record], key: OutputKey) -> _Region | None:
     marked = [i for i in items if i.values.get("type") in _TEXT_REGIONS and {"start", "end"} <= _value(i).keys()]
-    if not marked:
-        return None
-    value = marked[0].record("value")
+    value = marked[0].record("value") if marked else None
     start, end = (value.whole("start"), value.whole("end")) if value else (None, None)
     if value is None or start is None or end is None:
         return None

@@ -14,22 +14,19 @@ references are stored; human scores are not part of the format.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from core.data import Dataset, RatedOutput, Segment, SegmentKey, Span
 from core.formats.files import Upload, numbered_lines
 from core.formats.labels.google_mqm import GoogleMqm, of_rows
-from core.formats.labels.google_mqm_rows import WHOLE, MqmRow, is_clean, metadata_of, row_of
-from core.formats.labels.google_mqm_text import BREAKING, has_tag, marked, readable
+from core.formats.labels.google_mqm_rows import MqmRow, metadata_of, plain_cells, row_of, split_rows
+from core.formats.labels.google_mqm_text import has_tag, marked
 from core.formats.labels.label_file import UNSPECIFIED, LabelFile, Severities, Written, checked, left_behind
-from core.formats.parsing.json_text import NotJson
 from core.formats.problems import Collector, counted, shown
 
-COLUMNS = (
-    *("system", "doc", "docSegId", "globalSegId", "rater", "source", "target", "category", "severity"),
-    "metadata",
-)
+COLUMNS = tuple("system doc docSegId globalSegId rater source target category severity metadata".split())
 NO_ERROR = "no-error"
 NON_TRANSLATION = "non-translation"
 
@@ -39,35 +36,16 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
 
     Raises `ImportProblems` for rows of the wrong length, unknown severities, and a file without rows.
     """
-    problems = Collector()
-    rows, stale = [], []
-    references: dict[SegmentKey, tuple[str, ...]] = {}
-    memo: dict[str, str] = {}
-    for number, line in numbered_lines(upload):
-        cells = line.split("\t")
-        if not line or (cells[:2] == list(COLUMNS[:2]) and "rater" in cells):
-            continue
-        if not len(COLUMNS) - 1 <= len(cells) <= len(COLUMNS):
-            expected = f"{len(COLUMNS)} columns of Marot's format"
-            problems.add(
-                upload.name,
-                number,
-                "",
-                counted(len(cells), "cell"),
-                expected,
-                "Correct the row: cells cannot contain tabs",
-            )
-            continue
-        try:
-            row, fits = _row(number, dict(zip(COLUMNS, [*map(memo.setdefault, cells, cells), ""], strict=False)))
-        except NotJson as error:
-            problems.add(upload.name, number, "metadata", str(error), WHOLE, "Remove it from the row")
-            continue
-        rows.append(row)
-        stale += [] if fits else [row]
-        segment = (metadata_of(cells[-1]) or {}).get("segment")
-        if isinstance(segment, dict) and (found := _references(segment)):
-            references.setdefault(row.segment, found)
+    problems, references = Collector(), dict[SegmentKey, tuple[str, ...]]()
+    header = "\t".join(COLUMNS[:2]) + "\t"
+    lines = (
+        (number, line)
+        for number, line in numbered_lines(upload)
+        if not (line.startswith(header) and "rater" in line.split("\t"))
+    )
+    expected = f"{len(COLUMNS)} columns of Marot's format"
+    row_of = partial(_row, references)
+    rows, stale = split_rows(upload.name, lines, COLUMNS, len(COLUMNS) - 1, expected, row_of, problems)
     if not rows and not problems:
         problems.add(upload.name, 0, "", "no rows", "one row per error", "Check that the export has finished")
     problems.check()
@@ -79,18 +57,19 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
     return LabelFile(Dataset(segments, dataset.outputs), tuple(rated), found_there.warnings)
 
 
-def _row(number: int, cells: dict[str, str]) -> tuple[MqmRow, bool]:
-    """Return a row in the form of Google's TSV, and whether its metadata matches its plain cells."""
-    said = metadata_of(cells["metadata"])
-    note = cells["metadata"] if said is None else said.get("note")
-    plain = {
-        "system": cells["system"], "doc": cells["doc"], "seg_id": cells["docSegId"], "rater": cells["rater"],
-        "source": cells["source"], "target": cells["target"], "category": cells["category"],
-        "severity": cells["severity"], "comment": note if isinstance(note, str) else "", "metadata": cells["metadata"],
-    }  # fmt: skip
-    row, fits = row_of(number, plain)
+def _row(references: dict[SegmentKey, tuple[str, ...]], number: int, cells: Mapping[str, str]) -> tuple[MqmRow, bool]:
+    """Return a row in the form of Google's TSV, and whether its metadata matches its plain cells; add its references."""
+    written = cells.get("metadata", "")
+    metadata = metadata_of(written)
+    note = written if metadata is None else metadata.get("note")
+    metadata = metadata or {}
+    comment = note if isinstance(note, str) else ""
+    row, fits = row_of(number, {**cells, "seg_id": cells["docSegId"], "comment": comment})
+    segment = metadata.get("segment")
+    if isinstance(segment, dict) and (texts := _references(segment)):
+        references.setdefault(row.segment, texts)
     if not row.exact and not row.clean and row.category and not has_tag(row.target) and not has_tag(row.source or ""):
-        row = _by_tokens(row, said or {})
+        row = _by_tokens(row, metadata)
     return row, fits
 
 
@@ -103,8 +82,8 @@ def _by_tokens(row: MqmRow, said: dict[str, Any]) -> MqmRow:
             case [[int(first), int(last)], *_] if isinstance(tokens, list) and 0 <= first <= last < len(tokens):
                 if all(isinstance(t, str) for t in tokens) and "".join(tokens) == text:
                     start, end = len("".join(tokens[:first])), len("".join(tokens[: last + 1]))
-                    shown_there = marked(text, start, end)
-                    return row._replace(target=shown_there) if column == "target" else row._replace(source=shown_there)
+                    with_tags: dict[str, Any] = {column: marked(text, start, end)}
+                    return row._replace(**with_tags)
     return row
 
 
@@ -168,24 +147,10 @@ def _line(
 ) -> str:
     """Return a row; what its plain cells cannot store is exact under `errorscope` in the metadata."""
     clean = NO_ERROR if r.rater else ""
-    said = (error.category, error.severity) if error else (clean, clean)
+    category, severity = (error.category, error.severity) if error else (clean, clean)
     exact = {
-        "system": r.key.system, "doc": r.key.doc_id, "seg_id": r.key.segment_id, "rater": r.rater,
-        "source": source, "target": text, "category": said[0], "severity": said[1],
+        "system": r.key.system, "doc": r.key.doc_id, "seg_id": r.key.segment_id, "place": str(place), "rater": r.rater,
+        "source": source, "target": text, "category": category, "severity": severity,
     }  # fmt: skip
-    cells = {name: value or "" for name, value in exact.items()}
-    if error is not None:
-        column = "target" if error.side == "output" else "source"
-        cells[column] = marked(cells[column], error.start, error.end)
-    hidden = [name for name, value in exact.items() if BREAKING.search(value or "")]
-    hidden += [name for name in ("source", "target") if has_tag(exact[name] or "") and name not in hidden]
-    if hidden or source == "" or (error and is_clean(error.category)):
-        kept = {name: exact[name] for name in dict.fromkeys(["source", "target", *hidden])}
-        span = [error.side, error.start, error.end] if error else None
-        metadata = metadata | {"errorscope": {"cells": kept, "span": span}}
-    shown_cells = [readable(cells[name]) for name in ("system", "doc", "seg_id")]
-    shown_cells += [
-        str(place),
-        *(readable(cells[name]) for name in ("rater", "source", "target", "category", "severity")),
-    ]
-    return "\t".join([*shown_cells, json.dumps(metadata)])
+    cells, kept = plain_cells(exact, error)
+    return "\t".join([*cells, json.dumps(metadata | ({"errorscope": kept} if kept else {}))])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from core.data import Dataset, OutputKey, RatedOutput, Side, Span
@@ -40,23 +40,14 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
     """Read ratings of the outputs in `texts`, whose segments are in the order of the test set. Raises `ImportProblems`."""
     known = needed(upload, texts)
     found = Gatherer(upload.name, severities, known)
-    keys = [s.key for s in known.segments]
-    seen: dict[str, int] = {}
     rater_of_file = name_in(upload.name).rpartition(".")[2]
     scores = 0
-    for number, line in numbered_lines(upload):
-        if not line.strip():
-            continue
-        system, _, rest = line.strip().partition("\t")
+    for number, key, rest in blocks(upload, found, known, lambda line: line.partition("\t")):
         said, _, rater = rest.partition("\t")
-        place = seen[system] = seen.get(system, 0) + 1
-        if place > len(keys) or said == "None":
+        if said == "None":
             continue
-        key = OutputKey(system, *keys[place - 1])
         if found.output(key) is None:
-            if system in known.systems:
-                found.problem(number, "", f"a rating of {shown(system)}, segment {shown(key.segment_id)}",
-                              "None: there is no such output", "Choose the outputs that were rated")  # fmt: skip
+            found.no_output(number, key, "a rating", "rated")
             continue
         why = ""
         try:
@@ -69,7 +60,6 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
         errors = Record(upload.name, number, value, found.problems).records("errors")
         scores += sum(e.values.get("score") is not None for e in errors)
         found.rating(number, key, rater or rater_of_file, [error_of(found, e, key) for e in errors])
-    check_blocks(found, seen, len(keys), known)
     scores_unused(found, scores)
     return found.done()
 
@@ -83,8 +73,21 @@ def needed(upload: Upload, texts: Dataset | None) -> Dataset:
     raise ImportProblems([Problem(upload.name, 0, "", found, "the outputs of this file", todo)])
 
 
-def check_blocks(found: Gatherer, seen: Mapping[str, int], n: int, known: Dataset) -> None:
-    """Add a problem for unknown systems, and for each system with a wrong number of lines."""
+def blocks(
+    upload: Upload, found: Gatherer, known: Dataset, split: Callable[[str], tuple[str, str, str]]
+) -> Iterator[tuple[int, OutputKey, str]]:
+    """Yield the line, the output and the rest of each line of a known system; `split` cuts a line after the system.
+
+    At the end add a problem for unknown systems, and for each system with a wrong number of lines.
+    """
+    keys, n = [s.key for s in known.segments], len(known.segments)
+    seen: dict[str, int] = {}
+    for number, line in numbered_lines(upload):
+        if line.strip():
+            system, _, rest = split(line.strip())
+            place = seen[system] = seen.get(system, 0) + 1
+            if place <= n and system in known.systems:
+                yield number, OutputKey(system, *keys[place - 1]), rest
     if others := [system for system in seen if system not in known.systems]:
         todo = "Give the systems the same names in both, or choose other outputs"
         named = f"{'a system' if len(others) == 1 else 'systems'} named {', '.join(map(shown, others))}"

@@ -8,22 +8,23 @@ note as `note` of its error. A missing source is "".
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
+from typing import Any
 
 from core.data import Dataset, OutputKey, RatedOutput
 from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities, Written, checked, left_behind
 from core.formats.labels.mtme_rating import error_json, error_of, scores_unused
-from core.formats.parsing.json_records import records
+from core.formats.parsing.json_records import records as read_records
 from core.formats.problems import counted
+from core.formats.write import json_lines
 
 
 def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
     """Read the ratings with their texts; a missing rater is named "rater", as in mt-metrics-eval. Raises `ImportProblems`."""
     found = Gatherer(upload.name, severities)
     scores = 0
-    for record in records(upload, found.problems):
+    for record in read_records(upload, found.problems):
         system, text = record.text("system_id"), record.text("hypothesis")
         segment = record.text("segment_name", "segment_id")
         errors = record.records("errors")
@@ -43,20 +44,19 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
     labels = checked(dataset, rated)
     texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
     place = {s.key: i for i, s in enumerate(dataset.segments)}
-    lines = []
+    records: list[dict[str, Any]] = []
     for r in labels:
         at = place[r.key.segment]
-        record = {
+        records.append({
             "source": segments[r.key.segment].source or "", "hypothesis": texts[r.key],
             "errors": [error_json(e) for e in r.errors], "document_id": r.key.doc_id, "segment_id": at,
             "system_id": r.key.system, "rater_id": r.rater, "src_lang": None, "tgt_lang": None,
-        }  # fmt: skip
+        })  # fmt: skip
         if r.key.segment_id != str(at):
-            record["segment_name"] = r.key.segment_id
-        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+            records[-1]["segment_name"] = r.key.segment_id
     lost = []
     if notes := sum(bool(e.note) for r in labels for e in r.errors):
         lost.append(f"{counted(notes, 'note')}: kept under a key that mt-metrics-eval ignores.")
-    if any(r.key.segment_id != str(place[r.key.segment]) for r in labels):
+    if any("segment_name" in record for record in records):
         lost.append("Segment ids: mt-metrics-eval reads positions from 0; the original ids are kept as segment_name.")
-    return Written(("".join(lines),), (*lost, *left_behind(dataset, labels)))
+    return Written((json_lines(records),), (*lost, *left_behind(dataset, labels)))

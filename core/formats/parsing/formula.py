@@ -18,16 +18,14 @@ _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Invisible characters that Unicode counts among marks, letters and symbols."""
 
 EXPORTED: frozenset[tuple[str, ...]] = frozenset(
-    {
-        ("system", "doc_id", "segment_id", "metric", "signature", "score", "status", "reason"),
-        ("system", "metric", "score", "status", "reason", "signature"),
-        ("system", "doc_id", "segment_id", "score", "n_raters"),
-        (
-            *("system", "doc_id", "segment_id", "rater", "side", "start", "end", "quote", "severity", "category"),
-            *("note", "verdict", "submitted"),
-        ),
-        ("error", "id", "source", "ref", "r", "hyp_para", "hyp_adv_based", "hyp_adv_free"),
-    }
+    tuple(header.split())
+    for header in (
+        "system doc_id segment_id metric signature score status reason",
+        "system metric score status reason signature",
+        "system doc_id segment_id score n_raters",
+        "system doc_id segment_id rater side start end quote severity category note verdict submitted",
+        "error id source ref r hyp_para hyp_adv_based hyp_adv_free",
+    )
 )
 """Headers of the CSV files that this program writes and that may be uploaded again."""
 

@@ -30,19 +30,16 @@ def elements(name: str, data: bytes) -> Iterator[tuple[int, str]]:
     window = _Window(name, data)
     window.skip()
     window.at += 1
-    if window.skip() == "]":
+    sign = window.skip()
+    window.at += sign == "]"
+    while sign != "]":
+        window.skip()
+        yield window.element()
+        sign = window.skip()
+        if sign not in ("]", ","):
+            found = shown(window.text[window.at : window.at + 20]) if sign else "a list that does not end"
+            raise window.broken(window.at, found)
         window.at += 1
-    else:
-        while True:
-            yield window.element()
-            sign = window.skip()
-            if sign not in ("]", ","):
-                found = shown(window.text[window.at : window.at + 20]) if sign else "a list that does not end"
-                raise window.broken(window.at, found)
-            window.at += 1
-            if sign == "]":
-                break
-            window.skip()
     line = window.line_of(window.at)
     if window.skip():
         raise _broken(name, line, f"{shown(window.text[window.at : window.at + 60])} after the list")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from types import UnionType
 from typing import Any
 
 from core.formats.files import Upload, check_lines, raw_lines, text_bytes
@@ -26,22 +28,22 @@ class Record:
     def _of(self, names: tuple[str, ...]) -> tuple[str, Any]:
         return next(((n, self.values[n]) for n in names if self.values.get(n) is not None), (names[0], None))
 
+    def _typed(self, names: tuple[str, ...], kind: type | UnionType, expected: str, needed: bool) -> tuple[str, Any]:
+        """Return the first name with a value, and the value if it is of this kind."""
+        name, value = self._of(names)
+        if isinstance(value, kind) and not isinstance(value, bool):
+            return name, value
+        self._wrong(name, value, expected, needed)
+        return name, None
+
     def text(self, *names: str, needed: bool = True) -> str | None:
         """Return the text under the first of the names that has a value; a whole number becomes its digits."""
-        name, value = self._of(names)
-        if isinstance(value, int) and not isinstance(value, bool):
-            value = str(value)
-        if isinstance(value, str):
-            return value
-        self._wrong(name, value, "a text", needed)
-        return None
+        _, value = self._typed(names, str | int, "a text", needed)
+        return None if value is None else str(value)
 
     def whole(self, *names: str, needed: bool = True) -> int | None:
-        name, value = self._of(names)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        self._wrong(name, value, "a whole number", needed)
-        return None
+        value: int | None = self._typed(names, int, "a whole number", needed)[1]
+        return value
 
     def number(self, *names: str) -> float | None:
         """Return a number within the bounds, also one written as a text; None if missing."""
@@ -56,20 +58,15 @@ class Record:
         return self.values.get(name) is True
 
     def record(self, *names: str, needed: bool = True) -> Record | None:
-        name, value = self._of(names)
-        if isinstance(value, dict):
-            return self._inner(name, value)
-        self._wrong(name, value, "an object", needed)
-        return None
+        name, value = self._typed(names, dict, "an object", needed)
+        return None if value is None else self._inner(name, value)
 
     def records(self, *names: str, needed: bool = True) -> list[Record]:
         """Return a list of objects, also if the list is written as a text (as Appraise exports it)."""
         name, value = self._of(names)
         if isinstance(value, str):
-            try:
+            with suppress(NotJson):
                 value = parsed(value)
-            except NotJson:
-                pass
         if not isinstance(value, list):
             self._wrong(name, value, "a list", needed)
             return []

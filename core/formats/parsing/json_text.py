@@ -31,14 +31,6 @@ def readable(text: str) -> str:
     return "".join(c if is_storable(c) else f"\\u{ord(c):04x}" for c in text)
 
 
-def _whole(digits: str) -> int:
-    return int(_short(digits))
-
-
-def _decimal(digits: str) -> float:
-    return float(_short(digits))
-
-
 def _short(digits: str) -> str:
     if len(digits) > DIGITS:
         raise NotJson(f"a number of {len(digits):,} characters")
@@ -54,7 +46,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_TYPED = json.JSONDecoder(parse_int=_whole, parse_float=_decimal)
+_TYPED = json.JSONDecoder(parse_int=lambda n: int(_short(n)), parse_float=lambda n: float(_short(n)))
 _AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_unique, parse_float=str, parse_int=str, parse_constant=str)
 
 
@@ -113,6 +105,4 @@ def _texts(value: Any) -> Iterator[str]:
             yield item
         elif isinstance(item, dict):
             yield from item
-            left += item.values()
-        elif isinstance(item, list):
-            left += item
+        left += _children(item)

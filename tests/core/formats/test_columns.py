@@ -275,3 +275,8 @@ def test_google_mqm_is_known_by_its_header() -> None:
     assert is_google_mqm("system doc doc_id seg_id rater source target category severity".split())
     assert is_google_mqm("system doc docSegId globalSegId rater source target category severity metadata".split())
     assert not is_google_mqm("system doc seg_id source target".split())
+
+
+def test_a_list_where_a_text_belongs_is_one_problem() -> None:
+    found = problems('{"segment_id": ["1", "2"], "system": "A", "output": "a"}\n', name="a.jsonl")
+    assert [(p.row, p.column, p.found) for p in found] == [(1, "segment_id", "a list")]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
 from core.errors import ImportProblems, UserError
 from core.formats.labels.google_mqm import COLUMNS, read, write
+from core.formats.problems import CAP
 from tests.paths import DATA
 
 HEAD = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
@@ -130,6 +131,25 @@ def test_what_cannot_be_read_is_a_table_of_problems(data: bytes, row: int, colum
         read(data, "labels.tsv")
     first = caught.value.problems[0]
     assert (first.file, first.row, first.column) == ("labels.tsv", row, column)
+
+
+def test_many_broken_rows_are_counted_not_listed() -> None:
+    with pytest.raises(ImportProblems) as caught:
+        read(("\t".join(COLUMNS) + "\n" + "one cell\n" * 500).encode())
+    problems = caught.value.problems
+    assert problems[0].found == "1 cell"
+    assert (len(problems), problems[-1].found) == (CAP + 1, f"{500 - CAP} more problems")
+
+
+def test_ratings_of_one_rater_on_one_output_are_written_together() -> None:
+    key = OutputKey("A", "d", "1")
+    data = Dataset((Segment("d", "1", "eins"),), (Output("A", "d", "1", "one two"),))
+    first, second = (Span("output", 0, end, "one two"[:end], "Minor", "Style") for end in (3, 7))
+    apart = [RatedOutput(key, "r", (first,)), RatedOutput(key, "s", ()), RatedOutput(key, "r", (second,))]
+    assert read(write(data, apart).encode()).rated == (
+        RatedOutput(key, "r", (first, second)),
+        RatedOutput(key, "s", ()),
+    )
 
 
 def dataset(source: str | None = "ein altes Haus", text: str = "an old house") -> Dataset:

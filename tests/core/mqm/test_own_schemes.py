@@ -44,6 +44,21 @@ def test_new_weights_get_the_next_version_equal_ones_keep_theirs() -> None:
     assert first.signature().startswith("mqm|scheme:mine|v:1|rules:")
 
 
+def test_a_rule_ignores_case_and_can_have_a_severity_of_its_own() -> None:
+    mine = made(
+        "mine",
+        [
+            *table(GOOGLE)[:-1],
+            {"severity": "minor", "category": "fluency/punctuation", "weight": 0.5},
+            {"severity": "Critical", "category": "any", "weight": 10},
+        ],
+        non_translation=25.0,
+    )
+    assert mine.weight("Minor", "Fluency/Punctuation") == 0.5
+    assert mine.weight("Critical", "Other") == 10
+    assert mine.weight("Major", "Other") == 5
+
+
 @pytest.mark.parametrize(
     "rows",
     [
@@ -63,7 +78,7 @@ def test_a_table_that_is_no_scheme_is_refused(rows) -> None:
 
 @pytest.mark.parametrize("name", ["", "  ", "google", "MAROT"])
 def test_our_names_are_taken(name: str) -> None:
-    with pytest.raises(UserError):
+    with pytest.raises(UserError, match="a name of its own"):
         made(name, ROWS, non_translation=None)
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from core.errors import UserError
-from core.mqm.schemes import FLAT, GOOGLE, MAROT, SCHEMES, Scheme, WeightRule, edited, scheme
+from core.mqm.schemes import FLAT, GOOGLE, MAROT, SCHEMES, Scheme, WeightRule, scheme
 from core.mqm.typology import paths
 
 
@@ -45,27 +45,14 @@ def test_signatures_name_scheme_and_version() -> None:
     assert MAROT.signature() == "mqm|scheme:marot|v:1"
 
 
-def test_an_edited_scheme_replaces_the_weight_and_signs_its_rules() -> None:
-    mine = edited(GOOGLE, "mine", [WeightRule("minor", "fluency/punctuation", 0.5), WeightRule("Critical", "", 10)])
-    assert mine.weight("Minor", "Fluency/Punctuation") == 0.5
-    assert mine.weight("Critical", "Other") == 10
-    assert mine.weight("Major", "Other") == 5
-    assert GOOGLE.weight("Minor", "Fluency/Punctuation") == 0.1
-    other = edited(GOOGLE, "mine", [WeightRule("Critical", "", 11)])
-    assert mine.signature().startswith("mqm|scheme:mine|v:1|rules:")
-    assert mine.signature() != other.signature()
-
-
 def test_a_scheme_cannot_pose_as_one_of_ours() -> None:
-    with pytest.raises(UserError, match="a name of its own"):
-        edited(GOOGLE, "Google", [])
     assert Scheme("google", 1, (WeightRule("Major", "", 9.0),)).signature() != GOOGLE.signature()
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
 def test_a_weight_is_a_number_of_0_or_more(weight: float) -> None:
     with pytest.raises(UserError, match="0 or more"):
-        edited(GOOGLE, "mine", [WeightRule("Major", "", weight)])
+        Scheme("mine", 1, (WeightRule("Major", "", weight),))
 
 
 def test_an_unknown_scheme_names_those_there_are() -> None:
