@@ -85,7 +85,7 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
 
 def files(project: Project, found: Evaluation, statistic: StatisticName, systems: tests.Systems | None) -> None:
     """Draw the downloads (CSV, LaTeX, HTML) and the methods paragraph."""
-    done = matrix(found, statistic)
+    done = [m for m in (matrix(found, statistic),) if m is not None]
     st.subheader("Report", anchor=False)
     said = report.methods(found, done, systems)
     st.markdown(escape_markdown(said))
