@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from core.plots.encodings import Line, colour_and_shape, names_axis, tooltip
+from core.plots.encodings import Line, colour_and_shape, intervals, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels, with_labels
 
 PICK = "pick"
@@ -30,10 +30,7 @@ def means(rows: pd.DataFrame, title: str) -> alt.LayerChart:
             ("n:Q", "outputs"),
         ),
     )
-    scale = alt.Scale(zero=False, padding=12)
-    interval = base.mark_bar(size=3, opacity=0.45).encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q")
-    dot = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X("mean:Q", title=title, scale=scale))
-    return alt.LayerChart(layer=[interval, dot]).properties(height=34 * max(1, len(shown)) + 70)
+    return intervals(base, "mean:Q", title).properties(height=34 * max(1, len(shown)) + 70)
 
 
 def scatter(rows: pd.DataFrame, x_label: str, y_label: str, systems: Sequence[str] | None) -> alt.Chart:

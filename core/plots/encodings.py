@@ -38,6 +38,14 @@ def colour_and_shape(field: str, names: list[str], legend: alt.Legend) -> tuple[
     return alt.Color(field, sort=names, legend=legend), alt.Shape(field, sort=names, legend=legend)
 
 
+def intervals(base: alt.Chart, value: str, title: str) -> alt.LayerChart:
+    """Return a dot per row at `value`, on a bar from its field low to its field high."""
+    scale = alt.Scale(zero=False, padding=12)
+    bar = base.mark_bar(size=3, opacity=0.45).encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q")
+    dot = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X(value, title=title, scale=scale))
+    return alt.LayerChart(layer=[bar, dot])
+
+
 def names_axis(**options: Any) -> alt.Axis:
     """Return an axis for names: without line and ticks, and with every name, even if they overlap."""
     return alt.Axis(domain=False, ticks=False, labelOverlap=False, **options)

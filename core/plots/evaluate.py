@@ -7,8 +7,22 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from core.plots.encodings import BLUE, GREY, names_axis, tooltip
+from core.plots.encodings import BLUE, GREY, intervals, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels, with_labels
+
+
+def agreements(rows: pd.DataFrame, title: str) -> alt.LayerChart:
+    """Return a dot plot of agreements with their 95 % CIs, in the order of the rows; baselines are grey.
+
+    `rows` has the columns metric, value, low, high, shown (the value as text) and baseline.
+    """
+    rows, title = with_labels(rows, "metric"), chart_label(title)
+    base = alt.Chart(rows).encode(
+        y=alt.Y("metric:N", sort=list(rows["metric"]), title=None, axis=names_axis(labelLimit=180)),
+        color=alt.condition("datum.baseline", alt.value(GREY), alt.value(BLUE)),
+        tooltip=tooltip("metric:N", ("shown:N", title)),
+    )
+    return intervals(base, "value:Q", title).properties(height=26 * max(1, len(rows)) + 70)
 
 
 def differences(rows: pd.DataFrame, names: Sequence[str], alpha: float = 0.05) -> alt.LayerChart:

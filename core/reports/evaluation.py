@@ -7,10 +7,15 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+import altair as alt
+import pandas as pd
+
 from core.formats.write import csv_text
 from core.formatting import MISSING as MISSING
 from core.formatting import format_number
-from core.reports.html import render
+from core.plots import evaluate as plots
+from core.plots.compare import means as system_means
+from core.reports.html import render, vega_script
 from core.services.evaluate.evaluate import (
     LABELS,
     PERMUTATIONS,
@@ -253,7 +258,7 @@ def as_html(
     systems: Systems | None = None,
     title: str = "Evaluation",
 ) -> str:
-    """Return one page with tables only, without scripts."""
+    """Return one page with charts and tables. Charts need JavaScript, which the page contains; all values are also in tables."""
     names = STATISTICS[found.choice.level]
     rows = []
     for name in found.order(statistic):
@@ -284,8 +289,58 @@ def as_html(
         tables.append(_table("Systems by rank cluster", ["cluster", "system", "mean", "95 % CI"], means))
     return render(
         "evaluation.html.j2", title=title, sentence=sentence(found, statistic), tables=tables, short=SHORT,
-        methods=methods(found, tests, systems), signatures=signatures(found),
+        methods=methods(found, tests, systems), signatures=signatures(found), charts=_charts(found, statistic, tests, systems),
+        vega_script=vega_script,
     )  # fmt: skip
+
+
+def _charts(
+    found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix], systems: Systems | None
+) -> list[dict[str, Any]]:
+    """Return caption and specification of each chart: agreements, differences between metrics, and means of systems."""
+    rows = [found.of(name, statistic) for name in found.order(statistic)]
+    known = [
+        {
+            "metric": r.metric,
+            "value": r.value,
+            "low": r.low,
+            "high": r.high,
+            "shown": cell(r),
+            "baseline": r.kind == "sentinel",
+        }
+        for r in rows
+        if r.value is not None
+    ]
+    charts: list[tuple[str, alt.LayerChart]] = []
+    if known:
+        caption = f"{LABELS[statistic]} with 95 % CIs; baselines are grey"
+        charts.append((caption, plots.agreements(pd.DataFrame(known), f"{LABELS[statistic]} ↑")))
+    for tested in tests:
+        if tested.pairs:
+            caption = f"{LABELS[tested.statistic]}: p (Holm) of the row metric against the column metric; coloured if p ≤ {ALPHA:g}"
+            charts.append((caption, differences(found, tested)))
+    if systems is not None and systems.means:
+        means = pd.DataFrame([m._asdict() for m in systems.means])
+        charts.append(("Means of the systems, with 95 % CIs", system_means(means, "mean")))
+    return [{"caption": c, "spec": chart.properties(width="container").to_dict(validate=False)} for c, chart in charts]
+
+
+def differences(found: Evaluation, tested: SignificanceMatrix) -> alt.LayerChart:
+    """Return the chart of the tests between metrics."""
+    label = {c.name: c.label for c in found.joined.scored_metrics}
+    rows = [
+        {
+            "better": label[p.first], "worse": label[p.second], "difference": p.difference,
+            "p": 1.0 if p.adjusted is None else p.adjusted, "shown": p_text(p.adjusted),
+        }
+        for p in tested.pairs
+    ]  # fmt: skip
+    return plots.differences(pd.DataFrame(rows), [label[n] for n in tested.names], ALPHA)
+
+
+def p_text(p: float | None) -> str:
+    """Return a p-value as text; a dash for None."""
+    return "<.001" if p is not None and p < 0.0005 else format_number(p)
 
 
 def _table(caption: str, columns: list[str], rows: list[list[str]]) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -93,15 +96,19 @@ def files(project: Project, found: Evaluation, statistic: StatisticName, systems
         st.text("\n".join(report.signatures(found)))
     name = f"{exports.file_name(project.name)}.evaluation"
     with st.container(horizontal=True):
-        for label, ending, mime, text in (
-            ("CSV", "csv", "text/csv", report.as_csv(found)),
-            ("LaTeX table", "tex", "text/x-tex", report.as_latex(found, statistic, done)),
-            ("HTML page", "html", "text/html", report.as_html(found, statistic, done, systems, project.name)),
-            ("Methods paragraph", "txt", "text/plain", "\n".join([said, "", *report.signatures(found)]) + "\n"),
+        for label, ending, mime, make in (
+            ("CSV", "csv", "text/csv", lambda: report.as_csv(found)),
+            ("LaTeX table", "tex", "text/x-tex", lambda: report.as_latex(found, statistic, done)),
+            ("HTML page", "html", "text/html", lambda: report.as_html(found, statistic, done, systems, project.name)),
+            ("Methods paragraph", "txt", "text/plain", lambda: "\n".join([said, "", *report.signatures(found)]) + "\n"),
         ):
             st.download_button(
-                label, text.encode("utf-8"), f"{name}.{ending}", mime, icon=":material/download:", on_click="ignore",
+                label, partial(_bytes, make), f"{name}.{ending}", mime, icon=":material/download:", on_click="ignore",
                 key=f"evaluate-{ending}",
             )  # fmt: skip
     with st.expander("LaTeX table to copy"):
         st.code(report.as_latex(found, statistic, done), language="latex")
+
+
+def _bytes(make: Callable[[], str]) -> bytes:
+    return make().encode("utf-8")
