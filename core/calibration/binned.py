@@ -18,7 +18,7 @@ from core.calibration.curve import SAME, BestLambda, CurvePoint, StepCurve
 from core.calibration.scan import collect, histogram, sort_outputs
 from core.calibration.terms import Prepared, Terms, start_order, step_curve, terms
 from core.stats.correlation.correlation import FUNCTIONS, Measure
-from core.stats.correlation.pairs import Floats, Ints, weighted_ranks
+from core.stats.correlation.pairs import Floats, Ints, ratio, weighted_ranks
 
 BINS = 1 << 14
 UNIT: dict[str, float] = {"kendall": 2.0, "spearman": 1.0}
@@ -91,8 +91,7 @@ def _with_jumps(breaks: Floats, t: Terms, closed: npt.NDArray[np.bool_], net: Fl
         np.concatenate(pair)[order] for pair in ((t.on, unknown), (t.after, net[closed]), (t.denominator_on, unknown))
     )
     numerator = t.numerator[0] + np.concatenate(([0.0], np.cumsum(after)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        at = np.where(below > 0, (numerator[:-1] + on) / below, np.nan)
+    at = ratio(numerator[:-1] + on, below)
     return StepCurve(where[order], numerator / t.denominator[0], at, float(t.zero[0]), float(t.inf[0]))
 
 

@@ -12,15 +12,14 @@ import numpy as np
 from core.calibration.advice import Advice, advice
 from core.calibration.bootstrap_batch import STEPS
 from core.calibration.curve import CurvePoint, Plateau, omega
-from core.calibration.lambda_search import SWEPT_PAIRS, ManyOutputs, all_pairs_value, curve_of, why_undefined
+from core.calibration.lambda_search import SWEPT_PAIRS, ManyOutputs, all_pairs_value, best_of, curve_of
 from core.calibration.presets import LambdaPreset
 from core.calibration.resampling import Band, CrossValidated, cross_validated, resampled
 from core.calibration.tie_scan import SCANNED, TieScan
 from core.data import OutputKey
-from core.errors import UserError
 from core.progress import Progress, no_progress
 from core.signature import signature
-from core.stats.correlation.correlation import Group, Measure, Statistic, check_measure, group_ids
+from core.stats.correlation.correlation import Group, Measure, check_measure, group_ids
 from core.stats.correlation.pairs import Floats
 from core.stats.significance.perm_both import agreement_with_ties
 
@@ -150,7 +149,8 @@ def calibrate(
     check_measure(measure, group)
     data = tuple(points)
     segments, systems = [p.key.segment for p in data], [p.key.system for p in data]
-    exp, imp, human = (np.array(column, dtype=np.float64) for column in (_column(data, k) for k in (1, 2, 3)))
+    rows = [(p.dist_exp, p.dist_imp, p.human) for p in data]
+    exp, imp, human = np.array(rows, dtype=np.float64).reshape(-1, 3).T.copy()
     sweep = curve_of(exp, imp, human, measure=measure, group=group, segments=segments, systems=systems)
     progress(0.0)
     weights = np.array([p.weight for p in data])
@@ -159,13 +159,7 @@ def calibrate(
     if unused or not uneven:
         weights = np.ones(len(data))
     curve = sweep(weights)
-    best = curve.best()
-    if best is None:
-        raise UserError(
-            "λ cannot be calibrated: agreement is undefined at every λ",
-            got=why_undefined(exp, imp, human, group),
-            hint="Add outputs whose human scores differ",
-        )
+    best = best_of(curve, exp, imp, human, group)
     vanilla = None
     if data and all(p.score_hyp is not None for p in data):
         hyp = [p.score_hyp or 0.0 for p in data]
@@ -178,19 +172,36 @@ def calibrate(
             vanilla = agreement_with_ties(measure, hyp, rounded, group=group, segments=segments, systems=systems).value
     progress(0.1)
     many, scan = isinstance(sweep, ManyOutputs), isinstance(sweep, TieScan)
-    affordable = _affordable(draws, len(data)) if many else draws
+    # fewer resamples if they would take minutes, but at least 20
+    affordable = min(draws, max(20, PAIRS_IN_ALL // (len(data) * (len(data) - 1) // 2))) if many else draws
     fits = resampled(sweep, group_ids(segments), best.lam, seed, affordable, lambda x: progress(0.1 + 0.5 * x), weights)
     held_out = cross_validated(sweep, [p.key for p in data], seed, lambda x: progress(0.6 + 0.4 * x), weights)
     at = {name: all_pairs_value(curve, x) for name, x in (("0", 0.0), ("1", 1.0), ("inf", math.inf))}
     value = all_pairs_value(curve, best.lam) if scan else best.agreement
     if value is None:
         raise ValueError(f"agreement is undefined at the chosen λ = {best.lam}")
-    seen = _at(best.lam, exp, imp, human, measure, group, segments, systems) if group == "segment" else None
-    groups = None if seen is None else (seen.groups, len(set(segments)))
+    groups = None
+    if group == "segment":
+        scores = -(omega(best.lam) * exp + (1 - omega(best.lam)) * imp)
+        seen = agreement_with_ties(measure, scores, human, group=group, segments=segments, systems=systems)
+        groups = (seen.groups, len(set(segments)))
     facts = {"measure": measure_name(measure, group), "group": group, "seed": seed, "draws": affordable}
     facts |= {"fits": f"omega/{STEPS}"} if many or scan else {}
     facts |= {"weights": "1/probability"} if uneven and not unused else {}
     raters = [p.n_raters for p in data if p.n_raters is not None]
+    notes = [f"The sampling weights are not used: {unused}."] if unused else []
+    notes += _guidance(data, raters)
+    if affordable < draws:
+        notes.append(f"The interval uses {affordable} resamples, because more would take too long with so many pairs.")
+    if many:
+        notes.append(_COARSE)
+    if isinstance(sweep, TieScan):
+        notes.append(_SCAN)
+        if sweep.sampled:
+            notes.append(
+                f"The scan, its resamples and the curve use a random sample of {SCANNED:,} of {sweep.total:,} pairs (standard "
+                "error at most .0012). The agreements at the chosen λ, 0, 1 and ∞ use all pairs."
+            )
     return Calibration(
         lam=best.lam,
         agreement=value,
@@ -207,37 +218,11 @@ def calibrate(
         n_segments=len(set(segments)),
         n_systems=len(set(systems)),
         raters=sum(raters) / len(raters) if raters else None,
-        notes=(
-            *((f"The sampling weights are not used: {unused}.",) * bool(unused)),
-            *_guidance(data, raters),
-            *_shortened(draws, affordable),
-            *((_COARSE,) * many),
-            *(_scanned(sweep) if isinstance(sweep, TieScan) else ()),
-            *fits.notes,
-        ),
+        notes=(*notes, *fits.notes),
         signature=signature("lambda", {**facts, "v": VERSION}),
         advice=advice(best.lam, value, at["1"], fits.gain_ci, groups),
         groups=groups,
     )
-
-
-def _at(
-    lam: float, exp: Floats, imp: Floats, human: Floats, measure: Measure, group: Group, segments: Sequence[Hashable],
-    systems: Sequence[Hashable],
-) -> Statistic:  # fmt: skip
-    scores = -(omega(lam) * exp + (1 - omega(lam)) * imp)
-    return agreement_with_ties(measure, scores, human, group=group, segments=segments, systems=systems)
-
-
-def _scanned(sweep: TieScan) -> list[str]:
-    """Return notes on the scan and its pairs."""
-    if not sweep.sampled:
-        return [_SCAN]
-    return [
-        _SCAN,
-        f"The scan, its resamples and the curve use a random sample of {SCANNED:,} of {sweep.total:,} pairs (standard error at "
-        "most .0012). The agreements at the chosen λ, 0, 1 and ∞ use all pairs.",
-    ]
 
 
 def unweighable(measure: Measure, group: Group, segments: Sequence[Hashable], weights: Floats) -> str:
@@ -257,20 +242,6 @@ def unweighable(measure: Measure, group: Group, segments: Sequence[Hashable], we
     elif measure == "kendall" and len(weights) * (len(weights) - 1) // 2 > SWEPT_PAIRS:
         return f"weights are not supported above {SWEPT_PAIRS:,} pairs"
     return ""
-
-
-def _column(data: Sequence[CalibrationPoint], k: int) -> list[float]:
-    return [float(p[k]) for p in data]  # type: ignore[arg-type]
-
-
-def _affordable(draws: int, n: int) -> int:
-    """Return a smaller number of resamples if they would take minutes, but at least 20."""
-    return min(draws, max(20, PAIRS_IN_ALL // (n * (n - 1) // 2)))
-
-
-def _shortened(draws: int, affordable: int) -> list[str]:
-    note = f"The interval uses {affordable} resamples, because more would take too long with so many pairs."
-    return [note] if affordable < draws else []
 
 
 def _guidance(data: Sequence[CalibrationPoint], raters: Sequence[int]) -> list[str]:

@@ -120,7 +120,7 @@ class StepCurve:
         real = (first < last) | stretch[first]
         first, last = first[real], last[real]
         low, high = self._bounds(first)[0], self._bounds(last)[1]
-        k = int(np.argmax(_omegas(high) - _omegas(low)))
+        k = int(np.argmax([omega(b) - omega(a) for a, b in zip(low.tolist(), high.tolist(), strict=True)]))
         plateau = Plateau(float(low[k]), float(high[k]), bool(first[k] % 2 == 0), bool(last[k] % 2 == 0))
         peak = None
         if len(self.at) and not np.isnan(self.at).all() and np.nanmax(self.at) > top + SAME:
@@ -153,11 +153,3 @@ class StepCurve:
         points = [CurvePoint(0.0, defined(self.zero))]
         points += [CurvePoint(float(starts[k]), defined(self.between[k])) for k in keep]
         return [*points, CurvePoint(math.inf, defined(self.inf))]
-
-
-def _omegas(lams: Floats) -> Floats:
-    """Return ω of each λ."""
-    omegas: Floats = np.ones(len(lams))
-    finite = np.isfinite(lams)
-    omegas[finite] = lams[finite] / (1 + lams[finite])
-    return omegas

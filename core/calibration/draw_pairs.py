@@ -16,7 +16,7 @@ from core.calibration.bootstrap_batch import STEPS, BootstrapBatch, DrawAgreemen
 from core.calibration.scan import SortedOutputs, collect, histogram, in_threads, sort_outputs
 from core.calibration.terms import start_order
 from core.progress import Progress
-from core.stats.correlation.pairs import Floats, Ints, dense_ranks, weighted_ranks
+from core.stats.correlation.pairs import Floats, Ints, dense_ranks, ratio, weighted_ranks
 
 PAIRS_AT_ONCE = 15_000_000
 DRAWS_AT_ONCE = 64
@@ -33,8 +33,7 @@ def by_pairs(d: BootstrapBatch, places: list[Ints], progress: Progress) -> DrawA
 
     def value(ranks: Ints, apart: Floats) -> Floats:
         """Return τ-b from C − D (…, n_draws)."""
-        below = np.sqrt((total - _tied(d, ranks)) * (total - human))
-        return np.where(below > 0, apart / np.where(below > 0, below, 1), np.nan)
+        return ratio(apart, np.broadcast_to(np.sqrt((total - _tied(d, ranks)) * (total - human)), apart.shape))
 
     start = start_order(d.exp, d.imp)
     zero, inf, here = (value(ranks, _apart(d, ranks)) for ranks in places)

@@ -138,12 +138,9 @@ def _of_means(exp: Floats, imp: Floats, human: Floats, measure: Measure) -> Curv
     if measure != "acc_eq" or not isinstance(found, StepCurve) or not len(human):
         return found
     flat = human.min() == human.max()
-    none = np.nan
-    zero, inf = (none if flat or x.min() == x.max() else end for x, end in ((imp, found.zero), (exp, found.inf)))
+    zero, inf = (np.nan if flat or x.min() == x.max() else end for x, end in ((imp, found.zero), (exp, found.inf)))
     if flat or np.ptp(exp) == np.ptp(imp) == 0:
-        return replace(
-            found, zero=zero, inf=inf, between=np.full_like(found.between, none), at=np.full_like(found.at, none)
-        )
+        found = replace(found, between=np.full_like(found.between, np.nan), at=np.full_like(found.at, np.nan))
     return replace(found, zero=zero, inf=inf)
 
 
@@ -163,19 +160,23 @@ def search(
     systems: Sequence[Hashable] = (),
 ) -> tuple[Curve, BestLambda]:
     """Return agreement by λ and its optimum. Raises `UserError` if agreement is undefined at every λ."""
-    n = len(np.asarray(human))
-    curve = curve_of(exp, imp, human, measure=measure, group=group, segments=segments, systems=systems)(np.ones(n))
-    best = curve.best()
-    if best is None:
-        raise UserError(
-            "λ cannot be calibrated: agreement is undefined at every λ",
-            got=why_undefined(np.asarray(exp), np.asarray(imp), np.asarray(human), group),
-            hint="Add outputs whose human scores differ",
-        )
-    return curve, best
+    e, i, h = (np.asarray(x, dtype=np.float64) for x in (exp, imp, human))
+    curve = curve_of(e, i, h, measure=measure, group=group, segments=segments, systems=systems)(np.ones(len(h)))
+    return curve, best_of(curve, e, i, h, group)
 
 
-def why_undefined(exp: Floats, imp: Floats, human: Floats, group: Group) -> str:
+def best_of(curve: Curve, exp: Floats, imp: Floats, human: Floats, group: Group) -> BestLambda:
+    """Return the optimum of the curve of these outputs. Raises `UserError` if agreement is undefined at every λ."""
+    if (best := curve.best()) is not None:
+        return best
+    raise UserError(
+        "λ cannot be calibrated: agreement is undefined at every λ",
+        got=_why_undefined(exp, imp, human, group),
+        hint="Add outputs whose human scores differ",
+    )
+
+
+def _why_undefined(exp: Floats, imp: Floats, human: Floats, group: Group) -> str:
     """Return the most likely reason."""
     if len(human) < 2:
         return f"{len(human)} outputs with a human score; at least two are needed"

@@ -136,9 +136,13 @@ def learn(
         steps.append(_step(share, n, segments, len(taken), fits, reason))
         at = fits[0].lam if fits else at
     law, reason = fitted([(s.n, s.width.mean) for s in steps if s.width is not None])
-    forecasts = _forecasts(law, steps[-1].n, at) if law is not None and at is not None else ()
+    forecasts = []
+    if law is not None and at is not None:
+        for times in TIMES:
+            more = math.floor(times * steps[-1].n + 0.5)
+            forecasts.append(Forecast(times, more, law.width(more), around(at, law.width(more))))
     sign = {"measure": measure_name(measure, group), "group": group, "seed": seed, "repeats": repeats, "draws": draws}
-    return Learning(tuple(steps), law, forecasts, reason, signature("learning", {**sign, "v": VERSION}))
+    return Learning(tuple(steps), law, tuple(forecasts), reason, signature("learning", {**sign, "v": VERSION}))
 
 
 def fitted(widths: Sequence[tuple[float, float]]) -> tuple[Law | None, str]:
@@ -167,23 +171,11 @@ def _step(share: float, n: float, segments: int, draws: int, fits: Sequence[Cali
     widths = [omega(f.ci[1]) - omega(f.ci[0]) for f in fits if f.ci is not None]
     if not reason and len(widths) <= draws / 2:
         reason = "most draws have no interval"
-    agreement, width = (_spread(v) if len(v) > draws / 2 else None for v in (agreements, widths))
-    return LearningStep(
-        share, n, segments, draws, agreement, width, reason if agreement is None or width is None else ""
+    agreement, width = (
+        Spread(float(np.mean(v)), min(v), max(v)) if len(v) > draws / 2 else None for v in (agreements, widths)
     )
-
-
-def _spread(values: Sequence[float]) -> Spread:
-    return Spread(float(np.mean(values)), min(values), max(values))
-
-
-def _forecasts(law: Law, n: float, lam: float) -> tuple[Forecast, ...]:
-    found = []
-    for times in TIMES:
-        more = math.floor(times * n + 0.5)
-        width = law.width(more)
-        found.append(Forecast(times, more, width, around(lam, width)))
-    return tuple(found)
+    missing = agreement is None or width is None
+    return LearningStep(share, n, segments, draws, agreement, width, reason if missing else "")
 
 
 def around(lam: float, width: float) -> tuple[float, float]:

@@ -30,13 +30,6 @@ from core.refine.options import Side, prompt_fact
 from core.refine.prompts import BUILT_IN, Lists, known_lists
 from core.refine.result import Variant
 
-DIRECTIONS: dict[Variant, str] = {
-    "f": "F",
-    "precision": "precision",
-    "recall": "recall",
-    "faithfulness": "faithfulness",
-}
-
 
 class LambdaPreset(NamedTuple):
     """A published λ with the scores it belongs to.
@@ -63,7 +56,7 @@ class LambdaPreset(NamedTuple):
         """Return direction and prompts in words, such as "F, prompt list mt on the encoder"."""
         guess = ", assumed" if self.assumed else ""
         prompts = f"prompt list {self.prompts} on the {self.side}{guess}" if self.prompts else "no prompt"
-        return f"{DIRECTIONS[self.variant]}, {prompts}"
+        return f"{'F' if self.variant == 'f' else self.variant}, {prompts}"
 
     def differs(self, facts: Mapping[str, str]) -> str:
         """Return how it differs from scores with these signature facts: "direction", "prompts", both, or "".

@@ -106,7 +106,7 @@ def _one_by_one(
         curve = sweep(draw[unit] * base)
         if (best := curve.best()) is not None:
             fitted[k] = omega(best.lam)
-            bands[k] = [np.nan if (v := curve.value(at)) is None else v for at in (lam, *RIBBON)]
+            bands[k] = np.array([curve.value(at) for at in (lam, *RIBBON)], dtype=np.float64)  # None becomes NaN
         progress((k + 1) / len(weights))
     return fitted, bands[:, 0], bands[:, 1:]
 
@@ -132,12 +132,12 @@ def cross_validated(
     if folds < 2:
         return CrossValidated(None, over, folds, (), "there is only one segment")
     fold = np.random.default_rng(seed).permutation(n)[unit] % folds
+    each = 1.0 if base is None else base
     values: list[float] = []
     sizes: list[int] = []
     lambdas: list[float] = []
     for k in range(folds):
         held: Floats = (fold == k).astype(np.float64)
-        each = 1.0 if base is None else base
         best = sweep((1 - held) * each).best()
         progress((k + 1) / folds)
         if best is None:
@@ -148,7 +148,6 @@ def cross_validated(
             values.append(value)
             sizes.append(int(held.sum()))
     if not values:
-        return CrossValidated(
-            None, over, folds, tuple(lambdas), f"agreement is undefined in each held-out fold of {over}"
-        )
+        reason = f"agreement is undefined in each held-out fold of {over}"
+        return CrossValidated(None, over, folds, tuple(lambdas), reason)
     return CrossValidated(float(np.average(values, weights=sizes)), over, folds, tuple(lambdas))

@@ -65,8 +65,7 @@ def places(sizes: Sequence[int] | Ints, n: int) -> Floats:
     left = n - np.concatenate(([0.0], np.cumsum(order)))[:-1]
     level = left / np.arange(len(order), 0, -1)
     share = float(level[np.argmax(level <= order)])
-    shared: Floats = np.minimum(size, share)
-    return shared
+    return np.minimum(size, share)
 
 
 def cells(candidates: Sequence[LabelCandidate], *, whole: bool = False, n_strata: int = STRATA) -> Ints:
@@ -106,8 +105,7 @@ def stratified(stratum: Sequence[Hashable] | Ints, n: int) -> Floats:
     """Return the probability of each unit: places of its stratum / units in its stratum, for n places in all."""
     ids = group_ids(list(stratum))
     sizes = np.bincount(ids) if len(ids) else np.zeros(0, dtype=np.int64)
-    probabilities: Floats = (places(sizes, n) / np.maximum(sizes, 1))[ids]
-    return probabilities
+    return (places(sizes, n) / np.maximum(sizes, 1))[ids]
 
 
 def proportional(sizes: npt.ArrayLike, n: int, evenly: float = EVENLY) -> Floats:
@@ -235,8 +233,7 @@ def _informative(
     known = np.concatenate((np.full(len(candidates), chance), np.ones(len(labelled))))
     exp, imp = [c.dist_exp for c in everything], [c.dist_imp for c in everything]
     found = crossings(exp, imp, *interval, known)[: len(candidates)]
-    of_unit: Floats = np.bincount(unit, found).astype(np.float64)
-    return of_unit
+    return np.bincount(unit, found).astype(np.float64)
 
 
 def weights(probabilities: npt.ArrayLike) -> Floats:
@@ -244,5 +241,4 @@ def weights(probabilities: npt.ArrayLike) -> Floats:
     (p,) = vectors(probabilities)
     if ((p <= 0) | (p > 1)).any():
         raise ValueError("probabilities of drawn outputs must lie in (0, 1]")
-    each: Floats = 1 / p
-    return each
+    return 1 / p

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import t as student
 
 from core.calibration.sampling import weights
 from core.stats.checks import vectors
@@ -82,7 +83,7 @@ def batch_mean(
     variance = within + _between(middle[merged], expected)
     group = merged[of_unit]
     freedom = max(1, int(present.sum()) - len(set(group[present].tolist())))
-    half = _quantile(level, freedom) * float(np.sqrt(variance))
+    half = float(student.ppf((1 + level) / 2, freedom)) * float(np.sqrt(variance))
     return BatchMean(mean, mean - half, mean + half)
 
 
@@ -123,9 +124,3 @@ def _between(middle: Floats, expected: Floats) -> float:
     teeth = np.floor(ends[None, :] - starts[:, None]) + 1
     sums = np.diff(teeth, prepend=0.0, axis=1) @ middle
     return float(shares @ (sums - shares @ sums) ** 2)
-
-
-def _quantile(level: float, freedom: int) -> float:
-    from scipy.stats import t
-
-    return float(t.ppf((1 + level) / 2, freedom))

@@ -15,7 +15,7 @@ import numpy as np
 from core.calibration.breakpoints import Breakpoints
 from core.calibration.curve import StepCurve
 from core.stats.correlation.correlation import FUNCTIONS, Measure
-from core.stats.correlation.pairs import Floats, Ints, pair_counts, weighted_ranks
+from core.stats.correlation.pairs import Floats, Ints, pair_counts, ratio, weighted_ranks
 
 
 class Terms(NamedTuple):
@@ -77,8 +77,9 @@ def terms(measure: Measure, p: Prepared, weights: Floats) -> Terms:
     f = p.breakpoints
     pair = weights[f.left] * weights[f.right]
     entry_sum = (lambda x: np.add.reduceat(x, f.start)) if len(f.start) else (lambda x: np.zeros(0))
-    zero, inf = (
-        np.array([_or_nan(FUNCTIONS[measure](-d[rows], p.human[rows], weights[rows]).value) for rows in p.groups])
+    function = FUNCTIONS[measure]
+    zero, inf = (  # None becomes NaN
+        np.array([function(-d[rows], p.human[rows], weights[rows]).value for rows in p.groups], dtype=np.float64)
         for d in (p.imp, p.exp)
     )
     if measure == "spearman":
@@ -141,8 +142,7 @@ def step_curve(f: Breakpoints, t: Terms, group_weights: Floats) -> StepCurve:
     offset = np.zeros(size)
     offset[g[first]] = (sums - t.after)[first]
     before = t.numerator[g] + sums - t.after - offset[g]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        on = np.where(t.denominator_on > 0, (before + t.on) / t.denominator_on, np.nan)
+    on = ratio(before + t.on, t.denominator_on)
     old, new = before / below[g], (before + t.after) / below[g]
     start = t.numerator / below
     if size == 1:
@@ -153,8 +153,7 @@ def step_curve(f: Breakpoints, t: Terms, group_weights: Floats) -> StepCurve:
         missing = np.isnan(on)
         moved = np.bincount(f.at, usable[g] * (np.where(missing, 0.0, on) - old), k)
         weight = total - np.bincount(f.at, usable[g] * missing, k)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            at = np.where(weight > 0, (between[:-1] + moved) / weight, np.nan)
+        at = ratio(between[:-1] + moved, weight)
         between = between / total
     return StepCurve(f.breaks, between, at, _mean(t.zero, group_weights), _mean(t.inf, group_weights))
 
@@ -162,7 +161,3 @@ def step_curve(f: Breakpoints, t: Terms, group_weights: Floats) -> StepCurve:
 def _mean(values: Floats, weights: Floats) -> float:
     there = ~np.isnan(values) & (weights > 0)
     return float(np.average(values[there], weights=weights[there])) if there.any() else float("nan")
-
-
-def _or_nan(value: float | None) -> float:
-    return float("nan") if value is None else value

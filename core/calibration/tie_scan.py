@@ -21,7 +21,7 @@ from core.calibration.breakpoints import on_grid
 from core.calibration.curve import SAME, BestLambda, CurvePoint, Plateau, from_omega, omega
 from core.calibration.scan import in_threads
 from core.progress import Progress
-from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within
+from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within, ratio
 from core.stats.correlation.ties import calibrate_ties
 
 SCANNED = 200_000
@@ -143,8 +143,7 @@ def _best(sums: Floats, total: Floats | float) -> Floats:
     tied, right = sums[: BINS + 1], sums[BINS + 3 : 2 * BINS + 3]
     start = right.sum(0) + tied[0]
     best = start + np.maximum(0, np.cumsum(tied[1:] - right, axis=0).max(0))
-    found: Floats = np.divide(best, total, out=np.full(np.shape(best), np.nan), where=np.asarray(total) > 0)
-    return found
+    return ratio(best, np.asarray(total))
 
 
 @dataclass(frozen=True)

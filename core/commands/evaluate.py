@@ -122,12 +122,11 @@ def run(
         found = with_soft_intervals(found, counted("95 % CIs of soft pairwise accuracy", SOFT_DRAWS))
     statistic = STATISTICS[level][0]
     matrices, untested = _tested(found) if tests else ([], [])
-    matrix, more = next(iter(matrices), None), matrices[1:]
     text = {
         ".csv": lambda: as_csv(found),
-        ".json": lambda: as_json(found, matrix, more),
-        ".tex": lambda: as_latex(found, statistic, matrix, more),
-        ".html": lambda: as_html(found, statistic, matrix, more=more),
+        ".json": lambda: as_json(found, matrices),
+        ".tex": lambda: as_latex(found, statistic, matrices),
+        ".html": lambda: as_html(found, statistic, matrices),
     }[out.suffix]()
     output.write({out: text})
     notes = [f"{missing} rows of {scores.name} have no score."] if scores and missing else []

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 
+from core.plots.encodings import BLUE, GREY, ORANGE, inline, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels
 from core.stats.correlation.pairs import Ints
 from core.stats.raters.rater_agreement import RaterPair
 
-BLUE, ORANGE = "#4c8bf5", "#e07b39"
-"""Mid tones, readable on light and dark pages and distinguishable for colour-blind readers."""
 CELL = 44
 NAMES = 120
 FONT = 13
@@ -25,29 +25,22 @@ def tau_matrix(raters: Sequence[str], pairs: Sequence[RaterPair], *, ink: str = 
     names, rows = chart_labels(raters), []
     for p in pairs:
         text = "–" if p.tau.value is None else f"{p.tau.value:.2f}".replace("-", "−")
-        shared = {
-            "tau": p.tau.value,
-            "text": text,
-            "n": p.tau.n,
-            "why": p.tau.reason or (f"defined in {p.tau.counted} segments" if p.tau.counted else ""),
-        }
+        why = p.tau.reason or (f"defined in {p.tau.counted} segments" if p.tau.counted else "")
+        shared = {"tau": p.tau.value, "text": text, "n": p.tau.n, "why": why}
         first, second = chart_label(p.first), chart_label(p.second)
         rows += [{"a": first, "b": second, **shared}, {"a": second, "b": first, **shared}]
-    tooltip = [
-        alt.Tooltip("a:N", title="rater"),
-        alt.Tooltip("b:N", title="rater"),
-        alt.Tooltip("text:N", title="Kendall τ-b"),
-        alt.Tooltip("n:Q", title="outputs rated by both"),
-        alt.Tooltip("why:N", title="note"),
-    ]
-    axis = alt.Axis(labelLimit=NAMES - 10, domain=False, ticks=False, labelOverlap=False)
-    below = alt.Axis(labelLimit=NAMES - 10, domain=False, ticks=False, labelOverlap=False, labelAngle=-90)
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("a:N", sort=names, title=None, axis=below),
-        y=alt.Y("b:N", sort=names, title=None, axis=axis),
-        tooltip=tooltip,
+    base = inline(rows).encode(
+        x=alt.X("a:N", sort=names, title=None, axis=names_axis(labelLimit=NAMES - 10, labelAngle=-90)),
+        y=alt.Y("b:N", sort=names, title=None, axis=names_axis(labelLimit=NAMES - 10)),
+        tooltip=tooltip(
+            ("a:N", "rater"),
+            ("b:N", "rater"),
+            ("text:N", "Kendall τ-b"),
+            ("n:Q", "outputs rated by both"),
+            ("why:N", "note"),
+        ),
     )
-    scale = alt.Scale(domain=[-1, 0, 1], range=[ORANGE + "99", "#8a8f9822", BLUE + "99"])
+    scale = alt.Scale(domain=[-1, 0, 1], range=[ORANGE + "99", GREY + "22", BLUE + "99"])
     cells = base.mark_rect(cornerRadius=3).encode(
         color=alt.condition(
             "isValid(datum.tau)", alt.Color("tau:Q", scale=scale, legend=None), alt.value("transparent")
@@ -69,26 +62,18 @@ def severity_confusion(
     `counts` has shape (len(names), len(names)). The last cell (marked by neither) is left out. `ink` is the colour of the numbers.
     """
     rows, columns, names = chart_label(rows), chart_label(columns), chart_labels(names)
-    cells = []
+    cells: list[dict[str, Any]] = []
     for i, given in enumerate(names):
         total = int(counts[i].sum())
-        for j, other in enumerate(names):
-            if (i, j) != (len(names) - 1, len(names) - 1):
-                n = int(counts[i, j])
-                cells.append(
-                    {"row": given, "column": other, "n": n, "share": n / total if total else 0.0, "text": f"{n:,}"}
-                )
-    tooltip = [
-        alt.Tooltip("row:N", title=rows),
-        alt.Tooltip("column:N", title=columns),
-        alt.Tooltip("n:Q", title="characters", format=","),
-        alt.Tooltip("share:Q", title="share of the row", format=".0%"),
-    ]
-    axis = alt.Axis(labelAngle=0, domain=False, ticks=False, labelOverlap=False)
-    base = alt.Chart(alt.InlineData(values=cells)).encode(
-        x=alt.X("column:N", sort=names, title=columns, axis=axis),
-        y=alt.Y("row:N", sort=names, title=rows, axis=axis),
-        tooltip=tooltip,
+        for other, n in zip(names, counts[i].tolist(), strict=True):
+            share = n / total if total else 0.0
+            cells.append({"row": given, "column": other, "n": n, "share": share, "text": f"{n:,}"})
+    base = inline(cells[:-1]).encode(
+        x=alt.X("column:N", sort=names, title=columns, axis=names_axis(labelAngle=0)),
+        y=alt.Y("row:N", sort=names, title=rows, axis=names_axis(labelAngle=0)),
+        tooltip=tooltip(
+            ("row:N", rows), ("column:N", columns), ("n:Q", "characters", ","), ("share:Q", "share of the row", ".0%")
+        ),
     )
     shade = alt.Scale(domain=[0, 1], range=[0, opacity])
     rect = base.mark_rect(color=BLUE, cornerRadius=3).encode(opacity=alt.Opacity("share:Q", scale=shade, legend=None))

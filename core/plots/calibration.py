@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 
 from core.calibration.calibrate import Calibration
-from core.calibration.curve import CurvePoint, Plateau, omega
-from core.calibration.resampling import Band
+from core.calibration.curve import Plateau, omega
+from core.formatting import format_lambda
+from core.plots.encodings import BLUE, GREEN, GREY, ORANGE, inline, tooltip
 from core.plots.labels import chart_label
 
-BLUE, ORANGE, GREY, GREEN = "#4c8bf5", "#e07b39", "#8a8f98", "#3fa37a"
-"""Mid tones, readable on light and dark pages and distinguishable for colour-blind readers."""
 TICKS = (0.0, 0.25, 0.5, 1.0, 2.0, 5.0, 20.0, float("inf"))
 MEASURE_NAMES = {"kendall": "Kendall τ-b", "acc_eq": "acc_eq", "spearman": "Spearman ρ", "pearson": "Pearson r"}
 
 
-def format_lambda(lam: float, digits: int = 3) -> str:
-    """Return λ with `digits` significant digits, or ∞."""
-    return "∞" if lam == float("inf") else f"{lam:.{digits}g}"
+def measure_title(measure: str) -> str:
+    """Return the title of an axis of agreement."""
+    return f"{MEASURE_NAMES.get(measure, measure)} with human scores ↑"
 
 
-def _rows(named: Mapping[str, float]) -> alt.InlineData:
-    return alt.InlineData(
-        values=[
-            {"omega": omega(lam), "lambda": format_lambda(lam), "name": chart_label(name)}
-            for name, lam in named.items()
-        ]
-    )
+def lambda_row(lam: float, **more: Any) -> dict[str, Any]:
+    """Return the row of a chart for this λ."""
+    return {"omega": omega(lam), "lambda": format_lambda(lam), **more}
 
 
 def lambda_axis(field: str = "omega:Q", ticks: Sequence[float] = TICKS) -> alt.X:
@@ -40,60 +36,48 @@ def lambda_axis(field: str = "omega:Q", ticks: Sequence[float] = TICKS) -> alt.X
     return alt.X(field, scale=alt.Scale(domain=[at[0], at[-1]], nice=False), axis=axis)
 
 
-def _y(title: str) -> alt.Y:
-    return alt.Y("agreement:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(format=".3~f"))
+def agreement_axis(title: str, field: str = "agreement:Q", zero: bool = False) -> alt.Y:
+    """Return an axis of agreement, or of the width of an interval."""
+    return alt.Y(field, title=title, scale=alt.Scale(zero=zero), axis=alt.Axis(format=".3~f"))
 
 
-def agreement_by_lambda(
-    curve: Sequence[CurvePoint],
-    plateau: Plateau,
-    lam: float,
-    agreement: float,
-    *,
-    ribbon: Sequence[Band] = (),
-    vanilla: float | None = None,
-    presets: Mapping[str, float] | None = None,
-    measure: str = "kendall",
-) -> alt.LayerChart:
-    """Return the chart; `vanilla` is the agreement of plain BARTScore, `presets` maps names to λ."""
-    title = f"{MEASURE_NAMES.get(measure, measure)} with human scores ↑"
-    x, y = lambda_axis(), _y(title)
+def calibration_chart(c: Calibration, measure: str = "kendall") -> alt.LayerChart:
+    """Return the chart of a calibration, with plain BARTScore and presets if it has them."""
+    title = measure_title(measure)
+    x, y = lambda_axis(), agreement_axis(title)
+    value = ("agreement:Q", title, ".4f")
     layers: list[alt.Chart] = []
-    if ribbon:
-        values = [{"omega": omega(b.lam), "low": b.low, "high": b.high} for b in ribbon]
-        area = alt.Chart(alt.InlineData(values=values)).mark_area(color=BLUE, opacity=0.15)
-        layers.append(area.encode(x=x, y=alt.Y("low:Q", title=title, scale=alt.Scale(zero=False)), y2="high:Q"))
-    shade = [
-        {"from": omega(plateau.low), "to": omega(plateau.high), "text": plateau_text(plateau), "agreement": agreement}
-    ]
-    rect = alt.Chart(alt.InlineData(values=shade)).mark_rect(color=ORANGE, opacity=0.3, stroke=ORANGE)
-    tooltip = [alt.Tooltip("text:N", title="best λ"), alt.Tooltip("agreement:Q", title=title, format=".4f")]
-    layers.append(rect.encode(x=lambda_axis("from:Q"), x2="to:Q", tooltip=tooltip))
-    steps = [
-        {"omega": omega(p.lam), "agreement": p.agreement, "lambda": format_lambda(p.lam)}
-        for p in curve
-        if p.agreement is not None
-    ]
-    line = alt.Chart(alt.InlineData(values=steps)).mark_line(interpolate="step-after", color=BLUE, strokeWidth=2)
-    tip = [alt.Tooltip("lambda:N", title="from λ"), alt.Tooltip("agreement:Q", title=title, format=".4f")]
-    layers.append(line.encode(x=x, y=y, tooltip=tip))
-    if vanilla is not None:
-        rule = alt.Chart(alt.InlineData(values=[{"agreement": vanilla, "name": "BARTScore"}]))
-        named = [alt.Tooltip("name:N", title=" "), alt.Tooltip("agreement:Q", title=title, format=".4f")]
-        layers.append(rule.mark_rule(color=GREY, strokeDash=[6, 4], strokeWidth=1.5).encode(y=y, tooltip=named))
-    layers.append(_ticks({"λ = 1": 1.0}, GREY, x, [2, 3], 1.0))
-    if presets:
-        layers.append(_ticks(presets, GREEN, x, [1, 4], 1.0))
-    chosen = alt.InlineData(values=[{"omega": omega(lam), "agreement": agreement, "lambda": format_lambda(lam)}])
+    if c.ribbon:
+        area = inline({"omega": omega(b.lam), "low": b.low, "high": b.high} for b in c.ribbon)
+        low = alt.Y("low:Q", title=title, scale=alt.Scale(zero=False))
+        layers.append(area.mark_area(color=BLUE, opacity=0.15).encode(x=x, y=low, y2="high:Q"))
+    ends = {"from": omega(c.plateau.low), "to": omega(c.plateau.high)}
+    rect = inline([{**ends, "text": plateau_text(c.plateau), "agreement": c.agreement}])
     layers.append(
-        alt.Chart(chosen).mark_point(color=ORANGE, size=90, filled=True, opacity=1).encode(x=x, y=y, tooltip=tip)
+        rect.mark_rect(color=ORANGE, opacity=0.3, stroke=ORANGE).encode(
+            x=lambda_axis("from:Q"), x2="to:Q", tooltip=tooltip(("text:N", "best λ"), value)
+        )
     )
+    steps = inline(lambda_row(p.lam, agreement=p.agreement) for p in c.curve if p.agreement is not None)
+    line = steps.mark_line(interpolate="step-after", color=BLUE, strokeWidth=2)
+    lines = tooltip(("lambda:N", "from λ"), value)
+    layers.append(line.encode(x=x, y=y, tooltip=lines))
+    if (vanilla := c.at.get("vanilla")) is not None:
+        rule = inline([{"agreement": vanilla, "name": "BARTScore"}])
+        rule = rule.mark_rule(color=GREY, strokeDash=[6, 4], strokeWidth=1.5)
+        layers.append(rule.encode(y=y, tooltip=tooltip(("name:N", " "), value)))
+    layers.append(_ticks({"λ = 1": 1.0}, GREY, x, [2, 3]))
+    if c.presets:
+        layers.append(_ticks({name: lam for name, (lam, _) in c.presets.items()}, GREEN, x, [1, 4]))
+    chosen = inline([lambda_row(c.lam, agreement=c.agreement)])
+    layers.append(chosen.mark_point(color=ORANGE, size=90, filled=True, opacity=1).encode(x=x, y=y, tooltip=lines))
     return alt.LayerChart(layer=layers, width="container", height=320)
 
 
-def _ticks(named: Mapping[str, float], color: str, x: alt.X, dash: list[float], width: float) -> alt.Chart:
-    rule = alt.Chart(_rows(named)).mark_rule(color=color, strokeDash=dash, strokeWidth=width)
-    drawn: alt.Chart = rule.encode(x=x, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("lambda:N", title="λ")])
+def _ticks(named: Mapping[str, float], color: str, x: alt.X, dash: list[float]) -> alt.Chart:
+    rows = inline(lambda_row(lam, name=chart_label(name)) for name, lam in named.items())
+    rule = rows.mark_rule(color=color, strokeDash=dash, strokeWidth=1.0)
+    drawn: alt.Chart = rule.encode(x=x, tooltip=tooltip(("name:N", " "), ("lambda:N", "λ")))
     return drawn
 
 
@@ -104,18 +88,3 @@ def plateau_text(p: Plateau) -> str:
     ends = ((format_lambda(p.low, digits), format_lambda(p.high, digits)) for digits in range(3, 17))
     low, high = next((pair for pair in ends if pair[0] != pair[1]), (repr(p.low), repr(p.high)))
     return f"{'[' if p.low_closed else '('}{low}, {high}{']' if p.high_closed else ')'}"
-
-
-def calibration_chart(c: Calibration, measure: str = "kendall") -> alt.LayerChart:
-    """Return the chart of a calibration."""
-    presets = {name: lam for name, (lam, _) in c.presets.items()}
-    return agreement_by_lambda(
-        c.curve,
-        c.plateau,
-        c.lam,
-        c.agreement,
-        ribbon=c.ribbon,
-        vanilla=c.at.get("vanilla"),
-        presets=presets,
-        measure=measure,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from core.plots.calibration import BLUE, ORANGE
+from core.plots.encodings import BLUE, ORANGE, colour_and_shape, distinct, tooltip
 from core.plots.labels import chart_label, with_labels
 
 AVERAGES = ("all", "adequacy", "fluency")
@@ -14,37 +14,39 @@ ROW, COLUMN, CELL, LABELS, HEAD = 26, 92, 58, 120, 30
 QUALITY, ROBUSTNESS = "agreement with human scores", "adversarial accuracy"
 
 
+def _weight() -> alt.X:
+    return alt.X("w:Q", title="w (share of NLI)", scale=alt.Scale(domain=[0, 1]))
+
+
 def paths(points: pd.DataFrame, measure: str = "") -> alt.LayerChart:
     """Return Figure 2: one line per metric, from the metric alone (w = 0) to the NLI metric alone (w = 1).
 
     `points` has the columns metric, w, quality and robustness; rows that lack quality or robustness are left out.
     """
     there, measure = with_labels(points.dropna(subset=["quality", "robustness"]), "metric"), chart_label(measure)
-    metrics = list(dict.fromkeys(there["metric"]))
-    legend = alt.Legend(orient="top", title=None, labelLimit=240, columns=3)
+    title = f"{QUALITY}{f' ({measure})' if measure else ''} ↑"
+    scale = alt.Scale(zero=False, padding=12)
+    colour, shape = _metrics(there)
     base = alt.Chart(there).encode(
-        x=alt.X(
-            "robustness:Q", title=f"{ROBUSTNESS} ↑", scale=alt.Scale(zero=False, padding=12), axis=alt.Axis(format="%")
-        ),
-        y=alt.Y(
-            "quality:Q",
-            title=f"{QUALITY}{f' ({measure})' if measure else ''} ↑",
-            scale=alt.Scale(zero=False, padding=12),
-        ),
-        color=alt.Color("metric:N", sort=metrics, legend=legend),
+        x=alt.X("robustness:Q", title=f"{ROBUSTNESS} ↑", scale=scale, axis=alt.Axis(format="%")),
+        y=alt.Y("quality:Q", title=title, scale=scale),
+        color=colour,
         order=alt.Order("w:Q"),
-        tooltip=[
-            alt.Tooltip("metric:N"),
-            alt.Tooltip("w:Q", format=".2f", title="w (share of NLI)"),
-            alt.Tooltip("robustness:Q", format=".1%", title=ROBUSTNESS),
-            alt.Tooltip("quality:Q", format=".3f", title=QUALITY),
-        ],
+        tooltip=tooltip(
+            "metric:N",
+            ("w:Q", "w (share of NLI)", ".2f"),
+            ("robustness:Q", ROBUSTNESS, ".1%"),
+            ("quality:Q", QUALITY, ".3f"),
+        ),
     )
-    dots = base.mark_point(filled=True, opacity=1).encode(
-        size=alt.condition("datum.w == 0", alt.value(110), alt.value(35)),
-        shape=alt.Shape("metric:N", sort=metrics, legend=legend),
-    )
+    size = alt.condition("datum.w == 0", alt.value(110), alt.value(35))
+    dots = base.mark_point(filled=True, opacity=1).encode(size=size, shape=shape)
     return alt.LayerChart(layer=[base.mark_line(opacity=0.7), dots]).properties(height=360)
+
+
+def _metrics(rows: pd.DataFrame) -> tuple[alt.Color, alt.Shape]:
+    legend = alt.Legend(orient="top", title=None, labelLimit=240, columns=3)
+    return colour_and_shape("metric:N", distinct(rows["metric"]), legend)
 
 
 def improvements(rows: pd.DataFrame) -> alt.LayerChart:
@@ -54,26 +56,24 @@ def improvements(rows: pd.DataFrame) -> alt.LayerChart:
     no legend and the same colour as in a chart of both.
     """
     there = rows.dropna(subset=["change"]).replace({"what": {"quality": QUALITY, "robustness": ROBUSTNESS}})
-    both, names = [QUALITY, ROBUSTNESS], list(dict.fromkeys(there["what"]))
+    names, scale = distinct(there["what"]), alt.Scale(domain=[QUALITY, ROBUSTNESS])
     legend = alt.Legend(orient="top", title=None, labelLimit=240) if len(names) > 1 else None
-    named = alt.Color("what:N", scale=alt.Scale(domain=both), legend=legend)
     base = alt.Chart(there).encode(
-        x=alt.X("w:Q", title="w (share of NLI)", scale=alt.Scale(domain=[0, 1])),
-        color=named,
-        tooltip=[
-            alt.Tooltip("what:N", title="of"),
-            alt.Tooltip("w:Q", format=".2f"),
-            alt.Tooltip("change:Q", format="+.1%"),
-            alt.Tooltip("low:Q", format="+.1%", title="95 % CI from"),
-            alt.Tooltip("high:Q", format="+.1%", title="to"),
-            alt.Tooltip("n:Q", title="metrics"),
-        ],
+        x=_weight(),
+        color=alt.Color("what:N", scale=scale, legend=legend),
+        tooltip=tooltip(
+            ("what:N", "of"),
+            ("w:Q", "", ".2f"),
+            ("change:Q", "", "+.1%"),
+            ("low:Q", "95 % CI from", "+.1%"),
+            ("high:Q", "to", "+.1%"),
+            ("n:Q", "metrics"),
+        ),
     )
     title = f"change of {names[0] if len(names) == 1 else 'the value'} ↑"
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=alt.Axis(format="+%")), y2="high:Q")
-    line = base.mark_line(point=True).encode(
-        y=alt.Y("change:Q", title=title), shape=alt.Shape("what:N", scale=alt.Scale(domain=both), legend=None)
-    )
+    shape = alt.Shape("what:N", scale=scale, legend=None)
+    line = base.mark_line(point=True).encode(y=alt.Y("change:Q", title=title), shape=shape)
     zero = alt.Chart(there.head(1)).mark_rule(strokeDash=[4, 4], color="gray", opacity=0.6).encode(y=alt.YDatum(0.0))
     return alt.LayerChart(layer=[zero, band, line]).properties(height=300)
 
@@ -84,30 +84,21 @@ def courses(points: pd.DataFrame, what: str, measure: str = "") -> alt.Chart:
     `points` has the columns metric, w and `what` ("quality" or "robustness"); rows without a value are left out.
     """
     there, measure = with_labels(points.dropna(subset=[what]), "metric"), chart_label(measure)
-    metrics, share = list(dict.fromkeys(there["metric"])), what == "robustness"
+    share = what == "robustness"
     title = ROBUSTNESS if share else f"{QUALITY} ({measure})" if measure else QUALITY
-    legend = alt.Legend(orient="top", title=None, labelLimit=240, columns=3)
-    y = alt.Y(
-        f"{what}:Q", title=f"{title} ↑", scale=alt.Scale(zero=False), axis=alt.Axis(format="%" if share else ".2f")
+    numbers = alt.Axis(format="%" if share else ".2f")
+    colour, shape = _metrics(there)
+    chart = alt.Chart(there, height=300).mark_line(point=True)
+    drawn: alt.Chart = chart.encode(
+        x=_weight(),
+        y=alt.Y(f"{what}:Q", title=f"{title} ↑", scale=alt.Scale(zero=False), axis=numbers),
+        color=colour,
+        shape=shape,
+        tooltip=tooltip(
+            "metric:N", ("w:Q", "w (share of NLI)", ".2f"), (f"{what}:Q", title, ".1%" if share else ".3f")
+        ),
     )
-    tooltip = [
-        alt.Tooltip("metric:N"),
-        alt.Tooltip("w:Q", format=".2f", title="w (share of NLI)"),
-        alt.Tooltip(f"{what}:Q", format=".1%" if share else ".3f", title=title),
-    ]
-    chart: alt.Chart = (
-        alt.Chart(there)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("w:Q", title="w (share of NLI)", scale=alt.Scale(domain=[0, 1])),
-            y=y,
-            color=alt.Color("metric:N", sort=metrics, legend=legend),
-            shape=alt.Shape("metric:N", sort=metrics, legend=legend),
-            tooltip=tooltip,
-        )
-        .properties(height=300)
-    )
-    return chart
+    return drawn
 
 
 def effect(
@@ -118,20 +109,20 @@ def effect(
     `steps` has the columns w (ascending) and value: the value from each w to the next. Rows without a value are left out.
     """
     title = chart_label(title)
-    there, numbers = steps.dropna(subset=["value"]), "%" if percent else ".2f"
-    x = alt.X("w:Q", title="w (share of NLI)", scale=alt.Scale(domain=[0, 1]))
-    y = alt.Y("value:Q", title=f"{title} ↑", scale=alt.Scale(zero=False), axis=alt.Axis(format=numbers))
-    tooltip = [
-        alt.Tooltip("w:Q", format=".2f", title="from w"),
-        alt.Tooltip("value:Q", format=".1%" if percent else ".3f", title=title),
+    numbers = alt.Axis(format="%" if percent else ".2f")
+    line = alt.Chart(steps.dropna(subset=["value"])).mark_line(interpolate="step-after", color=BLUE)
+    rule = alt.Chart(pd.DataFrame([{"w": w}])).mark_rule(color=ORANGE, strokeWidth=2, strokeDash=[4, 3])
+    layers = [
+        line.encode(
+            x=_weight(),
+            y=alt.Y("value:Q", title=f"{title} ↑", scale=alt.Scale(zero=False), axis=numbers),
+            tooltip=tooltip(("w:Q", "from w", ".2f"), ("value:Q", title, ".1%" if percent else ".3f")),
+        ),
+        rule.encode(x=_weight(), tooltip=tooltip(("w:Q", "current w", ".2f"))),
     ]
-    layers: list[alt.Chart] = []
     if best is not None:
         shade = alt.Chart(pd.DataFrame([{"low": best[0], "high": best[1]}])).mark_rect(color=ORANGE, opacity=0.25)
-        layers.append(shade.encode(x=alt.X("low:Q", scale=alt.Scale(domain=[0, 1])), x2="high:Q"))
-    layers.append(alt.Chart(there).mark_line(interpolate="step-after", color=BLUE).encode(x=x, y=y, tooltip=tooltip))
-    rule = alt.Chart(pd.DataFrame([{"w": w}])).mark_rule(color=ORANGE, strokeWidth=2, strokeDash=[4, 3])
-    layers.append(rule.encode(x=x, tooltip=[alt.Tooltip("w:Q", format=".2f", title="current w")]))
+        layers.insert(0, shade.encode(x=alt.X("low:Q", scale=alt.Scale(domain=[0, 1])), x2="high:Q"))
     return alt.LayerChart(layer=layers).properties(height=200)
 
 
@@ -141,32 +132,19 @@ def pooling(rows: pd.DataFrame, what: str, *, percent: bool = False) -> alt.Laye
     `rows` has the columns direction, formula and value, in display order; a cell without a value is empty.
     """
     rows, what = with_labels(rows, "direction", "formula"), chart_label(what)
-    directions, formulas = list(dict.fromkeys(rows["direction"])), list(dict.fromkeys(rows["formula"]))
+    directions, formulas = distinct(rows["direction"]), distinct(rows["formula"])
     low, high = rows["value"].min(), rows["value"].max()
     shown = rows.assign(shade=(rows["value"] - low) / ((high - low) or 1.0), best=rows["value"] == high)
     base = alt.Chart(shown).encode(
         x=alt.X("formula:N", sort=formulas, title=None, axis=alt.Axis(orient="top", labelAngle=0)),
         y=alt.Y("direction:N", sort=directions, title=None, axis=alt.Axis(labelLimit=180)),
-        tooltip=[
-            alt.Tooltip("direction:N"),
-            alt.Tooltip("formula:N"),
-            alt.Tooltip("value:Q", format=".1%" if percent else ".3f", title=what),
-        ],
+        tooltip=tooltip("direction:N", "formula:N", ("value:Q", what, ".1%" if percent else ".3f")),
     )
-    there = alt.datum["value"] != None  # noqa: E711
-    scale = alt.Scale(scheme="blues", domain=[0, 1])
-    cells = base.transform_filter(there).mark_rect().encode(color=alt.Color("shade:Q", scale=scale, legend=None))
+    there = base.transform_filter(alt.datum["value"] != None)  # noqa: E711
     frames = base.transform_filter(alt.datum["best"]).mark_rect(filled=False, stroke=ORANGE, strokeWidth=3)
-    words = (
-        base.transform_filter(there)
-        .mark_text()
-        .encode(
-            text=alt.Text("value:Q", format=".0%" if percent else ".3f"),
-            color=alt.condition("datum.shade > 0.55", alt.value("white"), alt.value("black")),
-        )
-    )
+    layers = [there.mark_rect().encode(color=_shade("shade")), frames, _words(there, "value", "shade", percent)]
     size = {"width": LABELS + CELL * len(formulas), "height": HEAD + 1.4 * ROW * len(directions)}
-    return alt.LayerChart(layer=[cells, frames, words]).properties(**size)
+    return alt.LayerChart(layer=layers).properties(**size)
 
 
 def heatmap(rows: pd.DataFrame) -> alt.LayerChart:
@@ -175,33 +153,37 @@ def heatmap(rows: pd.DataFrame) -> alt.LayerChart:
     `rows` has the columns of `core.services.robustness.adversarial.Row`; the 95 % CI is in the tooltip.
     """
     rows = with_labels(rows, "phenomenon", "metric", "reason")
-    names, metrics = list(dict.fromkeys(rows["phenomenon"])), list(dict.fromkeys(rows["metric"]))
-    names.sort(key=lambda name: name in AVERAGES)
+    metrics = distinct(rows["metric"])
+    names = sorted(distinct(rows["phenomenon"]), key=lambda name: name in AVERAGES)
     base = alt.Chart(rows).encode(
         x=alt.X("metric:N", sort=metrics, title=None, axis=alt.Axis(orient="top", labelAngle=-30, labelLimit=180)),
         y=alt.Y("phenomenon:N", sort=names, title=None, axis=alt.Axis(labelLimit=220)),
-        tooltip=[
-            alt.Tooltip("phenomenon:N"),
-            alt.Tooltip("metric:N"),
-            alt.Tooltip("accuracy:Q", format=".1%"),
-            alt.Tooltip("low:Q", format=".1%", title="95 % CI from"),
-            alt.Tooltip("high:Q", format=".1%", title="to"),
-            alt.Tooltip("compared:Q", title="cases"),
-            alt.Tooltip("tied:Q", title="tied cases"),
-            alt.Tooltip("undefined:Q", title="without a score"),
-            alt.Tooltip("reason:N"),
-        ],
+        tooltip=tooltip(
+            "phenomenon:N",
+            "metric:N",
+            ("accuracy:Q", "", ".1%"),
+            ("low:Q", "95 % CI from", ".1%"),
+            ("high:Q", "to", ".1%"),
+            ("compared:Q", "cases"),
+            ("tied:Q", "tied cases"),
+            ("undefined:Q", "without a score"),
+            "reason:N",
+        ),
     )
-    there = alt.datum["accuracy"] != None  # noqa: E711
-    scale = alt.Scale(scheme="blues", domain=[0, 1])
-    cells = base.mark_rect().encode(color=alt.Color("accuracy:Q", scale=scale, legend=None))
-    words = (
-        base.transform_filter(there)
-        .mark_text()
-        .encode(
-            text=alt.Text("accuracy:Q", format=".0%"),
-            color=alt.condition("datum.accuracy > 0.55", alt.value("white"), alt.value("black")),
-        )
-    )
+    there = base.transform_filter(alt.datum["accuracy"] != None)  # noqa: E711
+    layers = [base.mark_rect().encode(color=_shade("accuracy")), _words(there, "accuracy", "accuracy", percent=True)]
     size = {"width": COLUMN * max(1, len(metrics)), "height": ROW * max(1, len(names))}
-    return alt.LayerChart(layer=[cells, words]).properties(**size)
+    return alt.LayerChart(layer=layers).properties(**size)
+
+
+def _shade(field: str) -> alt.Color:
+    return alt.Color(f"{field}:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), legend=None)
+
+
+def _words(base: alt.Chart, field: str, shade: str, percent: bool) -> alt.Chart:
+    """Return the numbers in the cells, in white on dark ones."""
+    colour = alt.condition(f"datum.{shade} > 0.55", alt.value("white"), alt.value("black"))
+    words: alt.Chart = base.mark_text().encode(
+        text=alt.Text(f"{field}:Q", format=".0%" if percent else ".3f"), color=colour
+    )
+    return words

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from core.plots.encodings import Line, colour_and_shape, intervals, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels, with_labels
 
 PICK = "pick"
@@ -19,24 +20,17 @@ def means(rows: pd.DataFrame, title: str) -> alt.LayerChart:
     `rows` has the columns system, mean, low, high, n; systems without a mean are left out.
     """
     shown, title = with_labels(rows.dropna(subset=["mean"]), "system"), chart_label(title)
-    y = alt.Y(
-        "system:N",
-        sort=list(shown["system"]),
-        title=None,
-        axis=alt.Axis(labelLimit=180, domain=False, ticks=False, labelOverlap=False),
+    base = alt.Chart(shown).encode(
+        y=alt.Y("system:N", sort=list(shown["system"]), title=None, axis=names_axis(labelLimit=180)),
+        tooltip=tooltip(
+            "system:N",
+            ("mean:Q", "", ".3f"),
+            ("low:Q", "95 % CI from", ".3f"),
+            ("high:Q", "to", ".3f"),
+            ("n:Q", "outputs"),
+        ),
     )
-    tooltip = [
-        alt.Tooltip("system:N"),
-        alt.Tooltip("mean:Q", format=".3f"),
-        alt.Tooltip("low:Q", format=".3f", title="95 % CI from"),
-        alt.Tooltip("high:Q", format=".3f", title="to"),
-        alt.Tooltip("n:Q", title="outputs"),
-    ]
-    base = alt.Chart(shown).encode(y=y, tooltip=tooltip)
-    scale = alt.Scale(zero=False, padding=12)
-    interval = base.mark_bar(size=3, opacity=0.45).encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q")
-    dot = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X("mean:Q", title=title, scale=scale))
-    return alt.LayerChart(layer=[interval, dot]).properties(height=34 * max(1, len(shown)) + 70)
+    return intervals(base, "mean:Q", title).properties(height=34 * max(1, len(shown)) + 70)
 
 
 def scatter(rows: pd.DataFrame, x_label: str, y_label: str, systems: Sequence[str] | None) -> alt.Chart:
@@ -48,29 +42,18 @@ def scatter(rows: pd.DataFrame, x_label: str, y_label: str, systems: Sequence[st
     rows = with_labels(rows, "system", "doc", "segment")
     x_label, y_label = chart_label(x_label), chart_label(y_label)
     pick = alt.selection_point(name=PICK, fields=["doc", "segment"], on="click", clear="dblclick")
-    tooltip = [
-        *([alt.Tooltip("system:N")] if systems is not None else []),
-        alt.Tooltip("doc:N", title="document"),
-        alt.Tooltip("segment:N"),
-        alt.Tooltip("x:Q", format=".3f", title=x_label),
-        alt.Tooltip("y:Q", format=".3f", title=y_label),
-    ]
-    chart = (
-        alt.Chart(rows)
-        .mark_point(filled=True, size=70, cursor="pointer")
-        .encode(
-            x=alt.X("x:Q", title=x_label, scale=alt.Scale(zero=False, nice=True, padding=8)),
-            y=alt.Y("y:Q", title=y_label, scale=alt.Scale(zero=False, nice=True, padding=8)),
-            opacity=alt.condition(pick, alt.value(0.8), alt.value(0.25)),
-            tooltip=tooltip,
-        )
+    scale = alt.Scale(zero=False, nice=True, padding=8)
+    lines: list[Line] = ["system:N"] if systems is not None else []
+    lines += [("doc:N", "document"), "segment:N", ("x:Q", x_label, ".3f"), ("y:Q", y_label, ".3f")]
+    chart: alt.Chart = alt.Chart(rows, height=340).mark_point(filled=True, size=70, cursor="pointer")
+    chart = chart.add_params(pick).encode(
+        x=alt.X("x:Q", title=x_label, scale=scale),
+        y=alt.Y("y:Q", title=y_label, scale=scale),
+        opacity=alt.condition(pick, alt.value(0.8), alt.value(0.25)),
+        tooltip=tooltip(*lines),
     )
-    if systems is not None:
-        order = chart_labels(systems)
-        legend = alt.Legend(orient="bottom", title=None, columns=4, labelLimit=160)
-        chart = chart.encode(
-            color=alt.Color("system:N", sort=order, legend=legend),
-            shape=alt.Shape("system:N", sort=order, legend=legend),
-        )
-    finished: alt.Chart = chart.add_params(pick).properties(height=340)
-    return finished
+    if systems is None:
+        return chart
+    legend = alt.Legend(orient="bottom", title=None, columns=4, labelLimit=160)
+    colour, shape = colour_and_shape("system:N", chart_labels(systems), legend)
+    return chart.encode(color=colour, shape=shape)

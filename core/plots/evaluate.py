@@ -7,9 +7,22 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from core.plots.encodings import BLUE, GREY, intervals, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels, with_labels
 
-BLUE, GREY = "#4c8bf5", "#8a8f98"
+
+def agreements(rows: pd.DataFrame, title: str) -> alt.LayerChart:
+    """Return a dot plot of agreements with their 95 % CIs, in the order of the rows; baselines are grey.
+
+    `rows` has the columns metric, value, low, high, shown (the value as text) and baseline.
+    """
+    rows, title = with_labels(rows, "metric"), chart_label(title)
+    base = alt.Chart(rows).encode(
+        y=alt.Y("metric:N", sort=list(rows["metric"]), title=None, axis=names_axis(labelLimit=180)),
+        color=alt.condition("datum.baseline", alt.value(GREY), alt.value(BLUE)),
+        tooltip=tooltip("metric:N", ("shown:N", title)),
+    )
+    return intervals(base, "value:Q", title).properties(height=26 * max(1, len(rows)) + 70)
 
 
 def differences(rows: pd.DataFrame, names: Sequence[str], alpha: float = 0.05) -> alt.LayerChart:
@@ -18,16 +31,10 @@ def differences(rows: pd.DataFrame, names: Sequence[str], alpha: float = 0.05) -
     `rows` has the columns better, worse, difference, p, shown (p as text); `names` are ordered from best to worst.
     """
     rows, names = with_labels(rows, "better", "worse"), chart_labels(names)
-    axis = alt.Axis(labelLimit=170, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart(rows).encode(
-        x=alt.X("worse:N", sort=names[1:], title=None, axis=axis.copy()),
-        y=alt.Y("better:N", sort=names[:-1], title=None, axis=axis),
-        tooltip=[
-            alt.Tooltip("better:N"),
-            alt.Tooltip("worse:N", title="against"),
-            alt.Tooltip("difference:Q", format=".3f"),
-            alt.Tooltip("shown:N", title="p (Holm)"),
-        ],
+        x=alt.X("worse:N", sort=names[1:], title=None, axis=names_axis(labelLimit=170)),
+        y=alt.Y("better:N", sort=names[:-1], title=None, axis=names_axis(labelLimit=170)),
+        tooltip=tooltip("better:N", ("worse:N", "against"), ("difference:Q", "", ".3f"), ("shown:N", "p (Holm)")),
     )
     significant = alt.datum.p <= alpha
     tiles = base.mark_rect(stroke=GREY, strokeOpacity=0.25).encode(
@@ -47,24 +54,20 @@ def ties(rows: pd.DataFrame, best: float, chance: float) -> alt.LayerChart:
     line = alt.Chart(rows).mark_line(interpolate="step-after", color=BLUE).encode(x=x, y=y)
     here = alt.Chart(rows[rows["epsilon"] == best]).mark_point(filled=True, size=90, color=BLUE, opacity=1)
     floor = alt.Chart(rows.head(1)).mark_rule(strokeDash=[5, 4], color=GREY).encode(y=alt.YDatum(chance))
-    tooltip = [alt.Tooltip("epsilon:Q", format=".4g", title="ε"), alt.Tooltip("accuracy:Q", format=".3f")]
-    return alt.LayerChart(layer=[line, floor, here.encode(x=x, y=y, tooltip=tooltip)]).properties(height=240)
+    lines = tooltip(("epsilon:Q", "ε", ".4g"), ("accuracy:Q", "", ".3f"))
+    return alt.LayerChart(layer=[line, floor, here.encode(x=x, y=y, tooltip=lines)]).properties(height=240)
 
 
 def system_means(rows: pd.DataFrame, x_label: str, y_label: str) -> alt.LayerChart:
     """Return one labelled point per system: its mean metric score by its mean human score. `rows` has the columns system, x, y."""
     rows = with_labels(rows, "system")
     x_label, y_label = chart_label(x_label), chart_label(y_label)
+    scale = alt.Scale(zero=False, nice=True, padding=24)
     base = alt.Chart(rows).encode(
-        x=alt.X("x:Q", title=x_label, scale=alt.Scale(zero=False, nice=True, padding=24)),
-        y=alt.Y("y:Q", title=y_label, scale=alt.Scale(zero=False, nice=True, padding=24)),
-        tooltip=[
-            alt.Tooltip("system:N"),
-            alt.Tooltip("x:Q", format=".3f", title=x_label),
-            alt.Tooltip("y:Q", format=".3f", title=y_label),
-        ],
+        x=alt.X("x:Q", title=x_label, scale=scale),
+        y=alt.Y("y:Q", title=y_label, scale=scale),
+        tooltip=tooltip("system:N", ("x:Q", x_label, ".3f"), ("y:Q", y_label, ".3f")),
     )
     names = base.mark_text(dy=-13, limit=160, color=GREY).encode(text="system:N")
-    return alt.LayerChart(layer=[base.mark_point(filled=True, size=90, color=BLUE, opacity=1), names]).properties(
-        height=340
-    )
+    dots = base.mark_point(filled=True, size=90, color=BLUE, opacity=1)
+    return alt.LayerChart(layer=[dots, names]).properties(height=340)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
+from core.plots.encodings import distinct, tooltip
 from core.plots.labels import with_labels
 
 NOTICED, MISSED = "worse", "same or better: misses the error"
@@ -18,26 +19,23 @@ def changes(rows: pd.DataFrame) -> alt.LayerChart:
 
     `rows` has the columns metric, share, good, changed, fooled and range; rows without a share are left out.
     """
-    there = (
-        with_labels(rows, "metric", "range")
-        .dropna(subset=["share"])
-        .assign(
-            verdict=lambda r: r["fooled"].map({True: MISSED, False: NOTICED}),
-            mark=lambda r: r["fooled"].map({True: "misses", False: ""}),
-        )
+    there = with_labels(rows, "metric", "range").dropna(subset=["share"])
+    there = there.assign(
+        verdict=there["fooled"].map({True: MISSED, False: NOTICED}),
+        mark=there["fooled"].map({True: "misses", False: ""}),
     )
     order = list(there["metric"])
     base = alt.Chart(there).encode(
         y=alt.Y("metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=220, labelOverlap=False)),
         x=alt.X("share:Q", title="change, in % of the metric’s range (left: worse)", axis=alt.Axis(format="+.0%")),
         color=alt.Color("verdict:N", scale=_COLOURS, legend=alt.Legend(orient="top", title=None)),
-        tooltip=[
-            alt.Tooltip("metric:N"),
-            alt.Tooltip("good:Q", format=".3f", title="good text"),
-            alt.Tooltip("changed:Q", format=".3f", title="changed text"),
-            alt.Tooltip("share:Q", format="+.1%", title="change"),
-            alt.Tooltip("range:N"),
-        ],
+        tooltip=tooltip(
+            "metric:N",
+            ("good:Q", "good text", ".3f"),
+            ("changed:Q", "changed text", ".3f"),
+            ("share:Q", "change", "+.1%"),
+            "range:N",
+        ),
     )
     words = base.mark_text(align="left", dx=5, fontWeight="bold").encode(
         text="mark:N", x=alt.X("edge:Q"), tooltip=alt.value(None)
@@ -53,7 +51,7 @@ def sweep(rows: pd.DataFrame) -> alt.LayerChart:
     `rows` has the columns phenomenon, metric, share, fooled, good and changed.
     """
     rows = with_labels(rows, "phenomenon", "metric")
-    names, metrics = list(dict.fromkeys(rows["phenomenon"])), list(dict.fromkeys(rows["metric"]))
+    names, metrics = distinct(rows["phenomenon"]), distinct(rows["metric"])
     shown = rows.assign(
         fall=-rows["share"].clip(upper=0),
         mark=[
@@ -61,27 +59,20 @@ def sweep(rows: pd.DataFrame) -> alt.LayerChart:
             for f, s in zip(rows["fooled"], rows["share"], strict=True)
         ],
     )
+    above = alt.Axis(orient="top", labelAngle=-30, labelLimit=180, labelOverlap=False)
     base = alt.Chart(shown).encode(
-        x=alt.X(
-            "metric:N",
-            sort=metrics,
-            title=None,
-            axis=alt.Axis(orient="top", labelAngle=-30, labelLimit=180, labelOverlap=False),
-        ),
+        x=alt.X("metric:N", sort=metrics, title=None, axis=above),
         y=alt.Y("phenomenon:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, labelOverlap=False)),
-        tooltip=[
-            alt.Tooltip("phenomenon:N"),
-            alt.Tooltip("metric:N"),
-            alt.Tooltip("good:Q", format=".3f", title="good text"),
-            alt.Tooltip("changed:Q", format=".3f", title="changed text"),
-            alt.Tooltip("share:Q", format="+.1%", title="change"),
-        ],
+        tooltip=tooltip(
+            "phenomenon:N",
+            "metric:N",
+            ("good:Q", "good text", ".3f"),
+            ("changed:Q", "changed text", ".3f"),
+            ("share:Q", "change", "+.1%"),
+        ),
     )
-    cells = base.mark_rect().encode(
-        color=alt.condition(
-            "datum.fooled", alt.value("#d97706"), alt.Color("fall:Q", scale=alt.Scale(scheme="blues", domain=[0, 0.6]), legend=None)
-        )
-    )  # fmt: skip
+    drop = alt.Color("fall:Q", scale=alt.Scale(scheme="blues", domain=[0, 0.6]), legend=None)
+    cells = base.mark_rect().encode(color=alt.condition("datum.fooled", alt.value("#d97706"), drop))
     dark = "datum.fooled || datum.fall > 0.33"
     words = base.mark_text().encode(text="mark:N", color=alt.condition(dark, alt.value("white"), alt.value("black")))
     return alt.LayerChart(layer=[cells, words]).properties(

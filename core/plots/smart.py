@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from core.plots.encodings import BLUE, colour_and_shape, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels, with_labels
 
-BLUE, ORANGE, GREY, INK = "#4c8bf5", "#e08a2e", "#7d838d", "#101418"
+ORANGE, GREY, INK = "#e08a2e", "#7d838d", "#101418"
 STRONG = 0.5
 """Share of the largest difference above which a cell is filled and its numbers are dark. Other cells are only tinted, so that their
 numbers are readable on light and dark pages."""
@@ -25,24 +26,18 @@ def lengths(rows: pd.DataFrame, metrics: Sequence[str], y_label: str) -> alt.Lay
     order = list(rows.sort_values("place")["bucket"].unique())
     drawn = rows.dropna(subset=["value"])
     legend = alt.Legend(orient="bottom", title=None, columns=5, labelLimit=220, symbolOpacity=1)
+    colour, shape = colour_and_shape("metric:N", metrics, legend)
     base = alt.Chart(drawn).encode(
         x=alt.X("bucket:O", sort=order, title=None, axis=alt.Axis(labelAngle=0, labelLimit=200)),
         xOffset=alt.XOffset("metric:N", sort=metrics, scale=alt.Scale(domain=metrics, paddingOuter=1)),
-        color=alt.Color("metric:N", sort=metrics, legend=legend),
+        color=colour,
     )
     y = alt.Y("value:Q", title=y_label, scale=alt.Scale(zero=False, nice=True, padding=12))
-    tooltip = [
-        alt.Tooltip("metric:N"),
-        alt.Tooltip("bucket:O", title="words"),
-        alt.Tooltip("segments:Q"),
-        alt.Tooltip("shown:N", title=y_label),
-    ]
+    lines = tooltip("metric:N", ("bucket:O", "words"), "segments:Q", ("shown:N", y_label))
     zero = alt.Chart(rows.head(1)).mark_rule(strokeDash=[5, 4], color=GREY).encode(y=alt.YDatum(0))
     bars = base.mark_rule(strokeWidth=2, opacity=0.4).encode(y=alt.Y("low:Q", title=y_label), y2="high:Q")
     line = base.mark_line(strokeWidth=1.5, opacity=0.55).encode(y=y)
-    dots = base.mark_point(filled=True, size=70, opacity=1).encode(
-        y=y, shape=alt.Shape("metric:N", sort=metrics, legend=legend), tooltip=tooltip
-    )
+    dots = base.mark_point(filled=True, size=70, opacity=1).encode(y=y, shape=shape, tooltip=lines)
     layers = [bars, line, dots] if drawn.empty else [zero, bars, line, dots]
     return alt.LayerChart(layer=layers).properties(height=340)
 
@@ -60,23 +55,18 @@ def rank_differences(rows: pd.DataFrame, metrics: Sequence[str], systems: Sequen
     most = max(1.0, float(size.max()) if len(rows) else 1.0)
     strong = size > STRONG * most
     fill = (0.03 + 0.2 * size / (STRONG * most)).where(~strong, 0.72 + 0.2 * size / most)
+    across = names_axis(labelLimit=120, labelAngle=-40)
     base = alt.Chart(rows.assign(fill=fill, strong=strong)).encode(
-        x=alt.X(
-            "system:N", sort=systems, title="systems, best human score first",
-            axis=alt.Axis(labelLimit=120, labelAngle=-40, domain=False, ticks=False, labelOverlap=False),
+        x=alt.X("system:N", sort=systems, title="systems, best human score first", axis=across),
+        y=alt.Y("metric:N", sort=metrics, title=None, axis=names_axis(labelLimit=200)),
+        tooltip=tooltip(
+            "system:N",
+            "metric:N",
+            ("human_rank:Q", "human rank", ".3~g"),
+            ("metric_rank:Q", "metric rank", ".3~g"),
+            ("shown:N", "difference"),
         ),
-        y=alt.Y(
-            "metric:N", sort=metrics, title=None,
-            axis=alt.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False),
-        ),
-        tooltip=[
-            alt.Tooltip("system:N"),
-            alt.Tooltip("metric:N"),
-            alt.Tooltip("human_rank:Q", format=".3~g", title="human rank"),
-            alt.Tooltip("metric_rank:Q", format=".3~g", title="metric rank"),
-            alt.Tooltip("shown:N", title="difference"),
-        ],
-    )  # fmt: skip
+    )
     tiles = base.mark_rect(stroke=GREY, strokeOpacity=0.18).encode(
         color=alt.condition(alt.datum.difference < 0, alt.value(BLUE), alt.value(ORANGE)),
         opacity=alt.Opacity("fill:Q", scale=None),

@@ -7,9 +7,15 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+import altair as alt
+import pandas as pd
+
 from core.formats.write import csv_text
-from core.reports.html import MISSING as MISSING
-from core.reports.html import render
+from core.formatting import MISSING as MISSING
+from core.formatting import format_number
+from core.plots import evaluate as plots
+from core.plots.compare import means as system_means
+from core.reports.html import render, vega_script
 from core.services.evaluate.evaluate import (
     LABELS,
     PERMUTATIONS,
@@ -35,15 +41,6 @@ _LATEX = {
 }  # fmt: skip
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """Return a statistic as text: .434, −.021, 1.000; a dash for None."""
-    if value is None:
-        return MISSING
-    text = f"{abs(value):.{digits}f}"
-    sign = "−" if value < 0 and float(text) else ""
-    return sign + (text[1:] if text.startswith("0.") else text)
-
-
 def cell(row: AgreementRow) -> str:
     """Return the value with its 95 % CI: ".434 [.33, .53]"; a dash if undefined.
 
@@ -51,9 +48,9 @@ def cell(row: AgreementRow) -> str:
     """
     if row.value is None:
         return MISSING
-    text = number(row.value)
+    text = format_number(row.value)
     if row.low is not None and row.high is not None:
-        text += f" [{number(row.low, 2)}, {number(row.high, 2)}]"
+        text += f" [{format_number(row.low, 2)}, {format_number(row.high, 2)}]"
     if row.groups < row.all_groups:
         text += f" ({row.groups}/{row.all_groups})"
     return text + ("" if row.ranked else f" {DAGGER}")
@@ -80,7 +77,7 @@ def sentence(found: Evaluation, statistic: StatisticName) -> str:
     over = f"{len(whole.keys)} outputs"
     if found.choice.level == "system":
         over = f"the means of {len(whole.systems)} systems over {whole.n_segments} segments"
-    equal = [r.metric for r in found.ranked(statistic) if _same(r, best)]
+    equal = [r.metric for r in found.ranked(statistic) if abs((r.value or 0.0) - (best.value or 0.0)) < 1e-9]
     if n == 1:
         subject = f"{best.metric} agrees with"
     elif len(equal) == 1:
@@ -88,7 +85,7 @@ def sentence(found: Evaluation, statistic: StatisticName) -> str:
     else:
         names = f" ({', '.join(equal)})" if len(equal) <= NAMED else ""
         subject = f"{f'All {n}' if len(equal) == n else f'{len(equal)} of {n}'} metrics{names} agree equally well with"
-    value = cell(best) if len(equal) == 1 else number(best.value)
+    value = cell(best) if len(equal) == 1 else format_number(best.value)
     text = f"{subject} {joined.people} on {over}: {SIGNS[statistic]} {value}"
     if best.groups < best.all_groups:
         text += " segments"
@@ -96,11 +93,7 @@ def sentence(found: Evaluation, statistic: StatisticName) -> str:
         return text + "."
     near = best.low is not None and baseline.value >= best.low
     remark = ", which is not below the 95 % CI" if near else ""
-    return f"{text}. Best baseline: {baseline.metric.lower()}, {number(baseline.value, 2)}{remark}."
-
-
-def _same(row: AgreementRow, best: AgreementRow) -> bool:
-    return row.value is not None and best.value is not None and abs(row.value - best.value) < 1e-9
+    return f"{text}. Best baseline: {baseline.metric.lower()}, {format_number(baseline.value, 2)}{remark}."
 
 
 def as_csv(found: Evaluation) -> str:
@@ -108,28 +101,19 @@ def as_csv(found: Evaluation) -> str:
     return csv_text(AgreementRow._fields, found.rows)
 
 
-def as_json(
-    found: Evaluation, matrix: SignificanceMatrix | None = None, more: Sequence[SignificanceMatrix] = ()
-) -> str:
+def as_json(found: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
     """Return the rows, methods, signatures and notes, and the tests between metrics if there are any.
 
-    `tests` are those under the first statistic, `more_tests` those under the others.
+    `tests` of the report are those under the first statistic, `more_tests` those under the others.
     """
-    report: dict[str, Any] = {"methods": methods(found, matrix, more=more), "signatures": signatures(found)}
+    report: dict[str, Any] = {"methods": methods(found, tests), "signatures": signatures(found)}
     report |= {"rows": [r._asdict() for r in found.rows], "notes": list(found.joined.notes)}
-    if matrix is not None:
-        report["tests"] = _tests(matrix)
-    if more:
-        report["more_tests"] = list(map(_tests, more))
+    kinds = [{"statistic": m.statistic, "test": m.test, "pairs": [p._asdict() for p in m.pairs]} for m in tests]
+    if kinds:
+        report["tests"] = kinds[0]
+    if kinds[1:]:
+        report["more_tests"] = kinds[1:]
     return json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-
-def _tests(matrix: SignificanceMatrix) -> dict[str, Any]:
-    return {"statistic": matrix.statistic, "test": matrix.test, "pairs": [p._asdict() for p in matrix.pairs]}
-
-
-def _given(matrix: SignificanceMatrix | None, more: Sequence[SignificanceMatrix]) -> list[SignificanceMatrix]:
-    return [*([matrix] if matrix is not None else []), *more]
 
 
 def latex_text(text: str) -> str:
@@ -137,15 +121,10 @@ def latex_text(text: str) -> str:
     return "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") else _LATEX.get(c, c) for c in text)
 
 
-def as_latex(
-    found: Evaluation,
-    statistic: StatisticName,
-    matrix: SignificanceMatrix | None = None,
-    more: Sequence[SignificanceMatrix] = (),
-) -> str:
+def as_latex(found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix] = ()) -> str:
     """Return a booktabs table: metrics from best to worst, then the baselines. Bold: not significantly worse than the best."""
     names = STATISTICS[found.choice.level]
-    tested = [m for m in _given(matrix, more) if m.pairs]
+    tested = [m for m in tests if m.pairs]
     lines = [
         "% needs \\usepackage{booktabs}", "\\begin{table}", "\\centering", "\\small",
         f"\\begin{{tabular}}{{l{'r' * len(names)}}}", "\\toprule",
@@ -181,12 +160,7 @@ def counted(found: Evaluation) -> str:
     return text
 
 
-def methods(
-    found: Evaluation,
-    matrix: SignificanceMatrix | None = None,
-    systems: Systems | None = None,
-    more: Sequence[SignificanceMatrix] = (),
-) -> str:
+def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems: Systems | None = None) -> str:
     """Return a paragraph that states every choice behind the numbers."""
     joined, choice = found.joined, found.choice
     whole = joined.whole() if choice.level == "system" else joined
@@ -220,7 +194,7 @@ def methods(
         f"Intervals are 95 % percentile bootstrap CIs over {choice.unit}s, {choice.draws} draws{soft}, seed {choice.seed}"
         + ("; ε was recomputed in every draw." if choice.level == "segment" else "; the systems are fixed.")
     )
-    for tested in _given(matrix, more):
+    for tested in tests:
         if not tested.pairs:
             sentences.append(
                 f"Fewer than two metrics are ranked by {LABELS[tested.statistic]}, so no difference was tested."
@@ -268,7 +242,7 @@ def _epsilons(found: Evaluation) -> str:
     if floor is None:
         return ""
     each = "; ".join(f"{r.metric} {r.epsilon:.4g}" for r in known if r.kind == "metric")
-    return f"ε: {each}. The chance level of acc_eq is {number(floor)}."
+    return f"ε: {each}. The chance level of acc_eq is {format_number(floor)}."
 
 
 def signatures(found: Evaluation) -> list[str]:
@@ -280,12 +254,11 @@ def signatures(found: Evaluation) -> list[str]:
 def as_html(
     found: Evaluation,
     statistic: StatisticName,
-    matrix: SignificanceMatrix | None = None,
+    tests: Sequence[SignificanceMatrix] = (),
     systems: Systems | None = None,
     title: str = "Evaluation",
-    more: Sequence[SignificanceMatrix] = (),
 ) -> str:
-    """Return one page with tables only, without scripts."""
+    """Return one page with charts and tables. Charts need JavaScript, which the page contains; all values are also in tables."""
     names = STATISTICS[found.choice.level]
     rows = []
     for name in found.order(statistic):
@@ -295,22 +268,79 @@ def as_html(
     caption = f"Agreement with {found.joined.people} on {LEVELS[found.choice.level]}, with 95 % CIs.{counted(found)}"
     tables = [{"caption": caption, "columns": ["Metric", *(LABELS[n] for n in names)], "rows": rows}]
     label = {c.name: c.label for c in found.joined.scored_metrics}
-    for tested in (m for m in _given(matrix, more) if m.pairs):
+    for tested in (m for m in tests if m.pairs):
         pairs = [
-            [label[p.first], label[p.second], number(p.difference), number(p.p), number(p.adjusted)]
+            [
+                label[p.first],
+                label[p.second],
+                format_number(p.difference),
+                format_number(p.p),
+                format_number(p.adjusted),
+            ]
             for p in tested.pairs
         ]
         caption = f"{LABELS[tested.statistic]}: differences between metrics, {tested.test}"
         tables.append(_table(caption, ["better", "worse", "difference", "p", "p (Holm)"], pairs))
     if systems is not None and systems.means:
         means = [
-            [str(m.cluster), m.system, number(m.mean), f"[{number(m.low)}, {number(m.high)}]"] for m in systems.means
+            [str(m.cluster), m.system, format_number(m.mean), f"[{format_number(m.low)}, {format_number(m.high)}]"]
+            for m in systems.means
         ]
         tables.append(_table("Systems by rank cluster", ["cluster", "system", "mean", "95 % CI"], means))
     return render(
         "evaluation.html.j2", title=title, sentence=sentence(found, statistic), tables=tables, short=SHORT,
-        methods=methods(found, matrix, systems, more), signatures=signatures(found),
+        methods=methods(found, tests, systems), signatures=signatures(found), charts=_charts(found, statistic, tests, systems),
+        vega_script=vega_script,
     )  # fmt: skip
+
+
+def _charts(
+    found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix], systems: Systems | None
+) -> list[dict[str, Any]]:
+    """Return caption and specification of each chart: agreements, differences between metrics, and means of systems."""
+    rows = [found.of(name, statistic) for name in found.order(statistic)]
+    known = [
+        {
+            "metric": r.metric,
+            "value": r.value,
+            "low": r.low,
+            "high": r.high,
+            "shown": cell(r),
+            "baseline": r.kind == "sentinel",
+        }
+        for r in rows
+        if r.value is not None
+    ]
+    charts: list[tuple[str, alt.LayerChart]] = []
+    if known:
+        caption = f"{LABELS[statistic]} with 95 % CIs; baselines are grey"
+        charts.append((caption, plots.agreements(pd.DataFrame(known), f"{LABELS[statistic]} ↑")))
+    for tested in tests:
+        if tested.pairs:
+            caption = f"{LABELS[tested.statistic]}: p (Holm) of the row metric against the column metric; coloured if p ≤ {ALPHA:g}"
+            charts.append((caption, differences(found, tested)))
+    if systems is not None and systems.means:
+        means = pd.DataFrame([m._asdict() for m in systems.means])
+        charts.append(("Means of the systems, with 95 % CIs", system_means(means, "mean")))
+    return [{"caption": c, "spec": chart.properties(width="container").to_dict(validate=False)} for c, chart in charts]
+
+
+def differences(found: Evaluation, tested: SignificanceMatrix) -> alt.LayerChart:
+    """Return the chart of the tests between metrics."""
+    label = {c.name: c.label for c in found.joined.scored_metrics}
+    rows = [
+        {
+            "better": label[p.first], "worse": label[p.second], "difference": p.difference,
+            "p": 1.0 if p.adjusted is None else p.adjusted, "shown": p_text(p.adjusted),
+        }
+        for p in tested.pairs
+    ]  # fmt: skip
+    return plots.differences(pd.DataFrame(rows), [label[n] for n in tested.names], ALPHA)
+
+
+def p_text(p: float | None) -> str:
+    """Return a p-value as text; a dash for None."""
+    return "<.001" if p is not None and p < 0.0005 else format_number(p)
 
 
 def _table(caption: str, columns: list[str], rows: list[list[str]]) -> dict[str, Any]:

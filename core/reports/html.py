@@ -10,7 +10,7 @@ import altair as alt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-MISSING = "–"
+from core.formatting import MISSING as MISSING
 
 
 def figure(value: float | None) -> str:

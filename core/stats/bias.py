@@ -38,8 +38,7 @@ class RankBias(NamedTuple):
 def ranks(scores: npt.ArrayLike) -> Floats:
     """Return ranks, 1 for the highest score and the mean rank for ties; shape (n,)."""
     (values,) = vectors(scores)
-    found: Floats = np.asarray(rankdata(-values), dtype=np.float64)
-    return found
+    return np.asarray(rankdata(-values), dtype=np.float64)
 
 
 def rank_bias(metric: npt.ArrayLike, human: npt.ArrayLike) -> RankBias:

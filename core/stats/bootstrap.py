@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from core.stats.correlation.correlation import group_ids
-from core.stats.correlation.pairs import Floats
+from core.stats.correlation.pairs import Floats, Ints
 
 DRAWS_AT_ONCE = 2_000_000
 
@@ -28,6 +28,13 @@ def draws_of(n: int, seed: int, draws: int) -> Iterator[Floats]:
     rng = np.random.default_rng(seed)
     for _ in range(draws):
         yield np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
+
+
+def resamples(n: int, seed: int, draws: int) -> Iterator[Ints]:
+    """Yield `draws` resamples of n units with replacement, as the indices of the units, in blocks of shape (some, n)."""
+    rng, step = np.random.default_rng(seed), max(1, DRAWS_AT_ONCE // n)
+    for start in range(0, draws, step):
+        yield rng.integers(0, n, (min(step, draws - start), n))
 
 
 def percentiles(values: Sequence[float] | Floats, level: float = 0.95) -> tuple[float, float]:
@@ -57,10 +64,6 @@ def mean_interval(
     n, mean = len(sums), float(values.mean())
     if n < 2:
         return Interval(mean, None, None, n, "an interval needs at least two segments or documents")
-    rng = np.random.default_rng(seed)
-    means = []
-    for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n)):
-        drawn = rng.integers(0, n, (min(step, draws - start), n))
-        means.append(sums[drawn].sum(1) / sizes[drawn].sum(1))
+    means = [sums[drawn].sum(1) / sizes[drawn].sum(1) for drawn in resamples(n, seed, draws)]
     low, high = percentiles(np.concatenate(means), level)
     return Interval(mean, low, high, n)

@@ -1,6 +1,7 @@
-"""Pairwise accuracy (Kocmi et al. 2021) and soft pairwise accuracy (Thompson et al. 2024) of a metric's system ranking.
+"""Soft pairwise accuracy of a metric's system ranking (Thompson et al. 2024).
 
-Both lie in [0, 1], higher is better; higher scores must be better. Tables have the shape (n_systems, n_segments).
+It lies in [0, 1], higher is better; higher scores must be better. Tables have the shape (n_systems, n_segments). Pairwise
+accuracy (Kocmi et al. 2021) is `core.stats.correlation.correlation.system_agreement` with acc_eq.
 """
 
 from __future__ import annotations
@@ -9,25 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.checks import tables
-from core.stats.correlation.correlation import Statistic, system_agreement
+from core.stats.correlation.correlation import Statistic
 from core.stats.correlation.pairs import Floats
-from core.stats.means import row_means
 from core.stats.significance.random_signs import random_signs
 
 TOO_FEW_SYSTEMS = "at least two systems are needed"
 TOO_FEW_SEGMENTS = "at least two segments that every system translated are needed"
 ROUNDING = 1e-10
-
-
-def pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike) -> Statistic:
-    """Return the share of system pairs whose mean scores have the human order; ties must be ties on both sides.
-
-    Undefined if all systems have the same mean on one side.
-    """
-    m, h = tables(metric, human)
-    if reason := _too_small(m):
-        return Statistic(None, reason, len(m))
-    return system_agreement("acc_eq", row_means(m), row_means(h))
 
 
 def soft_pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike, *, seed: int, draws: int = 1000) -> Statistic:
@@ -42,8 +31,8 @@ def soft_pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike, *, seed:
     all systems have equal scores on every segment.
     """
     m, h = tables(metric, human)
-    if reason := _too_small(m):
-        return Statistic(None, reason, len(m))
+    if min(m.shape) < 2:
+        return Statistic(None, TOO_FEW_SYSTEMS if len(m) < 2 else TOO_FEW_SEGMENTS, len(m))
     for name, table in (("metric", m), ("human", h)):
         if (table.max(0) == table.min(0)).all():
             return Statistic(None, f"all systems have equal {name} scores on every segment", len(m))
@@ -66,9 +55,3 @@ def at_least(scores: Floats, signs: Floats) -> Floats:
         slack = ROUNDING * np.abs(row - scores).sum(1)
         counts[i] = (drawn[:, [i]] - drawn >= seen[i] - seen - slack).sum(0)
     return counts
-
-
-def _too_small(scores: Floats) -> str:
-    if len(scores) < 2:
-        return TOO_FEW_SYSTEMS
-    return TOO_FEW_SEGMENTS if scores.shape[1] < 2 else ""

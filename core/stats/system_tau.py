@@ -10,10 +10,8 @@ import numpy.typing as npt
 from core.stats.bootstrap import draws_of
 from core.stats.checks import tables
 from core.stats.correlation.correlation import group_ids
-from core.stats.correlation.pairs import Floats
-
-SLACK = 1e-12
-"""Means that differ by less than this share of the largest score are equal; the order of addition changes the last digits."""
+from core.stats.correlation.pairs import Floats, ratio
+from core.stats.means import SLACK
 
 
 def segment_draws(units: Sequence[Hashable], seed: int, draws: int) -> Floats:
@@ -34,9 +32,7 @@ def tau_on_draws(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.Array
         raise ValueError(f"weights of {w.shape[1]} segments for scores of {m.shape[1]}")
     of_metric, of_human = _signs(w @ m.T), _signs(w @ h.T)
     agree = (of_metric * of_human).sum(1)
-    below = np.sqrt(np.abs(of_metric).sum(1) * np.abs(of_human).sum(1))
-    found: Floats = np.divide(agree, below, out=np.full(len(w), np.nan), where=below > 0)
-    return found
+    return ratio(agree, np.sqrt(np.abs(of_metric).sum(1) * np.abs(of_human).sum(1)))
 
 
 def _signs(sums: Floats) -> Floats:
@@ -44,5 +40,4 @@ def _signs(sums: Floats) -> Floats:
     i, j = np.triu_indices(sums.shape[1], 1)
     apart = sums[:, i] - sums[:, j]
     slack = SLACK * np.abs(sums).max(axis=1, initial=0.0)[:, None]
-    signs: Floats = np.where(np.abs(apart) <= slack, 0.0, np.sign(apart))
-    return signs
+    return np.where(np.abs(apart) <= slack, 0.0, np.sign(apart))

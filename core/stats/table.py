@@ -27,8 +27,7 @@ class SystemTable(NamedTuple):
     def of(self, scores: Sequence[float] | Floats) -> Floats:
         """Return scores of the same outputs as a table of shape (n_systems, n_segments)."""
         (values,) = vectors(scores)
-        found: Floats = values[self.rows]
-        return found
+        return values[self.rows]
 
 
 def complete_table(systems: Sequence[Hashable], segments: Sequence[Hashable]) -> SystemTable:

@@ -14,8 +14,8 @@ from pathlib import Path
 from core.calibration.presets import PRESETS
 from core.data import Dataset
 from core.formats.files import Upload
+from core.formatting import format_lambda
 from core.metrics import registry
-from core.plots.calibration import format_lambda
 from core.ports.projects import Project
 from core.ports.store import Store
 from core.scoring import dataset

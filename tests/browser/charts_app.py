@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -10,7 +11,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.calibration.curve import CurvePoint, Plateau
+from core.calibration.calibrate import CalibrationPoint
+from core.calibration.calibrate import calibrate as calibration_of
+from core.data import OutputKey
 from core.plots import (
     agreement,
     calibrate,
@@ -44,8 +47,9 @@ def crossed(first: str, second: str, others: list[Any], **more: Any) -> pd.DataF
 def charts() -> dict[str, Any]:
     """Each chart under its name, which is a valid key."""
     pairs = [RaterPair(a, b, Statistic(0.5, n=3)) for i, a in enumerate(NAMES) for b in NAMES[:i]]
-    curve = [CurvePoint(0.0, 0.1), CurvePoint(1.0, 0.3), CurvePoint(float("inf"), 0.2)]
-    presets = {name: 0.3 + 0.2 * i for i, name in enumerate(NAMES)}
+    points = [CalibrationPoint(OutputKey("s", "d", str(k)), k, 4 - k, k * k % 5) for k in range(5)]
+    calibrated = calibration_of(points, draws=0)
+    presets = {name: (0.3 + 0.2 * i, None) for i, name in enumerate(NAMES)}
     by_level = crossed("metric", "ratio", list(LEVELS), mean=0.5, share=0.1, verdict="fail", label="x", value=0.4)
     lengths = crossed("metric", "place", [0, 1], value=0.3, low=0.2, high=0.4, segments=3, shown="0.3", bucket="short")
     ranks = crossed("metric", "system", NAMES, difference=1.0, shown="1", human_rank=1, metric_rank=2)
@@ -60,7 +64,7 @@ def charts() -> dict[str, Any]:
         "system-means": evaluate.system_means(each("x", "y", system=NAMES), A, B),
         "tau": agreement.tau_matrix(NAMES, pairs),
         "confusion": agreement.severity_confusion(np.ones((3, 3), dtype=np.int64), ["Major", "Minor", "none"], rows=A, columns=B),
-        "lambda": calibration.agreement_by_lambda(curve, Plateau(0.5, 1.5, True, False), 1.0, 0.3, presets=presets),
+        "lambda": calibration.calibration_chart(replace(calibrated, presets=presets)),
         "estimates": calibrate.estimates([calibrate.NamedLambda(n, 1.0, (0.5, 2.0)) for n in NAMES]),
         "at-top": calibrate.metrics_at_top([calibrate.AgreementAtK(n, k, 0.3, n == B) for n in NAMES for k in (2, 3)], "kendall"),
         "paths": combining.paths(crossed("metric", "w", [0.0, 1.0], quality=0.3, robustness=0.5), A),

@@ -9,7 +9,15 @@ from core.formatting import format_count, format_lambda, format_number
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.4341, ".434"), (-0.021, "−.021"), (10.5, "10.500"), (1.0, "1.000"), (-0.0001, ".000"), (None, "–")],
+    [
+        (0.4341, ".434"),
+        (-0.021, "−.021"),
+        (10.5, "10.500"),
+        (-11.54, "−11.540"),
+        (1.0, "1.000"),
+        (-0.0001, ".000"),
+        (None, "–"),
+    ],
 )
 def test_statistics_have_no_leading_zero(value: float | None, text: str) -> None:
     assert format_number(value) == text

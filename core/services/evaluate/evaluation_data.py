@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from core.data import Item, OutputKey
+from core.formatting import format_lambda
 from core.metrics.lexical.baselines import BASELINES
-from core.plots.calibration import format_lambda
 from core.services.calibrate.calibration import HumanScores
 from core.services.compare.compare import signature_at
 from core.services.projects.view import View

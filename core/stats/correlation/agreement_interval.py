@@ -25,7 +25,7 @@ from core.stats.correlation.correlation import (
     rows_by,
     system_agreement,
 )
-from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within
+from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within, ratio
 from core.stats.means import equalized
 from core.stats.pairwise_accuracy import at_least
 from core.stats.significance.perm_both import agreement_with_ties
@@ -68,13 +68,13 @@ def agreement_interval(
         return Interval(seen.value, None, None, n, seen.reason or ("" if draws < 1 else TOO_FEW))
     if measure == "acc_eq" and group != "system":
         of, total = group_ids(segments) if group == "segment" else None, cells("acc_eq", len(m), group, segments)
-        if total * draws > MAX_WORK:
-            pairs = _Pairs.sampled(m, h, of, SAMPLED, seed)
-            there = float(pairs.best(np.ones((1, n)), ids)[0])
-            values = np.clip(_acc_eq(pairs, ids, n, seed, draws) - there + seen.value, 0, 1)
+        sampled = total * draws > MAX_WORK
+        pairs = _Pairs.of(m, h, of, sampled=sampled, seed=seed)
+        values = np.concatenate([pairs.best(block, ids) for block in _weights(n, seed, draws, len(pairs.gap))])
+        if sampled:
+            values = np.clip(values - float(pairs.best(np.ones((1, n)), ids)[0]) + seen.value, 0, 1)
             note = f"the interval uses a random sample of {len(pairs.gap):,} of {total:,} pairs"
             return _interval(seen.value, values, n, draws, level, note)
-        values = _acc_eq(_Pairs.of(m, h, of), ids, n, seed, draws)
     elif group == "system":
         values = _by_system(measure, m, h, systems, segments, ids, seed, draws)
     elif group == "segment":
@@ -106,8 +106,8 @@ def _weights(n: int, seed: int, draws: int, cells: int) -> Iterator[Floats]:
 def _pooled(measure: Measure, m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> Floats:
     if measure == "kendall" and len(m) <= MAX_SQUARE:
         return _kendall(m, h, ids, n, seed, draws)
-    found = (FUNCTIONS[measure](m, h, weights[ids]).value for weights in draws_of(n, seed, draws))
-    return np.array([np.nan if v is None else v for v in found])
+    found = [FUNCTIONS[measure](m, h, weights[ids]).value for weights in draws_of(n, seed, draws)]
+    return np.array(found, dtype=np.float64)  # None becomes NaN
 
 
 def _kendall(m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> Floats:
@@ -118,23 +118,19 @@ def _kendall(m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> 
     for block in _weights(n, seed, draws, len(m)):
         w = block[:, ids]
         above, a, b = (((w @ table) * w).sum(1) for table in (product, metric, human))
-        below = np.sqrt(a * b)
-        out.append(np.divide(above, below, out=np.full(len(w), np.nan), where=below > 0))
+        out.append(ratio(above, np.sqrt(a * b)))
     return np.concatenate(out)
 
 
 def _by_segment(measure: Measure, m: Floats, h: Floats, of: Ints, ids: Ints, n: int, seed: int, draws: int) -> Floats:
     """Compute each segment's value once, and average the defined values of the drawn segments."""
     groups = rows_by(of)
-    found = [FUNCTIONS[measure](m[rows], h[rows]).value for rows in groups]
+    values = np.array([FUNCTIONS[measure](m[rows], h[rows]).value for rows in groups], dtype=np.float64)
     unit = np.array([ids[rows[0]] for rows in groups])
-    there = np.array([v is not None for v in found])
-    values = np.array([0.0 if v is None else v for v in found])
     out = []
     for block in _weights(n, seed, draws, len(groups)):
-        w = block[:, unit] * there
-        total = w.sum(1)
-        out.append(np.divide(w @ values, total, out=np.full(len(w), np.nan), where=total > 0))
+        w = block[:, unit] * ~np.isnan(values)
+        out.append(ratio(w @ np.nan_to_num(values), w.sum(1)))
     return np.concatenate(out)
 
 
@@ -155,13 +151,8 @@ def _by_system(
     out = []
     for weights in draws_of(int(units.max(initial=-1)) + 1, seed, draws):
         w = weights[units] / weights[units].sum()
-        value = system_agreement(measure, equalized(metric @ w, largest_m), equalized(human @ w, largest_h)).value
-        out.append(np.nan if value is None else value)
-    return np.array(out)
-
-
-def _groups(m: Floats, segments: Ints | None) -> list[Ints]:
-    return [np.arange(len(m))] if segments is None else [r for r in rows_by(segments) if len(r) > 1]
+        out.append(system_agreement(measure, equalized(metric @ w, largest_m), equalized(human @ w, largest_h)).value)
+    return np.array(out, dtype=np.float64)
 
 
 class _Pairs(NamedTuple):
@@ -179,24 +170,17 @@ class _Pairs(NamedTuple):
     pooled: bool
 
     @classmethod
-    def of(cls, m: Floats, h: Floats, segments: Ints | None) -> _Pairs:
-        i, j, share = pairs_within(_groups(m, segments))
-        return cls._of(m, h, i, j, np.ones(len(i)) if segments is None else share, segments is None)
-
-    @classmethod
-    def sampled(cls, m: Floats, h: Floats, segments: Ints | None, size: int, seed: int) -> _Pairs:
-        """Draw `size` pairs with replacement and equal probability."""
-        i, j, share = random_pairs_within(_groups(m, segments), size, seed)
-        return cls._of(m, h, i, j, np.ones(size) if segments is None else share, segments is None)
-
-    @classmethod
-    def _of(cls, m: Floats, h: Floats, i: Ints, j: Ints, share: Floats, pooled: bool) -> _Pairs:
+    def of(cls, m: Floats, h: Floats, segments: Ints | None, *, sampled: bool, seed: int) -> _Pairs:
+        """Return all pairs, or `SAMPLED` of them, drawn with replacement and equal probability."""
+        groups = [np.arange(len(m))] if segments is None else [r for r in rows_by(segments) if len(r) > 1]
+        i, j, share = random_pairs_within(groups, SAMPLED, seed) if sampled else pairs_within(groups)
+        share = np.ones(len(i)) if segments is None else share
         dm, dh = m[i] - m[j], h[i] - h[j]
         order = np.argsort(np.abs(dm), kind="stable")
         right = (np.sign(dm) == np.sign(dh)).astype(np.float64)
         gain = np.where(dm == 0, 0.0, (dh == 0) - right)
         gap = np.abs(dm)[order]
-        return cls(i[order], j[order], gap, right[order], gain[order], share[order], pooled)
+        return cls(i[order], j[order], gap, right[order], gain[order], share[order], segments is None)
 
     def best(self, block: Floats, ids: Ints) -> Floats:
         """Return the best acc_eq over all ε for each row of unit weights, (n_rows, n_units); NaN without pairs."""
@@ -205,13 +189,7 @@ class _Pairs(NamedTuple):
         w = (block[:, left] * block[:, right] if self.pooled else block[:, left]) * self.share
         start, total = w @ self.right, w.sum(1)
         reached = start[:, None] + np.cumsum(w * self.gain, axis=1)[:, whole]
-        most = np.maximum(start, reached.max(1))
-        found: Floats = np.divide(most, total, out=np.full(len(w), np.nan), where=total > 0)
-        return found
-
-
-def _acc_eq(pairs: _Pairs, ids: Ints, n: int, seed: int, draws: int) -> Floats:
-    return np.concatenate([pairs.best(block, ids) for block in _weights(n, seed, draws, len(pairs.gap))])
+        return ratio(np.maximum(start, reached.max(1)), total)
 
 
 def soft_pairwise_intervals(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from core.stats.correlation.correlation import Group, Measure, check_measure, group_ids, tau_b
-from core.stats.correlation.pairs import SMALL, Floats, Ints, pair_counts
+from core.stats.correlation.pairs import SMALL, Floats, Ints, pair_counts, ratio
 from core.stats.correlation.ties import blocks_by_size
 from core.stats.means import equalized, group_means
 
@@ -74,14 +74,9 @@ def _grouped(measure: Measure, human: Floats, blocks: Sequence[Ints], *, plain: 
             there = ~np.isnan(values)
             total += np.where(there, values, 0.0).sum(1)
             defined += there.sum(1)
-        return _ratio(total, defined)
+        return ratio(total, defined)
 
     return many
-
-
-def _ratio(above: Floats, below: Floats) -> Floats:
-    found: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
-    return found
 
 
 def _means(scores: Floats, ids: Ints) -> Floats:
@@ -95,7 +90,7 @@ def _means(scores: Floats, ids: Ints) -> Floats:
 def _pearson(scores: Floats, human: Floats) -> Floats:
     dm, dh = scores - scores.mean(-1, keepdims=True), human - human.mean(-1, keepdims=True)
     below = np.sqrt((dm**2).sum(-1) * (dh**2).sum(-1))
-    return np.clip(_ratio((dm * dh).sum(-1), np.where(_varies(scores, human), below, 0.0)), -1, 1)
+    return np.clip(ratio((dm * dh).sum(-1), np.where(_varies(scores, human), below, 0.0)), -1, 1)
 
 
 def _spearman(scores: Floats, human: Floats) -> Floats:
@@ -104,8 +99,7 @@ def _spearman(scores: Floats, human: Floats) -> Floats:
 
 def _signs(scores: Floats) -> Floats:
     i, j = np.triu_indices(scores.shape[-1], 1)
-    signs: Floats = np.sign(scores[..., i] - scores[..., j])
-    return signs
+    return np.sign(scores[..., i] - scores[..., j])
 
 
 def _kendall(scores: Floats, human: Floats) -> Floats:
@@ -114,12 +108,11 @@ def _kendall(scores: Floats, human: Floats) -> Floats:
         return np.array(values, dtype=np.float64)
     metric_signs, human_signs = _signs(scores), _signs(human)
     below = np.sqrt(np.abs(metric_signs).sum(-1) * np.abs(human_signs).sum(-1))
-    return _ratio((metric_signs * human_signs).sum(-1), below)
+    return ratio((metric_signs * human_signs).sum(-1), below)
 
 
 def _plain_acc_eq(scores: Floats, human: Floats) -> Floats:
-    equal: Floats = (_signs(scores) == _signs(human)).mean(-1)
-    return np.where(_varies(scores, human), equal, np.nan)
+    return np.where(_varies(scores, human), (_signs(scores) == _signs(human)).mean(-1), np.nan)
 
 
 def _varies(scores: Floats, human: Floats) -> npt.NDArray[np.bool_]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import UserError
+from core.stats.checks import vectors
 from core.stats.correlation.pairs import Floats, Ints, PairCounts, pair_counts, weighted_ranks
 from core.stats.means import group_means
 
@@ -101,18 +102,13 @@ def _checked(
     *,
     constant: bool = False,
 ) -> Statistic:
-    m, h = np.asarray(metric, dtype=np.float64), np.asarray(human, dtype=np.float64)
-    w = np.ones(len(m)) if weights is None else np.asarray(weights, dtype=np.float64)
-    if m.shape != h.shape or m.ndim != 1 or w.shape != m.shape:
-        raise ValueError(f"scores of different shape: {m.shape} and {h.shape}")
-    if not (np.isfinite(m).all() and np.isfinite(h).all()):
-        raise ValueError("scores must be finite numbers; leave missing ones out")
+    m, h = vectors(metric, human)
+    m, h, w = vectors(m, h, np.ones(len(m)) if weights is None else weights)
     m, h, w = m[w > 0], h[w > 0], w[w > 0]
     if w.sum() < 2:
         return Statistic(None, f"at least two outputs are needed, there are {int(w.sum())}", len(m))
-    if not constant:
-        if reason := all_equal(m, h):
-            return Statistic(None, reason, len(m))
+    if not constant and (reason := all_equal(m, h)):
+        return Statistic(None, reason, len(m))
     found = value(m, h, w)
     return Statistic(found, "" if found is not None else "the scores do not vary enough to be compared", len(m))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,12 @@ class PairCounts(NamedTuple):
     @property
     def total(self) -> float:
         return sum(self)
+
+
+def ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:
+    """Return above/below, of one shape, with NaN where `below` is not positive."""
+    quotient: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    return quotient
 
 
 def dense_ranks(values: npt.ArrayLike) -> Ints:
@@ -103,5 +109,4 @@ def weighted_ranks(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) 
     r = dense_ranks(values)
     w = np.ones(len(r)) if weights is None else np.asarray(weights, dtype=np.float64)
     size = np.bincount(r, w) if len(r) else np.zeros(1)
-    ranks: Floats = np.asarray(np.cumsum(size) - (size - 1) / 2, dtype=np.float64)[r]
-    return ranks
+    return np.asarray(np.cumsum(size) - (size - 1) / 2, dtype=np.float64)[r]

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, percentiles
+from core.stats.bootstrap import Interval, percentiles, resamples
 from core.stats.correlation.correlation import Statistic, group_ids, kendall
-from core.stats.correlation.pairs import Floats
+from core.stats.correlation.pairs import Floats, ratio
 
 NOT_TWICE = "fewer than two outputs have scores of at least two raters"
 ALL_EQUAL = "all scores are equal"
@@ -62,9 +62,9 @@ def krippendorff_alpha(
     if np.isinf(scores).any():
         raise ValueError("scores must be finite numbers, or NaN where a rater gave none")
     twice = (~np.isnan(scores)).sum(0) >= 2
-    of_segment = group_ids([s for s, there in zip(segments, twice, strict=True) if there]) if len(segments) else None
-    kept = scores[:, twice]
-    ids = np.arange(kept.shape[1]) if of_segment is None else of_segment
+    kept, ids = scores[:, twice], np.arange(twice.sum())
+    if len(segments):
+        ids = group_ids([s for s, there in zip(segments, twice, strict=True) if there])
     n = int(ids.max(initial=-1)) + 1
     if kept.shape[1] < 2:
         return Interval(None, None, None, n, NOT_TWICE)
@@ -74,12 +74,8 @@ def krippendorff_alpha(
     value = float(_alpha(parts.sum(1)))
     if n < 2:
         return Interval(value, None, None, n, "an interval needs at least two segments")
-    rng = np.random.default_rng(seed)
-    drawn = []
-    for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n)):
-        picked = rng.integers(0, n, (min(step, draws - start), n))
-        drawn.append(_alpha(np.stack([part[picked].sum(1) for part in parts])))
-    alphas = np.concatenate(drawn)
+    blocks = resamples(n, seed, draws)
+    alphas = np.concatenate([_alpha(np.stack([part[drawn].sum(1) for part in parts])) for drawn in blocks])
     alphas = alphas[~np.isnan(alphas)]
     if len(alphas) < draws / 2:
         return Interval(value, None, None, n, f"α is undefined on {draws - len(alphas)} of {draws} resamples")
@@ -104,9 +100,7 @@ def _alpha(parts: Floats) -> Floats:
     n, total, squares, observed = parts
     spread = n * squares - total**2
     expected = np.where(spread > 1e-12 * n * squares, 2 * spread / (n - 1), 0.0)
-    share = np.divide(observed, expected, out=np.full(np.shape(n), np.nan), where=expected > 0)
-    alpha: Floats = 1 - share
-    return alpha
+    return 1 - ratio(observed, expected)
 
 
 def rater_pairs(found: Ratings) -> list[RaterPair]:
@@ -115,8 +109,7 @@ def rater_pairs(found: Ratings) -> list[RaterPair]:
     for i, j in combinations(range(len(found.raters)), 2):
         both = ~np.isnan(found.scores[[i, j]]).any(0)
         tau = kendall(found.scores[i, both], found.scores[j, both])
-        reason = tau.reason.replace("all metric", f"all {found.raters[i]}'s").replace(
-            "all human", f"all {found.raters[j]}'s"
-        )
-        pairs.append(RaterPair(found.raters[i], found.raters[j], tau._replace(reason=reason)))
+        first, second = found.raters[i], found.raters[j]
+        reason = tau.reason.replace("all metric", f"all {first}'s").replace("all human", f"all {second}'s")
+        pairs.append(RaterPair(first, second, tau._replace(reason=reason)))
     return pairs

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from core.stats.checks import vectors
 from core.stats.correlation.correlation import group_ids, rows_by
-from core.stats.correlation.pairs import Floats
+from core.stats.correlation.pairs import Floats, ratio
 
 
 class Standardised(NamedTuple):
@@ -62,9 +62,8 @@ def system_means(
     first = [rows[0] for rows in rows_by(cell)]
     by_cell = np.bincount(cell, values) / np.bincount(cell)
     there = ~np.isnan(z)
-    counts = np.bincount(cell[there], minlength=len(first))
     sums = np.bincount(cell[there], z[there], minlength=len(first))
-    z_by_cell = np.divide(sums, counts, out=np.full(len(first), np.nan), where=counts > 0)
+    z_by_cell = ratio(sums, np.bincount(cell[there], minlength=len(first)))
     found = []
     for rows in rows_by(group_ids([systems[i] for i in first])):
         known = z_by_cell[rows][~np.isnan(z_by_cell[rows])]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-ClusterRule = Literal["line", "first_loss"]
 Wins = npt.NDArray[np.bool_]
 
 
@@ -27,23 +25,19 @@ def wins_of(
     return wins
 
 
-def rank_clusters(values: Sequence[float], wins: Wins, rule: ClusterRule = "line") -> list[int]:
+def rank_clusters(values: Sequence[float], wins: Wins) -> list[int]:
     """Return the cluster of each item, in the order given; 1 is best. `values`: higher is better; `wins[i, j]`: i beats j.
 
-    Items are sorted by value and cut. "line", as in the WMT news and general translation tasks: a cut is where everything above
-    is significantly better than everything below; items within a cluster may still differ. "first_loss", as mt-metrics-eval
-    ranks metrics: a new cluster starts at the first item that is significantly worse than any member of the current one;
-    neighbours across the cut need not differ. "line" never separates equal values.
+    Items are sorted by value and cut where everything above is significantly better than everything below, as in the WMT news
+    and general translation tasks; items within a cluster may still differ. Equal values are never separated.
     """
     n = len(values)
     if wins.shape != (n, n):
         raise ValueError(f"{n} values and a table of {wins.shape}")
     order = sorted(range(n), key=lambda i: -values[i])
     sorted_wins = wins[np.ix_(order, order)]
-    clusters, current, start = [0] * n, 0, 0
+    clusters, current = [0] * n, 0
     for place, i in enumerate(order):
-        apart = sorted_wins[:place, place:].all() if rule == "line" else sorted_wins[start:place, place].any()
-        if place == 0 or apart:
-            current, start = current + 1, place
+        current += bool(sorted_wins[:place, place:].all())  # also for the first item, which has none above
         clusters[i] = current
     return clusters

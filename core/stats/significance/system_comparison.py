@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.bootstrap import DRAWS_AT_ONCE, percentiles
+from core.stats.bootstrap import percentiles, resamples
 from core.stats.checks import tables
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
@@ -96,10 +96,9 @@ def paired_bootstrap(
     n = sums.shape[1]
     if n < 2:
         return {pair: BootstrapComparison(None, None, None, None, None, TOO_FEW, n) for pair in pairs}
-    rng = np.random.default_rng(seed)
     means = []
-    for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n)):
-        counts = _counts(rng, n, min(step, draws - start))
+    for drawn_units in resamples(n, seed, draws):
+        counts = _counts(drawn_units, n)
         means.append(counts @ sums.T / (counts @ sizes)[:, None])
     drawn, seen = np.concatenate(means), sums.sum(1) / sizes.sum()
     return {(i, j): _bootstrap(drawn[:, i] - drawn[:, j], float(seen[i] - seen[j]), level, n) for i, j in pairs}
@@ -140,10 +139,11 @@ def _by_unit(scores: npt.ArrayLike, units: Sequence[Hashable]) -> tuple[Floats, 
     return sums.astype(np.float64), np.bincount(ids).astype(np.float64), n
 
 
-def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
+def _counts(drawn: Ints, n: int) -> Floats:
     """Return how often each of n units is drawn, shape (draws, n)."""
-    drawn: Ints = rng.integers(0, n, (draws, n)) + n * np.arange(draws)[:, None]
-    return np.bincount(drawn.reshape(-1), minlength=n * draws).reshape(draws, n).astype(np.float64)
+    draws = len(drawn)
+    cells = (drawn + n * np.arange(draws)[:, None]).reshape(-1)
+    return np.bincount(cells, minlength=n * draws).reshape(draws, n).astype(np.float64)
 
 
 def _bootstrap(drawn: Floats, difference: float, level: float, n: int) -> BootstrapComparison:

@@ -49,11 +49,9 @@ def williams(
     The test assumes independent outputs, but outputs of the same segment are not independent.
     """
     x, y, h = vectors(first, second, human)
-    with_people = pearson(x, h), pearson(y, h)
-    between = pearson(x, y)
-    for r in (*with_people, between):
-        if r.value is None:
-            return Comparison(None, None, r.reason, len(h))
-    values = [float(r.value) for r in (*with_people, between) if r.value is not None]
-    found = williams_t(values[0], values[1], values[2], len(h), alternative)
-    return Comparison(values[0] - values[1], found.p, found.reason, len(h))
+    of_first, of_second, between = pearson(x, h), pearson(y, h), pearson(x, y)
+    if of_first.value is None or of_second.value is None or between.value is None:
+        reason = of_first.reason or of_second.reason or between.reason
+        return Comparison(None, None, reason, len(h))
+    found = williams_t(of_first.value, of_second.value, between.value, len(h), alternative)
+    return Comparison(of_first.value - of_second.value, found.p, found.reason, len(h))

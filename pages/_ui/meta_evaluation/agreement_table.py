@@ -77,7 +77,7 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
 
 def files(project: Project, found: Evaluation, statistic: StatisticName, systems: tests.Systems | None) -> None:
     """Draw the downloads (CSV, LaTeX, HTML) and the methods paragraph."""
-    done = matrix(found, statistic)
+    done = [m for m in (matrix(found, statistic),) if m is not None]
     st.subheader("Report", anchor=False)
     said = report.methods(found, done, systems)
     st.markdown(escape_markdown(said))
@@ -85,12 +85,12 @@ def files(project: Project, found: Evaluation, statistic: StatisticName, systems
         st.text("\n".join(report.signatures(found)))
     latex = report.as_latex(found, statistic, done)
     with st.container(horizontal=True):
-        for label, ending, text in (
-            ("CSV", "csv", report.as_csv(found)),
-            ("LaTeX table", "tex", latex),
-            ("HTML page", "html", report.as_html(found, statistic, done, systems, project.name)),
-            ("Methods paragraph", "txt", "\n".join([said, "", *report.signatures(found)]) + "\n"),
+        for label, ending, make in (
+            ("CSV", "csv", lambda: report.as_csv(found)),
+            ("LaTeX table", "tex", lambda: latex),
+            ("HTML page", "html", lambda: report.as_html(found, statistic, done, systems, project.name)),
+            ("Methods paragraph", "txt", lambda: "\n".join([said, "", *report.signatures(found)]) + "\n"),
         ):
-            download(label, text, f"{file_name(project.name)}.evaluation.{ending}", f"evaluate-{ending}")
+            download(label, make, f"{file_name(project.name)}.evaluation.{ending}", f"evaluate-{ending}")
     with st.expander("LaTeX table to copy"):
         st.code(latex, language="latex")

@@ -12,7 +12,6 @@ import streamlit as st
 
 from core.formatting import format_count, format_number
 from core.plots import compare as compare_plots
-from core.plots import evaluate as plots
 from core.progress import Progress
 from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
@@ -83,16 +82,7 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
         how = "agrees better than every metric" if first else "is not significantly worse than the best metric"
         text = f"{guards[0]}, a baseline that does not measure quality, {how}."
         st.warning(escape_markdown(text), icon=":material/warning:")
-    rows = [
-        {
-            "better": label[p.first], "worse": label[p.second], "difference": p.difference,
-            "p": 1.0 if p.adjusted is None else p.adjusted,
-            "shown": "–" if p.adjusted is None else p_text(p.adjusted),
-        }
-        for p in done.pairs
-    ]  # fmt: skip
-    chart = plots.differences(pd.DataFrame(rows), [label[n] for n in done.names], tests.ALPHA)
-    st.altair_chart(chart, width="stretch")
+    st.altair_chart(report.differences(found, done), width="stretch")
     how = (
         "The test assumes independent outputs; several outputs of one segment are not independent."
         if not done.draws
@@ -103,11 +93,6 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
     floor = f" Smallest p with these draws: {format_number(len(done.pairs) / (done.draws + 1))}." if done.draws else ""
     text = f"p after Holm’s correction, row against column; coloured if p ≤ .05. {done.test}, two-sided.{floor} {how}"
     page.caption(text)
-
-
-def p_text(p: float) -> str:
-    """Return a p-value as text."""
-    return "<.001" if p < 0.0005 else format_number(p)
 
 
 def systems(found: Evaluation) -> tests.Systems:
@@ -141,7 +126,7 @@ def systems(found: Evaluation) -> tests.Systems:
         {
             "better": t.first, "worse": t.second, "difference": format_number(t.difference),
             "95 % CI": f"[{format_number(t.low)}, {format_number(t.high)}]" if t.low is not None else report.MISSING,
-            "p (Holm)": p_text(t.adjusted) if t.adjusted is not None else report.MISSING,
+            "p (Holm)": report.p_text(t.adjusted),
             "detectable": format_number(t.detectable), "note": t.reason,
         }
         for t in done.tests

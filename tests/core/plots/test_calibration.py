@@ -1,15 +1,29 @@
 import json
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from core.calibration.calibrate import CalibrationPoint, calibrate
 from core.calibration.curve import CurvePoint, Plateau
 from core.calibration.resampling import Band
-from core.plots.calibration import agreement_by_lambda, format_lambda, plateau_text
+from core.data import OutputKey
+from core.formatting import format_lambda
+from core.plots.calibration import calibration_chart, plateau_text
 
-CURVE = [CurvePoint(0, 0.1), CurvePoint(1, 0.4), CurvePoint(3, None), CurvePoint(math.inf, 0.2)]
+CURVE = (CurvePoint(0, 0.1), CurvePoint(1, 0.4), CurvePoint(3, None), CurvePoint(math.inf, 0.2))
+POINTS = [CalibrationPoint(OutputKey("s", "d", str(k)), k, 4 - k, k * k % 5) for k in range(5)]
+FITTED = replace(
+    calibrate(POINTS, draws=0),
+    curve=CURVE,
+    plateau=Plateau(1, 3, True, False),
+    lam=1.7,
+    agreement=0.4,
+    ribbon=(),
+    presets={},
+)
 
 
 def values(chart: dict[str, Any], mark: str) -> list[dict[str, Any]]:
@@ -22,7 +36,7 @@ def values(chart: dict[str, Any], mark: str) -> list[dict[str, Any]]:
 
 
 def test_the_curve_is_a_step_line_on_the_omega_scale() -> None:
-    chart = agreement_by_lambda(CURVE, Plateau(1, 3, False, False), 1.7, 0.4).to_dict()
+    chart = calibration_chart(FITTED).to_dict()
     line = next(layer for layer in chart["layer"] if layer["mark"]["type"] == "line")
     assert line["mark"]["interpolate"] == "step-after"
     assert values(chart, "line") == [
@@ -34,9 +48,8 @@ def test_the_curve_is_a_step_line_on_the_omega_scale() -> None:
 
 
 def test_plateau_ribbon_vanilla_and_presets_are_drawn() -> None:
-    chart = agreement_by_lambda(
-        CURVE, Plateau(1, 3, True, False), 1.7, 0.4, ribbon=[Band(0, 0, 0.2)], vanilla=0.3, presets={"WMT20 zh-en": 1.1}
-    ).to_dict()
+    more = replace(FITTED, ribbon=(Band(0, 0, 0.2),), at={"vanilla": 0.3}, presets={"WMT20 zh-en": (1.1, None)})
+    chart = calibration_chart(more).to_dict()
     assert values(chart, "rect") == [{"from": 0.5, "to": 0.75, "text": "[1, 3)", "agreement": 0.4}]
     assert values(chart, "area") == [{"omega": 0, "low": 0, "high": 0.2}]
     assert [row["name"] for row in values(chart, "rule")] == ["BARTScore", "λ = 1", "WMT20 zh-en"]
@@ -44,11 +57,8 @@ def test_plateau_ribbon_vanilla_and_presets_are_drawn() -> None:
 
 
 def test_no_colour_is_lost_on_a_light_or_a_dark_page() -> None:
-    text = json.dumps(
-        agreement_by_lambda(CURVE, Plateau(1, 3, True, False), 1.7, 0.4, vanilla=0.1, presets={"a": 2}).to_dict()[
-            "layer"
-        ]
-    )
+    chart = calibration_chart(replace(FITTED, at={"vanilla": 0.1}, presets={"a": (2, None)}))
+    text = json.dumps(chart.to_dict()["layer"])
     assert "black" not in text
     assert "white" not in text
     for colour in re.findall(r"#([0-9a-f]{6})", text):

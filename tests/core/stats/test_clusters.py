@@ -18,14 +18,7 @@ def test_a_line_stands_where_all_above_beat_all_below() -> None:
     assert rank_clusters([2.0, 3.0, 1.0], table(3, (1, 0), (1, 2))) == [2, 1, 2]
     # A > C only: B stands between and is apart from neither
     assert rank_clusters([3.0, 2.0, 1.0], table(3, (0, 2))) == [1, 1, 1]
-    assert rank_clusters([3.0, 2.0, 1.0], table(3, (0, 2)), "first_loss") == [1, 1, 2]
     assert rank_clusters([3.0, 2.0, 1.0], table(3, (0, 1), (0, 2), (1, 2))) == [1, 2, 3]
-
-
-def test_first_loss_compares_with_the_current_cluster_only() -> None:
-    # C loses to A and starts cluster 2; D loses to A too, but not to C
-    wins = table(4, (0, 2), (0, 3))
-    assert rank_clusters([4.0, 3.0, 2.0, 1.0], wins, "first_loss") == [1, 1, 2, 2]
 
 
 @settings(deadline=None)

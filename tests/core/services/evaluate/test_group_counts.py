@@ -91,7 +91,7 @@ def test_below_twenty_segments_in_all_no_metric_is_ranked() -> None:
     assert sentence(few, "kendall") == (
         "No metric is ranked by Kendall τ-b: it must be defined in at least 20 segments and in half of all. Good has the most, 15 of 15."
     )
-    assert "no difference was tested" in methods(few, compare_metrics(few, "kendall"))
+    assert "no difference was tested" in methods(few, [compare_metrics(few, "kendall")])
 
 
 @settings(deadline=None, max_examples=30)

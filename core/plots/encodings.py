@@ -1,0 +1,51 @@
+"""Colours, axes and tooltips that several charts share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import altair as alt
+
+BLUE, ORANGE, GREY, GREEN = "#4c8bf5", "#e07b39", "#8a8f98", "#3fa37a"
+"""Mid tones, readable on light and dark pages and distinguishable for colour-blind readers."""
+Line = str | tuple[str, str] | tuple[str, str, str]
+"""A field with its type, such as "n:Q", with its title ("" for the name of the field) and format."""
+
+
+def inline(rows: Iterable[Mapping[str, Any]]) -> alt.Chart:
+    """Return a chart of these rows, which are written into its specification."""
+    return alt.Chart(alt.InlineData(values=list(rows)))
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Return each name once, in order of first appearance."""
+    return list(dict.fromkeys(names))
+
+
+def tooltip(*lines: Line) -> list[alt.Tooltip]:
+    """Return a tooltip with these lines."""
+    found = []
+    for line in lines:
+        field, *rest = (line,) if isinstance(line, str) else line
+        options: dict[str, Any] = {name: value for name, value in zip(("title", "format"), rest, strict=False) if value}
+        found.append(alt.Tooltip(field, **options))
+    return found
+
+
+def colour_and_shape(field: str, names: list[str], legend: alt.Legend) -> tuple[alt.Color, alt.Shape]:
+    """Return a colour and a shape per name, with one legend for both."""
+    return alt.Color(field, sort=names, legend=legend), alt.Shape(field, sort=names, legend=legend)
+
+
+def intervals(base: alt.Chart, value: str, title: str) -> alt.LayerChart:
+    """Return a dot per row at `value`, on a bar from its field low to its field high."""
+    scale = alt.Scale(zero=False, padding=12)
+    bar = base.mark_bar(size=3, opacity=0.45).encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q")
+    dot = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X(value, title=title, scale=scale))
+    return alt.LayerChart(layer=[bar, dot])
+
+
+def names_axis(**options: Any) -> alt.Axis:
+    """Return an axis for names: without line and ticks, and with every name, even if they overlap."""
+    return alt.Axis(domain=False, ticks=False, labelOverlap=False, **options)
