@@ -12,7 +12,7 @@ DO = frozenset("do does did".split())
 DO_FORMS = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 """Modals that lose a letter before `n't`."""
-MODALS = frozenset("can could will would shall should pos_tags might must 'll 'd ca wo sha".split())
+MODALS = frozenset("can could will would shall should may might must 'll 'd ca wo sha".split())
 NOT = frozenset("not n't".split())
 NEGATIVE = NOT | frozenset(
     "no never nothing nobody none neither nor nowhere hardly scarcely barely without seldom rarely cannot".split()

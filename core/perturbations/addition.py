@@ -96,7 +96,7 @@ NOUN = Perturbation(
     help="Joins a noun to an existing noun with “and”",
     change=english(_add_noun),
     code="add",
-    version=2,
+    version=3,
 )
 
 FACT = Perturbation(

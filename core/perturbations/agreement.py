@@ -114,5 +114,5 @@ AGREEMENT = Perturbation(
     help="Every form of be, have and do (or one full verb if there is none) disagrees with its subject in number",
     change=english(_disagree),
     code="subject_verb_dis",
-    version=2,
+    version=3,
 )

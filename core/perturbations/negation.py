@@ -126,7 +126,7 @@ def _with(p: TaggedText, i: int) -> list[Edit]:
         low == "'s" and p.low(i - 1) in ("he", "she", "it", "that")
     ):
         return _after_be(p, i)
-    if low in MODALS - {"'d", "ca", "wo", "sha", "pos_tags", "might", "must", "can", "will"} or _modal(p, i):
+    if low in MODALS - {"'d", "ca", "wo", "sha", "may", "might", "must", "can", "will"} or _modal(p, i):
         verb = p.low(skip_adverbs(p, i + 1))
         followed = verb in BE | HAVE or "VERB" in pos_tags(verb)
         return [p.after(i, "not" if low == "can" else " not")] if followed else []
@@ -165,7 +165,7 @@ def _asks_how(p: TaggedText, i: int) -> bool:
 
 def _modal(p: TaggedText, i: int) -> bool:
     """Return whether a word that is also a noun or month is a modal here: a plain verb follows."""
-    if p.low(i) not in ("pos_tags", "might", "must", "can", "will") or p.word(i) != p.low(i):
+    if p.low(i) not in ("may", "might", "must", "can", "will") or p.word(i) != p.low(i):
         return False
     verb = skip_adverbs(p, i + 1)
     return p.low(verb) in ("be", "have") or (p.tag(verb) == "VB" and p.tag(i) == "MD")
@@ -223,5 +223,5 @@ NEGATION = Perturbation(
     help="Negates one verb, of the main clause if possible, or removes its negation; never adds a second negation",
     change=english(_negate),
     code="neg",
-    version=2,
+    version=3,
 )

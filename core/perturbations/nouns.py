@@ -95,5 +95,5 @@ NOUN = Perturbation(
     help="One noun becomes another of the same number and kind: its antonym if one is known",
     change=english(_mismatch),
     code="word_NN",
-    version=2,
+    version=3,
 )

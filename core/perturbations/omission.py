@@ -211,5 +211,5 @@ OMISSION = Perturbation(
     help="Deletes a clause, phrase or modifier: at most 40 % of the words, leaving a grammatical sentence",
     change=english(_omit),
     code="drop",
-    version=2,
+    version=3,
 )

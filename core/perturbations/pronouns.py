@@ -195,5 +195,5 @@ PRONOUN = Perturbation(
     help="Every personal pronoun except you and it becomes another of the same case, and the verb agrees with it",
     change=english(_pronouns),
     code="pron",
-    version=3,
+    version=4,
 )

@@ -123,5 +123,5 @@ VERB = Perturbation(
     help="One verb becomes another of the same form and frame: its antonym if one is known",
     change=english(_mismatch),
     code="word_VB",
-    version=2,
+    version=3,
 )

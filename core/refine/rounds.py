@@ -23,7 +23,7 @@ TIE = 1e-6
 """Scores closer than this are equal: the last digits depend on the batch."""
 
 FIRST, TOGETHER = 4, 64
-"""Minimum number of edit_candidates per sentence that are scored first, and their total over all sentences."""
+"""Minimum number of candidate edits per sentence that are scored first, and their total over all sentences."""
 
 ALL = 1 << 30
 
@@ -45,7 +45,7 @@ class RoundRunner:
         self.forward = variant != "recall"
         self.backward = variant in ("recall", "f")
         self.kept = len(scorer.starts)  # decoder inputs before the first target token
-        self.held = 0  # bytes of keys and values kept by edit_candidates of this round
+        self.held = 0  # bytes of keys and values kept by candidate edits of this round
 
     def run(self, sentences: Sequence[SentenceState]) -> list[SentenceState]:
         """Apply the best edit to each sentence; return the sentences that no edit improves."""
@@ -90,7 +90,7 @@ class RoundRunner:
         return not self._known(c)
 
     def _advance(self, asked: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
-        """Compute the missing hidden states of these edit_candidates, skipping those that can no longer win."""
+        """Compute the missing hidden states of these candidates, skipping those that can no longer win."""
         if self.forward:
             self._decode([(t, c) for t, c in asked if c.hidden is None])
         if self.backward:
@@ -165,7 +165,7 @@ class RoundRunner:
         self._exact(c for _, c in won if c.logps is None)
 
     def _settle(self, ready: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
-        """Replace the bounds of these edit_candidates by exact scores."""
+        """Replace the bounds of these candidates by exact scores."""
         if self.forward:
             self._exact(c for _, c in ready)
         if self.backward:

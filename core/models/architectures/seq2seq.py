@@ -147,12 +147,12 @@ class Seq2SeqScorer(TextReader):
 
     @torch.inference_mode()
     def once(self, rows: Sequence[DecoderRow]) -> DecoderRun:
-        """DecoderRun the decoder on some rows in one pass; the caller respects the budget."""
+        """Run the decoder on some rows in one pass; the caller respects the budget."""
         return packed.run(self.parts, rows)
 
     @torch.inference_mode()
     def run(self, rows: Sequence[DecoderRow]) -> DecoderRun:
-        """DecoderRun the decoder on many rows, in as many passes as the token budget needs, and return all states."""
+        """Run the decoder on many rows, in as many passes as the token budget needs, and return all states."""
         if not rows:
             return DecoderRun(self.parts.weight.new_empty((0, self.parts.weight.shape[1])), torch.empty(0))
         runs = self.budget.spend([len(r.ids) for r in rows], lambda piece: self.once([rows[i] for i in piece]))

@@ -156,6 +156,6 @@ NEGATION = Noise(
     "Strength: the share of all sentences, including those that cannot be negated",
     make=english(_negate, "no finite verb can be negated"),
     levels=LEVELS,
-    version=3,
+    version=4,
     models=parser_name,
 )

@@ -19,9 +19,9 @@ from core.text.edits import Edit
 from core.text.sentences import Span
 
 _CLITICS = frozenset("n't 's 're 've 'll 'd 'm".split())
-_NAMES = frozenset({"pos_tags", "will"})
+_NAMES = frozenset({"may", "will"})
 _DOUBLE = frozenset(
-    """like pos_tags might must will can could mine round past own opposite inside outside down near over till even why how being
+    """like may might must will can could mine round past own opposite inside outside down near over till even why how being
     then""".split()
 )
 """Function words that can also be nouns, adjectives or full verbs."""
@@ -226,7 +226,7 @@ def _content(r: ParsedText, i: int) -> bool:
             return before[-1:].isdigit()
         case "no":
             return after[:1].isdigit() or (after == "." and r.low(i + 2)[:1].isdigit())
-        case "pos_tags":
+        case "may":
             return before[-1:].isdigit() or after[:1].isdigit() or before in PREPOSITION_WORDS
         case "ca" | "sha" | "wo":
             return after not in ("n't", "not")
@@ -255,7 +255,7 @@ ARTICLES = Noise(
     help="Deletes a share of the articles (the, a, an). English only",
     make=english(partial(_removed, _articles), "no article in the text"),
     levels=SHARES,
-    version=3,
+    version=4,
     models=parser_name,
 )
 
@@ -266,7 +266,7 @@ PREPOSITIONS = Noise(
     help="Deletes a share of the prepositions; the “to” of an infinitive stays. English only",
     make=english(partial(_removed, _prepositions), "no preposition in the text"),
     levels=SHARES,
-    version=3,
+    version=4,
     models=parser_name,
 )
 
@@ -277,6 +277,6 @@ STOPWORDS = Noise(
     help="Deletes a share of the stop words: articles, pronouns, prepositions, conjunctions, all uses of have, do and be, modals, not. English only",
     make=english(partial(_removed, _stop_words), "no stop word in the text"),
     levels=SHARES,
-    version=3,
+    version=4,
     models=parser_name,
 )

@@ -19,7 +19,7 @@ from core.text.sentences import Span
 from core.text.whole_sentences import SINGLE, plain, sentences
 from core.text.words import TextUnit, is_unspaced, words
 
-_SINKING = STOP_WORDS - {"i", "pos_tags", "will"}
+_SINKING = STOP_WORDS - {"i", "may", "will"}
 """Words that are capitalised only at the start of a sentence."""
 _COMMON_NAMES = frozenset("Rose Art Gene Guy Per Sandy Randy Jean Ruby Amber May Carol".split())
 _DOUBTFUL_NAMES = cues.ALSO_FIRST | cues.DOUBLE_FIRST | _COMMON_NAMES
@@ -176,7 +176,7 @@ LOCAL = Noise(
     make=_local,
     levels=SHARES,
     switching=True,
-    version=2,
+    version=3,
 )
 
 MIDDLE = Noise(
@@ -187,5 +187,5 @@ MIDDLE = Noise(
     make=_middle,
     levels=SHARES,
     switching=True,
-    version=2,
+    version=3,
 )

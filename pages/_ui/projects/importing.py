@@ -66,7 +66,7 @@ def offer(ready: ReadyUpload, projects: Sequence[Project], current: Project | No
             goes_on = adding.goes_on(wiring.dataset(current), ready.dataset)
         guess = list(names).index(current.id) if goes_on else 0
     this = f"import-into-{guess}-" + "|".join(ready.files)
-    chosen = left.selectbox("ImportTarget", names, guess, format_func=names.__getitem__, key=this)
+    chosen = left.selectbox("Import into", names, guess, format_func=names.__getitem__, key=this)
     if chosen == NEW:
         return _new(ready, {p.name for p in projects}, right)
     return _existing(ready, next(p for p in projects if p.id == chosen))
@@ -78,7 +78,7 @@ def _new(ready: ReadyUpload, taken: set[str], place: DeltaGenerator) -> ImportOf
     if not name:
         st.warning("Enter a name for the new project.", icon=":material/info:")
     if name in taken:
-        text = "A project with this name exists already. Choose it under “ImportTarget”, or enter another name."
+        text = "A project with this name exists already. Choose it under “Import into”, or enter another name."
         st.warning(text, icon=":material/info:")
     what = ready.summary if ready.mqm else ready.summary.partition(", ")[0]
     return ImportOffer(ImportTarget(name), f"Import {what} into “{name}”", bool(name) and name not in taken)

@@ -132,7 +132,7 @@ def _touched(report: Report, cell: StressTestResult) -> None:
 
 
 def _worst(project: Project, report: Report, cell: StressTestResult) -> None:
-    st.subheader("TextPair that score better when noised", anchor=False)
+    st.subheader("Texts that score better when noised", anchor=False)
     if not cell.worst:
         same = any(p.drop == 0 for p in cell.points)
         st.caption(f"No text scores better than its gold text{': they score the same.' if same else '.'}")

@@ -1,13 +1,18 @@
 """Tokens, tags, articles and language detection for English."""
 
+import pkgutil
 import sys
 import types
+from collections.abc import Iterator
+from importlib import import_module
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import core.english
+import core.perturbations
 from core.english import parsing
 from core.english.tagger import brill
 from core.english.tokens import tokens
@@ -173,3 +178,19 @@ def test_an_installed_model_of_spacy_tags_instead_and_is_named(monkeypatch: pyte
 def test_a_perturbation_without_edits_is_refused() -> None:
     change = parsing.english(lambda parsed, random: [])
     assert change("The house is old.", Random(0)) == Refused("the text would stay the same")
+
+
+def word_lists() -> Iterator[tuple[str, str]]:
+    for package in (core.english, core.perturbations):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            for name, value in vars(import_module(module.name)).items():
+                if isinstance(value, (set, frozenset, tuple, list, dict)) and not name.startswith("__"):
+                    yield from ((f"{module.name}.{name}", word) for word in value if isinstance(word, str))
+
+
+def test_word_lists_contain_no_names_of_code() -> None:
+    """Renaming a function once replaced the modal verb `may` in word lists."""
+    words = list(word_lists())
+    assert len(words) > 5000
+    assert not [(place, word) for place, word in words if "_" in word and not word.isupper() and "en_core_web" not in word]
+    assert "may" in {word for place, word in words if place.endswith("phrases.MODALS")}

@@ -1,4 +1,4 @@
-"""PerturbedPair files: tables under usual names, and the JSON lists of DEMETR."""
+"""Files of perturbed pairs: tables under usual names, and the JSON lists of DEMETR."""
 
 from __future__ import annotations
 

@@ -35,6 +35,7 @@ def some(name: str, text: str) -> set[str]:
         ("The city has built a museum.", "The city has not built a museum."),
         ("He had to leave.", "He did not have to leave."),
         ("They can go home.", "They cannot go home."),
+        ("They may leave the city.", "They may not leave the city."),
         ("We’re in the house.", "We’re not in the house."),
         ("This did not happen in the city.", "This happened in the city."),
         ("He doesn’t know the man.", "He knows the man."),

@@ -214,7 +214,7 @@ def test_no_sentence_is_negated_twice(seed: int) -> None:
         ("She was with Chelsea manager José Mourinho.", "She was with a person."),
         ("Mr. Smith said it was late.", "A person said it was late."),
         ("She works for the University of Texas.", "She works for an organisation."),
-        ("It was parse_text at Boston’s end.", "It was parse_text at a place’s end."),
+        ("It was read at Boston’s end.", "It was read at a place’s end."),
         ("She saw the house on Monday, 8 May, in Boston.", "She saw the house on Monday, 8 May, in a place."),
         ("“Boston is large,” said Angela Merkel.", "“A place is large,” said a person."),
     ],

@@ -143,6 +143,7 @@ def test_a_title_after_a_hyphen_keeps_its_name() -> None:
         ("He did n't know it .", "He knew it ."),
         ("She doesn't have any money.", "She has some money."),
         ("He cannot swim.", "He can swim."),
+        ("They may leave the house.", "They may not leave the house."),
         ("They won't come.", "They will come."),
         ("He has never been there.", "He has been there."),
         ("Nobody was hurt.", "Somebody was hurt."),
