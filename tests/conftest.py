@@ -16,10 +16,16 @@ import hypothesis  # noqa: E402
 import hypothesis.core  # noqa: E402
 import pytest  # noqa: E402
 
-# A deadline per example measures the load of the machine, not the code.
-hypothesis.settings.register_profile(
-    "errorscope", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
-)
+# A deadline per example measures the load of the machine, not the code. Each run draws other examples, so few do;
+# `--hypothesis-profile thorough` draws many.
+for _name, _examples in (("thorough", 1000), ("errorscope", 50)):
+    hypothesis.settings.register_profile(
+        _name,
+        deadline=None,
+        max_examples=_examples,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+        print_blob=True,
+    )
 hypothesis.settings.load_profile("errorscope")
 
 

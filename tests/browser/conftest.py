@@ -19,7 +19,10 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from core.ports.store import Store
+from db.store import open_store
 from tests.paths import ROOT
+from tests.templates import sample_database
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUIET = (
@@ -96,6 +99,13 @@ class Server:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
+    def store(self) -> Store:
+        """The app's own database, opened beside it."""
+        return open_store(f"sqlite:///{self.home / 'errorscope.db'}")
+
+    def project(self, name: str) -> int:
+        return next(p.id for p in self.store().projects.list() if p.name == name)
+
     def processor_seconds(self) -> float:
         """Processor time that the app has taken so far, in all its threads."""
         assert self.process is not None
@@ -115,6 +125,15 @@ def serving(home: Path, script: str = "app.py", **environ: str) -> Iterator[Serv
         yield server
     finally:
         server.kill()
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server with the sample, for all tests that neither restart it nor look at an empty one. Each adds its own project."""
+    home = tmp_path_factory.mktemp("home")
+    sample_database(home / "errorscope.db")
+    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

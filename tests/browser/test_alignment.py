@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core.data import Dataset, Output, Segment
 from core.progress import no_progress
 from core.services.compare.alignment import GOOD, align
-from db.store import open_store
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Server
 
 REFERENCE = (
     "The harbour was closed on Monday. A storm had torn two boats loose. Nobody was hurt 😀. <b>Ferries</b> run again."
@@ -24,19 +21,17 @@ TEXTS = {"storm": (REFERENCE, OUTPUT), "right": (HEBREW, HEBREW), "long": (BACK,
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("home")
-    store = open_store(f"sqlite:///{home / 'errorscope.db'}")
+def server(shared: Server) -> Server:
+    store = shared.store()
     project = store.projects.create("harbour")
     segments = tuple(Segment("d", name, None, (reference,)) for name, (reference, _) in TEXTS.items())
     outputs = tuple(Output("alpha", "d", name, text) for name, (_, text) in TEXTS.items())
     store.projects.add(project.id, Dataset(segments, outputs))
-    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
-        yield running
+    return shared
 
 
 def opened(server: Server, page: Page, segment: str) -> Locator:
-    page.goto(f"{server.url}/compare?project=1&doc=d&segment={segment}")
+    page.goto(f"{server.url}/compare?project={server.project('harbour')}&doc=d&segment={segment}")
     page.locator(".st-key-alignment-tools").get_by_text("alpha", exact=True).click()
     view = page.locator(".esa")
     expect(view).to_be_visible()

@@ -1,23 +1,21 @@
 """A long fit on Calibrate λ shows its progress and stops when Stop is pressed."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 from playwright.sync_api import Page, expect
 
 from core.data import Dataset, HumanScore, Output, Segment, Value
 from core.metrics import registry
+from core.ports.store import Store
 from core.signature import content_key
-from db.store import open_store
-from tests.browser.conftest import serving
+from tests.browser.conftest import Server
 
 SEGMENTS, SYSTEMS = 500, "ABCDEF"
 
 
-def seeded(home: Path) -> int:
+def seeded(store: Store) -> int:
     """A project with 3,000 scored and rated outputs: some seconds of fitting."""
-    store = open_store(f"sqlite:///{home / 'errorscope.db'}")
     project, rng = store.projects.create("long").id, np.random.default_rng(0)
     segments = tuple(Segment("d", str(i), None, ("r",)) for i in range(SEGMENTS))
     outputs = tuple(Output(s, "d", str(i), f"{s} wrote {i}") for i in range(SEGMENTS) for s in SYSTEMS)
@@ -33,14 +31,13 @@ def seeded(home: Path) -> int:
     return project
 
 
-def test_a_long_fit_is_stopped_and_begun_again(page: Page, tmp_path: Path) -> None:
-    project = seeded(tmp_path)
-    with serving(tmp_path, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as server:
-        page.goto(f"{server.url}/calibrate?project={project}")
-        expect(page.get_by_text(re.compile(r"Fitting λ on 3,000 outputs.*\d+%"))).to_be_visible()
-        page.get_by_role("button", name="Stop", exact=True).click()
-        expect(page.get_by_text("Stopped: Fitting λ on 3,000 outputs")).to_be_visible()
-        expect(page.get_by_text(re.compile("agrees best with"))).to_have_count(0)
-        page.get_by_role("button", name="Run again").click()
-        expect(page.get_by_text(re.compile("agrees best with"))).to_be_visible()
-        expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+def test_a_long_fit_is_stopped_and_begun_again(page: Page, shared: Server) -> None:
+    project = seeded(shared.store())
+    page.goto(f"{shared.url}/calibrate?project={project}")
+    expect(page.get_by_text(re.compile(r"Fitting λ on 3,000 outputs.*\d+%"))).to_be_visible()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_text("Stopped: Fitting λ on 3,000 outputs")).to_be_visible()
+    expect(page.get_by_text(re.compile("agrees best with"))).to_have_count(0)
+    page.get_by_role("button", name="Run again").click()
+    expect(page.get_by_text(re.compile("agrees best with"))).to_be_visible()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)

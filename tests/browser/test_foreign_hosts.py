@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, Response, expect
 
-from db.store import open_store
 from tests import hostile
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Server
 
 PAGES = ("", "compare", "annotate", "labels_and_raters", "meta_evaluation", "calibrate", "robustness", "models")
 TABS = "[data-testid=stTab], button[data-testid^=stBaseButton-segmented_control]"
@@ -18,14 +16,13 @@ POLICY = ("default-src 'self'", "connect-src 'self'", "object-src 'none'", "base
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("home"), ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
-        yield running
+def server(shared: Server) -> Server:
+    return shared
 
 
 @pytest.fixture(scope="module")
 def project(server: Server) -> int:
-    return hostile.fill(open_store(f"sqlite:///{server.home / 'errorscope.db'}"))
+    return hostile.fill(server.store())
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -11,23 +10,18 @@ from playwright.sync_api import Locator, Page, expect
 from core.data import SegmentKey
 from core.ports.store import Store
 from core.refine.result import Refinement
-from db.store import open_store
-from tests.browser.conftest import Server, serving
-from tests.templates import sample_database
+from tests.browser.conftest import Server
 
 SECONDS = 2.0
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("home")
-    sample_database(home / "errorscope.db")
-    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
-        yield running
+def server(shared: Server) -> Server:
+    return shared
 
 
 def stored(server: Server) -> tuple[Store, int, str]:
-    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
+    store = server.store()
     project = next(p for p in store.projects.list() if p.sample)
     return (
         store,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -11,17 +9,15 @@ from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentK
 from core.mqm.actions import label_actions
 from core.mqm.log import fold
 from core.ports.batches import Chosen, SavedBatch
-from db.store import open_store
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Server
 
 TEXT = "😀 <b>bad</b> <img src=x onerror=alert(1)> **house**"
 SYSTEMS = ("A", "B")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("home")
-    store = open_store(f"sqlite:///{home / 'errorscope.db'}")
+def server(shared: Server) -> Server:
+    store = shared.store()
     project = store.projects.create("people").id
     segments = tuple(Segment("d", str(i), "Quelle") for i in range(3))
     outputs = tuple(Output(s, "d", str(i), f"{TEXT} {s} {i}") for i in range(3) for s in SYSTEMS)
@@ -36,12 +32,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         store.labels.append(project, rater, segment, actions)
     chosen = tuple(Chosen(OutputKey(*key), 0.5) for key in (("B", "d", "2"), ("A", "d", "1"), ("B", "d", "1")))
     store.batches.save(project, SavedBatch("pilot & co", "stratified", 0, "s", chosen, 6))
-    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
-        yield running
+    return shared
 
 
 def test_marks_of_both_raters_are_drawn_as_text_after_one_click(server: Server, page: Page) -> None:
-    page.goto(f"{server.url}/labels_and_raters")
+    page.goto(f"{server.url}/labels_and_raters?project={server.project('people')}")
     page.get_by_role("tab", name="Largest disagreements").click()
     expect(page.get_by_text("is hidden to avoid bias")).to_be_visible()
     expect(page.locator(".esm")).to_have_count(0)
@@ -70,7 +65,7 @@ def test_marks_of_both_raters_are_drawn_as_text_after_one_click(server: Server, 
 
 
 def test_a_batch_is_labelled_output_by_output(server: Server, page: Page) -> None:
-    page.goto(f"{server.url}/labels_and_raters")
+    page.goto(f"{server.url}/labels_and_raters?project={server.project('people')}")
     page.get_by_role("tab", name="Calibration sets").click()
     page.get_by_role("link", name="Annotate this set").click()
     page.get_by_label("Name", exact=True).fill("zoe")
@@ -89,14 +84,13 @@ def test_a_batch_is_labelled_output_by_output(server: Server, page: Page) -> Non
     page.get_by_test_id("submit").click()
     expect(page.get_by_text("3 / 3 labelled")).to_be_visible()
     expect(page.get_by_text("2 of 2 segments of this task list submitted")).to_be_visible()
-    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
-    labels = fold(store.labels.events(store.projects.list()[0].id, rater="zoe"))
+    labels = fold(server.store().labels.events(server.project("people"), rater="zoe"))
     only = labels["zoe", SegmentKey("d", "2")]
     assert only.submitted
     assert (only.of("B").verdict, only.of("A").complete) == ("no_error", False)
     assert "batch=pilot" in page.url
     # outside the batch the other output of that segment is still to be labelled, and can be
-    page.goto(f"{server.url}/annotate?doc=d&segment=2")
+    page.goto(f"{server.url}/annotate?project={server.project('people')}&doc=d&segment=2")
     expect(cards).to_have_count(2)
     expect(page.get_by_test_id("submit")).to_contain_text("Submit ⏎")
     next(c for c in cards.all() if "A 2" in c.inner_text()).get_by_role("button", name="No error").click()

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from db.store import open_store
 from tests import hostile
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Server
 from tests.browser.test_inspector import inspected
-from tests.templates import sample_database
 
 DROP = """
 window.dropped = [];
@@ -27,11 +23,8 @@ WebSocket.prototype.send = function (frame) {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("home")
-    sample_database(home / "errorscope.db")
-    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
-        yield running
+def server(shared: Server) -> Server:
+    return shared
 
 
 def lose(page: Page, name: str) -> None:
@@ -61,7 +54,7 @@ def test_a_lost_close_and_a_lost_inspect_arrive(server: Server, page: Page) -> N
 
 def test_a_lost_step_to_the_next_segment_is_taken_once(server: Server, page: Page) -> None:
     page.add_init_script(DROP)
-    project = hostile.fill(open_store(f"sqlite:///{server.home / 'errorscope.db'}"))
+    project = hostile.fill(server.store())
     page.goto(f"{server.url}/compare?project={project}")
     count = page.locator(".esc-nav b")
     expect(count).to_have_text("1 / 8")

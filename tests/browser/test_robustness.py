@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from core.data import Dataset, Output, Segment
-from db.store import open_store
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Server
 
 GOOD = "She has bought 20 cars in <b>Berlin</b>."
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("home")
-    store = open_store(f"sqlite:///{home / 'errorscope.db'}")
+def server(shared: Server) -> Server:
+    store = shared.store()
     project = store.projects.create("robust").id
     segments = (Segment("d", "1", "Quelle", ("She bought 20 cars in <b>Berlin</b>.",)),)
     store.projects.add(project, Dataset(segments, (Output("A", "d", "1", GOOD),)))
-    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
-        yield running
+    return shared
 
 
 def test_a_typed_change_is_scored_and_kept(server: Server, page: Page) -> None:
-    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
-    project = next(p.id for p in store.projects.list() if p.name == "robust")
+    store, project = server.store(), server.project("robust")
     page.goto(f"{server.url}/robustness?project={project}")
     expect(page.get_by_text("miss the error")).to_be_visible()
     changed = page.get_by_role("textbox", name="Changed output")

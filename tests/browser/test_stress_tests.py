@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -11,18 +10,16 @@ from playwright.sync_api import Page, expect
 from core.data import Dataset, Output, Segment
 from core.robustness.stress.report import as_json, from_json
 from core.services.robustness.stress_test_runs import settings_of
-from db.store import open_store
 from pages._ui.robustness.controls import diff_html
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Server
 from tests.reports import report
 
 TEXT = "The old house near the {} river 😀 was sold to a <b>young</b> family on Monday, and they painted it {}."
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("home")
-    store = open_store(f"sqlite:///{home / 'errorscope.db'}")
+def server(shared: Server) -> Server:
+    store = shared.store()
     project = store.projects.create("lab").id
     colours = ("green", "white", "blue", "yellow", "brown", "grey")
     segments = tuple(
@@ -32,13 +29,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         Output("A", "d", s.segment_id, TEXT.format("large", c)) for s, c in zip(segments, colours, strict=True)
     )
     store.projects.add(project, Dataset(segments, outputs))
-    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
-        yield running
+    return shared
 
 
 def place(server: Server) -> tuple[object, int]:
-    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
-    return store, next(p.id for p in store.projects.list() if p.name == "lab")
+    return server.store(), server.project("lab")
 
 
 def test_tests_are_run_and_a_reload_keeps_them_open(server: Server, page: Page) -> None:

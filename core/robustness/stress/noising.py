@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cache
-from multiprocessing import get_context
 
 from core.perturbations import registry
 from core.perturbations.noise.base import Noise, NoiseContext, TextPool
 from core.robustness.stress.gold import Gold
-from core.robustness.stress.pool import DIED, follow_parent
+from core.robustness.stress.pool import DIED, follow_parent, spawned
 from core.text.edits import Outcome
 
 log = logging.getLogger(__name__)
@@ -60,9 +59,7 @@ def makers(golds: Sequence[Gold], workers: int) -> Iterator[Make]:
         @cache
         def pool(count: int) -> ProcessPoolExecutor:
             threads = max(1, workers // count)
-            found = ProcessPoolExecutor(
-                count, mp_context=get_context("spawn"), initializer=_begin, initargs=(list(golds), threads)
-            )
+            found = spawned(count, _begin, (list(golds), threads))
             stack.callback(found.shutdown, cancel_futures=True)
             return found
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import signal
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
 from multiprocessing import connection, get_context, parent_process
 from threading import Thread
 
@@ -39,8 +41,7 @@ def pooled(metrics: Sequence[Metric], workers: int) -> Iterator[list[Metric]]:
     if workers < 2 or not any(map(_fit, metrics)):
         yield list(metrics)
         return
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=follow_parent)
-    start_all(pool, workers)
+    pool = spawned(workers, follow_parent)
     try:
         yield [replace(m, score=_Away(m.spec.name, pool)) if _fit(m) else m for m in metrics]
     finally:
@@ -105,15 +106,20 @@ class _Away:
         return sent
 
 
-def start_all(pool: ProcessPoolExecutor, workers: int) -> None:
-    """Start every process of a new pool now.
+def spawned(workers: int, initializer: Callable[..., None], initargs: tuple[object, ...] = ()) -> ProcessPoolExecutor:
+    """Return a pool of processes that do not import the main module, which under Streamlit is the whole app.
 
-    Otherwise `submit` starts them on demand, even while another thread shuts down a broken pool; that thread then waits
-    for the new process forever.
+    All processes are started now. Otherwise `submit` starts them on demand, even while another thread shuts down a broken
+    pool; that thread then waits for the new process forever.
     """
+    main = sys.modules["__main__"]
+    if main.__spec__ is None:  # then `spawn` would run its file again in each process
+        main.__spec__ = ModuleSpec("__main__", None)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer, initargs)
     with suppress(*DIED):
         for _ in range(workers):
             pool.submit(_start)
+    return pool
 
 
 def _start() -> None:

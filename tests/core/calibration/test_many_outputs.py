@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.calibration import binned, draw_pairs, draw_ranks, lambda_search, scan
@@ -75,7 +75,6 @@ def test_the_optimum_and_its_plateau_are_those_of_the_full_sweep(
             assert found.value(lam) == pytest.approx(expected.value(lam), abs=1e-12, nan_ok=True)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(FEW_SMALL, min_size=2, max_size=30), st.sampled_from(RANKS), st.sampled_from([1, 2, 7, 1024]))
 def test_equal_outputs_equal_breakpoints_and_zeros_change_nothing(outputs: Any, measure: Any, bins: int) -> None:
     exp, imp, human = (np.array(column, dtype=np.float64) for column in zip(*outputs, strict=True))

@@ -2,7 +2,7 @@ import gzip
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
@@ -285,7 +285,6 @@ def labelled(draw: st.DrawFn) -> tuple[Dataset, tuple[RatedOutput, ...]]:
     return Dataset(segments, outputs), tuple(rated)
 
 
-@settings(max_examples=300, deadline=None)
 @given(labelled())
 def test_write_then_read_gives_the_same_labels(case: tuple[Dataset, tuple[RatedOutput, ...]]) -> None:
     data, rated = case
@@ -295,7 +294,6 @@ def test_write_then_read_gives_the_same_labels(case: tuple[Dataset, tuple[RatedO
     assert not back.warnings
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.binary(max_size=60)
     | st.lists(TEXT | st.just("\t"), max_size=40).map(lambda p: (HEAD + "S\td\t1\t7\tr\t" + "".join(p)).encode())

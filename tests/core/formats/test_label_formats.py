@@ -10,7 +10,7 @@ from functools import partial
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import Dataset, HumanScore, Output, RatedOutput, Segment, Span
@@ -36,7 +36,6 @@ WITH_TEXTS = [name for name in WRITERS if not FORMATS[name].needs_texts and name
 
 
 @pytest.mark.parametrize("name", WITH_TEXTS)
-@settings(max_examples=150, deadline=None)
 @given(case=labelled(NAME))
 def test_written_labels_are_read_back_unchanged(name: str, case: tuple[Dataset, tuple[RatedOutput, ...]]) -> None:
     data, rated = case
@@ -49,7 +48,6 @@ def test_written_labels_are_read_back_unchanged(name: str, case: tuple[Dataset, 
     assert sources == {s.key: s.source for s in data.segments if s.key in {k.segment for k in there}}
 
 
-@settings(max_examples=150, deadline=None)
 @given(labelled(PLAIN_NAME))
 def test_each_rating_file_has_one_rating_per_output(
     case: tuple[Dataset, tuple[RatedOutput, ...]],
@@ -65,7 +63,6 @@ def test_each_rating_file_has_one_rating_per_output(
 
 @pytest.mark.parametrize("name", ["marot", "label-studio"])
 @given(case=labelled())
-@settings(max_examples=50, deadline=None)
 def test_references_are_read_back_if_the_format_stores_them(
     name: str, case: tuple[Dataset, tuple[RatedOutput, ...]]
 ) -> None:
@@ -164,7 +161,6 @@ VALUES = st.sampled_from(
 
 
 @pytest.mark.parametrize("name", ["mtme", "mtme-jsonl", "esa", "label-studio", "marot"])
-@settings(max_examples=120, deadline=None)
 @given(seed=st.randoms(use_true_random=False), value=VALUES)
 def test_a_mutated_record_gives_labels_or_problems(name: str, seed: Random, value: object) -> None:
     text = written(name, RICH, LABELS).texts[0]
@@ -185,7 +181,6 @@ def _places(value: object) -> Iterator[Callable[[object], None]]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=80, deadline=None)
 @given(data=st.binary(max_size=40) | TEXT.map(str.encode) | st.just(b'{"errors": 1, "item": [2], "annotation": [{}]}'))
 def test_no_file_brings_anything_but_problems(name: str, data: bytes) -> None:
     with suppress(ImportProblems):

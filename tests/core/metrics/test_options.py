@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UserError
@@ -130,7 +130,6 @@ def test_two_names_never_share_a_signature() -> None:
 
 
 @given(st.lists(LINE, max_size=4, unique=True))
-@settings(max_examples=200, deadline=None)
 def test_any_phrases_survive_an_expression(phrases: list[str]) -> None:
     text = registry.expression("bartscore", {"prompt": tuple(phrases), "side": "decoder"})
     name, options = registry.split(text)

@@ -1,6 +1,6 @@
 """Windows of long texts: nothing is left out, everything fits, words stay whole."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.models.windows import Reader
@@ -24,7 +24,6 @@ def test_windows_cover_the_text_overlap_and_end_between_words() -> None:
     assert words[-1][-1] == "word59"
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=200), st.text(max_size=200), st.integers(40, 90))
 def test_no_character_is_lost_and_every_two_pieces_fit(first: str, second: str, limit: int) -> None:
     firsts, seconds = READER.pieces(first, second, limit)

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UserError
@@ -22,7 +22,6 @@ by_name = pytest.mark.parametrize("perturbation", EVERY, ids=lambda p: p.name)
 
 
 @by_name
-@settings(max_examples=60, deadline=None)
 @given(text=st.one_of(st.text(), SENTENCES), seed=st.integers(0, 2**40))
 def test_a_change_is_its_edits_and_never_the_original(perturbation: Perturbation, text: str, seed: int) -> None:
     made = perturbation.perturb(text, seed)

@@ -55,7 +55,7 @@ def equal_the_plain_one(
 def test_edits_and_scores_equal_the_plain_implementation(variant: Variant, family: str) -> None:
     rng = random.Random(f"{variant}{family}")
     scorer = FAMILIES[family](1)
-    pairs = 4 if "t5" in family else 12  # their plain implementation takes three times as long
+    pairs = 3 if "t5" in family else 6  # their plain implementation takes three times as long
     assert all(equal_the_plain_one(scorer, [(sentence(rng), sentence(rng)) for _ in range(pairs)], variant))
 
 
@@ -71,7 +71,7 @@ def test_one_sentence_alone_may_lose_its_last_token(seed: int) -> None:
 @pytest.mark.parametrize("k", [1, 3, 25])
 def test_any_k_equals_the_plain_implementation(k: int) -> None:
     rng = random.Random(k)
-    pairs = [(sentence(rng), sentence(rng)) for _ in range(8)]
+    pairs = [(sentence(rng), sentence(rng)) for _ in range(5)]
     assert all(equal_the_plain_one(tiny_scorer(2), pairs, "f", Options(k=k, non_translation="off")))
 
 
@@ -88,7 +88,7 @@ def test_any_k_equals_the_plain_implementation(k: int) -> None:
 @pytest.mark.parametrize("family", ["bart", "m2m100"])
 def test_options_equal_the_plain_implementation(options: Options, family: str) -> None:
     rng = random.Random(9)
-    pairs = [(sentence(rng), sentence(rng)) for _ in range(6)]
+    pairs = [(sentence(rng), sentence(rng)) for _ in range(3)]
     assert all(equal_the_plain_one(FAMILIES[family](2), pairs, "precision", options))
 
 
@@ -136,7 +136,7 @@ def test_running_out_of_memory_does_not_change_the_result(monkeypatch: pytest.Mo
 
 
 @pytest.mark.models
-@pytest.mark.parametrize(("variant", "count"), [("precision", 5), ("f", 2)])
+@pytest.mark.parametrize(("variant", "count"), [("precision", 3), ("f", 1)])
 def test_real_outputs_equal_the_plain_implementation(variant: Variant, count: int) -> None:
     if not PAIRS.exists():
         pytest.skip("the translation pairs are not on this machine")

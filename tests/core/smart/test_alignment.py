@@ -5,7 +5,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -23,7 +23,6 @@ def scores(matrix: Array, variant: Variant) -> tuple[float, float, float]:
 
 
 @given(st.lists(MATRICES, min_size=1, max_size=6))
-@settings(max_examples=200, deadline=None)
 def test_many_matrices_at_once_give_what_the_loops_give(matrices: list[Array]) -> None:
     for variant, recall in RECALLS.items():
         expected = [measured(recall, matrix.tolist()) for matrix in matrices]
@@ -34,7 +33,6 @@ def test_many_matrices_at_once_give_what_the_loops_give(matrices: list[Array]) -
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(matrix=MATRICES)
-@settings(max_examples=100, deadline=None)
 def test_transposing_a_matrix_swaps_precision_and_recall(variant: Variant, matrix: Array) -> None:
     p, r, f = scores(matrix, variant)
     assert 0 <= p <= 1
@@ -47,7 +45,6 @@ def test_transposing_a_matrix_swaps_precision_and_recall(variant: Variant, matri
 
 
 @given(MATRICES, st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
 def test_the_order_of_sentences_is_nothing_to_smart_1(matrix: Array, rng: np.random.Generator) -> None:
     rows, columns = list(range(matrix.shape[0])), list(range(matrix.shape[1]))
     rng.shuffle(rows)
@@ -56,7 +53,6 @@ def test_the_order_of_sentences_is_nothing_to_smart_1(matrix: Array, rng: np.ran
 
 
 @given(MATRICES)
-@settings(max_examples=100, deadline=None)
 def test_keeping_to_the_order_never_pays(matrix: Array) -> None:
     assert np.all(smart([matrix], "L") <= smart([matrix], "1") + 1e-12)
 
@@ -101,7 +97,6 @@ def test_nan_in_a_matrix_does_not_affect_others() -> None:
 
 
 @given(MATRICES)
-@settings(max_examples=100, deadline=None)
 def test_the_path_never_decreases_and_sums_to_smart_l(matrix: Array) -> None:
     path = soft_lcs_path(matrix)
     assert len(path) == matrix.shape[0]
@@ -110,7 +105,6 @@ def test_the_path_never_decreases_and_sums_to_smart_l(matrix: Array) -> None:
 
 
 @given(MATRICES)
-@settings(max_examples=100, deadline=None)
 def test_best_matches_are_the_first_of_the_highest(matrix: Array) -> None:
     of_target, of_candidate = best_matches(matrix)
     for i, row in enumerate(matrix.tolist()):

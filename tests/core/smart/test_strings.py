@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
@@ -41,7 +41,6 @@ def check(
 
 @pytest.mark.parametrize(("beta", "word_order"), [(2, 0), (3, 2)])
 @given(targets=SENTENCES, candidates=SENTENCES)
-@settings(max_examples=100, deadline=None)
 def test_chrf_is_sacrebleus(beta: int, word_order: int, targets: list[str], candidates: list[str]) -> None:
     own = CHRF(beta=beta, word_order=word_order)
     check(Chrf(beta, word_order), lambda c, t: float(own.sentence_score(c, [t]).score) / 100, targets, candidates)
@@ -49,7 +48,6 @@ def test_chrf_is_sacrebleus(beta: int, word_order: int, targets: list[str], cand
 
 @pytest.mark.parametrize("tokenize", ["13a", "intl", "zh", "char", "none"])
 @given(targets=SENTENCES, candidates=SENTENCES)
-@settings(max_examples=60, deadline=None)
 def test_bleu_is_sacrebleus(tokenize: str, targets: list[str], candidates: list[str]) -> None:
     own = BLEU(effective_order=True, tokenize=tokenize)
     check(
@@ -60,7 +58,6 @@ def test_bleu_is_sacrebleus(tokenize: str, targets: list[str], candidates: list[
 @pytest.mark.parametrize("kind", ["rouge1", "rouge2", "rougeL"])
 @pytest.mark.parametrize("stem", [False, True])
 @given(targets=SENTENCES, candidates=SENTENCES)
-@settings(max_examples=60, deadline=None)
 def test_rouge_is_rouge_scores(kind: str, stem: bool, targets: list[str], candidates: list[str]) -> None:
     words = UnicodeWords(stem=stem)
     own = RougeScorer([kind], tokenizer=words)
@@ -82,7 +79,6 @@ def test_the_candidate_is_the_hypothesis() -> None:
 
 
 @given(st.lists(st.tuples(SENTENCES.map(tuple), SENTENCES.map(tuple)), max_size=8))
-@settings(max_examples=60, deadline=None)
 def test_a_batch_equals_single_pairs_to_the_last_bit(pairs: list[Texts]) -> None:
     for matcher in (Chrf(), Bleu(partial(bleu, "script")), Rouge("rougeL", lambda how: str.split, writing)):
         together = matcher.matrices(pairs)
@@ -119,7 +115,6 @@ def test_shared_counts_are_sums_of_minima(rows: list[dict[str, int]], columns: l
 
 
 @given(st.lists(st.text(), max_size=5), st.lists(st.text("ab \u2028\U0001f600\ud800", max_size=20), max_size=5))
-@settings(deadline=None)
 def test_character_n_grams_are_those_of_sacrebleu(left: list[str], right: list[str]) -> None:
     sides = [[extract_all_char_ngrams(text, 6) for text in side] for side in (left, right)]
     for order, (rows, columns) in enumerate(characters(left, right, 6)):
@@ -138,7 +133,6 @@ def plain_lcs(a: Sequence[str], b: Sequence[str]) -> int:
 
 
 @given(st.lists(st.text("abc", max_size=12), max_size=5), st.lists(st.text("abc", max_size=12), max_size=5))
-@settings(deadline=None)
 def test_common_subsequences_of_all_pairs_are_those_of_the_table(rows: list[str], columns: list[str]) -> None:
     expected = [plain_lcs(r, c) for r in rows for c in columns]
     assert longest_common(rows, columns).ravel().tolist() == expected

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UserError
@@ -16,7 +16,6 @@ OUTPUTS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(OUTPUTS)
 def test_each_row_has_the_agreement_it_has_alone(outputs: list[tuple[int, int, int, int, int]]) -> None:
     first, second, human, segments, systems = (list(column) for column in zip(*outputs, strict=True))

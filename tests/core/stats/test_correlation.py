@@ -4,7 +4,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UserError
@@ -55,7 +55,6 @@ def test_weights_are_multiplicities(n: int) -> None:
         assert statistic(m, h, w).value == pytest.approx(statistic(m_all, h_all).value)
 
 
-@settings(deadline=None)
 @given(SCORES)
 def test_coefficients_equal_scipy(pairs: list[tuple[int, int]]) -> None:
     m, h = [a for a, _ in pairs], [b for _, b in pairs]
@@ -129,7 +128,6 @@ def test_an_unknown_measure_or_grouping_names_those_there_are() -> None:
         check_measure("kendall", "item")
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3), st.integers(0, 2)), min_size=2, max_size=25))
 def test_tie_calibration_equals_trying_every_epsilon(rows: list[tuple[int, int, int]]) -> None:
     m, h, s = (np.array(column, dtype=float) for column in zip(*rows, strict=True))

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stats.correlation import agreement_interval as intervals
@@ -38,7 +38,6 @@ scores = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.lists(st.tuples(scores, st.integers(0, 4)), min_size=2, max_size=18))
 def test_it_finds_what_trying_every_epsilon_finds(rows: list[tuple[float, int]]) -> None:
     metric, human = [m for m, _ in rows], [float(h) for _, h in rows]

@@ -197,7 +197,6 @@ def test_equal_means_tie_in_whatever_order_they_are_added() -> None:
     assert many(metric.reshape(1, -1)).tolist() == [1]
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.lists(st.integers(-300, 300), min_size=4, max_size=4), min_size=2, max_size=8), st.integers(0, 9))
 def test_means_tie_where_exact_means_do(rows: list[list[int]], seed: int) -> None:
     rng = np.random.default_rng(seed)

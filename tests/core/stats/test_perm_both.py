@@ -145,7 +145,7 @@ def test_five_of_a_hundred_equal_metrics_are_called_different(measure: Measure, 
         shape = (12, 3) if group == "system" else (5, 6)
         return metrics(rng, run, measure=measure, group=group, shape=shape, draws=99)
 
-    assert 0.04 <= rate(once) <= 0.06
+    assert 0.03 <= rate(once, runs=500) <= 0.07
 
 
 def test_a_bias_for_systems_makes_the_system_test_anticonservative() -> None:

@@ -2,7 +2,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UserError
@@ -70,7 +70,6 @@ def test_the_calibrated_value_of_mt_metrics_eval() -> None:
     assert tie_curve(metric, human).at(2) == pytest.approx(0.4)
 
 
-@settings(deadline=None, max_examples=60)
 @given(ROWS)
 def test_every_grouping_equals_counting_by_hand_at_every_epsilon(rows: list[tuple[int, int, int, int]]) -> None:
     m, h, segments, systems = (list(column) for column in zip(*rows, strict=True))

@@ -1,7 +1,7 @@
 """Sentences: nothing is lost, spans are in order, and the signs of many scripts are known."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UserError
@@ -27,13 +27,11 @@ def check(text: str, spans: list[tuple[int, int]]) -> None:
 
 @pytest.mark.parametrize("name", ["prose", "rule", "point"])
 @given(text=ANY)
-@settings(max_examples=400, deadline=None)
 def test_sentences_are_ordered_disjoint_and_complete(name: str, text: str) -> None:
     check(text, splitter(name)(text))
 
 
 @given(text=ANY)
-@settings(max_examples=150, deadline=None)
 def test_pysbd_loses_nothing_either(text: str) -> None:
     pytest.importorskip("pysbd")
     check(text, splitter("pysbd:en")(text))

@@ -7,7 +7,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.english.entity_recognition import entities
@@ -299,7 +299,6 @@ def test_english_noises_refuse_other_languages(name: str, text: str) -> None:
     assert "English" in reason(name, text) or "no word" in reason(name, text)
 
 
-@settings(max_examples=200, deadline=None)
 @given(keys=st.lists(st.integers(0, 4), max_size=12), seed=st.integers(0, 999))
 def test_pairs_are_disjoint_different_and_maximal(keys: list[int], seed: int) -> None:
     found = pairs(range(len(keys)), keys.__getitem__, Random(seed))

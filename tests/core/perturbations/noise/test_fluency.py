@@ -1,7 +1,7 @@
 """The fluency noises of Table 16, on its own example and on sentences with a known noised form."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.perturbations import registry
@@ -345,7 +345,6 @@ PROSE = st.lists(
 
 
 @pytest.mark.parametrize("name", FLUENCY)
-@settings(max_examples=80, deadline=None)
 @given(text=PROSE, level=st.integers(0, 4), seed=st.integers(0, 1000))
 def test_no_two_spaces_meet_and_none_stands_before_a_full_stop(name: str, text: str, level: int, seed: int) -> None:
     noise = registry.noise(name)

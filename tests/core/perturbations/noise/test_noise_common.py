@@ -89,7 +89,6 @@ def check(name: str, text: str, level: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", LIGHT)
-@settings(max_examples=60, deadline=None)
 @given(text=TEXTS, level=AT, seed=SEEDS)
 def test_a_change_is_its_edits_and_never_the_original(name: str, text: str, level: int, seed: int) -> None:
     check(name, text, level, seed)

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import count
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -81,6 +82,16 @@ def test_no_process_is_started_after_the_pool_was_made(monkeypatch: pytest.Monke
         assert len(started) == 3
         away.score(ITEMS, no_progress)
     assert len(started) == 3
+
+
+def test_processes_do_not_run_the_main_module_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script, main = tmp_path / "app.py", ModuleType("__main__")
+    script.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    main.__file__ = str(script)
+    monkeypatch.setitem(sys.modules, "__main__", main)  # as Streamlit does on every run of a page
+    with pooled([registry.load("chrf")], 2) as (away,):
+        away.score(ITEMS, no_progress)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_an_error_of_the_metric_itself_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
