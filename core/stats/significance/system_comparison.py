@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.bootstrap import percentiles, resamples
+from core.stats.bootstrap import LEVEL, percentiles, resamples
 from core.stats.checks import tables
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
@@ -28,7 +28,7 @@ TOO_FEW = "at least two segments that both systems translated are needed"
 class BootstrapComparison(NamedTuple):
     """`difference` of the means with its percentile interval, and the share of draws the first system `wins` (ties: ½).
 
-    The two-sided `p` is below 1 − level if and only if the interval excludes 0 (up to one draw).
+    The two-sided `p` is below 1 − `LEVEL` if and only if the interval excludes 0 (up to one draw).
     """
 
     difference: float | None
@@ -84,7 +84,7 @@ def approximate_randomization(
 
 
 def paired_bootstrap(
-    scores: npt.ArrayLike, *, seed: int, draws: int = 1000, level: float = 0.95, units: Sequence[Hashable] = ()
+    scores: npt.ArrayLike, *, seed: int, draws: int = 1000, units: Sequence[Hashable] = ()
 ) -> dict[tuple[int, int], BootstrapComparison]:
     """Compare all pairs of systems (Koehn 2004): n of n segments are drawn with replacement, the same ones for all systems.
 
@@ -101,27 +101,19 @@ def paired_bootstrap(
         counts = _counts(drawn_units, n)
         means.append(counts @ sums.T / (counts @ sizes)[:, None])
     drawn, seen = np.concatenate(means), sums.sum(1) / sizes.sum()
-    return {(i, j): _bootstrap(drawn[:, i] - drawn[:, j], float(seen[i] - seen[j]), level, n) for i, j in pairs}
+    return {(i, j): _bootstrap(drawn[:, i] - drawn[:, j], float(seen[i] - seen[j]), n) for i, j in pairs}
 
 
-def compare_systems(
-    scores: npt.ArrayLike,
-    *,
-    seed: int,
-    draws: int = 10_000,
-    bootstrap_draws: int = 1000,
-    level: float = 0.95,
-    units: Sequence[Hashable] = (),
-) -> list[SystemPair]:
-    """Return all comparisons of each pair of systems; the minimum detectable difference uses α = 1 − level."""
-    tests = approximate_randomization(scores, seed=seed, draws=draws, units=units)
-    intervals = paired_bootstrap(scores, seed=seed, draws=bootstrap_draws, level=level, units=units)
+def compare_systems(scores: npt.ArrayLike, *, seed: int, units: Sequence[Hashable] = ()) -> list[SystemPair]:
+    """Return all comparisons of each pair of systems; the minimum detectable difference uses α = 1 − `LEVEL`."""
+    tests = approximate_randomization(scores, seed=seed, units=units)
+    intervals = paired_bootstrap(scores, seed=seed, units=units)
     adjusted = holm([t.p for t in tests.values()])
     sums, sizes, _ = _by_unit(scores, units)
     found = []
     for (pair, test), p in zip(tests.items(), adjusted, strict=True):
         differences = (sums[pair[0]] - sums[pair[1]]) * (len(sizes) / max(1.0, float(sizes.sum())))
-        detectable = minimum_detectable_difference(differences, alpha=1 - level)
+        detectable = minimum_detectable_difference(differences, alpha=1 - LEVEL)
         found.append(SystemPair(*pair, test, p, intervals[pair], detectable.value, detectable.reason))
     return found
 
@@ -146,10 +138,10 @@ def _counts(drawn: Ints, n: int) -> Floats:
     return np.bincount(cells, minlength=n * draws).reshape(draws, n).astype(np.float64)
 
 
-def _bootstrap(drawn: Floats, difference: float, level: float, n: int) -> BootstrapComparison:
+def _bootstrap(drawn: Floats, difference: float, n: int) -> BootstrapComparison:
     slack = SLACK * float(np.abs(drawn).max(initial=0.0))
     above, below = int((drawn > slack).sum()), int((drawn < -slack).sum())
     draws = len(drawn)
-    low, high = percentiles(drawn, level)
+    low, high = percentiles(drawn)
     p = min(1.0, 2 * (1 + draws - max(above, below)) / (draws + 1))
     return BootstrapComparison(difference, low, high, (above + (draws - above - below) / 2) / draws, p, "", n, draws)

@@ -111,8 +111,8 @@ def test_the_other_order_of_the_systems_mirrors_everything() -> None:
 def test_all_that_is_said_of_a_pair() -> None:
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(4, 60)) + np.array([[0], [0.1], [0.5], [1]])
-    found = compare_systems(scores, seed=9, draws=999, bootstrap_draws=500)
-    tests, intervals = approximate_randomization(scores, seed=9, draws=999), paired_bootstrap(scores, seed=9, draws=500)
+    found = compare_systems(scores, seed=9)
+    tests, intervals = approximate_randomization(scores, seed=9), paired_bootstrap(scores, seed=9)
     assert [(p.first, p.second) for p in found] == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     assert [p.randomization for p in found] == list(tests.values())
     assert [p.bootstrap for p in found] == list(intervals.values())
