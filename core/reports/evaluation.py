@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from core.formats.write import csv_text
+from core.formats.write import csv_text, json_text
 from core.formatting import MISSING as MISSING
 from core.formatting import format_number
 from core.plots import evaluate as plots
@@ -113,7 +112,7 @@ def as_json(found: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
         report["tests"] = kinds[0]
     if kinds[1:]:
         report["more_tests"] = kinds[1:]
-    return json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(report)
 
 
 def latex_text(text: str) -> str:

@@ -23,6 +23,7 @@ from core.data import (
     SegmentKey,
     Side,
     Span,
+    grouped,
 )
 from core.errors import Problem, UserError
 from core.formats.parsing.limits import Meter
@@ -182,10 +183,7 @@ class Gatherer:
         return LabelFile(dataset, rated, (*self._said_of_means(), *self.warnings), judgements)
 
     def _said_of_means(self) -> Iterable[Problem]:
-        counts: dict[str, list[int]] = {}
-        for (_, name), values in self._scores.items():
-            counts.setdefault(name, []).append(len(values))
-        for name, n in counts.items():
+        for name, n in grouped((name, len(values)) for (_, name), values in self._scores.items()).items():
             if max(n) > 1:
                 each = f"{max(n)}" if min(n) == max(n) else f"{min(n)} to {max(n)}"
                 yield Problem(self.file, 0, name, f"{counted(sum(n), 'score')} of {counted(len(n), 'output')}",

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.data import SEVERITIES, Dataset, OutputKey, RatedOutput, SegmentKey, Side, Span
+from core.data import SEVERITIES, Dataset, OutputKey, RatedOutput, SegmentKey, Side, Span, grouped
 from core.mqm.log import SegmentLabels, fold
 from core.mqm.schemes import scheme as scheme_of
 from core.mqm.scores import rated_outputs, rater_penalty
@@ -125,9 +125,7 @@ def agreement(
     sources = {s.key: s.source or "" for s in dataset.segments}
     rated = [r for r in rated_outputs(labels, texts) if r.key in texts]
     scores = {(r.rater, r.key): 0.0 - rater_penalty(r.errors, weights) for r in rated}
-    by_output: dict[OutputKey, list[RatedOutput]] = {}
-    for r in rated:
-        by_output.setdefault(r.key, []).append(r)
+    by_output = grouped((r.key, r) for r in rated)
     table = ratings((rater, key, score) for (rater, key), score in scores.items())
     segments = [key.segment for key in by_output]
     alpha = krippendorff_alpha(table.scores, seed=seed, segments=segments, draws=draws)

@@ -192,5 +192,7 @@ def test_word_lists_contain_no_names_of_code() -> None:
     """Renaming a function once replaced the modal verb `may` in word lists."""
     words = list(word_lists())
     assert len(words) > 5000
-    assert not [(place, word) for place, word in words if "_" in word and not word.isupper() and "en_core_web" not in word]
+    assert not [
+        (place, word) for place, word in words if "_" in word and not word.isupper() and "en_core_web" not in word
+    ]
     assert "may" in {word for place, word in words if place.endswith("phrases.MODALS")}
