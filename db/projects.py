@@ -60,7 +60,6 @@ class SqlProjects:
         judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
         corrected: Collection[str] = (),
     ) -> ImportReport:  # fmt: skip
-        """Add texts, labels, judgements and external scores in one transaction."""
         with writing(self._engine) as connection:
             require_project(connection, project_id, lock=True)
             report = imports.add(connection, project_id, dataset)
@@ -81,7 +80,6 @@ class SqlProjects:
             return _dataset(connection, project_id)
 
     def list(self) -> builtins.list[Project]:
-        """Return all projects, ordered by name."""
         with reading(self._engine) as connection:
             return _projects(connection)
 

@@ -116,12 +116,10 @@ metadata = MetaData()
 
 
 def _table(name: str, *columns: SchemaItem, **options: Any) -> Table:
-    """Return a table whose rows have an id."""
     return Table(name, metadata, Column("id", Integer, primary_key=True), *columns, **options)
 
 
 def _of_project(name: str, *columns: SchemaItem, **options: Any) -> Table:
-    """Return a table whose rows have an id and belong to a project."""
     return _table(name, _project(), *columns, **options)
 
 

@@ -92,7 +92,6 @@ def aligned(rows: Sequence[Sequence[str]], *, indent: int = 0, numbers: bool = F
 
 
 def labels_csv(labels: Iterable[LabelRow]) -> str:
-    """Return labels as CSV with the columns of `LabelRow`."""
     return csv_text(LabelRow._fields, labels)
 
 

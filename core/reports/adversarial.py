@@ -33,7 +33,6 @@ def grid(rows: Sequence[PhenomenonRow]) -> list[list[str]]:
 
 
 def as_text(rows: Sequence[PhenomenonRow]) -> str:
-    """Return the grid as aligned text."""
     return "\n".join(aligned(grid(rows), numbers=True)) + "\n"
 
 
@@ -91,7 +90,6 @@ def counted(rows: Sequence[PhenomenonRow], labels: Mapping[str, str]) -> str:
 
 
 def as_csv(rows: Sequence[PhenomenonRow]) -> str:
-    """Return one line per row, safe to open in a spreadsheet."""
     return csv_text(PhenomenonRow._fields, rows)
 
 

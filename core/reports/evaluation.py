@@ -96,7 +96,6 @@ def sentence(found: Evaluation, statistic: StatisticName) -> str:
 
 
 def as_csv(found: Evaluation) -> str:
-    """Return the rows, safe to open in a spreadsheet."""
     return csv_text(AgreementRow._fields, found.rows)
 
 
@@ -296,7 +295,6 @@ def as_html(
 def _charts(
     found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix], systems: Systems | None
 ) -> list[dict[str, Any]]:
-    """Return caption and specification of each chart: agreements, differences between metrics, and means of systems."""
     rows = [found.of(name, statistic) for name in found.order(statistic)]
     known = [
         {
@@ -325,7 +323,6 @@ def _charts(
 
 
 def differences(found: Evaluation, tested: SignificanceMatrix) -> alt.LayerChart:
-    """Return the chart of the tests between metrics."""
     label = {c.name: c.label for c in found.joined.scored_metrics}
     rows = [
         {
@@ -338,7 +335,6 @@ def differences(found: Evaluation, tested: SignificanceMatrix) -> alt.LayerChart
 
 
 def p_text(p: float | None) -> str:
-    """Return a p-value as text; a dash for None."""
     return "<.001" if p is not None and p < 0.0005 else format_number(p)
 
 

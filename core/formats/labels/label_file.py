@@ -167,7 +167,6 @@ class Gatherer:
             self.problem(line, given.name, found, f"{before:g}, as before", "Keep one of the two numbers")
 
     def done(self) -> LabelFile:
-        """Return the contents of the file. Raises `ImportProblems`."""
         if not (self._rated or self._scores or self._judged or self.problems):
             self.problem(0, "", "no labels and no scores", "at least one rating", "Check that the export has finished")
         self.problems.check()

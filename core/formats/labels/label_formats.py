@@ -173,7 +173,6 @@ def _head(upload: Upload) -> str:
 
 
 def _guess_json(head: str) -> str | None:
-    """Guess the format from the keys of the first object."""
     start = head.index("{") if "{" in head else len(head)
     try:
         value, _ = json.JSONDecoder().raw_decode(head, start)

@@ -103,7 +103,7 @@ def scores(of_name: Sequence[Judgement], way: OfOutput) -> Scored:
 
 
 def _standardised(given: Sequence[Judgement]) -> list[Judgement]:
-    z = standardised([j.rater for j in given], [j.value for j in given]).z
+    z = standardised([j.rater for j in given], [j.value for j in given])
     return [j._replace(value=float(v)) for j, v in zip(given, z, strict=True) if not np.isnan(v)]
 
 

@@ -124,7 +124,6 @@ def _kendall(m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> 
 
 
 def _by_segment(measure: Measure, m: Floats, h: Floats, of: Ints, ids: Ints, n: int, seed: int, draws: int) -> Floats:
-    """Compute each segment's value once, and average the defined values of the drawn segments."""
     groups = rows_by(of)
     values = np.array([FUNCTIONS[measure](m[rows], h[rows]).value for rows in groups], dtype=np.float64)
     unit = np.array([ids[rows[0]] for rows in groups])

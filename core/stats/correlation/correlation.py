@@ -75,7 +75,6 @@ def spearman(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike
 
 
 def pearson(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Statistic:
-    """Return Pearson's r."""
     return _checked(metric, human, weights, _pearson)
 
 

@@ -48,7 +48,10 @@ def randomization(rng: np.random.Generator, seed: int, *, n: int, mqm: bool = Fa
 
 
 def bootstrap(rng: np.random.Generator, seed: int, *, n: int, mqm: bool = False) -> float | None:
-    return paired_bootstrap(two_systems(rng, n, mqm=mqm), seed=seed, draws=999)[0, 1].p
+    _, low, high, *_ = paired_bootstrap(two_systems(rng, n, mqm=mqm), seed=seed, draws=999)[0, 1]
+    assert low is not None
+    assert high is not None
+    return 0.0 if low > 0 or high < 0 else 1.0  # an interval that excludes 0 is a difference
 
 
 def correlations(rng: np.random.Generator, seed: int, *, n: int) -> float | None:
