@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from core.errors import UserError
 
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 Side = Literal["output", "source"]
 Severity = Literal["Major", "Minor", "Neutral"]
 Verdict = Literal["no_error", "non_translation"]
@@ -25,6 +27,14 @@ def is_storable(text: str) -> bool:
 def storable(text: str) -> str:
     """Return the text with U+FFFD in place of every NUL and unpaired surrogate; its length does not change."""
     return _NOT_STORABLE.sub("\ufffd", text)
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Return the values of each key, both in their order."""
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 class SegmentKey(NamedTuple):

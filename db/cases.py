@@ -2,58 +2,37 @@
 
 from __future__ import annotations
 
-import builtins
+from typing import Any
 
-from sqlalchemy import Connection, Engine, delete, insert, select
+from sqlalchemy import delete
 
 from core.errors import UserError
 from core.ports.cases import KeptCase, KeptScore
-from db.engine import inserted, reading, writing
+from db.engine import writing
+from db.failures import require_name
 from db.lookup import require_project
-from db.tables import cases, now
+from db.project_rows import ProjectRows, fields_of
+from db.tables import cases
 
-FIELDS = ("collection", "phenomenon", "source", "reference", "good", "changed", "what", "created", "id")
 
-
-class SqlCases:
+class SqlCases(ProjectRows[KeptCase]):
     """`core.ports.cases.KeptCases` over a database."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    table = cases
 
     def keep(self, project_id: int, case: KeptCase) -> KeptCase:
         """Store a case. Raises `UserError` if the collection has no name, or already has these texts."""
-        if not case.collection.strip():
-            raise UserError("a collection needs a name", hint="Type one")
-        row = {
-            "project_id": project_id,
-            **{name: getattr(case, name) for name in FIELDS if name not in ("created", "id")},
-            "scores": [builtins.list(score) for score in case.scores],
-            "created": case.created or now(),
-        }
+        require_name("a collection", case.collection)
         with writing(self._engine) as connection:
             require_project(connection, project_id)
-            mine = (cases.c.project_id == project_id, cases.c.collection == case.collection)
-            if any(there.texts == case.texts for there in _found(connection, *mine)):
+            there = self._found(connection, cases.c.project_id == project_id, cases.c.collection == case.collection)
+            if any(kept.texts == case.texts for kept in there):
                 raise UserError(f"this case is in “{case.collection}” already", hint="Choose another collection")
-            made = inserted(connection, insert(cases).values(row))
-            return _found(connection, cases.c.id == made)[0]
-
-    def list(self, project_id: int) -> builtins.list[KeptCase]:
-        """Return the cases of a project, oldest first."""
-        with reading(self._engine) as connection:
-            return _found(connection, cases.c.project_id == project_id)
+            return self._insert(connection, project_id, fields_of(case))
 
     def remove(self, project_id: int, case_id: int) -> None:
-        with writing(self._engine) as connection:
-            mine = (cases.c.project_id == project_id, cases.c.id == case_id)
-            if not connection.execute(delete(cases).where(*mine)).rowcount:
-                raise UserError("there is no such case", hint="It may have been removed already")
+        missing = UserError("there is no such case", hint="It may have been removed already")
+        self._change(delete(cases), project_id, cases.c.id == case_id, missing)
 
-
-def _found(connection: Connection, *which: object) -> builtins.list[KeptCase]:
-    rows = connection.execute(select(cases).where(*which).order_by(cases.c.id))  # type: ignore[arg-type]
-    return [
-        KeptCase(**{name: getattr(row, name) for name in FIELDS}, scores=tuple(KeptScore(*s) for s in row.scores))
-        for row in rows
-    ]
+    def _value(self, fields: dict[str, Any]) -> KeptCase:
+        return KeptCase(**fields | {"scores": tuple(KeptScore(*score) for score in fields["scores"])})

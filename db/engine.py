@@ -207,7 +207,6 @@ def _turn(side: _Side, until: float, engine: Engine) -> Iterator[None]:
 
 
 def inserted(connection: Connection, row: Insert) -> int:
-    """Insert one row and return its id."""
     key = connection.execute(row).inserted_primary_key
     if key is None:
         raise RuntimeError("the database returned no id for a new row")

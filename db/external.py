@@ -76,7 +76,6 @@ def _write(connection: Connection, project_id: int, merged: Merged, ids: dict[Ou
 
 
 def listed(connection: Connection, project_id: int) -> list[ExternalMetric]:
-    """Return the external metrics of a project, by name."""
     found = (
         select(external_metrics, func.count(external_scores.c.output).label("n"))
         .outerjoin(external_scores)

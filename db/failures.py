@@ -50,6 +50,12 @@ def unique(what: str, hint: str = "Choose another name") -> Iterator[None]:
         raise UserError(f"there is a {what} already", hint=hint) from error
 
 
+def require_name(what: str, name: str) -> None:
+    """Raise `UserError` for an empty name."""
+    if not name.strip():
+        raise UserError(f"{what} needs a name", hint="Type one")
+
+
 class _Cause(NamedTuple):
     what: str
     hint: str

@@ -24,7 +24,6 @@ class SqlJudgements:
         self._engine = engine
 
     def list(self, project_id: int) -> builtins.list[Judgement]:
-        """Return the judgements of a project, in the order of import."""
         with reading(self._engine) as connection:
             return _stored(connection, project_id)
 

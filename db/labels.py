@@ -26,7 +26,6 @@ class SqlLabels:
         self._engine = engine
 
     def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
-        """Record new actions in one transaction and return the ids after the commit."""
         batch = LabelBatch(rater, segment, actions)
         _check_names(batch)
         if actions:

@@ -34,7 +34,6 @@ def select_outputs(project_id: int, *columns: Any) -> Select[Any]:
 
 
 def output_ids(connection: Connection, project_id: int) -> dict[OutputKey, int]:
-    """Return the id of every output of a project."""
     rows = connection.execute(select_outputs(project_id, outputs.c.id))
     return {OutputKey(system, doc_id, segment_id): i for system, doc_id, segment_id, i in rows}
 
@@ -51,7 +50,6 @@ def references(connection: Connection, project_id: int) -> dict[int, list[str]]:
 
 
 def grouped(connection: Connection, pairs: Select[Any]) -> dict[int, list[str]]:
-    """Return the second column of a query as lists by the first."""
     groups: dict[int, list[str]] = defaultdict(list)
     for key, value in connection.execute(pairs):
         groups[key].append(value)

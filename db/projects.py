@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager
 from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, delete, func, insert, select, true, update
 
 from core.data import Dataset, ExternalScores, HumanScore, Judgement, Output, Segment
-from core.errors import UserError
 from core.ports.labels import LabelBatch
 from core.ports.projects import ImportReport, Project
 from core.progress import Progress, no_progress
@@ -18,7 +17,7 @@ from db import imports, tables
 from db import judgements as numbers
 from db import labels as log
 from db.engine import inserted, reading, writing
-from db.failures import retried, unique
+from db.failures import require_name, retried, unique
 from db.lookup import grouped, no_such_project, references, require_project, select_outputs
 from db.tables import human_scores, now, outputs, projects, segments
 
@@ -61,7 +60,6 @@ class SqlProjects:
         judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
         corrected: Collection[str] = (),
     ) -> ImportReport:  # fmt: skip
-        """Add texts, labels, judgements and external scores in one transaction."""
         with writing(self._engine) as connection:
             require_project(connection, project_id, lock=True)
             report = imports.add(connection, project_id, dataset)
@@ -82,16 +80,13 @@ class SqlProjects:
             return _dataset(connection, project_id)
 
     def list(self) -> builtins.list[Project]:
-        """Return all projects, ordered by name."""
         with reading(self._engine) as connection:
             return _projects(connection)
 
 
 def _checked(name: str) -> str:
-    name = name.strip()
-    if not name:
-        raise UserError("a project needs a name", hint="Type one")
-    return name
+    require_name("a project", name)
+    return name.strip()
 
 
 def _unique_name(name: str) -> AbstractContextManager[None]:

@@ -143,7 +143,6 @@ class SqlScores:
             }
 
     def external(self, project_id: int) -> list[ExternalMetric]:
-        """Return the external metrics of the project, by name."""
         with reading(self._engine) as connection:
             return external.listed(connection, project_id)
 

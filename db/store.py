@@ -28,7 +28,6 @@ def open_store(url: str) -> Store:
 
 
 def store_over(engine: Engine) -> Store:
-    """Return the store of an engine whose tables are up to date."""
     return Store(
         SqlProjects(engine),
         SqlScores(engine),

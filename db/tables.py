@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import DontWrapMixin
+from sqlalchemy.schema import SchemaItem
 
 from core.errors import UserError
 
@@ -114,25 +115,33 @@ def now() -> datetime:
 metadata = MetaData()
 
 
+def _table(name: str, *columns: SchemaItem, **options: Any) -> Table:
+    return Table(name, metadata, Column("id", Integer, primary_key=True), *columns, **options)
+
+
+def _of_project(name: str, *columns: SchemaItem, **options: Any) -> Table:
+    return _table(name, _project(), *columns, **options)
+
+
 def _project() -> Column[int]:
-    return Column("project_id", ForeignKey("projects.id", ondelete="CASCADE"), nullable=False)
+    return _part_of("project_id", "projects")
 
 
-projects = Table(
+def _part_of(name: str, table: str, **options: Any) -> Column[int]:
+    """Return a column that refers to a row of `table` and is deleted with it."""
+    return Column(name, ForeignKey(f"{table}.id", ondelete="CASCADE"), nullable=False, **options)
+
+
+projects = _table(
     "projects",
-    metadata,
-    Column("id", Integer, primary_key=True),
     Column("name", NAME, nullable=False, unique=True),
     Column("created", Utc, nullable=False),
     Column("sample", Boolean, nullable=False),
     sqlite_autoincrement=True,  # deleted ids are never reused, because links and open pages may contain them
 )
 
-segments = Table(
+segments = _of_project(
     "segments",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    _project(),
     Column("doc_id", NAME, nullable=False),
     Column("segment_id", NAME, nullable=False),
     Column("position", Integer, nullable=False),
@@ -148,11 +157,9 @@ segment_references = Table(
     Column("text", LONG, nullable=False),
 )
 
-outputs = Table(
+outputs = _table(
     "outputs",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("segment", ForeignKey("segments.id", ondelete="CASCADE"), nullable=False),
+    _part_of("segment", "segments"),
     Column("system", NAME, nullable=False),
     Column("position", Integer, nullable=False),
     Column("text", LONG, nullable=False),
@@ -160,30 +167,24 @@ outputs = Table(
     UniqueConstraint("segment", "system", name="one_output_a_system"),
 )
 
-human_scores = Table(
+human_scores = _table(
     "human_scores",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("output", ForeignKey("outputs.id", ondelete="CASCADE"), nullable=False),
+    _part_of("output", "outputs"),
     Column("name", NAME, nullable=False),
     Column("value", Double, nullable=False),
     UniqueConstraint("output", "name", name="one_human_score_a_name"),
 )
 
-signatures = Table(
+signatures = _table(
     "signatures",
-    metadata,
-    Column("id", Integer, primary_key=True),
     Column("metric", NAME, nullable=False),
     Column("signature", LONG, nullable=False),
     Column("digest", String(64), nullable=False, unique=True),  # sha256 of the signature, which may be long
 )
 
-runs = Table(
+runs = _table(
     "runs",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("signature", ForeignKey("signatures.id", ondelete="CASCADE"), nullable=False),
+    _part_of("signature", "signatures"),
     Column("created", Utc, nullable=False),
     Column("n", Integer, nullable=False),
     Column("seconds", Double, nullable=False),
@@ -195,7 +196,7 @@ scores = Table(
     metadata,
     Column("signature", ForeignKey("signatures.id", ondelete="CASCADE"), primary_key=True),
     Column("content_key", String(64), primary_key=True),
-    Column("run", ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    _part_of("run", "runs"),
     Column("value", Double),
     Column("status", String(16), nullable=False),
     Column("reason", LONG, nullable=False),
@@ -204,11 +205,8 @@ scores = Table(
     Index("scores_by_content", "content_key"),
 )
 
-external_metrics = Table(
+external_metrics = _of_project(
     "external_metrics",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    _project(),
     Column("name", NAME, nullable=False),
     Column("higher_is_better", Boolean, nullable=False),
     Column("files", Json, nullable=False),  # [[name, sha256, column], …] in the order in which they were imported
@@ -226,11 +224,8 @@ external_scores = Table(
     Column("reason", LONG, nullable=False),
 )
 
-jobs = Table(
+jobs = _of_project(
     "jobs",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    _project(),
     Column("metrics", Json, nullable=False),
     Column("state", String(16), nullable=False, index=True),
     Column("done", Integer, nullable=False),
@@ -250,14 +245,12 @@ claims = Table(
     metadata,
     Column("digest", String(64), primary_key=True),  # of the signature
     Column("content_key", String(64), primary_key=True),
-    Column("job", ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
+    _part_of("job", "jobs", index=True),
     Column("worker", NAME, nullable=False),  # holds while the job is this worker's
 )
 
-raters = Table(
+raters = _table(
     "raters",
-    metadata,
-    Column("id", Integer, primary_key=True),
     Column("name", NAME, nullable=False, unique=True),
     Column("created", Utc, nullable=False),
 )
@@ -270,7 +263,7 @@ events = Table(
     Column("action_id", NAME, nullable=False),
     Column("time", Utc, nullable=False),
     Column("rater", ForeignKey("raters.id"), nullable=False),
-    Column("segment", ForeignKey("segments.id", ondelete="CASCADE"), nullable=False),
+    _part_of("segment", "segments"),
     Column("kind", String(16), nullable=False),
     Column("system", NAME),
     Column("payload", Json, nullable=False),
@@ -280,22 +273,17 @@ events = Table(
     sqlite_autoincrement=True,
 )
 
-judgements = Table(
+judgements = _table(
     "judgements",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("output", ForeignKey("outputs.id", ondelete="CASCADE"), nullable=False),
+    _part_of("output", "outputs"),
     Column("rater", ForeignKey("raters.id"), nullable=False),
     Column("name", NAME, nullable=False),
     Column("value", Double, nullable=False),
     UniqueConstraint("output", "rater", "name", name="one_judgement_a_rater"),
 )
 
-calibrations = Table(
+calibrations = _of_project(
     "calibrations",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    _project(),
     Column("name", NAME, nullable=False),
     Column("value", String(32), nullable=False),  # repr of a float, so that ∞ is kept in every database
     Column("signature", LONG, nullable=False),
@@ -305,11 +293,8 @@ calibrations = Table(
     UniqueConstraint("project_id", "name", name="one_calibration_a_name"),
 )
 
-cases = Table(
+cases = _of_project(
     "cases",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    _project(),
     Column("collection", NAME, nullable=False),
     Column("phenomenon", LONG, nullable=False),
     Column("source", LONG),
@@ -322,11 +307,8 @@ cases = Table(
     Index("cases_by_collection", "project_id", "collection"),
 )
 
-stress_test_runs = Table(
+stress_test_runs = _of_project(
     "stress_test_runs",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    _project(),
     Column("name", NAME, nullable=False),
     Column("settings", Json, nullable=False),
     Column("report", BYTES, nullable=False),  # the text of the report, deflated
@@ -335,19 +317,15 @@ stress_test_runs = Table(
     sqlite_autoincrement=True,  # links may contain the id of a deleted run
 )
 
-batches = Table(
+batches = _of_project(
     "batches",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    _project(),
     Column("name", NAME, nullable=False),
     Column("method", String(32), nullable=False),
     Column("seed", Integer, nullable=False),
     Column("signature", LONG, nullable=False),
     Column("population", Integer, nullable=False),
-    Column(
-        "outputs", Json, nullable=False
-    ),  # [[system, document, segment, probability], …]: always read and written whole
+    # [[system, document, segment, probability], …]: always read and written whole
+    Column("outputs", Json, nullable=False),
     Column("options", Json, nullable=False),
     Column("created", Utc, nullable=False),
     UniqueConstraint("project_id", "name", name="one_batch_a_name"),

@@ -252,7 +252,6 @@ def _complaint(result: ScoringResult) -> str:
 
 
 def _loaded(names: Sequence[str], load: Load) -> tuple[list[Metric], list[str]]:
-    """Return the metrics that can be loaded, and the reasons for the others."""
     metrics, unusable = [], []
     for name in names:
         try:

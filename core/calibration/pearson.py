@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from core.calibration.curve import BestLambda, CurvePoint, Plateau, from_omega, omega
+from core.calibration.curve import BestLambda, CurvePoint, Plateau, defined, from_omega, omega
 from core.stats.correlation.pairs import Floats, Ints
 
 GRID: Floats = np.linspace(0.0, 1.0, 1001)
@@ -60,8 +60,7 @@ class SmoothCurve:
         return np.where(weight > 0, np.clip(self.weights @ of.r / np.where(weight > 0, weight, 1), -1, 1), np.nan)
 
     def value(self, lam: float) -> float | None:
-        found = float(self.at(omega(lam))[0])
-        return None if np.isnan(found) else found
+        return defined(self.at(omega(lam))[0])
 
     def best(self) -> BestLambda | None:
         candidates = [0.0, 1.0]
@@ -90,10 +89,7 @@ class SmoothCurve:
     def points(self, limit: int = 400) -> list[CurvePoint]:
         best = self.best()
         omegas = np.unique(np.append(np.linspace(0, 1, limit + 1), [] if best is None else [omega(best.lam)]))
-        return [
-            CurvePoint(from_omega(w), None if np.isnan(v) else float(v))
-            for w, v in zip(omegas, self.at(omegas), strict=True)
-        ]
+        return [CurvePoint(from_omega(w), defined(v)) for w, v in zip(omegas, self.at(omegas), strict=True)]
 
 
 def moments(exp: Floats, imp: Floats, human: Floats, groups: Sequence[Ints], weights: Floats) -> Floats:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from scipy.stats import t as student
 
 from core.calibration.sampling import weights
+from core.stats.bootstrap import LEVEL
 from core.stats.checks import vectors
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
@@ -48,7 +49,6 @@ def batch_mean(
     domain: Sequence[bool] | npt.NDArray[np.bool_] | None = None,
     stratum: Sequence[int] | Ints | None = None,
     places: npt.ArrayLike = (),
-    level: float = 0.95,
 ) -> BatchMean:
     """Return the mean over all outputs of the `domain` with its interval.
 
@@ -83,7 +83,7 @@ def batch_mean(
     variance = within + _between(middle[merged], expected)
     group = merged[of_unit]
     freedom = max(1, int(present.sum()) - len(set(group[present].tolist())))
-    half = float(student.ppf((1 + level) / 2, freedom)) * float(np.sqrt(variance))
+    half = float(student.ppf((1 + LEVEL) / 2, freedom)) * float(np.sqrt(variance))
     return BatchMean(mean, mean - half, mean + half)
 
 

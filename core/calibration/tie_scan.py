@@ -18,7 +18,7 @@ from scipy.sparse import csc_matrix
 
 from core.calibration.bootstrap_batch import STEPS, DrawAgreements
 from core.calibration.breakpoints import on_grid
-from core.calibration.curve import SAME, BestLambda, CurvePoint, Plateau, from_omega, omega
+from core.calibration.curve import SAME, BestLambda, CurvePoint, Plateau, defined, from_omega, omega
 from core.calibration.scan import in_threads
 from core.progress import Progress
 from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within, ratio
@@ -74,13 +74,11 @@ class TieScan:
         return np.rint(-(w * self.exp + (1 - w) * self.imp))
 
     def differences(self, w: float) -> Floats:
-        """Return the score difference of each pair at ω."""
         found = self.scores(w)
         return np.asarray(found[self.pairs.i] - found[self.pairs.j])
 
     @cached_property
     def codes(self) -> list[Codes]:
-        """Return `coded` at each ω of `GRID`."""
         parts = [GRID[k : k + 8] for k in range(0, len(GRID), 8)]
         return [c for found in in_threads(lambda some: [self.coded(w) for w in some], parts) for c in found]
 
@@ -159,8 +157,7 @@ class ScanCurve:
 
     def value(self, lam: float) -> float | None:
         """Return the agreement at λ ∈ [0, ∞] over the scanned pairs."""
-        found = self._at([omega(lam)])
-        return None if np.isnan(found[0]) else float(found[0])
+        return defined(self._at([omega(lam)])[0])
 
     def exact(self, lam: float) -> float | None:
         """Return the agreement at λ over all pairs, as in `evaluate`, for weights of 0 and 1."""
@@ -192,7 +189,6 @@ class ScanCurve:
 
     @cached_property
     def _refined(self) -> tuple[Floats, Floats]:
-        """Return all λ of the scan as ascending ω, with the agreement."""
         k = int(np.nanargmax(self._scan))
         near = np.unique(np.concatenate([np.linspace(max(0, k - 1), min(STEPS, k + 1), 2 * FINER + 1) / STEPS, [0.5]]))
         far = ~np.isin(GRID, near)
@@ -218,7 +214,6 @@ class ScanCurve:
         return BestLambda(from_omega(float(omegas[k])), top, Plateau(first, last, True, True))
 
     def points(self, limit: int = 400) -> list[CurvePoint]:
-        """Return all λ of the scan."""
         if np.isnan(self._scan).all():
             return [CurvePoint(0.0, None), CurvePoint(np.inf, None)]
         omegas, values = self._refined

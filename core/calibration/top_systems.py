@@ -49,7 +49,6 @@ class Top(NamedTuple):
     reason: str = ""
 
     def row(self, grid: Sequence[float]) -> list[CurvePoint]:
-        """Return the agreement at each λ of a grid, `WHOLE` or `PAPER`."""
         known = dict(self.cells)
         return [CurvePoint(lam, known.get(lam)) for lam in grid]
 

@@ -61,8 +61,7 @@ def run(
         ".html": lambda: report.as_html(rows, failed, notes),
     }
     output.write({out: written[out.suffix]()})
-    for note in notes:
-        print_note(note)
+    print_note(*notes)
     print_result(report.as_text(rows))
 
 

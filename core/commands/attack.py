@@ -98,8 +98,7 @@ def run(
     output.write({out: csv_text(AttackRow._fields, rows)})
     if error := no_references(dataset, gold, golds, [m.spec for m in rest]):
         print_note(f"note: {error}")
-    for line in summary(found, judges):
-        print_note(line)
+    print_note(*summary(found, judges))
     return rows
 
 

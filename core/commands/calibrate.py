@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -22,6 +21,7 @@ from core.formats.files import Upload, numbered_lines
 from core.formats.load import read_upload
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import BOUNDS, json_number
+from core.formats.write import json_text
 from core.stats.correlation.correlation import Group, Measure
 
 SHOWN = 80
@@ -86,9 +86,8 @@ def run(
         "without_distances": without_distances,
     }
     report["measure"], report["group"], report["seed"] = measure, group, seed
-    output.write({out: json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"})
-    for line in (*report["notes"], fitted.advice.why):
-        print_note(line)
+    output.write({out: json_text(report)})
+    print_note(*report["notes"], fitted.advice.why)
     return fitted
 
 

@@ -139,8 +139,7 @@ def run(
         else []
     )
     notes += [] if outputs else ["Baselines were not computed: they need the outputs (--outputs)."]
-    for line in (*joined.notes, *notes, sentence(found, statistic)):
-        print_note(line)
+    print_note(*joined.notes, *notes, sentence(found, statistic))
     return found
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from core.commands.progress import print_result
+from core.data import grouped
+from core.formats.write import aligned
 from core.metrics import readiness
 from core.metrics.base import MetricSpec, Option
 from core.metrics.readiness import Readiness
@@ -24,11 +26,11 @@ def table() -> str:
     """Return the table. Metrics with the same options share their rows; those that lack the same thing share the command that fixes it."""
     found, ready = specs(), readiness.of_all()
     rows = [_metric(spec, ready[name]) for name, spec in found.items()]
-    lines: list[str] = _aligned([("metric", "here", "needs", "better", "paper"), *rows])
+    lines = aligned([("metric", "here", "needs", "better", "paper"), *rows])
     lines += _lacking(ready)
     for names, options in with_options(found.values()):
         lines += ["", f"options of {', '.join(names)}"]
-        cells = _aligned([(o.name, written(o), o.expected) for o in options], indent=2)
+        cells = aligned([(o.name, written(o), o.expected) for o in options], indent=2)
         lines += [line for row, o in zip(cells, options, strict=True) for line in (row, f"      {o.help}")]
     return "\n".join(
         [
@@ -56,21 +58,9 @@ def _metric(spec: MetricSpec, ready: Readiness) -> tuple[str, ...]:
 
 def _lacking(ready: Mapping[str, Readiness]) -> list[str]:
     """Return which metrics are unavailable, why, and the command that fixes it."""
-    groups: dict[Readiness, list[str]] = {}
-    for name, found in ready.items():
-        if found.state != "ready":
-            groups.setdefault(found, []).append(name)
     lines = []
-    for found, names in groups.items():
+    for found, names in grouped((found, name) for name, found in ready.items() if found.state != "ready").items():
         lines += ["", f"{', '.join(names)}: {found.sentence()}"]
         lines += [f"    {line}" for line in found.command.splitlines()]
         lines += [f"  ({found.note})"] if found.note else []
     return lines
-
-
-def _aligned(rows: Sequence[tuple[str, ...]], indent: int = 0) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        (" " * indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
-        for row in rows
-    ]

@@ -102,15 +102,15 @@ def show_scoring(at: ScoringProgress) -> None:
     status(at.sentence())
 
 
-def print_note(line: str) -> None:
-    """Print a line on stderr without disturbing the progress line."""
-    status(f"{line}\n")
+def print_note(*lines: str) -> None:
+    """Print lines on stderr without disturbing the progress line."""
+    for line in lines:
+        status(f"{line}\n")
 
 
 def print_notes(notes: Sequence[str]) -> None:
     """Print the first notes on stderr, and the number of the others."""
-    for note in notes[:SHOWN_NOTES]:
-        print_note(f"note: {note}")
+    print_note(*(f"note: {note}" for note in notes[:SHOWN_NOTES]))
     if len(notes) > SHOWN_NOTES:
         print_note(f"note: {len(notes) - SHOWN_NOTES} more notes like these")
 

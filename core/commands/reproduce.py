@@ -22,9 +22,5 @@ def run(
     ],
 ) -> None:
     """Print the table. Raises `UserError`."""
-    if table == "smart-table1":
-        print_result(smart_table1(data))
-    elif table == "summeval":
-        print_result(summeval_strings(data))
-    else:
-        print_result(summaries(table, data))
+    own = {"smart-table1": smart_table1, "summeval": summeval_strings}
+    print_result(own[table](data) if table in own else summaries(table, data))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.commands.progress import status
+from core.commands.reproduce_data import Summary
 from core.data import Item
 from core.errors import UserError
 from core.formats.files import numbered_lines
@@ -58,14 +59,6 @@ class ComparedFigure(NamedTuple):
         return abs(self.ours - self.paper) < 0.0005 + 1e-9
 
 
-class RatedSummary(NamedTuple):
-    """An output of SummEval with the experts' mean score per dimension."""
-
-    system: str
-    item: Item
-    human: Mapping[str, float]
-
-
 def smart_table1(path: Path) -> str:
     """Return Table 1 of SMART for the string matchers, from SummEval as one JSON object per document. Raises `UserError`."""
     rated = summeval(path)
@@ -77,12 +70,12 @@ def smart_table1(path: Path) -> str:
     return "\n".join(_written(cells, rated))
 
 
-def summeval(path: Path) -> list[RatedSummary]:
+def summeval(path: Path) -> list[Summary]:
     """Read documents with `source`, `references` and `outputs` ({system: {text, human: {dimension: score}}}). Raises `UserError`."""
-    out: list[RatedSummary] = []
+    out: list[Summary] = []
     for number, line in numbered_lines(read_upload(path)):
         try:
-            out += _document(parsed(line)) if line.strip() else ()
+            out += _document(number, parsed(line)) if line.strip() else ()
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(
                 "this is not a document of SummEval",
@@ -100,12 +93,12 @@ def summeval(path: Path) -> list[RatedSummary]:
     return out
 
 
-def _document(document: Any) -> Iterator[RatedSummary]:
+def _document(number: int, document: Any) -> Iterator[Summary]:
     for system, output in document["outputs"].items():
         item = Item(document["source"], output["text"], tuple(document["references"]))
         if not all(isinstance(text, str) for text in (item.source, item.hypothesis, *item.references)):
             raise TypeError(f"a text of {system} is not a string")
-        yield RatedSummary(system, item, {d: _score(output["human"][d]) for d in DIMENSIONS.values()})
+        yield Summary(number, system, item, {d: _score(output["human"][d]) for d in DIMENSIONS.values()})
 
 
 def _score(value: object) -> float:
@@ -114,7 +107,7 @@ def _score(value: object) -> float:
     return found
 
 
-def smart_cells(rated: Sequence[RatedSummary], matcher: str, variant: str) -> list[ComparedFigure]:
+def smart_cells(rated: Sequence[Summary], matcher: str, variant: str) -> list[ComparedFigure]:
     """Return one row of Table 1: Kendall τ-b over systems between the means of S-matcher and of the experts' scores."""
     options = {"matcher": MATCHERS[matcher], "sentences": "point"}
     metric = registry.load(registry.expression(f"smart{variant}", options))
@@ -132,7 +125,7 @@ def smart_cells(rated: Sequence[RatedSummary], matcher: str, variant: str) -> li
     return cells
 
 
-def _written(cells: Sequence[ComparedFigure], rated: Sequence[RatedSummary]) -> Iterator[str]:
+def _written(cells: Sequence[ComparedFigure], rated: Sequence[Summary]) -> Iterator[str]:
     n = len({r.system for r in rated})
     yield "SMART (Amplayo et al. 2022), Table 1, string-based matchers: Kendall τ-b with experts, system level"
     yield f"{len(rated):,} outputs of {n} systems; each dimension: paper, here, difference"

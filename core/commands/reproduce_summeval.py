@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.commands.progress import status
-from core.commands.reproduce_smart import DIMENSIONS, RatedSummary, summeval
+from core.commands.reproduce_data import Summary
+from core.commands.reproduce_smart import DIMENSIONS, summeval
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
@@ -63,11 +64,11 @@ def summeval_strings(path: Path) -> str:
     return "\n".join(_written(rows, row))
 
 
-def _best(name: str, rated: Sequence[RatedSummary]) -> Array:
+def _best(name: str, rated: Sequence[Summary]) -> Array:
     return _scores(name, [r.item for r in rated])
 
 
-def _mean(name: str, rated: Sequence[RatedSummary]) -> Array:
+def _mean(name: str, rated: Sequence[Summary]) -> Array:
     one_each = [Item(r.item.source, r.item.hypothesis, (ref,)) for r in rated for ref in r.item.references]
     flat, counts = _scores(name, one_each), [len(r.item.references) for r in rated]
     return np.array([part.mean() for part in np.split(flat, np.cumsum(counts)[:-1])])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +14,7 @@ from core.errors import UserError
 from core.formats import output
 from core.formats.load import read_upload
 from core.formats.pairs import read_pairs
-from core.formats.write import csv_text
+from core.formats.write import csv_text, json_text
 from core.services.evaluate.sensitivity import SensitivityRow, score_pairs, table
 
 
@@ -43,9 +42,12 @@ def run(
     if not any(row.n or row.compared for row in rows):
         raise UserError("no metric scored any pair", got=rows[0].reason)
     notes = [*read.notes(), *_notes(rows)]
-    output.write({out: _json(rows, notes) if out.suffix == ".json" else csv_text(SensitivityRow._fields, rows)})
-    for note in notes:
-        print_note(note)
+    if out.suffix == ".json":
+        text = json_text({"rows": [row._asdict() for row in rows], "notes": notes})
+    else:
+        text = csv_text(SensitivityRow._fields, rows)
+    output.write({out: text})
+    print_note(*notes)
     return rows
 
 
@@ -59,8 +61,3 @@ def _notes(rows: Sequence[SensitivityRow]) -> list[str]:
         if turned := sum(row.empty_better for row in mine):
             notes.append(f"{metric}: scores the empty output higher than the good one in {turned} of {pairs} pairs.")
     return notes
-
-
-def _json(rows: Sequence[SensitivityRow], notes: Sequence[str]) -> str:
-    report = {"rows": [row._asdict() for row in rows], "notes": list(notes)}
-    return json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"

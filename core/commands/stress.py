@@ -17,6 +17,7 @@ from core.errors import UserError, unknown
 from core.formats import output
 from core.formats.files import numbered_lines
 from core.formats.load import load, read_upload
+from core.formats.write import aligned
 from core.metrics import registry as metrics_registry
 from core.perturbations import registry
 from core.perturbations.noise.base import Noise
@@ -110,14 +111,12 @@ def run(
         failed = {signature for (signature, _), value in cache.values.items() if value.status == "error"}
         if isinstance(cache, ScoredLog) and not failed:
             cache.remove()
-    for note in report.notes:
-        print_note(note)
+    print_note(*report.notes)
     if log and failed:
         print_note(f"Some texts have no score. {log} is kept; run the same command again to retry them.")
     print_result(as_text(report))
     failing = _failing(report, watched, failed)
-    for line in failing:
-        print_note(f"failed: {line}")
+    print_note(*(f"failed: {line}" for line in failing))
     if failing:
         raise typer.Exit(1)
     return report
@@ -142,9 +141,7 @@ def as_text(report: Report) -> str:
     lines += [
         [t.name, *(VERDICT_NAMES[report.cell(t.name, m.name).verdict] for m in report.metrics)] for t in report.tests
     ]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    rows = ("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
-    return "\n".join([*rows, summary(report)]) + "\n"
+    return "\n".join([*aligned(lines), summary(report)]) + "\n"
 
 
 def own_injection(path: Path) -> Noise:

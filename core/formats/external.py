@@ -83,7 +83,6 @@ def source_file(upload: Upload, column: str = "") -> SourceFile:
 
 
 def no_score(file: str) -> Value:
-    """Return the value of a score that a file leaves empty."""
     return Value(None, "undefined", f"{base_name(file)} gives no score here")
 
 

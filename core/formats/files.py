@@ -54,7 +54,6 @@ def _refuse(name: str, row: int, found: str, expected: str, todo: str) -> Import
 
 
 def base_name(name: str) -> str:
-    """Return a file name without its folder."""
     return re.split(r"[/\\]", name)[-1]
 
 
@@ -192,6 +191,5 @@ def check_line_ends(name: str, data: bytes) -> None:
 
 
 def refuse_cr_only(name: str) -> ImportProblems:
-    """Return the error for a file with CR-only line ends."""
     found, todo = "lines that end in a carriage return only", "Save it again with Unix or Windows line ends"
     return _refuse(name, 1, found, "lines that end in LF or CR LF", todo)

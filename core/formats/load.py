@@ -81,7 +81,6 @@ class _AnySeverity(Severities):
 
 
 def _labelled(upload: Upload) -> FileTable:
-    """Return the outputs of a label file, one row per output. Raises `ImportProblems`."""
     found = FORMATS[label_format(upload) or ""].read(upload, _AnySeverity(), None).dataset
     segments = found.segment_of()
     rows: list[TableRow] = []

@@ -38,7 +38,6 @@ class ColumnMapping:
     system_name: str = ""
 
     def with_(self, **changes: Any) -> ColumnMapping:
-        """Return a copy with some roles changed."""
         return replace(self, **changes)
 
     def columns(self) -> tuple[str, ...]:
@@ -54,5 +53,4 @@ class ColumnMapping:
         return self.layout == "long" and self.output is None and bool(self.human_scores or self.metrics)
 
     def twice(self) -> tuple[str, ...]:
-        """Return columns with more than one role."""
         return tuple(c for c, n in Counter(self.columns()).items() if n > 1)

@@ -51,7 +51,6 @@ class MetricScores:
             other_score(key, metric.column, value, here, old.value, at, self.problems)
 
     def places(self) -> list[tuple[OutputKey, str, FilePlace]]:
-        """Return the output, metric and place in the file of every score."""
         found = ((name, item) for name, given in self._given.items() for item in given.items())
         return [(key, name, place) for name, (key, (value, place)) in found if value.value is not None]
 
@@ -78,7 +77,6 @@ def number_in(text: str, here: FilePlace, column: str, problems: Collector) -> f
 def other_score(
     key: OutputKey, column: str, value: float, here: FilePlace, old: float, at: FilePlace, problems: Collector
 ) -> None:
-    """Add the problem of two different scores for one output."""
     there = at.seen_from(here.file)
     what = f"another {column} of {key.system} for segment {named(key.segment)} than in {there}: {value:g}"
     todo = "Remove one of the two, or rename the column"
@@ -86,5 +84,4 @@ def other_score(
 
 
 def named(key: SegmentKey) -> str:
-    """Return the name of a segment for a message."""
     return f"{key.segment_id} of {key.doc_id}" if key.doc_id else key.segment_id

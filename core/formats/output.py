@@ -147,7 +147,6 @@ def _bytes(path: Path, data: str | bytes) -> bytes:
 
 
 def _descriptor(path: Path) -> int | None:
-    """Return the file descriptor that a path such as /dev/stdout stands for."""
     absolute = os.path.abspath(path)
     match = _DESCRIPTOR.fullmatch(absolute)
     return int(match[1]) if match else {"/dev/stdout": 1, "/dev/stderr": 2}.get(absolute)

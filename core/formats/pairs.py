@@ -68,7 +68,6 @@ class PerturbedPairs(NamedTuple):
         return sum(p.good == p.perturbed for p in self.pairs)
 
     def notes(self) -> list[str]:
-        """Return notes on irregularities."""
         notes = []
         if self.left_out:
             notes.append(f"{counted(self.left_out, 'record')} marked as not perturbed (pert_check) left out.")

@@ -74,8 +74,24 @@ def json_lines(records: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
 
 
+def json_text(report: Mapping[str, Any]) -> str:
+    """Return an indented JSON file. Raises ValueError for NaN and infinity."""
+    return json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def aligned(rows: Sequence[Sequence[str]], *, indent: int = 0, numbers: bool = False) -> list[str]:
+    """Return the rows as lines with aligned columns; with `numbers`, all but the first column are aligned on the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [str.ljust, *[str.rjust if numbers else str.ljust] * (len(widths) - 1)]
+    return [
+        (
+            " " * indent + "  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
 def labels_csv(labels: Iterable[LabelRow]) -> str:
-    """Return labels as CSV with the columns of `LabelRow`."""
     return csv_text(LabelRow._fields, labels)
 
 

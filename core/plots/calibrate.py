@@ -27,8 +27,6 @@ OVERLAP = 0.002
 
 
 class NamedLambda(NamedTuple):
-    """A λ with its name and 95 % CI."""
-
     name: str
     lam: float
     ci: tuple[float, float] | None
@@ -56,7 +54,6 @@ def _n(largest: float) -> alt.X:
 def _measured(
     rows: Sequence[tuple[float, Spread]], x: alt.X, title: str, format: str, zero: bool = False
 ) -> list[alt.Chart]:
-    """Return a line through the means, and bars from the lowest to the highest draw."""
     base = inline({"n": n, "mean": s.mean, "low": s.low, "high": s.high} for n, s in rows).encode(
         x=x,
         tooltip=tooltip(
@@ -228,7 +225,6 @@ def metrics_at_top(rows: Sequence[AgreementAtK], measure: str) -> alt.LayerChart
 
 
 def _between(n: int) -> list[str]:
-    """Return `n` colours along `SEQUENCE`."""
     ends = [[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in SEQUENCE]
     found = []
     for i in range(n):

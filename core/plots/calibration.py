@@ -18,12 +18,10 @@ MEASURE_NAMES = {"kendall": "Kendall τ-b", "acc_eq": "acc_eq", "spearman": "Spe
 
 
 def measure_title(measure: str) -> str:
-    """Return the title of an axis of agreement."""
     return f"{MEASURE_NAMES.get(measure, measure)} with human scores ↑"
 
 
 def lambda_row(lam: float, **more: Any) -> dict[str, Any]:
-    """Return the row of a chart for this λ."""
     return {"omega": omega(lam), "lambda": format_lambda(lam), **more}
 
 

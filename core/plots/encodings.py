@@ -14,7 +14,6 @@ Line = str | tuple[str, str] | tuple[str, str, str]
 
 
 def inline(rows: Iterable[Mapping[str, Any]]) -> alt.Chart:
-    """Return a chart of these rows, which are written into its specification."""
     return alt.Chart(alt.InlineData(values=list(rows)))
 
 
@@ -24,7 +23,6 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 
 def tooltip(*lines: Line) -> list[alt.Tooltip]:
-    """Return a tooltip with these lines."""
     found = []
     for line in lines:
         field, *rest = (line,) if isinstance(line, str) else line

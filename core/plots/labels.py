@@ -31,7 +31,6 @@ def chart_label(text: str) -> str:
 
 
 def chart_labels(names: Iterable[str]) -> list[str]:
-    """Return `chart_label` of each name, in the same order."""
     return [chart_label(name) for name in names]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from math import isclose
 
 from core.formats.adversarial import TYPES
-from core.formats.write import csv_text
+from core.formats.write import aligned, csv_text, json_text
 from core.reports.html import percent as percent
 from core.reports.html import render
 from core.services.robustness.adversarial import ALL, AVERAGES, Failure, PhenomenonRow
@@ -34,16 +33,7 @@ def grid(rows: Sequence[PhenomenonRow]) -> list[list[str]]:
 
 
 def as_text(rows: Sequence[PhenomenonRow]) -> str:
-    """Return the grid as aligned text."""
-    lines = grid(rows)
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    return "".join(
-        "  ".join(
-            cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        + "\n"
-        for line in lines
-    )
+    return "\n".join(aligned(grid(rows), numbers=True)) + "\n"
 
 
 def published(rows: Sequence[PhenomenonRow]) -> str:
@@ -100,14 +90,13 @@ def counted(rows: Sequence[PhenomenonRow], labels: Mapping[str, str]) -> str:
 
 
 def as_csv(rows: Sequence[PhenomenonRow]) -> str:
-    """Return one line per row, safe to open in a spreadsheet."""
     return csv_text(PhenomenonRow._fields, rows)
 
 
 def as_json(rows: Sequence[PhenomenonRow], failed: Sequence[Failure], notes: Sequence[str]) -> str:
     """Return rows, failures and notes; missing values are null."""
     report = {"rows": [r._asdict() for r in rows], "failures": [f._asdict() for f in failed], "notes": list(notes)}
-    return json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(report)
 
 
 def as_html(rows: Sequence[PhenomenonRow], failed: Sequence[Failure], notes: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from core.formats.write import csv_text
+from core.formats.write import csv_text, json_text
 from core.formatting import MISSING as MISSING
 from core.formatting import format_number
 from core.plots import evaluate as plots
@@ -97,7 +96,6 @@ def sentence(found: Evaluation, statistic: StatisticName) -> str:
 
 
 def as_csv(found: Evaluation) -> str:
-    """Return the rows, safe to open in a spreadsheet."""
     return csv_text(AgreementRow._fields, found.rows)
 
 
@@ -113,7 +111,7 @@ def as_json(found: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
         report["tests"] = kinds[0]
     if kinds[1:]:
         report["more_tests"] = kinds[1:]
-    return json.dumps(report, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(report)
 
 
 def latex_text(text: str) -> str:
@@ -297,7 +295,6 @@ def as_html(
 def _charts(
     found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix], systems: Systems | None
 ) -> list[dict[str, Any]]:
-    """Return caption and specification of each chart: agreements, differences between metrics, and means of systems."""
     rows = [found.of(name, statistic) for name in found.order(statistic)]
     known = [
         {
@@ -326,7 +323,6 @@ def _charts(
 
 
 def differences(found: Evaluation, tested: SignificanceMatrix) -> alt.LayerChart:
-    """Return the chart of the tests between metrics."""
     label = {c.name: c.label for c in found.joined.scored_metrics}
     rows = [
         {
@@ -339,7 +335,6 @@ def differences(found: Evaluation, tested: SignificanceMatrix) -> alt.LayerChart
 
 
 def p_text(p: float | None) -> str:
-    """Return a p-value as text; a dash for None."""
     return "<.001" if p is not None and p < 0.0005 else format_number(p)
 
 

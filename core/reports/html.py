@@ -24,7 +24,6 @@ def percent(value: float | None) -> str:
 
 
 def score(value: float | None) -> str:
-    """Return a score with three decimals; a dash for None."""
     return MISSING if value is None else f"{value:.3f}"
 
 
@@ -39,7 +38,6 @@ _ENVIRONMENT.filters |= {"figure": figure, "percent": percent, "score": score}
 
 
 def render(template: str, **values: Any) -> str:
-    """Return the page of a template in `templates/`."""
     return _ENVIRONMENT.get_template(template).render(missing=MISSING, **values)
 
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from core.data import Dataset, Item, Output, Segment, Value
+from core.data import Dataset, Item, Output, Segment, Value, grouped
 from core.errors import Unavailable, UserError
 from core.metrics.base import Metric, MetricSpec
 from core.progress import Cancelled, Progress
@@ -142,9 +142,7 @@ def score_items(
     Items with the same source and references count as outputs of one segment. Existing values in `scores` are reused, new
     ones are added to it. Raises `Cancelled` when `on_scoring` does.
     """
-    texts_of: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
-    for item in dict.fromkeys(items):
-        texts_of.setdefault((item.source, item.references), []).append(item.hypothesis)
+    texts_of = grouped(((item.source, item.references), item.hypothesis) for item in dict.fromkeys(items))
     segments = tuple(Segment("", str(i), *anchor) for i, anchor in enumerate(texts_of))
     outputs = (Output(str(k), "", str(i), t) for i, texts in enumerate(texts_of.values()) for k, t in enumerate(texts))
     dataset = Dataset(segments, tuple(outputs))

@@ -11,6 +11,8 @@ from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
 
 DRAWS_AT_ONCE = 2_000_000
+LEVEL = 0.95
+"""The level of every interval."""
 
 
 class Interval(NamedTuple):
@@ -37,9 +39,9 @@ def resamples(n: int, seed: int, draws: int) -> Iterator[Ints]:
         yield rng.integers(0, n, (min(step, draws - start), n))
 
 
-def percentiles(values: Sequence[float] | Floats, level: float = 0.95) -> tuple[float, float]:
-    """Return the central interval that contains the share `level` of the values."""
-    low, high = np.quantile(np.asarray(values, dtype=np.float64), [(1 - level) / 2, (1 + level) / 2])
+def percentiles(values: Sequence[float] | Floats) -> tuple[float, float]:
+    """Return the central interval that contains the share `LEVEL` of the values."""
+    low, high = np.quantile(np.asarray(values, dtype=np.float64), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 
@@ -48,7 +50,6 @@ def mean_interval(
     seed: int,
     *,
     draws: int = 1000,
-    level: float = 0.95,
     units: Sequence[Hashable] = (),
 ) -> Interval:
     """Return the mean with its percentile interval.
@@ -65,5 +66,5 @@ def mean_interval(
     if n < 2:
         return Interval(mean, None, None, n, "an interval needs at least two segments or documents")
     means = [sums[drawn].sum(1) / sizes[drawn].sum(1) for drawn in resamples(n, seed, draws)]
-    low, high = percentiles(np.concatenate(means), level)
+    low, high = percentiles(np.concatenate(means))
     return Interval(mean, low, high, n)

@@ -79,7 +79,6 @@ def sensitivities(
     missing: Sequence[str] = (),
     seed: int = 0,
     draws: int = 1000,
-    level: float = 0.95,
 ) -> list[Sensitivity]:
     """Return a metric's sensitivity to each error type, in order of first appearance.
 
@@ -100,8 +99,8 @@ def sensitivities(
             Sensitivity(
                 types[rows[0]],
                 len(rows),
-                _interval(z[np.setdiff1d(rows, lost)], seed, draws, level),
-                _interval(right[rows[compared[rows]]], seed, draws, level),
+                _interval(z[np.setdiff1d(rows, lost)], seed, draws),
+                _interval(right[rows[compared[rows]]], seed, draws),
                 tuple(why.most_common()),
                 int(upside_down[rows].sum()),
             )
@@ -109,7 +108,7 @@ def sensitivities(
     return found
 
 
-def _interval(values: Floats, seed: int, draws: int, level: float) -> Interval:
-    found = mean_interval(values, seed, draws=draws, level=level)
+def _interval(values: Floats, seed: int, draws: int) -> Interval:
+    found = mean_interval(values, seed, draws=draws)
     reason = {0: "no pair has a value", 1: "an interval needs at least two pairs"}.get(found.n, found.reason)
     return found._replace(reason=reason)

@@ -13,16 +13,10 @@ from core.stats.correlation.pairs import Floats, Ints
 
 
 class SystemTable(NamedTuple):
-    """`rows[i, j]` is the index of the output of system i for segment j.
-
-    Systems and segments are in the order of their first output. `dropped` counts the segments left out because some system
-    has no output for them.
-    """
+    """`rows[i, j]` is the index of the output of system i for segment j; both are in the order of their first output."""
 
     systems: tuple[Hashable, ...]
-    segments: tuple[Hashable, ...]
     rows: Ints
-    dropped: int
 
     def of(self, scores: Sequence[float] | Floats) -> Floats:
         """Return scores of the same outputs as a table of shape (n_systems, n_segments)."""
@@ -41,6 +35,4 @@ def complete_table(systems: Sequence[Hashable], segments: Sequence[Hashable]) ->
     if (rows >= 0).sum() != len(of_system):
         raise ValueError("a system has two outputs for one segment")
     whole = (rows >= 0).all(0) if n_systems else np.zeros(n_segments, dtype=bool)
-    names = tuple(dict.fromkeys(segments))
-    kept = tuple(names[j] for j in np.flatnonzero(whole))
-    return SystemTable(tuple(dict.fromkeys(systems)), kept, rows[:, whole], int((~whole).sum()))
+    return SystemTable(tuple(dict.fromkeys(systems)), rows[:, whole])

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.data import SEVERITIES, Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Side, Span
+from core.data import SEVERITIES, Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Side, Span, grouped
 from core.errors import Problem
 from core.formats.labels.google_mqm_rows import MqmRow, column_of, is_clean, plain_cells, rows_of
 from core.formats.labels.google_mqm_text import MarkedCell, MarkedRange, has_tag, nearest, place, plain_text
@@ -56,11 +56,8 @@ def of_rows(rows: Sequence[MqmRow], stale: Iterable[MqmRow], file: str) -> Googl
     """Combine the rows; `stale` are rows whose metadata does not match their plain columns."""
     differs = ("metadata", "values that differ from the plain columns", "the same", "The plain columns are used")
     odd: list[Oddity] = [(row.line, *differs) for row in stale]
-    by_segment: dict[SegmentKey, list[MqmRow]] = {}
-    by_output: dict[OutputKey, list[MqmRow]] = {}
-    for row in rows:
-        by_segment.setdefault(row.segment, []).append(row)
-        by_output.setdefault(row.key, []).append(row)
+    by_segment = grouped((row.segment, row) for row in rows)
+    by_output = grouped((row.key, row) for row in rows)
     sources = {
         s: plain_text([MarkedCell(r.source or "", r.clean or not has_tag(r.source or ""), r.exact) for r in of])
         for s, of in by_segment.items()

@@ -159,7 +159,6 @@ def _exact(row: MqmRow, kept: object) -> MqmRow | None:
 
 
 def column_of(side: Side) -> str:
-    """Return the column with the text of a side."""
     return "target" if side == "output" else side
 
 

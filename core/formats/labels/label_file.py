@@ -23,6 +23,7 @@ from core.data import (
     SegmentKey,
     Side,
     Span,
+    grouped,
 )
 from core.errors import Problem, UserError
 from core.formats.parsing.limits import Meter
@@ -166,7 +167,6 @@ class Gatherer:
             self.problem(line, given.name, found, f"{before:g}, as before", "Keep one of the two numbers")
 
     def done(self) -> LabelFile:
-        """Return the contents of the file. Raises `ImportProblems`."""
         if not (self._rated or self._scores or self._judged or self.problems):
             self.problem(0, "", "no labels and no scores", "at least one rating", "Check that the export has finished")
         self.problems.check()
@@ -182,10 +182,7 @@ class Gatherer:
         return LabelFile(dataset, rated, (*self._said_of_means(), *self.warnings), judgements)
 
     def _said_of_means(self) -> Iterable[Problem]:
-        counts: dict[str, list[int]] = {}
-        for (_, name), values in self._scores.items():
-            counts.setdefault(name, []).append(len(values))
-        for name, n in counts.items():
+        for name, n in grouped((name, len(values)) for (_, name), values in self._scores.items()).items():
             if max(n) > 1:
                 each = f"{max(n)}" if min(n) == max(n) else f"{min(n)} to {max(n)}"
                 yield Problem(self.file, 0, name, f"{counted(sum(n), 'score')} of {counted(len(n), 'output')}",

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from core.data import SEVERITIES, Dataset, RatedOutput, Span
+from core.data import SEVERITIES, Dataset, RatedOutput, Span, grouped
 from core.errors import Problem, UserError
 from core.formats import mtme_score
 from core.formats.columns import is_google_mqm, plain
@@ -46,16 +46,14 @@ class LabelFormat:
 def _read_google(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
     """Read Google's TSV. An unknown severity is kept with a warning; an import leaves out its rating."""
     found = google_mqm.read(upload.data, upload.name)
-    unknown: dict[str, list[int]] = {}
-    for (_, _, e), line in found.lines.items():
-        if severities.find(e.severity) is None:
-            unknown.setdefault(e.severity, []).append(line)
+    of_severity = grouped((error.severity, line) for (_, _, error), line in found.lines.items())
     warnings = [
         Problem(
             upload.name, min(lines), "severity", f"{name!r} in {counted(len(lines), 'error')}",
             ", ".join(SEVERITIES), "Correct the lines, or rename it: python -m core convert --severity NAME=OURS",
         )
-        for name, lines in unknown.items()
+        for name, lines in of_severity.items()
+        if severities.find(name) is None
     ]  # fmt: skip
 
     def renamed(e: Span) -> Span:
@@ -175,7 +173,6 @@ def _head(upload: Upload) -> str:
 
 
 def _guess_json(head: str) -> str | None:
-    """Guess the format from the keys of the first object."""
     start = head.index("{") if "{" in head else len(head)
     try:
         value, _ = json.JSONDecoder().raw_decode(head, start)

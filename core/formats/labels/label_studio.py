@@ -20,7 +20,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from core.data import Dataset, OutputKey, RatedOutput, Segment, Side, Span
+from core.data import Dataset, OutputKey, RatedOutput, Segment, Side, Span, grouped
 from core.formats.files import Upload
 from core.formats.labels.label_file import (
     Gatherer,
@@ -195,9 +195,7 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
     """Write one task per rated output and one annotation per rater. Raises `UserError` for labels that do not match their texts."""
     labels = checked(dataset, rated)
     texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
-    of: dict[OutputKey, list[RatedOutput]] = {}
-    for r in labels:
-        of.setdefault(r.key, []).append(r)
+    of = grouped((r.key, r) for r in labels)
     tasks = [_task_json(key, texts[key], segments[key.segment], ratings) for key, ratings in of.items()]
     lost = []
     if n := sum(e.start == e.end for r in labels for e in r.errors):

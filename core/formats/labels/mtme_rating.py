@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from core.data import Dataset, OutputKey, RatedOutput, Side, Span
+from core.data import Dataset, OutputKey, RatedOutput, Side, Span, grouped
 from core.errors import ImportProblems, Problem, UserError
 from core.formats.files import Upload, base_name, numbered_lines
 from core.formats.labels.label_file import (
@@ -136,9 +136,7 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
     Raises `UserError` for labels that do not match their texts, and for a system or rater name that cannot be written.
     """
     labels = checked(dataset, rated)
-    of: dict[OutputKey, list[RatedOutput]] = {}
-    for r in labels:
-        of.setdefault(r.key, []).append(r)
+    of = grouped((r.key, r) for r in labels)
     systems = sorted({r.key.system for r in labels})
     for name in (*systems, *(r.rater for r in labels)):
         refuse_name(name, _NO_NAME, "tabs, line breaks, or blanks at the ends")

@@ -34,8 +34,6 @@ class FileTable:
 
 
 class FilePlace(NamedTuple):
-    """A line of a file."""
-
     file: str
     line: int
 

@@ -68,7 +68,6 @@ def safe_cell(text: str) -> str:
 
 
 def raw_cell(cell: str) -> str:
-    """Undo `safe_cell`."""
     return cell[1:] if cell[:1] == "'" and _risky(cell) else cell
 
 

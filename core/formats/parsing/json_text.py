@@ -97,7 +97,6 @@ def _depth_over(value: Any, limit: int) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts of a value, including keys."""
     left = [value]
     while left:
         item = left.pop()

@@ -33,7 +33,6 @@ class Meter:
         self.rows = self.cells = 0
 
     def row(self, line: int, cells: int = 1) -> None:
-        """Count a row with this many cells."""
         self.rows += 1
         self.cells += cells
         if self.rows > self.limits.rows:
@@ -42,16 +41,13 @@ class Meter:
             raise too_much(self.file, line, "cells", self.limits.cells)
 
     def columns(self, line: int, n: int) -> None:
-        """Check a number of columns."""
         if n > self.limits.columns:
             raise too_much(self.file, line, "columns", self.limits.columns)
 
     def outputs(self, n: int) -> None:
-        """Check the number of outputs made from the rows."""
         if n > self.limits.rows:
             raise too_much(self.file, 0, "rows", self.limits.rows)
 
     def length(self, line: int, chars: int) -> None:
-        """Check the length of a cell, line or record."""
         if chars > self.limits.cell_chars:
             raise too_much(self.file, line, "cell_chars", self.limits.cell_chars)

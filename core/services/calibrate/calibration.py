@@ -44,7 +44,6 @@ class HumanScores:
 
     @property
     def words(self) -> str:
-        """Return "2 annotators", or "the human score"."""
         if self.raters:
             return counted(len(self.raters), "annotator")
         return "the human score"

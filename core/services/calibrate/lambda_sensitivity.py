@@ -84,7 +84,6 @@ def by_rater(
 def _fitted(
     data: Sequence[CalibrationPoint], fewest: int, choice: LambdaFitOptions, progress: Progress
 ) -> tuple[Calibration | None, str]:
-    """Return the fitted λ, or None and the reason."""
     if len(data) < fewest:
         return None, f"{counted(len(data), 'scored output')}; at least {fewest} are needed"
     try:

@@ -20,7 +20,6 @@ from core.text.sentences import DEFAULT, facts, sentences, splitter
 MATCHERS: dict[str, str] = {
     "chrf": "chrF", "bleu": "BLEU", "rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "rougeL": "ROUGE-L", EMBEDDING: "embedding",
 }  # fmt: skip
-QUICK = tuple(m for m in MATCHERS if m != EMBEDDING)
 GOOD: dict[str, float] = {"chrf": 0.27, "bleu": 0.07, "rouge1": 0.29, "rouge2": 0.10, "rougeL": 0.25, EMBEDDING: 0.45}
 """Default threshold of a good match: the 99th percentile of matches between sentences of news summaries and the sources of
 other summaries (docs/evaluate.md)."""

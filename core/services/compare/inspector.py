@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.data import Dataset, OutputKey, RatedOutput, Segment, SegmentKey
+from core.data import Dataset, OutputKey, RatedOutput, Segment, SegmentKey, grouped
 from core.mqm.log import fold
 from core.mqm.scores import rated_outputs
 from core.ports.store import Store
@@ -181,11 +181,8 @@ def marks(
         if everyone or (rater is not None and finished(folded.get((rater, key)), [o.system for o in outputs[key]]))
     }
     texts = {o.key: o.text for key in shown for o in outputs[key]}
-    found: dict[OutputKey, list[RatedOutput]] = {}
-    for rated in rated_outputs({k: v for k, v in folded.items() if k[1] in shown}, texts):
-        if rated.key in texts:
-            found.setdefault(rated.key, []).append(rated)
-    return Marks(found, set(asked) - shown)
+    rated = rated_outputs({k: v for k, v in folded.items() if k[1] in shown}, texts)
+    return Marks(grouped((r.key, r) for r in rated if r.key in texts), set(asked) - shown)
 
 
 def edits(store: Store, project_id: int, signature: str, dataset: Dataset) -> dict[OutputKey, Characters]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from core.data import grouped
 from core.formats.write import csv_text
 from core.services.evaluate.evaluate import NO_SEGMENTS
 from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
@@ -132,12 +133,9 @@ def _mean_ranks(places: Sequence[RankRow], rows: Sequence[BiasRow]) -> list[Rank
     """Average each system's differences over the human scores (Figure 4); empty unless all of them are defined."""
     if any(r.status != "ok" for r in rows):
         return []
-    by_system: dict[str, list[RankRow]] = {}
-    for p in places:
-        by_system.setdefault(p.system, []).append(p)
     return [
         RankRow(of[0].metric, of[0].name, MEAN, system, *(float(v) for v in np.mean([p[4:] for p in of], axis=0)))
-        for system, of in by_system.items()
+        for system, of in grouped((p.system, p) for p in places).items()
     ]
 
 

@@ -194,5 +194,4 @@ def measure_of(statistic: StatisticName) -> Measure:
 
 
 def ties(joined: EvaluationData, name: str, choice: AgreementOptions) -> TieCurve:
-    """Return acc_eq as a function of ε, at segment level."""
     return tie_curve_by(choice.of_pairs, joined.scores[name], joined.human, segments=joined.of_segment)

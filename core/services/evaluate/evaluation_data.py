@@ -82,7 +82,6 @@ class EvaluationData:
 
     @property
     def too_few(self) -> bool:
-        """Return whether there are fewer than two outputs, or no metric has scores."""
         return len(self.keys) < 2 or all(m.undefined for m in self.metrics)
 
     @property
@@ -94,7 +93,6 @@ class EvaluationData:
         return [k.system for k in self.keys]
 
     def agreement(self, measure: Measure, name: str, group: Group) -> Statistic:
-        """Return the agreement of a metric's scores with the human scores."""
         return agreement_with_ties(
             measure, self.scores[name], self.human, group=group, segments=self.of_segment, systems=self.of_system
         )

@@ -103,20 +103,17 @@ def table(
 
 
 def _signature(values: PairValues, lam: float, seed: int, draws: int) -> str:
-    """Return the metric's signature at λ, followed by the options of z and its intervals."""
     facts = {"near0": NEAR_ZERO, "empty": repr(values.empty_text), "draws": draws, "seed": seed}
     return f"{with_lambda(values.signature, lam)}|{signature(f'z:{VERSION}', facts)}"
 
 
 def _at(value: Value, lam: float) -> float | None:
-    """Return the number of a value; a refinement is weighted at λ."""
     if value.value is not None and "dist_exp" in value.parts and "dist_imp" in value.parts:
         return weighted(value.parts["dist_exp"], value.parts["dist_imp"], lam)
     return value.value
 
 
 def _missing(good: Value, perturbed: Value, empty: Value) -> str:
-    """Return why a pair has no z: the first of its three texts without a score, and the reason."""
     for name, value in (("good", good), ("perturbed", perturbed), ("empty", empty)):
         if value.status != "ok":
             return f"{name} text: {value.reason or value.status}"

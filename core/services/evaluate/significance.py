@@ -97,18 +97,15 @@ class SystemTest(NamedTuple):
 
 
 class Systems(NamedTuple):
-    """`means` are ordered best first; `dropped` segments lack a system and are left out."""
+    """`means` are ordered best first; `segments` counts those that all systems have."""
 
     means: tuple[RankedSystem, ...]
     tests: tuple[SystemTest, ...]
     segments: int
-    dropped: int
     reason: str = ""
 
 
 class SubsetAgreement(NamedTuple):
-    """Agreement on a subset of the outputs."""
-
     label: str
     outputs: int
     found: Evaluation
@@ -200,10 +197,10 @@ def _units(data: EvaluationData, unit: Unit) -> list[str]:
 def compare_all_systems(joined: EvaluationData, name: str, *, unit: Unit = "segment", seed: int = 0) -> Systems:
     """Compare every pair of systems by human score (`HUMAN`) or by a metric, on the segments that all systems have."""
     data = joined.whole()
-    segments, dropped = data.n_segments, joined.n_segments - data.n_segments
+    segments = data.n_segments
     if segments < 2 or len(data.systems) < 2:
         reason = NO_SEGMENTS if segments < 2 else "needs at least two systems"
-        return Systems((), (), segments, dropped, reason)
+        return Systems((), (), segments, reason)
     table = data.table
     values = table.of(data.human if name == HUMAN else data.scores[name])
     units = _units(data, unit)
@@ -238,7 +235,7 @@ def compare_all_systems(joined: EvaluationData, name: str, *, unit: Unit = "segm
     rows.sort(key=lambda r: -r.mean)
     place = {r.system: k for k, r in enumerate(rows)}
     found.sort(key=lambda t: (place[t.first], place[t.second]))
-    return Systems(tuple(rows), tuple(found), segments, dropped)
+    return Systems(tuple(rows), tuple(found), segments)
 
 
 def top_systems(joined: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> list[SubsetAgreement]:

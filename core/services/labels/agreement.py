@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.data import SEVERITIES, Dataset, OutputKey, RatedOutput, SegmentKey, Side, Span
+from core.data import SEVERITIES, Dataset, OutputKey, RatedOutput, SegmentKey, Side, Span, grouped
 from core.mqm.log import SegmentLabels, fold
 from core.mqm.schemes import scheme as scheme_of
 from core.mqm.scores import rated_outputs, rater_penalty
@@ -125,9 +125,7 @@ def agreement(
     sources = {s.key: s.source or "" for s in dataset.segments}
     rated = [r for r in rated_outputs(labels, texts) if r.key in texts]
     scores = {(r.rater, r.key): 0.0 - rater_penalty(r.errors, weights) for r in rated}
-    by_output: dict[OutputKey, list[RatedOutput]] = {}
-    for r in rated:
-        by_output.setdefault(r.key, []).append(r)
+    by_output = grouped((r.key, r) for r in rated)
     table = ratings((rater, key, score) for (rater, key), score in scores.items())
     segments = [key.segment for key in by_output]
     alpha = krippendorff_alpha(table.scores, seed=seed, segments=segments, draws=draws)
@@ -158,11 +156,12 @@ def agreement(
 
 def _marks(rated: Sequence[RatedOutput], length: int) -> dict[str, list[SpanLabel]]:
     """Return each rater's marks; those on the source are moved by `length`, the length of the output."""
-    return {r.rater: [_moved(e, length if e.side == "source" else 0) for e in r.errors] for r in rated}
 
+    def moved(error: Span) -> SpanLabel:
+        by = length if error.side == "source" else 0
+        return SpanLabel(error.start + by, error.end + by, error.severity, error.category)
 
-def _moved(error: Span, by: int) -> SpanLabel:
-    return SpanLabel(error.start + by, error.end + by, error.severity, error.category)
+    return {r.rater: list(map(moved, r.errors)) for r in rated}
 
 
 def _pairs(
@@ -170,7 +169,6 @@ def _pairs(
     lengths: Mapping[OutputKey, int],
     taus: Mapping[tuple[str, str], Statistic],
 ) -> tuple[tuple[PairRow, ...], dict[str, list[SpanMatch]]]:
-    """Return the rows of all pairs of raters in the order of `taus`, and the matches of all pairs."""
     matches: dict[tuple[str, str], dict[str, list[SpanMatch]]] = {pair: {name: [] for name in MATCHES} for pair in taus}
     confusions: dict[tuple[str, str], Ints] = {pair: np.zeros((4, 4), dtype=np.int64) for pair in taus}
     for key, marks in compared.items():

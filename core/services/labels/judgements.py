@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from core.data import Dataset, HumanScore, Judgement, OutputKey, SegmentKey
+from core.data import Dataset, HumanScore, Judgement, OutputKey, SegmentKey, grouped
 from core.errors import UserError
 from core.formats.labels.judgements import DIFFERS, is_rank
 from core.formats.problems import Collector, counted, shown
@@ -67,10 +67,7 @@ def summary(given: Sequence[Judgement]) -> str:
 
 def named(given: Iterable[Judgement]) -> dict[str, list[Judgement]]:
     """Group judgements by name, in the order of first appearance."""
-    found: dict[str, list[Judgement]] = {}
-    for j in given:
-        found.setdefault(j.name, []).append(j)
-    return found
+    return grouped((j.name, j) for j in given)
 
 
 def ways(given: Iterable[Judgement]) -> dict[str, tuple[Way, ...]]:
@@ -101,14 +98,12 @@ def scores(of_name: Sequence[Judgement], way: OfOutput) -> Scored:
     counted half, mean over its raters, in [0, 1].
     """
     given = of_name if way == "mean" else _standardised(of_name) if way == "z" else _wins(of_name)
-    by_output: dict[OutputKey, list[float]] = {}
-    for j in given:
-        by_output.setdefault(j.key, []).append(j.value)
+    by_output = grouped((j.key, j.value) for j in given)
     return {key: (fmean(values), len(values)) for key, values in by_output.items()}
 
 
 def _standardised(given: Sequence[Judgement]) -> list[Judgement]:
-    z = standardised([j.rater for j in given], [j.value for j in given]).z
+    z = standardised([j.rater for j in given], [j.value for j in given])
     return [j._replace(value=float(v)) for j, v in zip(given, z, strict=True) if not np.isnan(v)]
 
 

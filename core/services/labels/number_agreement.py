@@ -78,7 +78,7 @@ def _of_name(name: str, given: Sequence[Judgement], seed: int, draws: int) -> Nu
 def _z(found: Ratings) -> np.typing.NDArray[np.float64]:
     rows, columns = np.nonzero(~np.isnan(found.scores))
     z = np.full(found.scores.shape, np.nan)
-    z[rows, columns] = standardised([found.raters[i] for i in rows], found.scores[rows, columns]).z
+    z[rows, columns] = standardised([found.raters[i] for i in rows], found.scores[rows, columns])
     return z
 
 

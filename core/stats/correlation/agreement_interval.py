@@ -35,6 +35,8 @@ from core.stats.table import complete_table
 MAX_WORK = 400_000_000
 """Maximum of pairs × draws for acc_eq; above it, all draws use one random sample of the pairs."""
 SAMPLED = 300_000
+PERMUTATIONS = 500
+"""Per draw, for soft pairwise accuracy."""
 MAX_SQUARE = 2500
 """Maximum number of outputs whose table of pairs is kept in memory."""
 TOO_FEW = "an interval needs at least two segments or documents"
@@ -51,7 +53,6 @@ def agreement_interval(
     units: Sequence[Hashable],
     seed: int,
     draws: int = 300,
-    level: float = 0.95,
     known: Statistic | None = None,
 ) -> Interval:
     """Return the agreement with its interval.
@@ -74,21 +75,21 @@ def agreement_interval(
         if sampled:
             values = np.clip(values - float(pairs.best(np.ones((1, n)), ids)[0]) + seen.value, 0, 1)
             note = f"the interval uses a random sample of {len(pairs.gap):,} of {total:,} pairs"
-            return _interval(seen.value, values, n, draws, level, note)
+            return _interval(seen.value, values, n, draws, note)
     elif group == "system":
         values = _by_system(measure, m, h, systems, segments, ids, seed, draws)
     elif group == "segment":
         values = _by_segment(measure, m, h, group_ids(segments), ids, n, seed, draws)
     else:
         values = _pooled(measure, m, h, ids, n, seed, draws)
-    return _interval(seen.value, values, n, draws, level)
+    return _interval(seen.value, values, n, draws)
 
 
-def _interval(value: float, drawn: Floats, n: int, draws: int, level: float, note: str = "") -> Interval:
+def _interval(value: float, drawn: Floats, n: int, draws: int, note: str = "") -> Interval:
     there = drawn[~np.isnan(drawn)]
     if not len(there) or len(there) < draws / 2:
         return Interval(value, None, None, n, f"undefined on {draws - len(there)} of {draws} resamples")
-    return Interval(value, *percentiles(there, level), n, note)
+    return Interval(value, *percentiles(there), n, note)
 
 
 def _weights(n: int, seed: int, draws: int, cells: int) -> Iterator[Floats]:
@@ -123,7 +124,6 @@ def _kendall(m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> 
 
 
 def _by_segment(measure: Measure, m: Floats, h: Floats, of: Ints, ids: Ints, n: int, seed: int, draws: int) -> Floats:
-    """Compute each segment's value once, and average the defined values of the drawn segments."""
     groups = rows_by(of)
     values = np.array([FUNCTIONS[measure](m[rows], h[rows]).value for rows in groups], dtype=np.float64)
     unit = np.array([ids[rows[0]] for rows in groups])
@@ -199,8 +199,6 @@ def soft_pairwise_intervals(
     units: Sequence[Hashable] = (),
     seed: int,
     draws: int = 200,
-    permutations: int = 500,
-    level: float = 0.95,
     progress: Progress = no_progress,
 ) -> dict[str, tuple[float, float]]:
     """Return bootstrap intervals of soft pairwise accuracy by metric; empty below two systems or two units.
@@ -218,9 +216,9 @@ def soft_pairwise_intervals(
     for k in range(draws):
         drawn = np.concatenate([groups[g] for g in rng.integers(0, len(groups), len(groups))])
         counts = np.zeros((1 + len(of_metrics), len(people), len(people)))
-        for signs in random_signs(len(drawn), int(rng.integers(2**31)), permutations):
+        for signs in random_signs(len(drawn), int(rng.integers(2**31)), PERMUTATIONS):
             counts += [at_least(table[:, drawn], signs) for table in (people, *of_metrics)]
-        p = counts[:, *pairs] / permutations
+        p = counts[:, *pairs] / PERMUTATIONS
         found[k] = 1 - np.abs(p[1:] - p[0]).mean(1)
         progress((k + 1) / draws)
-    return {name: percentiles(found[:, i], level) for i, name in enumerate(metrics)}
+    return {name: percentiles(found[:, i]) for i, name in enumerate(metrics)}

@@ -59,21 +59,12 @@ def kendall(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike 
     return _checked(metric, human, weights, lambda m, h, w: tau_b(pair_counts(m, h, w)))
 
 
-def acc_eq(
-    metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, epsilon: float = 0.0
-) -> Statistic:
-    """Return acc_eq = (C + T_hm)/all pairs, where |Δ metric| ≤ ε is a metric tie. O(n²) memory for ε > 0.
-
-    It is defined for constant scores too.
-    """
+def acc_eq(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Statistic:
+    """Return acc_eq = (C + T_hm)/all pairs, where equal metric scores are a tie (ε = 0). Defined for constant scores too."""
 
     def value(m: Floats, h: Floats, w: Floats) -> float:
-        if epsilon <= 0:
-            counts = pair_counts(m, h, w)
-            return (counts.concordant + counts.both) / counts.total
-        metric_sign = np.where(np.abs(dm := np.subtract.outer(m, m)) <= epsilon, 0, np.sign(dm))
-        right = metric_sign == np.sign(np.subtract.outer(h, h))
-        return float((w @ right @ w - w.sum()) / (w.sum() * (w.sum() - 1)))  # without pairs of an output with itself
+        counts = pair_counts(m, h, w)
+        return (counts.concordant + counts.both) / counts.total
 
     return _checked(metric, human, weights, value, constant=True)
 
@@ -84,7 +75,6 @@ def spearman(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike
 
 
 def pearson(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Statistic:
-    """Return Pearson's r."""
     return _checked(metric, human, weights, _pearson)
 
 

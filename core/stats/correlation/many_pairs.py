@@ -54,7 +54,6 @@ class ManyPairs:
         self.ties = int((sizes * (sizes - 1) // 2).sum())
 
     def at(self, epsilon: float) -> EpsilonStep:
-        """Return the counts at ε ≥ 0."""
         beyond = self._beyond(epsilon)
         before = self._start[beyond]
         ordered, tied = self._counter.below_and_equal(before)

@@ -52,11 +52,9 @@ class TieCurve(NamedTuple):
 
     @property
     def chance(self) -> float | None:
-        """Return the chance floor max(t, (1−t)/2)."""
         return None if self.reason else max(self.ties, (1 - self.ties) / 2)
 
     def at(self, epsilon: float) -> float:
-        """Return acc_eq at ε ≥ 0."""
         return float(self.accuracy[np.searchsorted(self.epsilon, epsilon, "right") - 1])
 
     def best(self) -> int:
@@ -113,7 +111,6 @@ def tie_curve_by(
 
 
 def calibration_of(curve: TieCurve) -> TieCalibration:
-    """Return the best step of a curve."""
     if curve.reason:
         return TieCalibration(Statistic(None, curve.reason, curve.n), None, None)
     best = curve.best()
@@ -175,7 +172,6 @@ class _Gaps(NamedTuple):
 
 
 def _gaps(metric: Floats, human: Floats) -> _Gaps:
-    """Return the pairs for scores of shape (n_groups, size)."""
     right, ties = 0, 0
     gained, lost = [], []
     for apart in range(1, metric.shape[1]):

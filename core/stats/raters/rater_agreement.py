@@ -49,9 +49,7 @@ def ratings(rows: Iterable[tuple[str, Hashable, float]]) -> Ratings:
     return Ratings(tuple(raters), tuple(outputs), scores)
 
 
-def krippendorff_alpha(
-    scores: Floats, *, seed: int, segments: Sequence[Hashable] = (), draws: int = 1000, level: float = 0.95
-) -> Interval:
+def krippendorff_alpha(scores: Floats, *, seed: int, segments: Sequence[Hashable] = (), draws: int = 1000) -> Interval:
     """Return α = 1 − D_o/D_e with the interval difference (c − k)² (Krippendorff 2011), and its percentile bootstrap interval.
 
     `scores` as in `Ratings`, shape (n_raters, n_outputs). 1 is perfect agreement, 0 chance agreement, below 0 systematic
@@ -79,7 +77,7 @@ def krippendorff_alpha(
     alphas = alphas[~np.isnan(alphas)]
     if len(alphas) < draws / 2:
         return Interval(value, None, None, n, f"α is undefined on {draws - len(alphas)} of {draws} resamples")
-    return Interval(value, *percentiles(alphas, level), n)
+    return Interval(value, *percentiles(alphas), n)
 
 
 def _moments(scores: Floats) -> Floats:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Alternative = Literal["two-sided", "greater"]
 ROUNDING = 1e-12
 
 
 class Comparison(NamedTuple):
-    """The `difference` (first minus second) and its `p`, two-sided by default; None, with a reason, if undefined.
+    """The `difference` (first minus second) and its two-sided `p`; None, with a reason, if undefined.
 
     `n` counts the segments or outputs compared, `draws` the random draws used for `p`.
     """

@@ -11,33 +11,32 @@ from scipy.stats import t as student
 from core.stats.checks import vectors
 from core.stats.correlation.correlation import Statistic
 
+POWER = 0.8
 
-def minimum_detectable_difference(
-    differences: npt.ArrayLike, *, alpha: float = 0.05, power: float = 0.8, n: int | None = None
-) -> Statistic:
-    """Return the true mean difference that a two-sided paired t-test at `alpha` detects with probability `power` (Bloom 1995).
+
+def minimum_detectable_difference(differences: npt.ArrayLike, *, alpha: float = 0.05) -> Statistic:
+    """Return the true mean difference that a two-sided paired t-test at `alpha` detects with 80 % power (Bloom 1995).
 
     `differences` are the paired differences, shape (n_segments,); only their standard deviation s counts. The value is
     ncp·s/√n > 0, in the unit of the scores, with ncp the noncentrality at which the noncentral t distribution with n − 1
-    degrees of freedom has that power; (1.960 + 0.842)·s/√n for large n. `n`: another number of segments with the same s. A
+    degrees of freedom has that power; (1.960 + 0.842)·s/√n for large n. A
     smaller observed difference may be real, but the test had little power to detect it (Card et al. 2020).
     Undefined below two segments, and if all differences are equal.
     """
     (d,) = vectors(differences)
-    size = len(d) if n is None else n
-    if len(d) < 2 or size < 2:
+    if len(d) < 2:
         return Statistic(None, "at least two segments are needed", len(d))
     spread = float(d.std(ddof=1))
     if spread <= 1e-12 * float(np.abs(d).max()):
         return Statistic(None, "the two differ by the same on every segment", len(d))
-    return Statistic(_noncentrality(size, alpha, power) * spread / float(np.sqrt(size)), "", size)
+    return Statistic(_noncentrality(len(d), alpha) * spread / float(np.sqrt(len(d))), "", len(d))
 
 
-def _noncentrality(n: int, alpha: float, power: float) -> float:
+def _noncentrality(n: int, alpha: float) -> float:
     critical = float(student.isf(alpha / 2, n - 1))
 
     def missing(ncp: float) -> float:
-        return float(nct.sf(critical, n - 1, ncp) + nct.cdf(-critical, n - 1, ncp)) - power
+        return float(nct.sf(critical, n - 1, ncp) + nct.cdf(-critical, n - 1, ncp)) - POWER
 
     high = 1.0
     while missing(high) < 0:

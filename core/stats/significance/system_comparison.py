@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.bootstrap import percentiles, resamples
+from core.stats.bootstrap import LEVEL, Interval, percentiles, resamples
 from core.stats.checks import tables
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
@@ -23,22 +23,6 @@ from core.stats.significance.random_signs import random_signs
 
 SLACK = 1e-10
 TOO_FEW = "at least two segments that both systems translated are needed"
-
-
-class BootstrapComparison(NamedTuple):
-    """`difference` of the means with its percentile interval, and the share of draws the first system `wins` (ties: ½).
-
-    The two-sided `p` is below 1 − level if and only if the interval excludes 0 (up to one draw).
-    """
-
-    difference: float | None
-    low: float | None
-    high: float | None
-    wins: float | None
-    p: float | None
-    reason: str = ""
-    n: int = 0
-    draws: int = 0
 
 
 class SystemPair(NamedTuple):
@@ -52,7 +36,7 @@ class SystemPair(NamedTuple):
     second: int
     randomization: Comparison
     adjusted: float | None
-    bootstrap: BootstrapComparison
+    bootstrap: Interval
     detectable: float | None
     detectable_reason: str = ""
 
@@ -84,44 +68,36 @@ def approximate_randomization(
 
 
 def paired_bootstrap(
-    scores: npt.ArrayLike, *, seed: int, draws: int = 1000, level: float = 0.95, units: Sequence[Hashable] = ()
-) -> dict[tuple[int, int], BootstrapComparison]:
-    """Compare all pairs of systems (Koehn 2004): n of n segments are drawn with replacement, the same ones for all systems.
+    scores: npt.ArrayLike, *, seed: int, draws: int = 1000, units: Sequence[Hashable] = ()
+) -> dict[tuple[int, int], Interval]:
+    """Return the interval of the difference of each pair of systems (Koehn 2004): n of n segments are drawn with replacement.
 
-    p = 2·(1 + the smaller of #{δ_k ≤ 0} and #{δ_k ≥ 0})/(draws + 1), at most 1. With few segments, p is too small and the
-    interval too narrow (the tests give figures). With `units`, whole documents are drawn.
+    The same segments are drawn for all systems; with `units`, whole documents. With few segments, the interval is too narrow
+    (the tests give figures).
     """
     sums, sizes, _ = _by_unit(scores, units)
     pairs = list(combinations(range(len(sums)), 2))
     n = sums.shape[1]
     if n < 2:
-        return {pair: BootstrapComparison(None, None, None, None, None, TOO_FEW, n) for pair in pairs}
+        return {pair: Interval(None, None, None, n, TOO_FEW) for pair in pairs}
     means = []
     for drawn_units in resamples(n, seed, draws):
         counts = _counts(drawn_units, n)
         means.append(counts @ sums.T / (counts @ sizes)[:, None])
     drawn, seen = np.concatenate(means), sums.sum(1) / sizes.sum()
-    return {(i, j): _bootstrap(drawn[:, i] - drawn[:, j], float(seen[i] - seen[j]), level, n) for i, j in pairs}
+    return {(i, j): Interval(float(seen[i] - seen[j]), *percentiles(drawn[:, i] - drawn[:, j]), n) for i, j in pairs}
 
 
-def compare_systems(
-    scores: npt.ArrayLike,
-    *,
-    seed: int,
-    draws: int = 10_000,
-    bootstrap_draws: int = 1000,
-    level: float = 0.95,
-    units: Sequence[Hashable] = (),
-) -> list[SystemPair]:
-    """Return all comparisons of each pair of systems; the minimum detectable difference uses α = 1 − level."""
-    tests = approximate_randomization(scores, seed=seed, draws=draws, units=units)
-    intervals = paired_bootstrap(scores, seed=seed, draws=bootstrap_draws, level=level, units=units)
+def compare_systems(scores: npt.ArrayLike, *, seed: int, units: Sequence[Hashable] = ()) -> list[SystemPair]:
+    """Return all comparisons of each pair of systems; the minimum detectable difference uses α = 1 − `LEVEL`."""
+    tests = approximate_randomization(scores, seed=seed, units=units)
+    intervals = paired_bootstrap(scores, seed=seed, units=units)
     adjusted = holm([t.p for t in tests.values()])
     sums, sizes, _ = _by_unit(scores, units)
     found = []
     for (pair, test), p in zip(tests.items(), adjusted, strict=True):
         differences = (sums[pair[0]] - sums[pair[1]]) * (len(sizes) / max(1.0, float(sizes.sum())))
-        detectable = minimum_detectable_difference(differences, alpha=1 - level)
+        detectable = minimum_detectable_difference(differences, alpha=1 - LEVEL)
         found.append(SystemPair(*pair, test, p, intervals[pair], detectable.value, detectable.reason))
     return found
 
@@ -144,12 +120,3 @@ def _counts(drawn: Ints, n: int) -> Floats:
     draws = len(drawn)
     cells = (drawn + n * np.arange(draws)[:, None]).reshape(-1)
     return np.bincount(cells, minlength=n * draws).reshape(draws, n).astype(np.float64)
-
-
-def _bootstrap(drawn: Floats, difference: float, level: float, n: int) -> BootstrapComparison:
-    slack = SLACK * float(np.abs(drawn).max(initial=0.0))
-    above, below = int((drawn > slack).sum()), int((drawn < -slack).sum())
-    draws = len(drawn)
-    low, high = percentiles(drawn, level)
-    p = min(1.0, 2 * (1 + draws - max(above, below)) / (draws + 1))
-    return BootstrapComparison(difference, low, high, (above + (draws - above - below) / 2) / draws, p, "", n, draws)

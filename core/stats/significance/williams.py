@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from core.stats.checks import vectors
 from core.stats.correlation.correlation import pearson
-from core.stats.significance.holm import Alternative, Comparison
+from core.stats.significance.holm import Comparison
 
 NO_VARIANCE = "the two metrics are equal up to scale"
 AT_LEAST = 4
@@ -24,10 +24,10 @@ class Williams(NamedTuple):
     reason: str = ""
 
 
-def williams_t(r12: float, r13: float, r23: float, n: int, alternative: Alternative = "two-sided") -> Williams:
+def williams_t(r12: float, r13: float, r23: float, n: int) -> Williams:
     """Return t = (r12−r13)√((n−1)(1+r23)) / √(2K(n−1)/(n−3) + ((r12+r13)/2)²(1−r23)³), K = 1−r12²−r13²−r23²+2·r12·r13·r23.
 
-    1 is the human score, 2 and 3 are the metrics; t > 0 if metric 2 correlates better. "greater" tests that side only.
+    1 is the human score, 2 and 3 are the metrics; t > 0 if metric 2 correlates better. `p` is two-sided.
     Undefined below four outputs and if the metrics are equal up to scale.
     """
     if n < AT_LEAST:
@@ -37,13 +37,10 @@ def williams_t(r12: float, r13: float, r23: float, n: int, alternative: Alternat
     if below <= 1e-14:
         return Williams(None, None, NO_VARIANCE)
     t = (r12 - r13) * np.sqrt((n - 1) * max(0.0, 1 + r23)) / np.sqrt(below)
-    p = student.sf(t, n - 3) if alternative == "greater" else 2 * student.sf(abs(t), n - 3)
-    return Williams(float(t), float(p))
+    return Williams(float(t), float(2 * student.sf(abs(t), n - 3)))
 
 
-def williams(
-    first: npt.ArrayLike, second: npt.ArrayLike, human: npt.ArrayLike, alternative: Alternative = "two-sided"
-) -> Comparison:
+def williams(first: npt.ArrayLike, second: npt.ArrayLike, human: npt.ArrayLike) -> Comparison:
     """Test whether two metrics' Pearson correlations with human scores differ, over outputs or systems.
 
     The test assumes independent outputs, but outputs of the same segment are not independent.
@@ -53,5 +50,5 @@ def williams(
     if of_first.value is None or of_second.value is None or between.value is None:
         reason = of_first.reason or of_second.reason or between.reason
         return Comparison(None, None, reason, len(h))
-    found = williams_t(of_first.value, of_second.value, between.value, len(h), alternative)
+    found = williams_t(of_first.value, of_second.value, between.value, len(h))
     return Comparison(of_first.value - of_second.value, found.p, found.reason, len(h))

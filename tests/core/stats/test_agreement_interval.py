@@ -98,7 +98,6 @@ def test_only_identical_scores_have_a_zero_width_soft_interval() -> None:
         human,
         seed=1,
         draws=40,
-        permutations=100,
         progress=told.append,
     )
     assert found["self"] == (1.0, 1.0)

@@ -43,4 +43,4 @@ def test_draws_are_counts_of_n_units() -> None:
 
 
 def test_percentiles_hold_the_level_between_them() -> None:
-    assert percentiles(np.arange(101.0), 0.9) == pytest.approx((5, 95))
+    assert percentiles(np.arange(201.0)) == pytest.approx((5, 195))

@@ -25,8 +25,6 @@ def test_a_t_test_finds_the_detectable_difference_8_times_of_10(n: int) -> None:
 def test_other_numbers_of_segments_levels_and_powers() -> None:
     differences = np.random.default_rng(0).normal(size=100)
     here = minimum_detectable_difference(differences).value or 0
-    assert minimum_detectable_difference(differences, n=400).value == pytest.approx(here / 2, rel=0.01)
-    assert (minimum_detectable_difference(differences, power=0.95).value or 0) > here
     assert (minimum_detectable_difference(differences, alpha=0.01).value or 0) > here
     assert (minimum_detectable_difference(7 * differences + 3).value or 0) == pytest.approx(7 * here)
 

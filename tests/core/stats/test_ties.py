@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from core.errors import UserError
 from core.stats.correlation import ties
-from core.stats.correlation.correlation import acc_eq
 from core.stats.correlation.ties import calibrate_ties, calibrate_ties_by, tie_curve, tie_curve_by
 
 ROWS = st.lists(
@@ -104,7 +103,7 @@ def test_the_steps_of_the_curve_are_those_of_acc_eq() -> None:
     metric, human = rng.normal(size=60), rng.integers(0, 4, 60)
     curve = tie_curve(metric, human)
     for k in range(0, len(curve.epsilon), 50):
-        assert curve.accuracy[k] == pytest.approx(acc_eq(metric, human, epsilon=float(curve.epsilon[k])).value)
+        assert curve.accuracy[k] == pytest.approx(by_hand(metric, human, float(curve.epsilon[k])))
 
 
 def test_constant_scores_are_judged_as_ties() -> None:

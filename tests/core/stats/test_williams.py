@@ -15,20 +15,18 @@ def test_the_example_of_howell() -> None:
 
 def test_the_values_of_the_r_package_psych() -> None:
     # danieldeutsch/nlpstats 796d764, tests/correlations/williams_test.py: r.test of the R package psych on the size of these
-    # correlations of 45 uniform numbers (numpy seed 12), one tail .2716978, two tails .5433956
+    # correlations of 45 uniform numbers (numpy seed 12), two tails .5433956
     np.random.seed(12)
     first, second, people = (np.random.random((9, 5)).ravel() for _ in range(3))
     r12, r13, r23 = (abs(np.corrcoef(a, b)[0, 1]) for a, b in ((first, people), (second, people), (first, second)))
-    assert williams_t(r12, r13, r23, 45, "greater").p == pytest.approx(0.2716978, abs=1e-6)
-    assert williams_t(r13, r12, r23, 45, "greater").p == pytest.approx(1 - 0.2716978, abs=1e-6)
     assert williams_t(r12, r13, r23, 45).p == pytest.approx(0.5433956, abs=1e-6)
 
 
 def test_the_values_of_mt_metrics_eval() -> None:
-    # google-research/mt-metrics-eval 0b82d96, mt_metrics_eval/stats_test.py, WilliamsSigDiffTest.testSigDiff: one-sided .019,
-    # correlations .999 and .987
-    found = williams([1.1, 2, 3.1, 4, 5.1], [1.5, 2, 3.1, 4, 5.5], [1, 2, 3, 4, 5], "greater")
-    assert found.p == pytest.approx(0.019, abs=5e-4)
+    # google-research/mt-metrics-eval 0b82d96, mt_metrics_eval/stats_test.py, WilliamsSigDiffTest.testSigDiff: one-sided .019 (here
+    # two-sided, twice as much), correlations .999 and .987
+    found = williams([1.1, 2, 3.1, 4, 5.1], [1.5, 2, 3.1, 4, 5.5], [1, 2, 3, 4, 5])
+    assert found.p == pytest.approx(2 * 0.019, abs=1e-3)
     assert found.difference == pytest.approx(0.999 - 0.987, abs=1e-3)
     assert found.n == 5
 
@@ -39,8 +37,6 @@ def test_the_sides_mirror_each_other() -> None:
     there, back = williams(x, y, h), williams(y, x, h)
     assert there.p == pytest.approx(back.p)
     assert there.difference == pytest.approx(-(back.difference or 0))
-    one, other = williams(x, y, h, "greater").p or 0, williams(y, x, h, "greater").p or 0
-    assert one + other == pytest.approx(1)
 
 
 def test_where_there_is_no_test_it_says_why() -> None:

@@ -19,9 +19,10 @@ import numpy as np
 
 from core.stats.correlation.correlation import Group, Measure
 from core.stats.correlation.pairs import Floats
-from core.stats.significance.perm_both import Swap, perm_both
+from core.stats.significance.perm_both import perm_both
 from core.stats.significance.system_comparison import approximate_randomization, paired_bootstrap
 from core.stats.significance.williams import williams
+from tests.core.stats.pair_swaps import swapped_pairs
 
 RUNS = 2000
 PValue = Callable[[np.random.Generator, int], float | None]
@@ -47,7 +48,10 @@ def randomization(rng: np.random.Generator, seed: int, *, n: int, mqm: bool = Fa
 
 
 def bootstrap(rng: np.random.Generator, seed: int, *, n: int, mqm: bool = False) -> float | None:
-    return paired_bootstrap(two_systems(rng, n, mqm=mqm), seed=seed, draws=999)[0, 1].p
+    _, low, high, *_ = paired_bootstrap(two_systems(rng, n, mqm=mqm), seed=seed, draws=999)[0, 1]
+    assert low is not None
+    assert high is not None
+    return 0.0 if low > 0 or high < 0 else 1.0  # an interval that excludes 0 is a difference
 
 
 def correlations(rng: np.random.Generator, seed: int, *, n: int) -> float | None:
@@ -65,7 +69,7 @@ def metrics(
     shape: tuple[int, int] = (6, 12),
     ties: bool = False,
     system_likings: float = 0.0,
-    swap: Swap = "outputs",
+    swap_pairs: bool = False,
     draws: int = 199,
 ) -> float | None:
     n_systems, n_segments = shape
@@ -76,6 +80,8 @@ def metrics(
     if ties:
         human = -np.floor(0.7 * np.exp(-human))  # MQM-like: many clean outputs, few bad ones
     where = np.indices(shape).reshape(2, -1)
+    if swap_pairs:
+        return swapped_pairs(first.ravel(), second.ravel(), human.ravel(), where[1].tolist(), seed, draws)[1]
     return perm_both(
         measure,
         first.ravel(),
@@ -86,7 +92,6 @@ def metrics(
         segments=where[1].tolist(),
         seed=seed,
         draws=draws,
-        swap=swap,
     ).p
 
 
@@ -112,7 +117,7 @@ def main() -> None:
     liking = partial(metrics, measure="pearson", group="system", system_likings=0.5)
     cases.append(("PERM-BOTH, pearson, system, with likings for systems", liking, RUNS))
     for shape in ((6, 12), (15, 40)):
-        pairs = partial(metrics, measure="acc_eq", group="segment", shape=shape, ties=True, swap="pairs")
+        pairs = partial(metrics, measure="acc_eq", group="segment", shape=shape, ties=True, swap_pairs=True)
         cases.append((f"swapping pairs, acc_eq, segment, {shape[0]} systems × {shape[1]} segments", pairs, RUNS))
     for name, case, runs in cases:
         print(f"{rate(case, runs):6.2%}  {name} ({runs} runs)", flush=True)

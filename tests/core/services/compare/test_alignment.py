@@ -6,9 +6,9 @@ import pytest
 from core.data import Item, Segment
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.smart_matchers import LIKELY
+from core.metrics.smart_matchers import EMBEDDING, LIKELY
 from core.progress import no_progress
-from core.services.compare.alignment import GOOD, MATCHERS, MOST_CELLS, QUICK, align, payload, targets
+from core.services.compare.alignment import GOOD, MATCHERS, MOST_CELLS, align, payload, targets
 
 REFERENCE = "The cat sat. It rained all day! Nobody came."
 OUTPUT = "It rained all day! The cat sat. The mayor flew to Mars. 🚀 Nobody came."
@@ -39,7 +39,7 @@ def test_the_paths_never_go_back_and_have_the_sum_of_smart_l() -> None:
     assert precision == pytest.approx(np.mean([found.matrix[i, j] for j, i in enumerate(found.precision_path)]))
 
 
-@pytest.mark.parametrize("matcher", QUICK)
+@pytest.mark.parametrize("matcher", [m for m in MATCHERS if m != EMBEDDING])
 def test_the_figures_are_those_of_the_metrics(matcher: str) -> None:
     figures = {f.variant: f for f in matched(matcher=matcher).figures}
     for variant in "12LX":
