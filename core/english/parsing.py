@@ -215,9 +215,9 @@ def inflect(lemma: str, tag: str) -> str:
     return found[0] if found else ""
 
 
-def forms(word: str, part: str, tags: Sequence[str]) -> set[tuple[str, str]]:
-    """Return (lemma, tag) for every reading of a word as one of the tags."""
-    return {(lemma, tag) for lemma in lemmas(word, part) for tag in tags if word in _all(lemma, tag)}
+def forms(word: str, tags: Sequence[str]) -> set[tuple[str, str]]:
+    """Return (lemma, tag) for every reading of a word as one of these forms of a verb."""
+    return {(lemma, tag) for lemma in lemmas(word, "VERB") for tag in tags if word in _all(lemma, tag)}
 
 
 @lru_cache(maxsize=65536)

@@ -48,7 +48,7 @@ def noun_phrase(p: TaggedText, head: int) -> NounPhrase | None:
         return None
     if p.tag(head + 1).startswith(("NN", "POS")) or p.low(head + 1) in ("'s", "'", "’", "-"):
         return None
-    if tag == "NNS" and forms(low, "VERB", ("VBZ",)) and _takes_object(p, head + 1):
+    if tag == "NNS" and forms(low, ("VBZ",)) and _takes_object(p, head + 1):
         return None
     start = head
     while p.tag(start - 1) in _INSIDE and p.low(start - 1) not in (",", "not", "alone", *DETERMINERS):
@@ -158,13 +158,13 @@ def finite(p: TaggedText, i: int) -> str:
         sure = "NOUN" not in pos_tags(low)
         return "VBZ" if tag == "VBZ" and before in ("NN", "NNP") and sure and follows else ""
     if past:
-        if not forms(low, "VERB", ("VBD",)):
+        if not forms(low, ("VBD",)):
             return ""
         if pronoun:
             return "VBD"
         if before not in ("NN", "NNS", "NNP", "NNPS") and subject not in ("it", "this", "which", "that"):
             return ""
-        unlike = not forms(low, "VERB", ("VBN",))
+        unlike = not forms(low, ("VBN",))
         return "VBD" if (unlike or p.low(i + 1) in OBJECT_STARTS) and p.low(i + 1) != "by" else ""
     if low not in lemmas(low, "VERB"):
         return ""

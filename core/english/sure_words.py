@@ -67,7 +67,7 @@ def is_verb(r: ParsedText, i: int) -> bool:
         second = i > 0 and r.opens(i - 1) and not pos_tags(r.low(i - 1))
         if second and uncased(r, i) and not r.children(i, "dobj", "ccomp", "xcomp"):
             return False
-    return bool(forms(word.low, "VERB", (word.tag,))) and (word.second.startswith("VB") or known <= {"VERB", "AUX"})
+    return bool(forms(word.low, (word.tag,))) and (word.second.startswith("VB") or known <= {"VERB", "AUX"})
 
 
 def _is_adjective(r: ParsedText, i: int) -> bool:
@@ -107,7 +107,7 @@ def _before_noun(r: ParsedText, i: int) -> bool:
     tags = {r.tag(following), r.words[following].second}
     if word.tag in ("VBG", "VBN"):
         return bool(r.tag(following) in ("NN", "NNS", "JJ") or (tags & {"NN", "NNS"} and tags <= _NOUN_LIKE))
-    if word.tag != "VBD" or not tags & {"NN", "NNS"} or not forms(word.low, "VERB", ("VBN",)):
+    if word.tag != "VBD" or not tags & {"NN", "NNS"} or not forms(word.low, ("VBN",)):
         return False
     named = r.tag(i - 1) == "NNP" and r.low(i - 2) in ("a", "an")
     joined = word.role == "conj" and r.tag(word.head).startswith("VB")
@@ -191,7 +191,7 @@ def base_form(low: str, tag: str) -> str:
     """Return the dictionary form of a verb under this tag; "" if there is none or several."""
     if low in _BASES:
         return _BASES[low]
-    found = sorted({lemma for lemma, _ in forms(low, "VERB", (tag,)) if "-" not in lemma})
+    found = sorted({lemma for lemma, _ in forms(low, (tag,)) if "-" not in lemma})
     if len(found) > 1:
         found = [lemma for lemma in found if lemma != low and not low.startswith(lemma)] or found
     return found[0] if len(found) == 1 else ""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from core.data import Item, SegmentKey, Value
 from core.metrics.options import Option, Values
 from core.progress import Progress
 
 __all__ = [
-    "AllOutputs", "Computation", "Metric", "MetricSpec", "Need", "Option", "Values", "family", "texts_compared"
+    "AllOutputs", "Metric", "MetricSpec", "Need", "Option", "Values", "family", "texts_compared"
 ]  # fmt: skip
 
 Need = Literal[
@@ -49,15 +48,6 @@ class MetricSpec:
         return not self.needs <= {"source", "reference"}
 
 
-class Computation(NamedTuple):
-    """The functions behind a metric with given options; `fit` and `signature_for` as in `Metric`."""
-
-    signature: Callable[[], str]
-    score: Score
-    fit: Callable[[AllOutputs], Computation] | None = None
-    signature_for: Callable[[Sequence[Item]], str] | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric ready to run.
@@ -66,29 +56,25 @@ class Metric:
       reason and does not affect the others.
     - `signature()` names everything the values depend on.
     - `with_options(values)` returns the same metric with other options; all options must be given.
-    - `fit(outputs)` exists where a value depends on the other outputs, for example through idf weights. Call `fitted_on`.
+    - `fit(outputs)` exists where a value depends on the other outputs, for example through idf weights. Call `for_outputs`.
     - `signature_for(items)` exists where the scripts of the items decide how words are found. Call `for_outputs`.
     """
 
     spec: MetricSpec
     signature: Callable[[], str]
     score: Score
-    with_options: Callable[[Values], Metric] | None = None
-    fit: Callable[[AllOutputs], Computation] | None = None
+    fit: Callable[[AllOutputs], Metric] | None = None
     signature_for: Callable[[Sequence[Item]], str] | None = None
-
-    @property
-    def fitted_on(self) -> Callable[[AllOutputs], Metric] | None:
-        """Return the function that fits this metric on all outputs, or None if values do not depend on other items.
-
-        The fitted metric keeps name, label, range and options; its signature names the outputs.
-        """
-        return None if self.fit is None else partial(_fitted, self, self.fit)
+    with_options: Callable[[Values], Metric] | None = None
 
     def for_outputs(self, outputs: AllOutputs) -> Metric:
-        """Return the metric fitted on these outputs if values depend on them, with the signature for their scripts."""
-        if self.fitted_on:
-            return self.fitted_on(outputs)
+        """Return the metric fitted on these outputs if values depend on them, with the signature for their scripts.
+
+        It keeps name, label, range and options; the signature of a fitted metric names the outputs.
+        """
+        if self.fit:
+            fitted = self.fit(outputs)
+            return replace(self, signature=fitted.signature, score=fitted.score, fit=None, signature_for=None)
         if self.signature_for is None:
             return self
         sign, items = self.signature_for, [item for _, item in outputs]
@@ -101,27 +87,13 @@ def texts_compared(against: str) -> frozenset[Need]:
     return texts.get(against, frozenset({"source", "reference"}))
 
 
-def family(
-    spec: MetricSpec,
-    make: Callable[[Values], Computation],
-    needs: Callable[[Values], frozenset[Need]] | None = None,
-    bounds: Callable[[Values], tuple[float, float]] | None = None,
-) -> Metric:
-    """Return a metric with options, set to their defaults.
+def family(spec: MetricSpec, make: Callable[[Values], Metric]) -> Metric:
+    """Return the metric that `make` returns for the default options of `spec`.
 
-    `make(values)` returns the computation for given options, `needs(values)` the texts and models it requires, and
-    `bounds(values)` its range. Without these two, `spec` holds for all options.
+    `make(values)` may change the texts and models it requires, and its range.
     """
 
     def with_options(values: Values) -> Metric:
-        made = make(values)
-        own = replace(spec, needs=needs(values)) if needs else spec
-        own = replace(own, range=bounds(values)) if bounds else own
-        return Metric(own, made.signature, made.score, with_options, made.fit, made.signature_for)
+        return replace(make(values), with_options=with_options)
 
     return with_options({option.name: option.default for option in spec.options})
-
-
-def _fitted(metric: Metric, fit: Callable[[AllOutputs], Computation], outputs: AllOutputs) -> Metric:
-    made = fit(outputs)
-    return replace(metric, signature=made.signature, score=made.score, fit=None, signature_for=None)

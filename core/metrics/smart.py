@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from core.data import Item, Value
-from core.metrics.base import Computation, Metric, MetricSpec, Need, Option, Values, family, texts_compared
+from core.metrics.base import Metric, MetricSpec, Option, Values, family, texts_compared
 from core.metrics.options import SENTENCES, measure_option
 from core.metrics.smart_matchers import LIKELY, MatcherSpec, matching, settled
 from core.progress import Progress
@@ -71,7 +72,7 @@ def _metric(variant: Variant) -> Metric:
         options=OPTIONS,
     )
 
-    def make(values: Values) -> Computation:
+    def make(values: Values) -> Metric:
         chosen: MatcherSpec = matching(values["matcher"])
 
         def sign(matcher: str) -> str:
@@ -96,13 +97,12 @@ def _metric(variant: Variant) -> Metric:
             texts = dict.fromkeys(text for item in items for _, text in _targets(item, values["against"]))
             return sign(signed(list(texts)) if signed else chosen.signature())
 
-        return Computation(lambda: sign(chosen.signature()), score, signature_for=among if signed else None)
+        needs = texts_compared(values["against"]) | chosen.needs
+        return Metric(
+            replace(spec, needs=needs), lambda: sign(chosen.signature()), score, signature_for=among if signed else None
+        )
 
-    return family(spec, make, _needs)
-
-
-def _needs(values: Values) -> frozenset[Need]:
-    return texts_compared(values["against"]) | matching(values["matcher"]).needs
+    return family(spec, make)
 
 
 def _targets(item: Item, against: str) -> Iterator[tuple[int, str]]:
@@ -154,7 +154,7 @@ class _Scoring:
         ]
         outputs = [split(item.hypothesis) for item in items]
         pairs = [(t.sentences, o) for ts, o in zip(targets, outputs, strict=True) if o for t in ts]
-        matrices = self.matcher.matrices(pairs)
+        matrices = self.matcher(pairs)
         scores = np.stack([smart(matrices, variant) for variant in self.variants])
         at = 0
         for ts, output in zip(targets, outputs, strict=True):

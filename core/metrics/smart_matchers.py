@@ -22,7 +22,7 @@ from core.progress import Progress
 from core.signature import signature
 from core.smart.alignment import Array
 from core.smart.matching import Matcher, Texts, matrices
-from core.smart.strings import Bleu, Chrf, Rouge
+from core.smart.strings import bleu_matrices, chrf_matrices, rouge_matrices
 
 EMBEDDING = "embedding"
 LIKELY = ("chrf", "bleu", "rouge1", "rouge2", "rougeL", EMBEDDING)
@@ -56,7 +56,7 @@ def matching(name: str) -> MatcherSpec:
         return MatcherSpec(
             lambda: signature(EMBEDDING, {"v": 1} | kinds.facts("encoder")),
             frozenset({"encoder"}),
-            Cosine,
+            lambda progress: partial(cosines, progress=progress),
         )
     metric = _metric(name)
     signed = metric.signature_for
@@ -82,7 +82,7 @@ def _metric(text: str) -> Metric:
             expected="a metric with range 0 to 1 or 0 to 100, such as " + ", ".join(LIKELY),
         )
     others = len(spec.needs & {"source", "reference"})
-    if metric.fitted_on is not None or others != 1:
+    if metric.fit is not None or others != 1:
         raise UserError(
             f"{spec.label} cannot match sentences: it reads {'more than two texts' if others else 'only the output'}",
             got=f"“{text}”",
@@ -97,12 +97,13 @@ def _made(metric: Metric, progress: Progress) -> Matcher:
     name, given = registry.split(metric.spec.name)
     values = {o.name: o.parse(given[o.name]) if o.name in given else o.default for o in metric.spec.options}
     if name == "chrf":
-        return Chrf(values["beta"], values["word_order"])
+        return partial(chrf_matrices, beta=values["beta"], word_order=values["word_order"])
     if name == "bleu":
-        return Bleu(partial(bleu, values["tokenize"]))
+        return partial(bleu_matrices, make=partial(bleu, values["tokenize"]))
     if name.startswith("rouge"):
-        return Rouge(name, partial(tokenizer, values), reading, values["measure"])
-    return Pairwise(metric, progress)
+        how = {"make": partial(tokenizer, values), "read": reading, "measure": values["measure"]}
+        return partial(rouge_matrices, kind=name, **how)
+    return partial(pairwise, metric=metric, progress=progress)
 
 
 def _divisor(metric: Metric) -> int | None:
@@ -111,37 +112,27 @@ def _divisor(metric: Metric) -> int | None:
     return DIVISORS.get(metric.spec.range)
 
 
-class Pairwise:
-    """A registered metric as a matcher. Scores each distinct pair of sentences once, in one call.
+def pairwise(pairs: Sequence[Texts], metric: Metric, progress: Progress) -> list[Array]:
+    """Match sentences by a registered metric, which scores each distinct pair of sentences once, in one call.
 
     The candidate sentence is the output; the target sentence is its reference, or its source if the metric needs one.
     """
-
-    def __init__(self, metric: Metric, progress: Progress) -> None:
-        self.metric, self.progress = metric, progress
-
-    def matrices(self, pairs: Sequence[Texts]) -> list[Array]:
-        asked = dict.fromkeys((t, c) for targets, candidates in pairs for t in targets for c in candidates)
-        read = "source" in self.metric.spec.needs
-        items = [Item(t, c, ()) if read else Item(None, c, (t,)) for t, c in asked]
-        values = self.metric.score(items, self.progress)
-        divisor = _divisor(self.metric) or 1
-        scores = [np.nan if v.value is None else min(1.0, max(0.0, v.value / divisor)) for v in values]
-        known = dict(zip(asked, scores, strict=True))
-        return [np.array([[known[t, c] for c in candidates] for t in targets]) for targets, candidates in pairs]
+    asked = dict.fromkeys((t, c) for targets, candidates in pairs for t in targets for c in candidates)
+    read = "source" in metric.spec.needs
+    values = metric.score([Item(t, c, ()) if read else Item(None, c, (t,)) for t, c in asked], progress)
+    divisor = _divisor(metric) or 1
+    scores = [np.nan if v.value is None else min(1.0, max(0.0, v.value / divisor)) for v in values]
+    known = dict(zip(asked, scores, strict=True))
+    return [np.array([[known[t, c] for c in candidates] for t in targets]) for targets, candidates in pairs]
 
 
-class Cosine:
-    """Cosine of sentence embeddings by the configured encoder; negative values become 0."""
+def cosines(pairs: Sequence[Texts], progress: Progress) -> list[Array]:
+    """Match sentences by the cosine of their embeddings by the configured encoder; negative values become 0."""
 
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-
-    def matrices(self, pairs: Sequence[Texts]) -> list[Array]:
-        return matrices(self._block, pairs)
-
-    def _block(self, targets: Sequence[str], candidates: Sequence[str]) -> Array:
-        self.progress(0)
+    def block(targets: Sequence[str], candidates: Sequence[str]) -> Array:
+        progress(0)
         vectors = encoder().sentences([*targets, *candidates]).astype(np.float64)
-        cosines: Array = np.clip(vectors[: len(targets)] @ vectors[len(targets) :].T, 0, 1)
-        return cosines
+        found: Array = np.clip(vectors[: len(targets)] @ vectors[len(targets) :].T, 0, 1)
+        return found
+
+    return matrices(block, pairs)

@@ -44,6 +44,17 @@ class NliLabels(NamedTuple):
     neutral: int | None
     contradiction: int | None
 
+    def three(self) -> list[int]:
+        """Return all columns. Raises UserError if the model lacks one of the labels."""
+        if self.neutral is None or self.contradiction is None:
+            raise UserError(
+                "this NLI model does not distinguish neutral from contradiction",
+                where="ERRORSCOPE_NLI",
+                expected="a model with the labels entailment, neutral and contradiction",
+                hint="Set another model, or use the metric `entailment`, which needs only the first label",
+            )
+        return [self.entailment, self.neutral, self.contradiction]
+
 
 def read(checkpoint: Checkpoint, name: str = "config.json") -> dict[str, Any]:
     """Return a JSON file of a checkpoint. Raises UserError if it is missing or not a JSON object."""

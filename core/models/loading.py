@@ -32,12 +32,10 @@ class TokenRow(NamedTuple):
 class TextReader:
     """A loaded checkpoint with its tokenizer. `budget` limits the tokens per pass, by the `bytes_per_token` of activations."""
 
-    def __init__(
-        self, model: Any, tokenizer: PreTrainedTokenizerBase, bytes_per_token: int, token_budget: int | None = None
-    ) -> None:
+    def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase, bytes_per_token: int) -> None:
         self.model, self.tokenizer = model.eval(), tokenizer
         self.device = next(model.parameters()).device
-        self.budget = Budget(token_budget or tokens_for(bytes_per_token, self.device), self.device)
+        self.budget = Budget(tokens_for(bytes_per_token, self.device), self.device)
         self._tokenizing = Lock()  # tokenizers are not thread-safe
 
     def tokenized(self, *texts: str, **options: Any) -> Any:

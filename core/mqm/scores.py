@@ -83,16 +83,14 @@ def system_scores(rated: Sequence[RatedOutput], scheme: Scheme) -> list[SystemSc
 def rated_outputs(
     labels: Mapping[tuple[str, SegmentKey], SegmentLabels],
     texts: Mapping[OutputKey, str] | None = None,
-    *,
-    submitted_only: bool = True,
 ) -> list[RatedOutput]:
     """Return the labels as rated outputs, without outputs that have neither an error span nor a verdict.
 
-    With `submitted_only`, unsubmitted segments are left out. With `texts`, a non-translation covers its whole text.
+    Unsubmitted segments are left out. With `texts`, a non-translation covers its whole text.
     """
     found = []
     for (rater, segment), of_segment in labels.items():
-        if submitted_only and not of_segment.submitted:
+        if not of_segment.submitted:
             continue
         for system, of_output in of_segment.outputs.items():
             if of_output.complete:

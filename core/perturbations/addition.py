@@ -95,7 +95,6 @@ NOUN = Perturbation(
     kind="adequacy",
     help="Joins a noun to an existing noun with “and”",
     change=english(_add_noun),
-    code="add",
     version=3,
 )
 

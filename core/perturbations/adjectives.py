@@ -88,6 +88,5 @@ ADJECTIVE = Perturbation(
     kind="adequacy",
     help="One adjective becomes another of the same degree: its antonym if one is known",
     change=english(_mismatch),
-    code="word_JJ",
     version=2,
 )

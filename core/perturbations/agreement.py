@@ -113,6 +113,5 @@ AGREEMENT = Perturbation(
     kind="fluency",
     help="Every form of be, have and do (or one full verb if there is none) disagrees with its subject in number",
     change=english(_disagree),
-    code="subject_verb_dis",
     version=3,
 )

@@ -21,8 +21,8 @@ PerturbationKind = Literal["adequacy", "fluency"]
 class Perturbation:
     """One phenomenon, as used by suites, listings, documentation and the common property tests.
 
-    `name` is the key in the registry, `code` the name in the published suite (empty for our own), `phenomenon` the display name. `kind` says whether meaning or language is damaged. Increase `version` when the same
-    seed gives another text.
+    `name` is the key in the registry, `phenomenon` the display name. `kind` says whether meaning or language is damaged.
+    Increase `version` when the same seed gives another text.
     """
 
     name: str
@@ -30,7 +30,6 @@ class Perturbation:
     kind: PerturbationKind
     help: str
     change: Callable[[str, Random], Outcome]
-    code: str = ""
     version: int = 1
 
     def perturb(self, text: str, seed: int = 0) -> Outcome:

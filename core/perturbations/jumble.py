@@ -49,6 +49,5 @@ JUMBLE = Perturbation(
     kind="fluency",
     help="Shuffles all words; punctuation stays in place",
     change=_shuffle,
-    code="jumble",
     version=3,
 )

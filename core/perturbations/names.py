@@ -91,6 +91,5 @@ NAME = Perturbation(
     kind="adequacy",
     help="One name of a person, country, city or organisation becomes another of its kind at every mention",
     change=english(_name),
-    code="name",
     version=2,
 )

@@ -222,6 +222,5 @@ NEGATION = Perturbation(
     kind="adequacy",
     help="Negates one verb, of the main clause if possible, or removes its negation; never adds a second negation",
     change=english(_negate),
-    code="neg",
     version=3,
 )

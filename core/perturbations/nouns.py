@@ -94,6 +94,5 @@ NOUN = Perturbation(
     kind="adequacy",
     help="One noun becomes another of the same number and kind: its antonym if one is known",
     change=english(_mismatch),
-    code="word_NN",
     version=3,
 )

@@ -76,13 +76,10 @@ def _drawn(parsed: TaggedText, group: list[int], random: Random) -> list[str]:
     for _ in range(_TRIES):
         new = [_other(parsed, i, random) for i in group]
         said = [(_value(word or parsed.low(i)) or 0) * n for i, word, n in zip(group, new, times, strict=True)]
-        if all(_sign(b - a) == _sign(d - c) for (a, b), (c, d) in zip(pairwise(old), pairwise(said), strict=True)):
+        both = zip(pairwise(old), pairwise(said), strict=True)
+        if all((a < b, a > b) == (c < d, c > d) for (a, b), (c, d) in both):
             return new
     return []
-
-
-def _sign(difference: float) -> int:
-    return (difference > 0) - (difference < 0)
 
 
 def _other(parsed: TaggedText, i: int, random: Random) -> str:
@@ -145,7 +142,7 @@ def _in_name(parsed: TaggedText, i: int) -> bool:
     token = parsed.tokens[i]
     left = parsed.text[token.start - 1 : token.start]
     right = parsed.text[token.end : token.end + 1]
-    if bool(left and (left.isalnum() or left in "-–_.'’#")) or right in ("-", "–", "_", "/") and bool(right):
+    if (left and (left.isalnum() or left in "-–_.'’#")) or right in ("-", "–", "_", "/"):
         return True
     followed = _capital(parsed, i + 1) and parsed.tag(i + 1) in ("NN", "NNP", "JJ")
     if token.text[0].isupper() and (followed or not parsed.opens(i)):
@@ -243,6 +240,5 @@ NUMBER = Perturbation(
     kind="adequacy",
     help="Every number outside dates becomes another of the same form; if there are only years, one of them changes",
     change=english(_others),
-    code="num",
     version=2,
 )

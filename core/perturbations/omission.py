@@ -210,6 +210,5 @@ OMISSION = Perturbation(
     kind="adequacy",
     help="Deletes a clause, phrase or modifier: at most 40 % of the words, leaving a grammatical sentence",
     change=english(_omit),
-    code="drop",
     version=3,
 )

@@ -194,6 +194,5 @@ PRONOUN = Perturbation(
     kind="adequacy",
     help="Every personal pronoun except you and it becomes another of the same case, and the verb agrees with it",
     change=english(_pronouns),
-    code="pron",
     version=4,
 )

@@ -63,6 +63,5 @@ TYPO = Perturbation(
     kind="fluency",
     help="Swaps two neighbouring letters of one word",
     change=_swap,
-    code="typo",
     version=2,
 )

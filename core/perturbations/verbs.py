@@ -42,7 +42,7 @@ def certain_form(p: TaggedText, i: int) -> str:
     if tag.startswith("VB") and participle(p, i):
         if low.endswith("ing"):
             return "VBG"
-        return "VBN" if forms(low, "VERB", ("VBN",)) else ""
+        return "VBN" if forms(low, ("VBN",)) else ""
     if tag in ("VB", "VBP") and bare_infinitive(p, i):
         return "VB"
     if tag == "VBG" and p.low(i - 1) in ("by", "of", "for", "without", "from", "about", "after", "before", "at", "in"):
@@ -122,6 +122,5 @@ VERB = Perturbation(
     kind="adequacy",
     help="One verb becomes another of the same form and frame: its antonym if one is known",
     change=english(_mismatch),
-    code="word_VB",
     version=3,
 )

@@ -70,13 +70,8 @@ class Refinement:
         return self.score_ref - self.score_refined
 
     def parts(self) -> dict[str, float]:
-        return {
-            "dist_exp": self.dist_exp,
-            "dist_imp": self.dist_imp,
-            "score_hyp": self.score_hyp,
-            "score_refined": self.score_refined,
-            "score_ref": self.score_ref,
-        }
+        names = ("dist_exp", "dist_imp", "score_hyp", "score_refined", "score_ref")
+        return {name: getattr(self, name) for name in names}
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -91,11 +91,7 @@ class AdversarialSuite(NamedTuple):
         return [tuple(text or "" for text in row) for row in rows]
 
 
-def anchors(
-    segments: Iterable[Segment],
-    paraphrases: Mapping[SegmentKey, str] | None = None,
-    translations: Mapping[SegmentKey, str] | None = None,
-) -> list[Anchor]:
+def anchors(segments: Iterable[Segment], paraphrases: Mapping[SegmentKey, str] | None = None) -> list[Anchor]:
     """Return one anchor per segment with a reference (its first). Blank references and paraphrases are ignored.
 
     The paraphrase is the one given for the segment (from a column, a translated source or a back-translated reference), or else the
@@ -108,8 +104,7 @@ def anchors(
         reference, *more = there
         given = _text((paraphrases or {}).get(segment.key))
         paraphrase = given if given is not None else next((r for r in more if r != reference), None)
-        translation = _text((translations or {}).get(segment.key))
-        found.append(Anchor(name_of(segment.key), reference, paraphrase, segment.source, translation))
+        found.append(Anchor(name_of(segment.key), reference, paraphrase, segment.source))
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -16,16 +15,12 @@ FEW_CELLS, MOST_CELLS = 1 << 12, 1 << 22
 WASTE = 4  # maximum ratio of computed to requested cells in blocks above FEW_CELLS
 
 
-class Matcher(Protocol):
-    """A sentence matching function in [0, 1], such as chrF.
+Matcher = Callable[[Sequence[Texts]], list[Array]]
+"""A sentence matching function in [0, 1], such as chrF.
 
-    `matrices(pairs)` returns one matrix (target sentences × candidate sentences) per pair of texts. The candidate sentence is
-    the hypothesis; both texts have sentences. NaN means that there is no score. A matrix does not depend on the other pairs.
-    """
-
-    def matrices(self, pairs: Sequence[Texts]) -> list[Array]: ...
-
-
+It returns one matrix (target sentences × candidate sentences) per pair of texts. The candidate sentence is the hypothesis;
+both texts have sentences. NaN means that there is no score. A matrix does not depend on the other pairs.
+"""
 Block = Callable[[Sequence[str], Sequence[str]], Array]
 """Returns the scores of all target sentences (rows) with all candidate sentences (columns)."""
 

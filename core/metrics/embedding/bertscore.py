@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics.base import Computation, MetricSpec, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Option, Values, family
 from core.metrics.embedding.bertscore_layers import RescaleBaseline, baseline_of, layer_of
 from core.metrics.embedding.encoding import encoder, in_blocks, references
 from core.metrics.embedding.idf import Idf
@@ -64,7 +65,7 @@ class WeightedTokens(NamedTuple):
     truncated: bool
 
 
-def _make(values: Values, idf: Idf | None = None) -> Computation:
+def _make(values: Values, idf: Idf | None = None) -> Metric:
     def sign() -> str:
         checkpoint = configured_model("encoder")
         layer = layer_of(checkpoint, values["layer"])
@@ -83,15 +84,16 @@ def _make(values: Values, idf: Idf | None = None) -> Computation:
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         if values["idf"] and idf is None:
-            raise TypeError("idf weights depend on all references: call Metric.fitted_on first")
+            raise TypeError("idf weights depend on all references: call Metric.for_outputs first")
         checkpoint = configured_model("encoder")
         layer = layer_of(checkpoint, values["layer"])
         baseline = baseline_of(checkpoint, layer) if values["rescale"] else None
         return _Scoring(encoder(), layer, idf, MEASURES[values["measure"]], baseline).values(items, progress)
 
+    spec = replace(SPEC, range=(float("-inf"), 1)) if values["rescale"] else SPEC
     if not values["idf"]:
-        return Computation(sign, score)
-    return Computation(sign, score, lambda all_outputs: _make(values, Idf(references(all_outputs))))
+        return Metric(spec, sign, score)
+    return Metric(spec, sign, score, lambda all_outputs: _make(values, Idf(references(all_outputs))))
 
 
 class _Scoring:
@@ -163,4 +165,4 @@ def _f(p: float, r: float) -> float:
     return 2 * p * r / (p + r) if p * r >= 0 else float("nan")
 
 
-BERTSCORE = family(SPEC, _make, bounds=lambda values: (float("-inf") if values["rescale"] else -1, 1))
+BERTSCORE = family(SPEC, _make)

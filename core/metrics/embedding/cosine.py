@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics.base import Computation, MetricSpec, Option, Values, family, texts_compared
+from core.metrics.base import Metric, MetricSpec, Option, Values, family, texts_compared
 from core.metrics.embedding.encoding import NO_OUTPUT, encoder, in_blocks
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED
 from core.models import kinds
@@ -41,7 +42,7 @@ class TextVector(NamedTuple):
     truncated: bool
 
 
-def _make(values: Values) -> Computation:
+def _make(values: Values) -> Metric:
     against = values["against"]
 
     def sign() -> str:
@@ -53,7 +54,7 @@ def _make(values: Values) -> Computation:
 
         return in_blocks(items, texts, _placed, lambda item, known: _value(item, known, against), progress)
 
-    return Computation(sign, score)
+    return Metric(replace(SPEC, needs=texts_compared(against) | {"encoder"}), sign, score)
 
 
 def _others(item: Item, against: str) -> dict[str, list[str]]:
@@ -82,4 +83,4 @@ def _value(item: Item, known: Mapping[str, TextVector], against: str) -> Value:
     return Value(sum(parts.values()) / len(parts), reason=TRUNCATED if cut else "", parts=parts)
 
 
-EMBEDDING = family(SPEC, _make, lambda values: texts_compared(values["against"]) | {"encoder"})
+EMBEDDING = family(SPEC, _make)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics.base import AllOutputs, Computation, MetricSpec, Option, Values, family
+from core.metrics.base import AllOutputs, Metric, MetricSpec, Option, Values, family
 from core.metrics.embedding.encoding import encoder, in_blocks, references, squared_distances
 from core.metrics.embedding.idf import Idf
 from core.metrics.embedding.transport import earth_movers_distance
@@ -80,7 +80,7 @@ class WeightedWords(NamedTuple):
     truncated: bool
 
 
-def _make(values: Values, weights: IdfTables | None = None, unspaced: bool = False) -> Computation:
+def _make(values: Values, weights: IdfTables | None = None, unspaced: bool = False) -> Metric:
     weighs = values["idf"] != "no"
 
     def sign(unspaced: bool = unspaced) -> str:
@@ -101,15 +101,15 @@ def _make(values: Values, weights: IdfTables | None = None, unspaced: bool = Fal
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         if weighs and weights is None:
-            raise TypeError("idf weights depend on all texts: call Metric.fitted_on first")
+            raise TypeError("idf weights depend on all texts: call Metric.for_outputs first")
         return _Scoring(encoder(), weights, values).values(items, progress)
 
-    def fit(all_outputs: AllOutputs) -> Computation:
+    def fit(all_outputs: AllOutputs) -> Metric:
         own = Idf(references(all_outputs))
         outputs = Idf([item.hypothesis for _, item in all_outputs]) if values["idf"] == "own" else own
         return _make(values, IdfTables(outputs, own), _unspaced([item for _, item in all_outputs]))
 
-    return Computation(sign, score, fit if weighs else None, lambda items: sign(_unspaced(items)))
+    return Metric(SPEC, sign, score, fit if weighs else None, lambda items: sign(_unspaced(items)))
 
 
 def _unspaced(items: Sequence[Item]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics.base import Computation, MetricSpec, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Option, Values, family
 from core.metrics.embedding.encoding import NO_OUTPUT, encoder, in_blocks, squared_distances
 from core.metrics.embedding.transport import earth_movers_distance
 from core.metrics.learned.question_metrics import ModelAnswer, best
@@ -52,7 +52,7 @@ class WeightedUnits(NamedTuple):
     truncated: bool
 
 
-def _make(values: Values) -> Computation:
+def _make(values: Values) -> Metric:
     def sign() -> str:
         return signature(
             SPEC.name,
@@ -63,7 +63,7 @@ def _make(values: Values) -> Computation:
         bags = _Bags(encoder(), splitter(values["sentences"]), values["units"])
         return in_blocks(items, lambda i: (i.hypothesis, *i.references), bags.of, _value, progress)
 
-    return Computation(sign, score)
+    return Metric(SPEC, sign, score)
 
 
 class _Bags:

@@ -8,13 +8,14 @@ instead, so its scores depend on the other outputs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, isfinite
 from typing import NamedTuple
 
 from core.data import Item, SegmentKey, Value
 from core.errors import UserError
 from core.metrics import ranges, registry
-from core.metrics.base import AllOutputs, Computation, Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.base import AllOutputs, Metric, MetricSpec, Option, Values, family
 from core.metrics.ranges import DECLARED, FITTED, Range
 from core.progress import Progress, part
 from core.signature import GIVEN, signature
@@ -88,28 +89,25 @@ class _Side(NamedTuple):
     def range(self) -> Range:
         return ranges.of(self.metric, self.wanted)
 
-    def for_outputs(self, all_outputs: AllOutputs) -> _Side:
-        return self._replace(metric=self.metric.for_outputs(all_outputs))
-
 
 def combined(n: float, m: float, w: float) -> float:
     """Return w·N + (1 − w)·M of two scaled values (equation 2)."""
     return w * n + (1.0 - w) * m
 
 
-def _needs(values: Values) -> frozenset[Need]:
-    return registry.load(values["nli"]).spec.needs | registry.load(values["with"]).spec.needs
-
-
-def _make(values: Values) -> Computation:
+def _make(values: Values) -> Metric:
     n, m = _Side(registry.load(values["nli"]), DECLARED), _Side(registry.load(values["with"]), values["range"])
-    return _work(n, m, values["w"])
+    return _work((n, m), values["w"])
 
 
-def _work(n: _Side, m: _Side, w: float) -> Computation:
+def _work(sides: tuple[_Side, _Side], w: float) -> Metric:
+    n, m = sides
+    bounded = m.wanted == DECLARED and all(map(isfinite, m.metric.spec.range))
+    spec = replace(SPEC, needs=n.metric.spec.needs | m.metric.spec.needs, range=(0, 1) if bounded else (-inf, inf))
+
     def sign() -> str:
-        signed = [side.metric.signature() for side in (n, m)]
-        found = [side.range() for side in (n, m)]
+        signed = [side.metric.signature() for side in sides]
+        found = [side.range() for side in sides]
         models = [field[4:] for s in signed for field in s.split("|") if field.startswith("rev:")]
         facts: dict[str, object] = {"v": SPEC.version, "w": w, "rev": "+".join(dict.fromkeys(models))}
         facts |= {f"range_{k}": f"{r.words} ({r.origin})" for k, r in zip("nm", found, strict=True)}
@@ -118,18 +116,19 @@ def _work(n: _Side, m: _Side, w: float) -> Computation:
         return signature(NAME, facts | dict(zip("nm", signed, strict=True)))
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-        scales = [side.range() for side in (n, m)]
+        scales = [side.range() for side in sides]
         first = n.metric.score(items, part(progress, 0, 2))
         second = m.metric.score(items, part(progress, 1, 2))
-        return [_value(two, (n, m), scales, w) for two in zip(first, second, strict=True)]
+        return [_value(two, sides, scales, w) for two in zip(first, second, strict=True)]
 
-    def fit(all_outputs: AllOutputs) -> Computation:
-        return _work(n.for_outputs(all_outputs), m.for_outputs(all_outputs), w)
+    def fit(all_outputs: AllOutputs) -> Metric:
+        first, second = (side._replace(metric=side.metric.for_outputs(all_outputs)) for side in sides)
+        return _work((first, second), w)
 
     def signed(items: Sequence[Item]) -> str:
         return fit([(SegmentKey("", str(i)), item) for i, item in enumerate(items)]).signature()
 
-    return Computation(sign, score, fit if m.metric.fitted_on else None, signed if m.metric.signature_for else None)
+    return Metric(spec, sign, score, fit if m.metric.fit else None, signed if m.metric.signature_for else None)
 
 
 def _value(two: Sequence[Value], sides: Sequence[_Side], scales: Sequence[Range], w: float) -> Value:
@@ -148,10 +147,4 @@ def _value(two: Sequence[Value], sides: Sequence[_Side], scales: Sequence[Range]
     return Value(combined(scaled[0], scaled[1], w), reason="; ".join(reasons), parts=parts)
 
 
-def _bounds(values: Values) -> tuple[float, float]:
-    """Return 0 … 1 if both metrics are scaled by declared, finite bounds."""
-    bounded = values["range"] == DECLARED and all(map(isfinite, registry.load(values["with"]).spec.range))
-    return (0, 1) if bounded else (-inf, inf)
-
-
-MENLI = family(SPEC, _make, _needs, _bounds)
+MENLI = family(SPEC, _make)

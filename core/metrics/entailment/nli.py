@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.errors import UserError
 from core.metrics import options
-from core.metrics.base import Computation, Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Need, Option, Values, family
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED, compared_with
 from core.models import configs
 from core.progress import Progress, no_progress
@@ -160,18 +159,6 @@ class _NliScoring(NamedTuple):
         return Value(scores[at], reason=TRUNCATED if cut else "", parts=parts)
 
 
-def three_labels() -> None:
-    """Raise UserError unless the `nli` model has the labels entailment, neutral and contradiction."""
-    found = configs.labels(configs.checked("nli"))
-    if None in found:
-        raise UserError(
-            "this NLI model does not distinguish neutral from contradiction",
-            where="ERRORSCOPE_NLI",
-            expected="a model with the labels entailment, neutral and contradiction",
-            hint="Set another model, or use the metric `entailment`, which needs only the first label",
-        )
-
-
 def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, help_: str) -> Metric:
     words = {FORWARD: f"{anchor}-output", BACKWARD: f"output-{anchor}", BOTH: BOTH}
     of_word = {word: d for d, word in words.items()}
@@ -202,13 +189,13 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, h
         perfect_on_copy=False,
     )
 
-    def make(values: Values) -> Computation:
+    def make(values: Values) -> Metric:
         way, long = of_word[values["direction"]], values["long"]
         asking = _NliScoring(anchor == "source", way, values["formula"], long, values["sentences"])
 
         def sign() -> str:
             model = configs.facts("nli")
-            three_labels()
+            configs.labels(configs.checked("nli")).three()
             how: dict[str, object] = {
                 "v": spec.version,
                 "formula": values["formula"],
@@ -219,9 +206,9 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, h
             how |= {"nrefs": "best"} if anchor == "reference" else {}
             return signature(name, how | model)
 
-        return Computation(sign, asking.values)
+        return Metric(replace(spec, range=bounds(values["formula"])), sign, asking.values)
 
-    return family(spec, make, bounds=lambda values: bounds(values["formula"]))
+    return family(spec, make)
 
 
 NLI = _metric(

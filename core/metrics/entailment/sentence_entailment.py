@@ -6,9 +6,10 @@ SMART calls this T5-ANLI; Q² uses it for consistency, with generated questions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from core.data import Item, Value
-from core.metrics.base import Computation, MetricSpec, Need, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Need, Option, Values, family
 from core.metrics.learned.question_metrics import ModelAnswer, best_answers
 from core.models import configs
 from core.progress import Progress
@@ -35,11 +36,7 @@ SPEC = MetricSpec(
 )
 
 
-def _needs(values: Values) -> frozenset[Need]:
-    return frozenset({"source" if values["direction"] == SOURCE else "reference", "nli"})
-
-
-def _make(values: Values) -> Computation:
+def _make(values: Values) -> Metric:
     direction = values["direction"]
 
     def sign() -> str:
@@ -50,7 +47,8 @@ def _make(values: Values) -> Computation:
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         return best_answers(items, QUESTIONS[direction], _ask, progress, source=direction == SOURCE)
 
-    return Computation(sign, score)
+    needs: frozenset[Need] = frozenset({"source" if direction == SOURCE else "reference", "nli"})
+    return Metric(replace(SPEC, needs=needs), sign, score)
 
 
 def _there(item: Item, text: str) -> Pair:
@@ -72,4 +70,4 @@ def _ask(questions: list[Pair], progress: Progress) -> list[ModelAnswer]:
     return [ModelAnswer(float(v), bool(cut)) for v, cut in zip(given.values[:, 0], given.truncated, strict=True)]
 
 
-ENTAILMENT = family(SPEC, _make, _needs)
+ENTAILMENT = family(SPEC, _make)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.data import Item, Value
-from core.metrics.base import Computation, Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Need, Option, Values, family
 from core.metrics.learned.question_metrics import ModelAnswer, best, compared_with, mean
 from core.models.kinds import facts
 from core.progress import Progress
@@ -75,7 +75,7 @@ def _metric(variant: Variant, name: str, label: str) -> Metric:
         perfect_on_copy=False,
     )
 
-    def make(values: Values) -> Computation:
+    def make(values: Values) -> Metric:
         prompts, side = tuple(values["prompt"]), values["side"]
         how = {"v": 1, "variant": variant, "nrefs": "best", "prompt": prompt_fact(prompts, side)}
 
@@ -85,7 +85,7 @@ def _metric(variant: Variant, name: str, label: str) -> Metric:
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
             return _Scoring(scorer(), variant, prompts, side).values(items, progress)
 
-        return Computation(sign, score)
+        return Metric(spec, sign, score)
 
     return family(spec, make)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import get_args
 
 from core.data import Item, Value
-from core.metrics.base import Computation, Metric, MetricSpec, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Option, Values, family
 from core.metrics.generation.bartscore import DIRECTIONS, PROMPT, SIDE, model_facts, needs_of, scorer
 from core.metrics.learned.question_metrics import TRUNCATED
 from core.progress import Progress, no_progress
@@ -122,7 +122,7 @@ def _metric(name: str, label: str) -> Metric:
         options=SOURCE_OPTIONS if variant == "faithfulness" else OPTIONS,
     )
 
-    def make(values: Values) -> Computation:
+    def make(values: Values) -> Metric:
         options = options_of(values, variant)
 
         def sign() -> str:
@@ -131,7 +131,7 @@ def _metric(name: str, label: str) -> Metric:
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
             return [_value(analysis) for analysis in refined(items, variant, options, progress)]
 
-        return Computation(sign, score)
+        return Metric(spec, sign, score)
 
     return family(spec, make)
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from core.data import Item, Value
-from core.metrics.base import Computation, MetricSpec, Need, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Need, Option, Values, family
 from core.metrics.learned.question_metrics import (
     NO_REFERENCE,
     TRUNCATED,
@@ -104,12 +104,7 @@ def _chosen(aspect: str) -> dict[str, Aspect]:
     return SUMMARY if aspect == OVERALL else {aspect: ASPECTS[aspect]}
 
 
-def _needs(values: Values) -> frozenset[Need]:
-    texts = {aspect.other for aspect in _chosen(values["aspect"]).values() if aspect.other}
-    return frozenset({*texts, "unieval"})
-
-
-def _make(values: Values) -> Computation:
+def _make(values: Values) -> Metric:
     aspects = _chosen(values["aspect"])
 
     def sign() -> str:
@@ -126,7 +121,8 @@ def _make(values: Values) -> Computation:
             for item, own, given in zip(items, asked, found, strict=True)
         ]
 
-    return Computation(sign, score)
+    texts = {aspect.other for aspect in aspects.values() if aspect.other}
+    return Metric(replace(SPEC, needs=frozenset({*texts, "unieval"})), sign, score)
 
 
 def _questions(aspect: Aspect, item: Item, split: Splitter) -> list[Parts]:
@@ -164,4 +160,4 @@ def _ask(questions: list[Parts], progress: Progress) -> list[ModelAnswer]:
     return [ModelAnswer(p, q.truncated) for p, q in zip(model.probabilities(read, progress), read, strict=True)]
 
 
-UNIEVAL = family(SPEC, _make, _needs)
+UNIEVAL = family(SPEC, _make)

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 from core.data import Item, Value
-from core.metrics.base import Computation, Metric, MetricSpec, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Option, Values, family
 from core.metrics.options import measure_option
 from core.progress import Progress
 from core.signature import GIVEN, package, signature
@@ -149,7 +149,7 @@ def _metric(name: str, label: str, n: int, help_: str) -> Metric:
         options=OPTIONS,
     )
 
-    def make(values: Values) -> Computation:
+    def make(values: Values) -> Metric:
         stem, column = bool(values["stem"]), MEASURES[values["measure"]]
         by_script = values["tokenize"] == SCRIPT
 
@@ -168,7 +168,7 @@ def _metric(name: str, label: str, n: int, help_: str) -> Metric:
             facts |= {"unread": "undefined"} if any(map(_unread, references)) else {}
             return signature(name, facts | {"rouge-score": package("rouge-score")})
 
-        return Computation(lambda: signed(()), score, signature_for=signed)
+        return Metric(spec, lambda: signed(()), score, signature_for=signed)
 
     return family(spec, make)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.data import Item, Value
 from core.errors import UserError
-from core.metrics.base import Computation, Metric, MetricSpec, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Option, Values, family
 from core.progress import Progress
 from core.signature import GIVEN, package, signature
 from core.text.scripts import Writing, tokens_by, writing
@@ -33,7 +33,7 @@ def _metric(
 ) -> Metric:
     """Return the metric. `words(values)` gives the tokenizer per script, or None if the script does not matter."""
 
-    def make(values: Values) -> Computation:
+    def make(values: Values) -> Metric:
         chosen = words(values)
 
         def signed(items: Sequence[Item]) -> str:
@@ -54,7 +54,7 @@ def _metric(
                 out.append(Value(float(against(item.references).corpus_score([item.hypothesis], None).score)))
             return out
 
-        return Computation(lambda: signed(()), score, signature_for=signed if chosen else None)
+        return Metric(spec, lambda: signed(()), score, signature_for=signed if chosen else None)
 
     return family(spec, make)
 

@@ -33,8 +33,8 @@ class CausalReader(TextReader):
     well. Without either, the first token is not scored.
     """
 
-    def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase, *, token_budget: int | None = None) -> None:
-        super().__init__(model, tokenizer, 8 * int(model.config.vocab_size), token_budget)
+    def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase) -> None:
+        super().__init__(model, tokenizer, 8 * int(model.config.vocab_size))
         self.window = min(WINDOW, loading.positions(model, tokenizer))
         begin = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         self.begin = [] if begin is None else [int(begin)]

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerBase
 
-from core.errors import UserError
 from core.models import adapter, configs, loading
 from core.models.checkpoint import Checkpoint, is_adapter
 from core.models.configs import NliLabels
@@ -37,8 +36,8 @@ class Classifier(TextReader):
     `limit` is the maximum number of tokens of both texts, special tokens included.
     """
 
-    def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase, *, token_budget: int | None = None) -> None:
-        super().__init__(model, tokenizer, 160 * int(model.config.hidden_size), token_budget)
+    def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase) -> None:
+        super().__init__(model, tokenizer, 160 * int(model.config.hidden_size))
         self.limit = loading.positions(model, tokenizer)
         kinds = getattr(model.config, "type_vocab_size", None)
         self.types = "token_type_ids" in tokenizer.model_input_names if kinds is None else kinds > 1
@@ -75,21 +74,16 @@ class NliModel:
 
     def entailment(self, pairs: Sequence[Pair], progress: Progress = no_progress) -> ClassifierOutputs:
         """Return P(entailment) of each pair (premise, hypothesis), shape (pairs, 1). The model needs only this label."""
-        given = self.classifier.logits(pairs, progress)
-        return ClassifierOutputs(_softmax(given.values)[:, [self.labels.entailment]], given.truncated)
+        return self._shares(pairs, [self.labels.entailment], progress)
 
     def judged(self, pairs: Sequence[Pair], progress: Progress = no_progress) -> ClassifierOutputs:
         """Return P(entailment), P(neutral), P(contradiction) of each pair (premise, hypothesis), shape (pairs, 3).
 
         Raises UserError if the model lacks one of the labels.
         """
-        columns = [c for c in self.labels if c is not None]
-        if len(columns) < len(self.labels):
-            raise UserError(
-                "this NLI model does not distinguish neutral from contradiction",
-                where="ERRORSCOPE_NLI",
-                expected="a model with the labels entailment, neutral and contradiction",
-            )
+        return self._shares(pairs, self.labels.three(), progress)
+
+    def _shares(self, pairs: Sequence[Pair], columns: list[int], progress: Progress) -> ClassifierOutputs:
         given = self.classifier.logits(pairs, progress)
         return ClassifierOutputs(_softmax(given.values)[:, columns], given.truncated)
 

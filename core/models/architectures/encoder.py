@@ -63,10 +63,8 @@ class Encoder(TextReader):
     special ones included, of `tokens` and `embed`.
     """
 
-    def __init__(
-        self, model: Any, tokenizer: PreTrainedTokenizerBase, shape: EncoderShape, *, token_budget: int | None = None
-    ) -> None:
-        super().__init__(model, tokenizer, 160 * int(model.config.hidden_size), token_budget)
+    def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase, shape: EncoderShape) -> None:
+        super().__init__(model, tokenizer, 160 * int(model.config.hidden_size))
         self.shape = shape
         self.limit = loading.positions(model, tokenizer)
         self.sentence_limit = min(self.limit, shape.sentence_tokens or self.limit)
@@ -99,15 +97,12 @@ class Encoder(TextReader):
 
     def tokens(self, texts: Sequence[str], layers: Sequence[int], progress: Progress = no_progress) -> list[Tokens]:
         """Return hidden states of all tokens at some layers, without padding. Raises UserError for an unknown layer."""
-        for layer in layers:
-            if not 0 <= layer <= self.layers:
-                raise UserError(
-                    "the model has no such layer", got=str(layer), expected=f"a whole number from 0 to {self.layers}"
-                )
-        chosen = list(layers)
+        if unknown := [layer for layer in layers if not 0 <= layer <= self.layers]:
+            expected = f"a whole number from 0 to {self.layers}"
+            raise UserError("the model has no such layer", got=str(unknown[0]), expected=expected)
 
         def kept(states: Sequence[Tensor], row: int, size: int) -> Vectors:
-            return _numbers(torch.stack([states[layer][row, :size] for layer in chosen]))
+            return _numbers(torch.stack([states[layer][row, :size] for layer in layers]))
 
         return [Tokens(states, read) for states, read in self._computed(texts, self.limit, kept, progress)]
 

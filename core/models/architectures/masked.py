@@ -24,8 +24,8 @@ class MaskedReader(TextReader):
     Raises UserError if the tokenizer has no mask token.
     """
 
-    def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase, *, token_budget: int | None = None) -> None:
-        super().__init__(model, tokenizer, 8 * int(model.config.vocab_size), token_budget)
+    def __init__(self, model: Any, tokenizer: PreTrainedTokenizerBase) -> None:
+        super().__init__(model, tokenizer, 8 * int(model.config.vocab_size))
         if tokenizer.mask_token_id is None:
             raise UserError("the tokenizer of this model has no mask token", where="ERRORSCOPE_MLM")
         whole, bare = list(tokenizer("a")["input_ids"]), self.encode("a")

@@ -77,13 +77,11 @@ class Seq2SeqScorer(TextReader):
         self,
         model: Any,
         tokenizer: PreTrainedTokenizerBase,
-        *,
         languages: Languages | None = None,
-        token_budget: int | None = None,
     ) -> None:
         self.parts = anatomy(model)
         keys = self.parts.blocks[0].itself.key(torch.zeros_like(self.parts.weight[:1]))
-        super().__init__(model, tokenizer, len(self.parts.blocks) * 4 * keys.nbytes, token_budget)
+        super().__init__(model, tokenizer, len(self.parts.blocks) * 4 * keys.nbytes)
         rows = self.parts.weight.shape[0]  # often more than the tokenizer has tokens
         self.special = sorted({i for i in tokenizer.all_special_ids if i < rows} | set(range(len(tokenizer), rows)))
         config = model.config

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
-from typing import Literal, NamedTuple, TypeVar, overload
+from typing import Literal, NamedTuple, TypeVar
 
 from core.english.grammar import ParsedText, parse_text
 from core.perturbations.base import seeded
@@ -46,33 +46,6 @@ class TextPool(tuple[str, ...]):
         """The distinct texts in order, without blank ones."""
         return tuple(text for text in dict.fromkeys(self) if text.strip())
 
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """The index of each text in `different`."""
-        return {text: i for i, text in enumerate(self.different)}
-
-
-class Others(Sequence[str]):
-    """The distinct, non-blank texts of a set except one."""
-
-    def __init__(self, texts: TextPool, text: str) -> None:
-        self._all, self._at = texts.different, texts.places.get(text, len(texts.different))
-
-    def __len__(self) -> int:
-        return len(self._all) - (self._at < len(self._all))
-
-    @overload
-    def __getitem__(self, i: int) -> str: ...
-    @overload
-    def __getitem__(self, i: slice) -> Sequence[str]: ...
-    def __getitem__(self, i: int | slice) -> str | Sequence[str]:
-        if isinstance(i, slice):
-            return [self[k] for k in range(*i.indices(len(self)))]
-        if not -len(self) <= i < len(self):
-            raise IndexError(i)
-        i %= len(self)
-        return self._all[i + (i >= self._at)]
-
 
 class NoiseContext(NamedTuple):
     """The source of the text and all texts of its set, including itself (a `TextPool` if there are many)."""
@@ -80,9 +53,10 @@ class NoiseContext(NamedTuple):
     source: str | None = None
     texts: tuple[str, ...] = ()
 
-    def others(self, text: str) -> Others:
+    def others(self, text: str) -> list[str]:
         """Return the distinct texts of the set without this one and without blank ones."""
-        return Others(self.texts if isinstance(self.texts, TextPool) else TextPool(self.texts), text)
+        texts = self.texts if isinstance(self.texts, TextPool) else TextPool(self.texts)
+        return [other for other in texts.different if other != text]
 
 
 NO_CONTEXT = NoiseContext()

@@ -145,7 +145,7 @@ def _certain_past(r: ParsedText, i: int) -> bool:
     full = pos_tags(word.low) == {"VERB"} and word.low not in BE | HAVE | DO
     if not full or "VBD" not in (word.tag, word.second) or r.glued(i):
         return False
-    past = forms(word.low, "VERB", ("VBD",)) and not forms(word.low, "VERB", ("VBN", "VB"))
+    past = forms(word.low, ("VBD",)) and not forms(word.low, ("VBN", "VB"))
     return bool(past) and not any(j < i for j in r.children(i, "aux", "auxpass") if r.low(j) in _HELPERS)
 
 
@@ -161,9 +161,9 @@ def _form(r: ParsedText, i: int) -> str:
         form = "VBP"
     else:
         form = word.tag if word.tag in FINITE else ""
-    if not form or not forms(word.low, "VERB", (form,)):
+    if not form or not forms(word.low, (form,)):
         return ""
-    if form == "VBD" and forms(word.low, "VERB", ("VBN",)) and not _past(r, i, has_subject):
+    if form == "VBD" and forms(word.low, ("VBN",)) and not _past(r, i, has_subject):
         return ""
     if has_subject or word.role == "conj" or form in ("VBZ", "VBD"):
         return form
@@ -209,7 +209,7 @@ def _imperative(r: ParsedText, i: int, span: tuple[int, int]) -> Clause | None:
     word = r.words[i]
     if word.tag not in ("VB", "VBP") or word.role not in ("ROOT", "ccomp", "parataxis", "dep") or subjects(r, i):
         return None
-    if not forms(word.low, "VERB", ("VB",)) or word.low in ("thank", "please", "let", "thanks"):
+    if not forms(word.low, ("VB",)) or word.low in ("thank", "please", "let", "thanks"):
         return None
     at = i
     while at > span[0] and not r.opens(at) and r.low(at - 1) in ("please", "just", "then", ",", ":"):

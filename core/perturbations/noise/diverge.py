@@ -9,7 +9,7 @@ from random import Random
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from core.perturbations.noise.base import Noise, NoiseContext, NoiseLevel, edited
+from core.perturbations.noise.base import TENTHS, Noise, NoiseContext, edited
 from core.text.edits import Edit, Outcome, Refused
 from core.text.words import words
 
@@ -93,7 +93,7 @@ DIVERGE = Noise(
     help="Replaces words one by one, in random order, with one of the ten most likely words of a language model, so that the text stays "
     "fluent but its meaning drifts. Uses the masked language model (mlm) if configured, else the scorer: English only, and less fluent.",
     make=_diverged,
-    levels=tuple(NoiseLevel(s, f"{s:.0%}") for s in (0.1, 0.2, 0.3, 0.4, 0.5)),
+    levels=TENTHS,
     models=models,
     loads_model=True,
 )

@@ -28,7 +28,7 @@ def _names(r: ParsedText) -> frozenset[str]:
 def _verb_form(r: ParsedText, i: int) -> str:
     """Return the form of a verb: VB also for VBP, ED if past tense and participle are spelled alike (*scored*), "" if it is not
     certain (*beat* may be any of these)."""
-    tag, there = r.tag(i), {tag for _, tag in forms(r.low(i), "VERB", ("VB", "VBD", "VBN"))}
+    tag, there = r.tag(i), {tag for _, tag in forms(r.low(i), ("VB", "VBD", "VBN"))}
     infinitive = r.low(i - 1) == "to" and r.low(i - 2) not in ("thanks", "due", "according", "owing")
     if r.low(i - 1) == "to" and not infinitive:
         return ""

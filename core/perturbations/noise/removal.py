@@ -147,7 +147,7 @@ def _opens_clause(r: ParsedText, i: int, noun: int) -> bool:
     subject = r.tag(i + 1) in ("IN", "WRB", "EX") or r.low(i + 1) in ("i", "he", "she", "we", "they", "it")
     if subject or r.tag(noun)[:2] == "VB":
         return r.tag(noun) != "VBG"
-    if r.tag(i + 1) == "NN" and forms(r.low(i + 2), "VERB", ("VBZ",)) and r.low(i + 3) in ("to", "from"):
+    if r.tag(i + 1) == "NN" and forms(r.low(i + 2), ("VBZ",)) and r.low(i + 3) in ("to", "from"):
         return True
     after = max(r.below(noun)) + 1
     while r.tag(after) == "RB":
@@ -248,35 +248,27 @@ def _hangs_on(r: ParsedText, i: int) -> bool:
     return r.low(i) in _CLITICS and gap in ("", " ", "\xa0") and r.words[i - 1].text[-1].isalnum()
 
 
-ARTICLES = Noise(
-    name="article-removal",
-    label="Article removal",
-    aspect="fluency",
-    help="Deletes a share of the articles (the, a, an). English only",
-    make=english(partial(_removed, _articles), "no article in the text"),
-    levels=SHARES,
-    version=4,
-    models=parser_name,
-)
+def _noise(what: str, help_: str, places: Callable[[ParsedText], list[Span]]) -> Noise:
+    return Noise(
+        name=f"{what.replace('-', '')}-removal",
+        label=f"{what.capitalize()} removal",
+        aspect="fluency",
+        help=help_,
+        make=english(partial(_removed, places), f"no {what.replace('-', ' ')} in the text"),
+        levels=SHARES,
+        version=4,
+        models=parser_name,
+    )
 
-PREPOSITIONS = Noise(
-    name="preposition-removal",
-    label="Preposition removal",
-    aspect="fluency",
-    help="Deletes a share of the prepositions; the “to” of an infinitive stays. English only",
-    make=english(partial(_removed, _prepositions), "no preposition in the text"),
-    levels=SHARES,
-    version=4,
-    models=parser_name,
-)
 
-STOPWORDS = Noise(
-    name="stopword-removal",
-    label="Stop-word removal",
-    aspect="fluency",
-    help="Deletes a share of the stop words: articles, pronouns, prepositions, conjunctions, all uses of have, do and be, modals, not. English only",
-    make=english(partial(_removed, _stop_words), "no stop word in the text"),
-    levels=SHARES,
-    version=4,
-    models=parser_name,
+ARTICLES = _noise("article", "Deletes a share of the articles (the, a, an). English only", _articles)
+PREPOSITIONS = _noise(
+    "preposition",
+    "Deletes a share of the prepositions; the “to” of an infinitive stays. English only",
+    _prepositions,
+)
+STOPWORDS = _noise(
+    "stop-word",
+    "Deletes a share of the stop words: articles, pronouns, prepositions, conjunctions, all uses of have, do and be, modals, not. English only",
+    _stop_words,
 )

@@ -49,7 +49,7 @@ def pooled(metrics: Sequence[Metric], workers: int) -> Iterator[list[Metric]]:
 
 
 def _fit(metric: Metric) -> bool:
-    if metric.spec.needs_model or metric.fitted_on is not None:
+    if metric.spec.needs_model or metric.fit is not None:
         return False
     try:
         return registry.load(metric.spec.name).score is metric.score

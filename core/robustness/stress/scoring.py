@@ -13,20 +13,18 @@ from core.metrics.base import Metric
 from core.progress import Progress
 from core.robustness.stress.gold import Gold
 from core.robustness.stress.pool import BATCH, pooled
-from core.scoring.dataset import FIRST_CHUNK, OnScoring, ScoringProgress, score_dataset
+from core.scoring.dataset import FIRST_CHUNK, OnScoring, ScoreCache, ScoringProgress, score_dataset
 from core.signature import content_key
 
 PROBE = 12
 """How many texts a metric scores to measure its speed, before the run begins."""
 
 
-class StressScoreCache(Protocol):
+class StressScoreCache(ScoreCache, Protocol):
     """The cache that `core.scoring.dataset` needs, with its values by signature and content key (see `Memory` there)."""
 
     @property
     def values(self) -> Mapping[tuple[str, str], Value]: ...
-    def known(self, signature: str, keys: Collection[str]) -> set[str]: ...
-    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
 
 
 class RunProgress:

@@ -83,7 +83,7 @@ def align(output: str, target: str, matcher: str, progress: Progress) -> Alignme
     if len(ours) * len(theirs) > MOST_CELLS:
         too_many = f"{len(theirs):,} × {len(ours):,} sentences are too many to match interactively"
         return none._replace(reason=too_many)
-    (matrix,) = chosen.make(progress).matrices([(theirs, ours)])
+    (matrix,) = chosen.make(progress)([(theirs, ours)])
     if np.isnan(matrix).any():
         return none._replace(reason="the matcher returned no score for a pair of sentences")
     of_target, of_output = best_matches(matrix)

@@ -84,7 +84,7 @@ class PerturbationTrial(NamedTuple):
 
 def quick(metric: Metric) -> bool:
     """Return whether a metric is fast for two texts, and its values do not depend on the other outputs in the batch."""
-    return metric.spec.needs <= QUICK_NEEDS and not metric.spec.name.startswith(SLOW) and metric.fitted_on is None
+    return metric.spec.needs <= QUICK_NEEDS and not metric.spec.name.startswith(SLOW) and metric.fit is None
 
 
 def perturbed(text: str, seed: int = 0, progress: Progress = no_progress) -> list[PerturbationTrial]:

@@ -59,7 +59,7 @@ def draw(project: Project) -> None:
 
 def _form(data: Dataset) -> AttackOptions | None:
     ready = (registry.load(name) for name, found in readiness.of_all().items() if found.state == "ready")
-    labels = {metric.spec.name: metric.spec.label for metric in ready if not metric.fitted_on}
+    labels = {metric.spec.name: metric.spec.label for metric in ready if not metric.fit}
     able = list(labels)
     systems = data.systems
     left, middle, right = st.columns([3, 2, 2])

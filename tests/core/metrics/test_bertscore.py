@@ -30,7 +30,7 @@ def _minilm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def scored(expression: str, items: list[Item]) -> np.ndarray:
     metric = registry.load(expression)
-    values = apart(metric.fitted_on(all_outputs(items)) if metric.fitted_on else metric, items)
+    values = apart(metric.for_outputs(all_outputs(items)), items)
     return np.array([[v.parts["precision"], v.parts["recall"], v.parts["f"], v.value] for v in values])
 
 
@@ -79,13 +79,13 @@ def _plain() -> bertscore._Scoring:
 
 def test_idf_depends_on_all_outputs_named_in_the_signature() -> None:
     metric = registry.load("bertscore|idf:yes")
-    assert metric.fitted_on is not None
-    whole, part = metric.fitted_on(all_outputs(ITEMS)), metric.fitted_on(all_outputs(ITEMS)[:5])
+    assert metric.fit is not None
+    whole, part = metric.for_outputs(all_outputs(ITEMS)), metric.for_outputs(all_outputs(ITEMS)[:5])
     assert whole.signature() != part.signature()
-    assert whole.signature() == metric.fitted_on([*all_outputs(ITEMS)[::-1], *all_outputs(ITEMS)[:3]]).signature()
+    assert whole.signature() == metric.for_outputs([*all_outputs(ITEMS)[::-1], *all_outputs(ITEMS)[:3]]).signature()
     assert "idf:refs-20-" in whole.signature()
     assert whole.score(ITEMS[:1], no_progress)[0].value != part.score(ITEMS[:1], no_progress)[0].value
-    with pytest.raises(TypeError, match="Metric.fitted_on"):
+    with pytest.raises(TypeError, match="Metric.for_outputs"):
         metric.score(ITEMS, no_progress)
 
 
@@ -112,8 +112,8 @@ def test_idf_counts_segments_once_and_outputs_each_time() -> None:
 def test_where_nothing_weighs_or_nothing_is_said_a_reason_stands() -> None:
     metric = registry.load("bertscore|idf:yes")
     item = Item("s", "the cat", ("the cat",))
-    assert metric.fitted_on is not None
-    lone = metric.fitted_on(all_outputs([item])).score([item], no_progress)[0]  # ln(2 / 2) = 0 for every token
+    assert metric.fit is not None
+    lone = metric.for_outputs(all_outputs([item])).score([item], no_progress)[0]  # ln(2 / 2) = 0 for every token
     assert (lone.value, lone.status, lone.reason) == (None, "undefined", bertscore.WEIGHTLESS)
     nothing = registry.load("bertscore").score([Item("s", "a", ("", " \n"))], no_progress)[0]
     assert (nothing.value, nothing.status) == (None, "undefined")

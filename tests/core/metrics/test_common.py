@@ -60,7 +60,7 @@ def _untrained_models(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 def ready(name: str) -> Metric:
     """The metric, fitted on the items if its values depend on others."""
     metric = registry.load(name)
-    return metric.fitted_on(all_outputs(ITEMS)) if metric.fitted_on else metric
+    return metric.for_outputs(all_outputs(ITEMS))
 
 
 @pytest.mark.parametrize("name", NAMES)

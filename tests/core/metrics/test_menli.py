@@ -108,8 +108,8 @@ def test_a_value_missing_on_one_side_keeps_its_reason() -> None:
 
 def test_idf_weights_are_fitted_on_all_outputs() -> None:
     metric = registry.load("menli|with:bertscore%7Cidf%3Ayes|range:0..1")
-    assert metric.fitted_on is not None
-    bound = metric.fitted_on(all_outputs(ITEMS))
+    assert metric.fit is not None
+    bound = metric.for_outputs(all_outputs(ITEMS))
     assert "idf:refs-" in bound.signature()
     assert [v.status for v in bound.score(ITEMS, no_progress)] == ["ok"] * 3
 

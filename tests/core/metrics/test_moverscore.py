@@ -59,8 +59,8 @@ def test_a_large_transport_solved_by_parts_is_optimal(seed: int) -> None:
 def test_it_equals_the_released_program(monkeypatch: pytest.MonkeyPatch) -> None:
     need_minilm(monkeypatch)
     metric = registry.load("moverscore")
-    assert metric.fitted_on is not None
-    values = apart(metric.fitted_on(all_outputs(ITEMS)), ITEMS)
+    assert metric.fit is not None
+    values = apart(metric.for_outputs(all_outputs(ITEMS)), ITEMS)
     assert [v.value for v in values] == pytest.approx([case.moverscore for case in USED], abs=1e-4)
 
 
@@ -85,11 +85,11 @@ def test_a_copy_is_perfect_with_reference_weights_on_both_sides(monkeypatch: pyt
     need_minilm(monkeypatch)
     items = [Item("a", "the cat sat", ("the cat sat",)), Item("b", "a dog", ("the dog ran home",))]
     own, shared = (registry.load(f"moverscore|idf:{kind}") for kind in ("own", "references"))
-    assert own.fitted_on is not None
-    assert shared.fitted_on is not None
-    assert shared.fitted_on(all_outputs(items)).score(items, no_progress)[0].value == pytest.approx(1)
-    assert own.fitted_on(all_outputs(items)).signature() != shared.fitted_on(all_outputs(items)).signature()
-    with pytest.raises(TypeError, match="Metric.fitted_on"):
+    assert own.fit is not None
+    assert shared.fit is not None
+    assert shared.for_outputs(all_outputs(items)).score(items, no_progress)[0].value == pytest.approx(1)
+    assert own.for_outputs(all_outputs(items)).signature() != shared.for_outputs(all_outputs(items)).signature()
+    with pytest.raises(TypeError, match="Metric.for_outputs"):
         own.score(items, no_progress)
 
 

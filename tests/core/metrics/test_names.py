@@ -52,7 +52,7 @@ def lacks_range(asked: str) -> bool:
 def test_a_metric_keeps_its_name_label_and_range_among_others(name: str) -> None:
     for asked in expressions(registry.load(name).spec):
         metric = registry.load(asked)
-        among = metric.fitted_on(all_outputs(ITEMS)) if metric.fitted_on else metric
+        among = metric.for_outputs(all_outputs(ITEMS))
         assert metric.spec.name == among.spec.name == asked
         assert among.spec == metric.spec
         known = registry.describe(asked)
@@ -65,7 +65,7 @@ def test_two_metrics_never_have_one_signature(name: str) -> None:
     signed: dict[str, str] = {}
     for asked in [*usable(name), *(one for one in SYNONYMS if one.split("|")[0] == name)]:
         metric = registry.load(asked)
-        among = metric.fitted_on(all_outputs(ITEMS)) if metric.fitted_on else metric
+        among = metric.for_outputs(all_outputs(ITEMS))
         assert signed.setdefault(among.signature(), asked) == asked
 
 

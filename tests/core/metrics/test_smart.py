@@ -1,6 +1,7 @@
 """SMART as a metric: options, targets, missing texts, signatures; and Table 1 of the paper where the data are here."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import registry, smart_matchers
 from core.metrics.base import Metric, MetricSpec, Need
-from core.metrics.smart_matchers import Cosine, Pairwise
+from core.metrics.smart_matchers import cosines, pairwise
 from core.progress import Cancelled, Progress, no_progress
 from core.scoring.dataset import values_of
-from core.smart.strings import Chrf
+from core.smart.strings import chrf_matrices
 from tests.core.smart.oracle import RECALLS, measured
 from tests.fakes import stop_when
 from tests.minilm import need_minilm
@@ -34,7 +35,7 @@ def scored(expression: str, item: Item = ITEM) -> Value:
 def plain(variant: str, target: str, output: str = ITEM.hypothesis) -> tuple[float, float, float]:
     """Of texts whose sentences end in a full stop and a space."""
     sides = tuple(tuple(s.rstrip(".") + "." for s in text.split(". ")) for text in (target, output))
-    [matrix] = Chrf().matrices([sides])  # type: ignore[list-item]
+    [matrix] = chrf_matrices([sides])  # type: ignore[list-item]
     return measured(RECALLS[variant], matrix.tolist())
 
 
@@ -172,14 +173,14 @@ def length_metric(needs: Need, asked: list[Item]) -> Metric:
 
 def test_any_two_text_metric_scores_distinct_pairs_once() -> None:
     asked: list[Item] = []
-    matcher = Pairwise(length_metric("reference", asked), no_progress)
-    first, second = matcher.matrices([(("ab", "abcd"), ("abcd", "abcd")), (("ab",), ("abcd", "x"))])
+    matcher = partial(pairwise, metric=length_metric("reference", asked), progress=no_progress)
+    first, second = matcher([(("ab", "abcd"), ("abcd", "abcd")), (("ab",), ("abcd", "x"))])
     assert first.tolist() == [[0.5, 0.5], [1, 1]]
     assert second[0, 0] == 0.5
     assert np.isnan(second[0, 1])
     assert asked == [Item(None, c, (t,)) for t, c in (("ab", "abcd"), ("abcd", "abcd"), ("ab", "x"))]
     asked.clear()
-    Pairwise(length_metric("source", asked), no_progress).matrices([(("premise",), ("claim",))])
+    pairwise([(("premise",), ("claim",))], length_metric("source", asked), no_progress)
     assert asked == [Item("premise", "claim", ())]
 
 
@@ -224,7 +225,7 @@ def test_the_embedding_is_a_cosine_cut_at_zero(monkeypatch: pytest.MonkeyPatch) 
             return np.array([vectors[t] for t in texts], dtype=np.float32)
 
     monkeypatch.setattr(smart_matchers, "encoder", Fake)
-    [found] = Cosine(no_progress).matrices([(("a", "b"), ("a", "c"))])
+    [found] = cosines([(("a", "b"), ("a", "c"))], no_progress)
     assert found == pytest.approx(np.array([[1, 0], [0.6, 0]]))
 
 

@@ -18,7 +18,7 @@ from core.smart import matching
 from core.smart.alignment import Array
 from core.smart.matching import Matcher, Texts, matrices
 from core.smart.overlap import characters, counted, longest_common, shared
-from core.smart.strings import Bleu, Chrf, Rouge
+from core.smart.strings import bleu_matrices, chrf_matrices, rouge_matrices
 from core.text.scripts import writing
 
 WORDS = st.sampled_from(
@@ -33,7 +33,7 @@ def check(
     matcher: Matcher, one: Callable[[str, str], float], targets: Sequence[str], candidates: Sequence[str]
 ) -> None:
     """`one(candidate, target)` is the package's own score."""
-    [found] = matcher.matrices([(tuple(targets), tuple(candidates))])
+    [found] = matcher([(tuple(targets), tuple(candidates))])
     expected = np.array([[one(c, t) for c in candidates] for t in targets])
     assert found.shape == (len(targets), len(candidates))
     assert np.abs(found - expected).max() <= 1e-9
@@ -43,7 +43,12 @@ def check(
 @given(targets=SENTENCES, candidates=SENTENCES)
 def test_chrf_is_sacrebleus(beta: int, word_order: int, targets: list[str], candidates: list[str]) -> None:
     own = CHRF(beta=beta, word_order=word_order)
-    check(Chrf(beta, word_order), lambda c, t: float(own.sentence_score(c, [t]).score) / 100, targets, candidates)
+    check(
+        partial(chrf_matrices, beta=beta, word_order=word_order),
+        lambda c, t: float(own.sentence_score(c, [t]).score) / 100,
+        targets,
+        candidates,
+    )
 
 
 @pytest.mark.parametrize("tokenize", ["13a", "intl", "zh", "char", "none"])
@@ -51,7 +56,10 @@ def test_chrf_is_sacrebleus(beta: int, word_order: int, targets: list[str], cand
 def test_bleu_is_sacrebleus(tokenize: str, targets: list[str], candidates: list[str]) -> None:
     own = BLEU(effective_order=True, tokenize=tokenize)
     check(
-        Bleu(partial(bleu, tokenize)), lambda c, t: float(own.sentence_score(c, [t]).score) / 100, targets, candidates
+        partial(bleu_matrices, make=partial(bleu, tokenize)),
+        lambda c, t: float(own.sentence_score(c, [t]).score) / 100,
+        targets,
+        candidates,
     )
 
 
@@ -62,7 +70,7 @@ def test_rouge_is_rouge_scores(kind: str, stem: bool, targets: list[str], candid
     words = UnicodeWords(stem=stem)
     own = RougeScorer([kind], tokenizer=words)
     check(
-        Rouge(kind, lambda how: words.tokenize, writing),
+        partial(rouge_matrices, kind=kind, make=lambda how: words.tokenize, read=writing),
         lambda c, t: float(own.score(t, c)[kind].fmeasure),
         targets,
         candidates,
@@ -71,20 +79,21 @@ def test_rouge_is_rouge_scores(kind: str, stem: bool, targets: list[str], candid
 
 def test_the_candidate_is_the_hypothesis() -> None:
     # one word of three, and BLEU's brevity penalty: exp(1 − 3/1); the other way precision is 1/3 and nothing is too short
-    [m] = Bleu(partial(bleu, "13a")).matrices([(("a b c",), ("a",))])
+    [m] = bleu_matrices([(("a b c",), ("a",))], partial(bleu, "13a"))
     assert m[0, 0] == pytest.approx(np.exp(-2))
     # chrF2 of characters a against abc: precision 1, recall 1/3, β = 2: 5·(1/3) / (4 + 1/3); only order 1 is reached by both
-    [m] = Chrf().matrices([(("abc",), ("a",))])
+    [m] = chrf_matrices([(("abc",), ("a",))])
     assert m[0, 0] == pytest.approx((5 / 3) / (4 + 1 / 3))
 
 
 @given(st.lists(st.tuples(SENTENCES.map(tuple), SENTENCES.map(tuple)), max_size=8))
 def test_a_batch_equals_single_pairs_to_the_last_bit(pairs: list[Texts]) -> None:
-    for matcher in (Chrf(), Bleu(partial(bleu, "script")), Rouge("rougeL", lambda how: str.split, writing)):
-        together = matcher.matrices(pairs)
+    rouge = partial(rouge_matrices, kind="rougeL", make=lambda how: str.split, read=writing)
+    for matcher in (chrf_matrices, partial(bleu_matrices, make=partial(bleu, "script")), rouge):
+        together = matcher(pairs)
         assert len(together) == len(pairs)
         for pair, found in zip(pairs, together, strict=True):
-            assert np.array_equal(found, matcher.matrices([pair])[0])
+            assert np.array_equal(found, matcher([pair])[0])
 
 
 def test_texts_that_share_nothing_do_not_fill_one_large_block(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.data import Dataset, Item, Segment, Value
 from core.errors import UserError
-from core.metrics.base import Computation, Metric
+from core.metrics.base import Metric
 from core.perturbations.noise.base import NoiseLevel
 from core.progress import Cancelled
 from core.robustness.stress import scoring
@@ -155,9 +155,9 @@ def test_means_of_common_score_parts_are_kept() -> None:
 def test_a_metric_is_fitted_on_the_gold_texts() -> None:
     bound: list[int] = []
 
-    def fit(outputs: object) -> Computation:
+    def fit(outputs: object) -> Metric:
         bound.append(len(outputs))  # type: ignore[arg-type]
-        return Computation(lambda: "plain|v:1|among:6", LENGTH.score)
+        return Metric(LENGTH.spec, lambda: "plain|v:1|among:6", LENGTH.score)
 
     plain = counting_metric("plain")
     report = made(of_words(*[8] * 6), [CUT], [Metric(plain.spec, plain.signature, plain.score, fit=fit)])
