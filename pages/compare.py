@@ -56,7 +56,7 @@ def scoring_box(project: Project, view: View) -> None:
         text = (
             "Scoring is running. Scores appear here when they are ready."
             if running
-            else "No scores yet. Choose metrics and compute scores."
+            else "Not scored yet. Choose metrics and compute scores."
         )
         st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
     label = f"Compute scores: {format_count(len(metrics), 'metric')} computed" + (", job running" if running else "")

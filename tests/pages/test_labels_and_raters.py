@@ -81,10 +81,10 @@ def test_agreement_is_what_the_service_finds(store: Store) -> None:
     assert f"{abs(found.alpha.value or 0):.3f}"[1:] in words(at)
     assert "agree no more than by chance" in words(at) or "average several" in words(at)
     place = at.dataframe[1].value
-    assert list(place["spans agree in"])[0] == "same characters"
+    assert list(place["errors agree in"])[0] == "same characters"
     at.selectbox(key="people-pair").set_value("bob and cid").run()
     # bob marks one character of 8 outputs, cid two: 2·8/(8 + 16)
-    assert at.dataframe[1].value["all characters"][0] == ".667"
+    assert at.dataframe[1].value["all outputs together"][0] == ".667"
     assert "both found no error in 4, only one of them found errors in 0" in words(at)
 
 

@@ -95,7 +95,7 @@ def panel(project: Project, data: Dataset) -> None:
                 "metric": line.spec.label,
                 "scored": f"{line.scored:,} / {total:,}" if not line.lacking or line.scored else "–",
                 "needs": ", ".join(NEED_WORDS[n] for n in sorted(line.spec.needs)),
-                "description": line.lacking or line.spec.help,
+                "description": f"Not possible: {line.lacking}" if line.lacking else line.spec.help,
                 "paper": line.spec.paper,
             }
             for line in found
