@@ -35,7 +35,7 @@ KINDS = {
     "place": "same characters",
     "severity": "same characters and severity",
     "category": "same characters and category",
-    "both": "same characters, severity and category",
+    "both": "all three",
 }
 
 
