@@ -26,7 +26,7 @@ ANSWER = "annotate-answer"
 
 def main() -> None:
     """Draw the page."""
-    purpose = "Mark the errors in each output; the names of the systems are hidden until you submit."
+    purpose = "Mark the errors in each output. The names of the systems are hidden; you can show them after you submit."
     project = page.start("Annotate", purpose)
     if project is None:
         return
@@ -114,7 +114,7 @@ def header(
             st.button(
                 "Next", icon=":material/chevron_right:", on_click=go, args=("next",), disabled=at + 1 == len(keys)
             )
-            st.button("Next unlabelled", on_click=go, args=("unlabelled",), disabled=done.submitted == done.total)
+            st.button("Next not submitted", on_click=go, args=("unlabelled",), disabled=done.submitted == done.total)
             st.markdown(f"**{at + 1}** / {len(keys)} · {' · '.join(escape_markdown(part) for part in segment)}")
         identity.switch(rater)
     batches.progress(done, whole, asked, mine)

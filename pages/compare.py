@@ -56,10 +56,10 @@ def scoring_box(project: Project, view: View) -> None:
         text = (
             "Scoring is running. Scores appear here when they are ready."
             if running
-            else "Not scored yet. Choose metrics and start scoring."
+            else "Not scored yet. Choose metrics and compute scores."
         )
         st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
-    label = f"Scoring: {format_count(len(metrics), 'metric')}" + (", job running" if running else "")
+    label = f"Compute scores: {format_count(len(metrics), 'metric')} computed" + (", job running" if running else "")
     with st.expander(label, expanded=not metrics and not running):
         scoring.panel(project, wiring.dataset(project))
 

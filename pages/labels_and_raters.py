@@ -7,6 +7,7 @@ import streamlit as st
 from core.mqm.schemes import SCHEMES
 from core.ports.projects import Project
 from core.services.labels.labels import submitted
+from pages._ui.calibrate.weight_schemes import scheme_words
 from pages._ui.labels_and_raters import agreement as parts
 from pages._ui.labels_and_raters import batch_builder, number_agreement
 from pages._ui.shared import errors, page, wiring
@@ -18,7 +19,7 @@ TABS = ("Agreement", "Largest disagreements", "Calibration sets")
 def main() -> None:
     """Draw the page."""
     store = wiring.store()
-    project = page.start("Labels and raters", "See how far raters agree, and choose which outputs to label next.")
+    project = page.start("Labels and raters", "See how far annotators agree, and choose which outputs to label next.")
     if project is None:
         return
     labels = submitted(store, project.id)
@@ -48,12 +49,15 @@ def labelled(project: Project) -> None:
     if not wiring.store().labels.raters(project.id):
         no_labels()
         return
-    st.selectbox("Severity weights", SCHEMES, key="people-scheme", width=240, help=definition("Severity weights"))
+    st.selectbox(
+        "Severity weights", SCHEMES, key="people-scheme", width=320, format_func=scheme_words,
+        help=definition("Severity weights"),
+    )  # fmt: skip
     found = parts.found(project, _scheme())
     if not found.raters:
         page.info("There are labels, but no segment has been submitted yet.")
         return
-    st.subheader("Raters", anchor=False)
+    st.subheader("Annotators", anchor=False)
     parts.raters(found)
     st.subheader("Agreement", anchor=False)
     parts.figures(found)

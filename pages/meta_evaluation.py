@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.reports import evaluation as report
+from core.services.evaluate.evaluate import LABELS
 from pages._ui.calibrate import calibration_form
 from pages._ui.meta_evaluation import (
     agreement_table,
@@ -16,6 +17,7 @@ from pages._ui.meta_evaluation import (
     significance,
 )
 from pages._ui.shared import errors, page, wiring
+from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
 SECTIONS = ("Scatter plot", "Differences between metrics", "Systems", "Parts of the data", "Length and bias")
@@ -29,7 +31,7 @@ def main() -> None:
     view = wiring.view(project)
     if all(c.human for c in view.columns):
         page.info("No metric has been computed for this project yet.")
-        page.link("compare", "Compute metrics on Compare")
+        page.link("compare", "Compute scores on Compare")
         return
     with st.container(border=True):
         people = calibration_form.choose_human_scores(project, wiring.dataset(project))
@@ -47,6 +49,7 @@ def main() -> None:
         return
     found, statistic = evaluation_data.evaluated(data, wanted.choice), wanted.statistic
     st.markdown(f"#### {escape_markdown(report.sentence(found, statistic))}")
+    page.caption(f"{LABELS[statistic]}: {definition(LABELS[statistic])}")
     agreement_table.table(found, statistic)
     agreement_table.notes(found)
     section = st.segmented_control(

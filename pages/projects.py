@@ -17,7 +17,7 @@ DONE = "projects-imported"
 HEADINGS = {
     None: ("Projects", "Upload the outputs of your systems, import human scores, and open a project."),
     "outputs": ("Upload outputs", "Add the outputs of one or more systems, with their sources and references."),
-    "labels": ("Import labels", "Add error spans and scores by human raters from files."),
+    "labels": ("Import labels", "Add error spans and scores by annotators from files."),
 }
 
 
@@ -52,7 +52,9 @@ def welcome(projects: list[Project]) -> None:
     left, middle, right = st.columns(3)
     with left.container(border=True, height="stretch"):
         st.subheader("Open the sample", anchor=False)
-        st.markdown("40 segments in two languages, four systems with planted errors, labels by two annotators.")
+        st.markdown(
+            "40 segments in two languages, four systems with errors put in on purpose, labels by two annotators."
+        )
         open_sample(projects)
     with middle.container(border=True, height="stretch"):
         st.subheader("Upload outputs", anchor=False)
@@ -126,7 +128,7 @@ def what_next(done: Imported) -> None:
     with st.container(horizontal=True):
         page.link("compare", "Compare the outputs")
         page.link("annotate", "Annotate the outputs")
-    with st.expander("Compute metrics", expanded=True, icon=":material/bolt:"), errors.boundary():
+    with st.expander("Compute scores", expanded=True, icon=":material/bolt:"), errors.boundary():
         with st.spinner("Reading the project …"):
             data = wiring.dataset(project)
         scoring.panel(project, data)

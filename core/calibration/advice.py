@@ -45,10 +45,10 @@ def advice(
     if gain_ci is None:
         return Advice(None, gain, None, "The gain over λ = 1 has no confidence interval, so no λ is recommended.")
     low, high = gain_ci
-    said = f"The gain over λ = 1 is {signed(gain)}, 95 % CI {signed(low)} to {signed(high)}"
+    said = f"The gain in agreement over λ = 1 is {signed(gain)}, 95 % CI {signed(low)} to {signed(high)}"
     if low > 0:
         return Advice(lam, gain, gain_ci, f"{said}: the best λ is recommended.")
-    return Advice(EVEN, gain, gain_ci, f"{said}: not significantly better. Use λ = 1.")
+    return Advice(EVEN, gain, gain_ci, f"{said}: not significantly better, so it may be chance. Use λ = 1.")
 
 
 def signed(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Calibration sets and task lists: outputs drawn for labelling."""
+"""Calibration sets: outputs drawn for labelling."""
 
 from __future__ import annotations
 

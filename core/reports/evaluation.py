@@ -92,7 +92,7 @@ def sentence(found: Evaluation, statistic: StatisticName) -> str:
         return text + "."
     near = best.low is not None and baseline.value >= best.low
     remark = ", which is not below the 95 % CI" if near else ""
-    return f"{text}. Best baseline: {baseline.metric.lower()}, {format_number(baseline.value, 2)}{remark}."
+    return f"{text}. The best baseline, which does not measure quality ({baseline.metric.lower()}), reaches {format_number(baseline.value, 2)}{remark}."
 
 
 def as_csv(found: Evaluation) -> str:

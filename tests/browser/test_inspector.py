@@ -130,9 +130,9 @@ def test_tries_pile_up_and_may_be_gone_on_from(server: Server, page: Page) -> No
     one = re.findall(r"[−-]?\d+\.\d{3}", desk.locator(".esi-tryfoot").nth(1).inner_text())
     two = re.findall(r"[−-]?\d+\.\d{3}", desk.locator(".esi-tryfoot").first.inner_text())
     assert one[1] == two[0]
-    desk.get_by_role("button", name="clear tries").click()
+    desk.get_by_role("button", name="clear my edits").click()
     expect(desk.locator(".esi-change")).to_have_count(0)
-    expect(desk.locator(".esi-title")).to_contain_text("round 0: the output")
+    expect(desk.locator(".esi-title")).to_contain_text("Step 0: the original output")
     page.get_by_role("button", name="close", exact=True).click()
     expect(desk).to_have_count(0)
     assert key.segment_id in page.url

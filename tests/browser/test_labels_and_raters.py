@@ -83,7 +83,7 @@ def test_a_batch_is_labelled_output_by_output(server: Server, page: Page) -> Non
         cards.nth(number).get_by_role("button", name="No error").click()
     page.get_by_test_id("submit").click()
     expect(page.get_by_text("3 / 3 labelled")).to_be_visible()
-    expect(page.get_by_text("2 of 2 segments of this task list submitted")).to_be_visible()
+    expect(page.get_by_text("2 of 2 segments of this calibration set submitted")).to_be_visible()
     labels = fold(server.store().labels.events(server.project("people"), rater="zoe"))
     only = labels["zoe", SegmentKey("d", "2")]
     assert only.submitted

@@ -202,8 +202,8 @@ def test_submit_names_what_is_missing_and_goes_there_then_on_to_the_next(server:
     cards = page.locator(".esa-output")
     cards.nth(0).get_by_role("button", name="No error").click()
     page.get_by_test_id("submit").click()
-    expect(page.locator(".esa-said")).to_contain_text("Output 2 has no error span and no verdict")
-    expect(page.locator(".esa-said")).to_contain_text("Output 3 has no error span and no verdict")
+    expect(page.locator(".esa-said")).to_contain_text("Output 2: mark an error")
+    expect(page.locator(".esa-said")).to_contain_text("Output 3: mark an error")
     expect(cards.nth(1).locator(".esa-text")).to_be_focused()
     assert edits(server, "submit", "submit") == []
     page.keyboard.press("x")

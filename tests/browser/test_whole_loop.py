@@ -91,7 +91,7 @@ def test_upload_score_compare_annotate_calibrate_export(server: Server, page: Pa
     assert [(o.system, o.segment_id, o.text) for o in data.outputs] == [(r[0], r[1], r[4]) for r in ROWS]
 
     page.goto(f"{server.url}/compare?project={project(server).id}")
-    page.get_by_role("button", name=re.compile("Score 6 outputs with")).click()
+    page.get_by_role("button", name=re.compile("Compute scores \\(")).click()
     wait_until(lambda: [j for j in store(server).jobs.recent(project(server).id) if j.state == "done"])
     scored = {s.metric: s for s in store(server).scores.signatures(project(server).id)}
     assert {"chrf", "bleu", "ter", "rouge1", "rouge2", "rougeL", "bartscore", "bartscore++"} <= set(scored)

@@ -268,10 +268,10 @@ def test_a_scheme_without_a_name_is_refused_in_words(store) -> None:
 def test_best_systems_shows_both_figures_and_fewer_than_three_systems_a_reason(store) -> None:
     at = section(opened(labelled(store)), "Best systems")
     text = words(at)
-    assert "Figure 2 of the paper" in text
-    assert "Figure 3 of the paper" in text
+    assert "Lu et al. 2023, Figure 2" in text
+    assert "Lu et al. 2023, Figure 3" in text
     assert "for K = 3 to 4" in text.replace("\\", "")
-    at.segmented_control(key="lambda-top-grid").set_value("0.5 to 1.7, as in the paper")
+    at.segmented_control(key="lambda-top-grid").set_value("0.5 to 1.7, as in Lu et al. (2023)")
     at.segmented_control(key="lambda-top-colour").set_value("loss against the best λ")
     at.run()
     assert not at.exception

@@ -70,7 +70,7 @@ def test_a_scored_segment_comes_with_its_refinement_metrics_and_presets(
     assert [c["name"] for c in data["cards"]] == ["alpha", "beta"]
     assert all(c["status"] == "no_edit" and c["exp"] >= 0 for c in data["cards"])
     assert (data["position"], data["total"], data["lam"]) == (1, 2, "1")
-    assert any(p["label"].startswith("SFHOT (F, ") and p["value"] == "4.9" for p in data["presets"])
+    assert any(p["label"].startswith("SFHOT, text") and p["value"] == "4.9" for p in data["presets"])
 
 
 def test_the_address_opens_a_segment_at_a_lambda(store: Store, project: int, seen: list[Any]) -> None:
@@ -176,10 +176,14 @@ def test_a_preset_says_what_it_was_chosen_with_and_what_is_other_here(
     name = score_variant(store, project)
 
     def labels() -> dict[str, str]:
-        return {p["label"].split(" (")[0]: p["label"] for p in seen[-1]["presets"]}
+        return {p["label"].split(",")[0]: f"{p['label']}: {p.get('hint')}" for p in seen[-1]["presets"]}
 
     open_page(project)
-    assert labels()["WMT20 de-en"] == "WMT20 de-en (F, prompt list mt on the encoder; other prompts here)"
+    assert labels()["WMT20 de-en"] == (
+        "WMT20 de-en, translation (fitted with other prompts than yours): F, prompt list mt on the encoder"
+    )
     open_page(project, refinement=name)
-    assert labels()["WMT20 de-en"] == "WMT20 de-en (F, prompt list mt on the encoder)"
-    assert labels()["Rank19 FAC"] == "Rank19 FAC (faithfulness, no prompt; other direction and prompts here)"
+    assert labels()["WMT20 de-en"] == "WMT20 de-en, translation: F, prompt list mt on the encoder"
+    assert labels()["Rank19 factuality"] == (
+        "Rank19 factuality, summaries (fitted with other direction and prompts than yours): faithfulness, no prompt"
+    )

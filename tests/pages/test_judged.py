@@ -1,4 +1,4 @@
-"""Scores and ranks by rater: human scores to calibrate on and to evaluate with, agreement, an export."""
+"""Scores and ranks by annotator: human scores to calibrate on and to evaluate with, agreement, an export."""
 
 from streamlit.testing.v1 import AppTest
 
@@ -88,7 +88,7 @@ def test_evaluate_takes_the_raters_numbers(store: Store) -> None:
 
 def test_people_says_how_far_raters_agree_in_their_numbers(store: Store) -> None:
     at = opened("labels_and_raters", filled(store))
-    assert "Scores and ranks by rater" in words(at)
+    assert "Scores and ranks by annotator" in words(at)
     tables = [d.value for d in at.dataframe]
     alphas = next(t for t in tables if "α ↑" in t.columns)
     # bob gives 40 less to every output: by z-scores they agree perfectly, as given hardly at all
@@ -107,7 +107,7 @@ def test_agreement_follows_an_import_at_once(store: Store) -> None:
     store.projects.add(project, Dataset((), ()), judgements=more)
     wiring.changed(project)
     tables = [d.value for d in opened("labels_and_raters", project).dataframe]
-    assert "eve" in set(next(t for t in tables if "standard deviation" in t.columns)["rater"])
+    assert "eve" in set(next(t for t in tables if "standard deviation" in t.columns)["annotator"])
 
 
 def test_scores_that_follow_from_numbers_can_be_averaged_with_the_one_chosen(store: Store) -> None:
@@ -125,7 +125,7 @@ def test_other_numbers_of_a_rater_are_refused_until_they_are_to_replace_those_th
     [box] = at.checkbox
     assert (
         box.label.replace("\\", "")
-        == "Replace the existing scores of these raters in “p”: 24 judgements by 1 rater (score)"
+        == "Replace the existing scores of these annotators in “p”: 24 judgements by 1 rater (score)"
     )
     press(box.check().run(), "Add 2 judgements to “p”")
     left = [j for j in store.judgements.list(project) if j.name == "score"]

@@ -53,7 +53,7 @@ def test_without_labels_it_says_so_and_what_is_missing(store: Store) -> None:
     at = opened(filled(store))
     assert not at.exception
     assert "This project has no labels yet" in words(at)
-    assert "Missing: 100 to the 100 outputs" in words(at)
+    assert "Still needed: 100 outputs" in words(at)
 
 
 def test_without_outputs_it_leads_to_projects(store: Store) -> None:
@@ -67,7 +67,7 @@ def test_one_rater_alone_has_figures_but_no_agreement(store: Store) -> None:
     assert not at.exception
     assert "Only one annotator has labelled" in words(at)
     assert "No output has labels by two annotators yet" in words(at)
-    table = at.dataframe[0].value.set_index("rater")
+    table = at.dataframe[0].value.set_index("annotator")
     assert table.loc["ann", "outputs"] == 12
     assert table.loc["ann", "no error, %"] == 100
     assert "minutes" not in table.columns  # labels of a file: nobody knows
@@ -81,31 +81,31 @@ def test_agreement_is_what_the_service_finds(store: Store) -> None:
     assert f"{abs(found.alpha.value or 0):.3f}"[1:] in words(at)
     assert "agree no more than by chance" in words(at) or "average several" in words(at)
     place = at.dataframe[1].value
-    assert list(place["spans agree in"])[0] == "same characters"
+    assert list(place["errors agree in"])[0] == "same characters"
     at.selectbox(key="people-pair").set_value("bob and cid").run()
     # bob marks one character of 8 outputs, cid two: 2·8/(8 + 16)
-    assert at.dataframe[1].value["all characters"][0] == ".667"
-    assert "both found no error in 4, only one found errors in 0" in words(at)
+    assert at.dataframe[1].value["all outputs together"][0] == ".667"
+    assert "both found no error in 4, only one of them found errors in 0" in words(at)
 
 
 def test_a_rater_called_in_markdown_stays_text(store: Store) -> None:
     at = opened(filled(store, "**ann**", "<b>bob</b>"))
     assert not at.exception
-    assert "**ann**" in list(at.dataframe[0].value["rater"])
+    assert "**ann**" in list(at.dataframe[0].value["annotator"])
     assert "<b>bob</b>" not in words(at)
 
 
 def test_marks_of_others_are_hidden_until_asked_for(store: Store) -> None:
     project = filled(store, "ann", "bob")
     at = opened(project)
-    assert "8 disagreements in segments that you have not submitted are hidden" in words(at)
-    assert "difference of" not in words(at)
+    assert "8 disagreements are hidden until you submit" in words(at)
+    assert "average difference between annotators" not in words(at)
     at.toggle(key=f"people-marks-{project}").set_value(True).run()
     assert not at.exception
     assert "it would bias your labels" in words(at)
-    assert words(at).count("difference of") == 5
+    assert words(at).count("average difference between annotators") == 5
     next(b for b in at.button if b.label == "Show 3 more of 8").click().run()
-    assert words(at).count("difference of") == 8
+    assert words(at).count("average difference between annotators") == 8
 
 
 def test_who_has_submitted_a_segment_sees_its_disagreements(store: Store) -> None:
@@ -121,13 +121,13 @@ def test_who_has_submitted_a_segment_sees_its_disagreements(store: Store) -> Non
     found = agreement(store, project, store.projects.dataset(project)).disputes
     mine = sum(d.key.segment == key for d in found)
     assert mine
-    assert words(at).count("difference of") == mine
-    assert f"{len(found) - mine} disagreements in segments that you have not submitted" in words(at)
+    assert words(at).count("average difference between annotators") == mine
+    assert f"{len(found) - mine} disagreements are hidden until you submit" in words(at)
 
 
 def build(at: AppTest, name: str) -> AppTest:
     next(t for t in at.text_input if t.label == "Name of the set").set_value(name)
-    next(b for b in at.button if b.label == "Draw outputs").click()
+    next(b for b in at.button if b.label == "Select outputs at random").click()
     return at.run()
 
 
@@ -198,7 +198,7 @@ def test_the_informative_design_needs_the_distances(store: Store) -> None:
 def test_without_scores_nothing_can_be_chosen(store: Store) -> None:
     at = opened(filled(store, scored=False))
     assert not at.exception
-    assert "Outputs are drawn by their scores" in words(at)
+    assert "Outputs are selected by their scores" in words(at)
 
 
 def test_an_output_key_is_found_for_every_dispute(store: Store) -> None:

@@ -45,7 +45,7 @@ def tables(at: AppTest) -> list[dict[str, list[str]]]:
 def test_one_score_gives_buckets_ranks_and_a_table(store: Store) -> None:
     at = section(store)
     assert "System means over 8 segments, 3 systems" in words(at)
-    assert "4 buckets of equal size by the mean number of words of the outputs" in words(at)
+    assert "4 groups of equal size by the mean number of words of the outputs" in words(at)
     assert at.selectbox(key="evaluate-baseline-1").value == "rouge1"
     (table,) = tables(at)
     deviation = next(v for k, v in table.items() if "σ" in k)

@@ -121,7 +121,7 @@ def test_other_texts_under_the_same_names_cannot_be_added(store: Store) -> None:
     at = press(uploaded(("p.csv", CSV)), "Import")
     (project,) = store.projects.list()
     at = uploaded(("q.csv", CSV.replace("The cat 🐈", "A dog")), at=at)
-    into = next(s for s in at.selectbox if s.label == "ImportTarget")
+    into = next(s for s in at.selectbox if s.label == "Import into")
     assert into.value == project.id
     assert "Cannot add to this project" in at.error[0].value
     (row,) = table(at)

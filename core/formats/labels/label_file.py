@@ -152,7 +152,13 @@ class Gatherer:
     def no_output(self, line: int, key: OutputKey, what: str, done: str) -> None:
         """Add the problem of a number or rating (`what`) whose output is not there."""
         found = f"{what} of {shown(key.system)}, segment {shown(key.segment_id)}"
-        self.problem(line, "", found, "None: there is no such output", f"Choose the outputs that were {done}")
+        self.problem(
+            line,
+            "",
+            found,
+            "an output of the project",
+            f"The project has no such output. Choose the project whose outputs were {done}",
+        )
 
     def score(self, key: OutputKey, name: str, value: float) -> None:
         """Add a human score; scores of several raters are averaged."""

@@ -115,7 +115,7 @@ def status_of(value: Value | None, *, scored: bool, reference: bool) -> tuple[st
     if value is None:
         if not reference:
             return "missing", "needs a reference: this segment has none"
-        return "missing", "not scored yet" if scored else "not scored yet: BARTScore++ has not been run on this project"
+        return "missing", "not scored yet" if scored else "compute BARTScore++ first"
     if value.status != "ok" or value.value is None:
         return "missing", value.reason or {
             "needs": "a required input or model is missing",

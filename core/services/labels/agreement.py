@@ -256,10 +256,10 @@ def _stretch(text: str, marks: Sequence[tuple[int, Span]]) -> MarkedPiece:
 
 
 READINGS = (
-    "The raters agree no more than by chance.",
-    "The raters agree more than by chance, but not enough to rely on a single rater: average several.",
-    "The raters agree well enough for tentative conclusions.",
-    "The raters agree well enough to rely on the scores of a single rater.",
+    "The annotators agree no more than by chance.",
+    "The annotators agree more than by chance, but not enough to rely on a single annotator: average several.",
+    "The annotators agree well enough for tentative conclusions.",
+    "The annotators agree well enough to rely on the scores of a single annotator.",
 )
 
 
@@ -269,7 +269,7 @@ def reading(alpha: Interval) -> str:
         return f"There is no α: {alpha.reason}."
     said = READINGS[_grade(alpha.value)]
     if alpha.low is not None and alpha.high is not None and _grade(alpha.low) != _grade(alpha.high):
-        said += " The interval is wide: let two raters label more outputs."
+        said += " The interval is wide: let two annotators label more outputs."
     return said
 
 

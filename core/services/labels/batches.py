@@ -56,11 +56,12 @@ class Shortfall(NamedTuple):
 
     def words(self) -> str:
         """Return a sentence on what is missing."""
-        there = f"{counted(self.outputs, 'output')} labelled by {counted(self.raters, 'annotator')}, {self.twice} of them by two or more"
+        there = f"{counted(self.outputs, 'output')} labelled and submitted, {self.twice} of them by two or more of {counted(self.raters, 'annotator')}"
         if not self.missing_twice:
-            return f"{there}: enough to calibrate on ({ENOUGH_OUTPUTS} outputs, 2 or 3 annotators each)."
-        new = f"{self.missing} to the {ENOUGH_OUTPUTS} outputs that are advised, and " if self.missing else ""
-        return f"{there}. Missing: {new}a second annotator on {self.missing_twice}."
+            return (
+                f"{there}: enough to set λ on the page Calibrate λ ({ENOUGH_OUTPUTS} outputs, 2 or 3 annotators each)."
+            )
+        return f"{there}. Still needed: {counted(self.missing_twice, 'output')} with labels by 2 annotators each."
 
 
 class BatchEstimate(NamedTuple):

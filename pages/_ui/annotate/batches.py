@@ -1,4 +1,4 @@
-"""The task list on Annotate: chosen in the address or on the page, and its progress."""
+"""The calibration set on Annotate: chosen in the address or on the page, and its progress."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _REMEMBERED = "errorscope_batches"
 
 
 def address(project: Project, name: str) -> dict[str, str]:
-    """Return the query parameters of Annotate with this task list, as a link for annotators."""
+    """Return the query parameters of Annotate with this calibration set, as a link for annotators."""
     return {state.PROJECT: str(project.id), BATCH: name}
 
 
 def asked(project: Project, dataset: Dataset) -> Dataset:
-    """Return the outputs to label: the whole project or one task list. Draws the choice if there are task lists."""
+    """Return the outputs to label: the whole project or one calibration set. Draws the choice if there are sets."""
     batch = _choice(project)
     return service.within(dataset, batch) if batch else dataset
 
@@ -42,11 +42,13 @@ def _choice(project: Project) -> SavedBatch | None:
         st.query_params.pop(BATCH, None)
         return None
     name = st.selectbox(
-        "Task list",
+        "Calibration set",
         [None, *by_name],
         format_func=lambda n: "All segments" if n is None else _label(by_name[n]),
         key=key,
         width=420,
+        placeholder="All segments",
+        help="The outputs selected for labelling. Without one, you see all segments.",
     )
     remembered[project.id] = name
     if name is None:
@@ -61,7 +63,7 @@ def _label(batch: SavedBatch) -> str:
 
 
 def progress(done: SegmentProgress, whole: Dataset, of_batch: Dataset, mine: dict[SegmentKey, SegmentLabels]) -> None:
-    """Draw the progress: submitted segments, and in a task list labelled / assigned outputs."""
+    """Draw the progress: submitted segments, and in a calibration set labelled / assigned outputs."""
     text = f"{done.submitted} of {done.total} segments submitted."
     if of_batch is not whole:
         labelled, assigned = service.outputs_done(of_batch, mine), len(of_batch.outputs)
@@ -69,6 +71,6 @@ def progress(done: SegmentProgress, whole: Dataset, of_batch: Dataset, mine: dic
         st.badge(
             f"{labelled} / {assigned} labelled", icon=":material/checklist:", color="green" if all_labelled else "gray"
         )
-        text = f"{done.submitted} of {done.total} segments of this task list submitted."
+        text = f"{done.submitted} of {done.total} segments of this calibration set submitted."
     everything = " All done: thank you." if done.submitted == done.total else ""
     st.progress(done.submitted / done.total if done.total else 0.0, text=escape_markdown(text + everything))

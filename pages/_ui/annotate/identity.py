@@ -37,7 +37,7 @@ def ask() -> str | None:
     if known:
         return known
     st.markdown(
-        "**Enter your name to annotate.** Your labels are saved under this name. Other annotators do not see them here."
+        "**Enter your name to annotate.** Your labels are saved under this name. Other annotators see them only if they turn on a switch that warns them first."
     )
     _form("first")
     return None

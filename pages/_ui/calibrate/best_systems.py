@@ -44,12 +44,12 @@ def best_systems(
     )
     if tops is None:
         return
-    st.markdown(f"**λ on the K best systems** (Figure 2 of the paper)  \n{escape_markdown(_fluctuation(tops))}")
+    st.markdown(f"**λ on the K best systems** (Lu et al. 2023, Figure 2)  \n{escape_markdown(_fluctuation(tops))}")
     if any(t.lam is not None for t in tops):
         st.altair_chart(plots.curves_at_top(tops, choice.measure), width="stretch")
         left, right = st.columns(2)
         grid = left.segmented_control(
-            "λ", ["0 to ∞", "0.5 to 1.7, as in the paper"], default="0 to ∞", required=True, key="lambda-top-grid",
+            "λ", ["0 to ∞", "0.5 to 1.7, as in Lu et al. (2023)"], default="0 to ∞", required=True, key="lambda-top-grid",
         )  # fmt: skip
         shown = right.segmented_control(
             "Colour", ["agreement", "loss against the best λ"], default="agreement", required=True, key="lambda-top-colour",
@@ -104,7 +104,7 @@ def _of_metrics(
     )
     if rows is None:
         return
-    st.markdown("**Metrics on the K best systems** (Figure 3 of the paper)")
+    st.markdown("**Metrics on the K best systems** (Lu et al. 2023, Figure 3)")
     there = [plots.AgreementAtK(r.label, r.k, r.found.value, r.sentinel) for r in rows if r.found.value is not None]
     if not there:
         page.info("The agreement of every metric is undefined on these outputs at every K.")

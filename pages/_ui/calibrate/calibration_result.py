@@ -31,21 +31,21 @@ def interval(pair: tuple[float, float] | None) -> str:
 
 def sentence(found: Calibration, people: HumanScores, choice: LambdaFitOptions) -> str:
     """Return the result in one sentence, as Markdown."""
-    sign = MEASURES[choice.measure]
+    sign, advised = MEASURES[choice.measure], found.advice.lam
+    head = "No λ is recommended" if advised is None else f"Recommended: λ = {format_lambda(advised)}"
     beside = (
         f"λ = 1: {format_number(found.at['1'])}; BARTScore: {format_number(found.at['vanilla'], missing='undefined')}"
     )
     return (
-        f"#### λ = {format_lambda(found.lam)}{interval(found.ci)} agrees best with {people.words} on {found.n} outputs: "
-        f"{sign} = {format_number(found.agreement)}\n{escape_markdown(beside)}"
+        f"#### {head}\nλ = {format_lambda(found.lam)}{interval(found.ci)} agrees best with {people.words} on {found.n} outputs: "
+        f"{sign} = {format_number(found.agreement)} ({escape_markdown(beside)})"
     )
 
 
 def recommended(found: Calibration) -> None:
-    """Draw the recommended λ, and why."""
+    """Draw why this λ is recommended."""
     advice = found.advice
-    head = "No λ is recommended" if advice.lam is None else f"Recommended: λ = {format_lambda(advice.lam)}"
-    text = f"**{head}.** {escape_markdown(advice.why)}"
+    text = escape_markdown(advice.why)
     if advice.lam is not None and advice.lam != found.lam:
         page.info(text)
     else:
@@ -89,7 +89,7 @@ def _more_labels(how: str) -> None:
     """Draw links to Annotate and to the drawing of a calibration set."""
     with st.container(horizontal=True):
         page.link("annotate", how)
-        page.link("labels_and_raters", "Draw a calibration set")
+        page.link("labels_and_raters", "Select a calibration set")
 
 
 def scanned(found: Calibration) -> bool:
@@ -101,8 +101,8 @@ def legend(found: Calibration) -> None:
     """Draw the legend of the chart."""
     vanilla = "dashed line: plain BARTScore · " if found.at["vanilla"] is not None else ""
     st.caption(
-        f"Line: agreement at each λ ({'scan' if scanned(found) else 'exact'}) · shaded: best plateau {escape_markdown(plateau_text(found.plateau))} · "
-        f"pale band: 95 % CI (bootstrap over segments) · {vanilla}grey tick: λ = 1 · green ticks: presets of the paper"
+        f"Line: agreement at each λ ({'scan' if scanned(found) else 'exact'}) · orange: λ with the best agreement {escape_markdown(plateau_text(found.plateau))} · "
+        f"pale band: likely range of λ (95 % CI, bootstrap over segments) · {vanilla}grey line: λ = 1 · green lines: λ published by Lu et al. (2023)"
     )
 
 
@@ -114,13 +114,13 @@ def details(found: Calibration, people: HumanScores, choice: LambdaFitOptions, c
         {"λ": "0", "what": "implicit errors only", sign: found.at["0"]},
         {"λ": "1", "what": "equal weights", sign: found.at["1"]},
         {"λ": "∞", "what": "explicit errors only", sign: found.at["inf"]},
-        {"λ": "–", "what": "plain BARTScore", sign: found.at["vanilla"]},
+        {"λ": "–", "what": "BARTScore without refinement", sign: found.at["vanilla"]},
     ]
     decimals = {sign: st.column_config.NumberColumn(format="%.4f")}
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.dataframe(rows, hide_index=True, column_config=decimals)
-        with st.expander("Presets of the paper on this data"):
+        with st.expander("Published λ (Lu et al. 2023) on this data"):
             presets = [
                 {
                     "preset": p.label, "λ": f"{p.lam:g}", sign: found.presets[p.label][1], "chosen with": p.made_with,
@@ -135,8 +135,12 @@ def details(found: Calibration, people: HumanScores, choice: LambdaFitOptions, c
             )
     with right:
         cv = found.cross_validated
-        held = f"{sign} = {format_number(cv.value)} on {cv.over} held out ({cv.folds} folds)"
-        facts = {"Cross-validated": held if cv.value is not None else f"undefined: {cv.reason}"}
+        held = f"{sign} = {format_number(cv.value)} ({cv.folds} folds)"
+        facts = {
+            f"Test on {cv.over} that were not used (cross-validated)": held
+            if cv.value is not None
+            else f"undefined: {cv.reason}"
+        }
         if found.agreement_ci:
             low, high = map(format_number, found.agreement_ci)
             facts[f"{escape_markdown(sign)} at this λ, 95 % CI"] = f"[{low}, {high}]"
@@ -146,4 +150,5 @@ def details(found: Calibration, people: HumanScores, choice: LambdaFitOptions, c
         )
         for name, text in facts.items():
             st.markdown(f"**{name}**  \n{escape_markdown(text)}")
-        page.caption(f"{found.signature}|{people.signature}")
+        with st.expander("Signature"):
+            st.text(f"{found.signature}|{people.signature}")

@@ -13,6 +13,11 @@ from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _OWN = "errorscope_schemes"
+WEIGHTS = {
+    "google": "Google MQM (major 5, minor 1)",
+    "marot": "Marot (Google; source errors and reinterpretation 0)",
+    "flat": "flat (severity only: major 5, minor 1)",
+}
 SAID = "lambda-scheme-said"
 
 
@@ -26,6 +31,11 @@ def schemes(project: Project) -> dict[str, Scheme]:
 def scheme_name(scheme: Scheme) -> str:
     """Return the shown name, with the version of a scheme that is not built in."""
     return scheme.name if scheme.name in SCHEMES else f"{scheme.name} v{scheme.version}"
+
+
+def scheme_words(name: str) -> str:
+    """Return the name with the main weights of a built-in scheme."""
+    return WEIGHTS.get(name, name)
 
 
 def own(project: Project) -> list[Scheme]:

@@ -44,7 +44,7 @@ def panel(project: Project, view: View, shown: SegmentQuery) -> None:
                 f"alignment-against-{project.id}", list(texts), lambda options, key: st.selectbox("Against", options, key=key, width=170)
             )  # fmt: skip
             matcher = st.selectbox(
-                "Matcher", MATCHERS, format_func=MATCHERS.__getitem__, key=f"alignment-by-{project.id}", width=150
+                "Similarity measured with", MATCHERS, format_func=MATCHERS.__getitem__, key=f"alignment-by-{project.id}", width=190
             )  # fmt: skip
     if not texts:
         page.info("This segment has no reference and no source to compare an output with.")

@@ -157,7 +157,7 @@ def called(base: str, rounds: tuple[Round, ...], tries: tuple[Try, ...]) -> str:
     if base == "r0":
         return "the output"
     if base[0] == "r":
-        return "the refined text" if int(base[1:]) == len(rounds) - 1 else f"round {base[1:]}"
+        return "the refined text" if int(base[1:]) == len(rounds) - 1 else f"step {base[1:]}"
     number = next((len(tries) - i for i, t in enumerate(tries) if f"t{t.n}" == base), None)
     return f"try {number}" if number else "an older try"
 
@@ -170,7 +170,7 @@ def notes(
     prompted = fields_of(signature).get("prompt", "none") != "none"
     if other := service.another_model(signature, here):
         out.append(
-            f"The card was scored by {other}; the configured model is {here['model']} ({here['rev']}). Rounds and tries "
+            f"The card was scored by {other}; the configured model is {here['model']} ({here['rev']}). The steps and your own edits "
             "below use the configured model: do not compare their numbers with those of the card."
         )
     elif rounds and service.departs(analysis, rounds, prompted=prompted):

@@ -16,6 +16,15 @@ from pages._ui.shared.markdown import escape_markdown
 
 SEARCH = "Search source, references and outputs"
 
+ASPECTS = {
+    "COV": "coverage",
+    "COH": "coherence",
+    "FAC": "factuality",
+    "FLU": "fluency",
+    "INFO": "informativeness",
+    "REL": "relevance",
+}
+TASKS = {"MT": "translation", "SUM": "summaries", "D2T": "text from data"}
 ORDERS: dict[str, Sort] = {
     "document order": "document",
     "a metric": "metric",
@@ -77,7 +86,7 @@ def _order(project: Project, view: View, query: Query) -> Query:
         if names and chosen == "metric":
             everyone, key = ["", *view.systems], f"compare-system-{project.id}"
             system = st.selectbox("Scores of", everyone, format_func=lambda s: s or "mean over all systems", key=key)
-        largest = st.toggle("Largest first", value=chosen == "disagreement", key=f"compare-desc-{chosen}")
+        largest = st.toggle("Highest value first", value=chosen == "disagreement", key=f"compare-desc-{chosen}")
     now = " × ".join(labels[n] for n in (metric, second) if n) or "document order"
     st.session_state[kept] = now
     if now != shown:
@@ -103,7 +112,7 @@ def jumps(project: Project, query: Query) -> bool:
 
 
 def presets(project: Project, column: Column | None) -> list[dict[str, str]]:
-    """Return the λ presets: those saved in this project, then those of the paper with direction and prompts.
+    """Return the λ presets: those saved in this project, then those of the paper, whose hint names direction and prompts.
 
     The label says if a λ was fitted with another model, direction or prompts than those shown.
     """
@@ -123,5 +132,6 @@ def presets(project: Project, column: Column | None) -> list[dict[str, str]]:
 
 def _preset(preset: LambdaPreset, column: Column) -> dict[str, str]:
     other = preset.differs(column.facts)
-    label = f"{preset.label} ({preset.made_with}{f'; other {other} here' if other else ''})"
-    return {"kind": "paper", "label": label, "value": state.lambda_parameter(preset.lam)}
+    what = " ".join(p for p in (preset.dataset, ASPECTS.get(preset.aspect, preset.aspect)) if p)
+    label = f"{what}, {TASKS[preset.task]}{f' (fitted with other {other} than yours)' if other else ''}"
+    return {"kind": "paper", "label": label, "value": state.lambda_parameter(preset.lam), "hint": preset.made_with}

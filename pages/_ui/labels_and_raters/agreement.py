@@ -33,9 +33,9 @@ ALPHA = "Krippendorff's α"
 AT_ONCE = 5
 KINDS = {
     "place": "same characters",
-    "severity": "… and same severity",
-    "category": "… and same category",
-    "both": "… and both",
+    "severity": "same characters and severity",
+    "category": "same characters and category",
+    "both": "all three",
 }
 
 
@@ -53,7 +53,7 @@ def raters(all_of: Agreement) -> None:
     """Draw a table with one row per rater. Errors are per output, so that raters can be compared."""
     rows = [
         {
-            "rater": r.rater,
+            "annotator": r.rater,
             "outputs": r.outputs,
             "segments": r.segments,
             "minutes": None if r.seconds is None else r.seconds / 60,
@@ -76,7 +76,7 @@ def raters(all_of: Agreement) -> None:
             ),
             "no error, %": st.column_config.NumberColumn(format="%.0f", help="Share of outputs without errors"),
             "mean score ↑": st.column_config.NumberColumn(
-                format="%.2f", help="Mean MQM score of this rater’s outputs, as a negative penalty; higher is better"
+                format="%.2f", help="Mean MQM score of this annotator’s outputs: 0 = no error, more negative = worse"
             ),
         },
     )
@@ -93,44 +93,53 @@ def figures(all_of: Agreement) -> None:
         between = f" [{format_number(alpha.low)}, {format_number(alpha.high)}]" if alpha.low is not None else ""
         st.markdown(
             escape_markdown(
-                f"α = {format_number(alpha.value)}{between} on {format_count(all_of.twice, 'output')} of {format_count(alpha.n, 'segment')} "
-                "labelled by two or more annotators"
+                f"Agreement of the annotators: α = {format_number(alpha.value)}{between} on {format_count(all_of.twice, 'output')} of "
+                f"{format_count(alpha.n, 'segment')} labelled by two or more"
             ).join(("#### ", "")),
-            help=f"{definition(ALPHA)} Computed on MQM scores (interval level); 95 % CI: bootstrap over "
-            f"segments. {escape_markdown(all_of.signature)}",
+            help=f"{ALPHA}: {definition(ALPHA)} In brackets: the likely range (95 % CI, bootstrap over segments). Computed on MQM "
+            "scores (interval level).",
         )
     st.markdown(escape_markdown(service.reading(alpha)))
     if not all_of.twice:
         return
     if len(all_of.raters) > ENOUGH_RATERS:
-        st.markdown("**Kendall τ-b of each pair of raters**, over outputs that both labelled")
+        st.markdown(
+            "**Same ranking of the outputs** by each pair of annotators: Kendall τ-b ↑ (1 = identical, 0 = chance)"
+        )
         taus = [RaterPair(p.first, p.second, p.tau) for p in all_of.pairs]
         names = [r.rater for r in all_of.raters]
         st.altair_chart(tau_matrix(names, taus, ink=_ink()), width=matrix_width(len(names)))
     else:
-        st.markdown(f"**Kendall τ-b of the two raters**: {escape_markdown(_value(all_of.pairs[0].tau))}")
+        st.markdown(
+            f"**Same ranking of the outputs**: Kendall τ-b {escape_markdown(_value(all_of.pairs[0].tau))} (1 = identical, 0 = chance)"
+        )
     _marks(all_of)
+    page.caption(f"Signature of α: {all_of.signature}")
 
 
 def _marks(all_of: Agreement) -> None:
     pairs = {f"{p.first} and {p.second}": p for p in all_of.pairs if p.outputs}
     name = ALL_PAIRS
     if len(pairs) > 1:
-        name = st.selectbox("Pair of raters", [ALL_PAIRS, *pairs], key="people-pair", width=420)
+        name = st.selectbox("Pair of annotators", [ALL_PAIRS, *pairs], key="people-pair", width=420)
     one = pairs.get(name) or (all_of.pairs[0] if len(all_of.pairs) == 1 else None)
     spans = one.spans if one else all_of.spans
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown("**Agreement of error spans**: F1 over characters ↑ (0 to 1)")
+        st.markdown("**Overlap of the marked text**: F1 over characters ↑ (1 = identical, 0 = none)")
         rows = [
-            {"spans agree in": KINDS[kind], "all characters": _value(s.micro), "mean over outputs": _value(s.macro)}
+            {
+                "errors agree in": KINDS[kind],
+                "all outputs together": _value(s.micro),
+                "mean of the outputs": _value(s.macro),
+            }
             for kind, s in spans.items()
         ]
         st.dataframe(rows, hide_index=True, width="stretch")
         st.markdown(escape_markdown(empties(spans["place"])))
     with right:
-        first, second = (one.first, one.second) if one else ("one rater", "the other")
-        st.markdown("**Severities of the same characters** (number of characters)")
+        first, second = (one.first, one.second) if one else ("one annotator", "the other")
+        st.markdown("**Which severity each annotator gave to the same text** (in characters)")
         chart = severity_confusion(
             one.confusion if one else all_of.confusion,
             (*SEVERITIES, service.UNMARKED),
@@ -150,9 +159,9 @@ def empties(spans: SpanAgreement) -> str:
     """Return how outputs without errors are counted."""
     same = spans.texts - spans.one_empty
     return (
-        f"{format_count(spans.texts, 'comparison')} of two raters on an output: both found no error in {spans.both_empty}, only "
-        f"one found errors in {spans.one_empty}. They agree in {same / max(1, spans.texts):.0%} on whether there is any "
-        "error. F1 is undefined if both found no error, and 0 if only one did."
+        f"{format_count(spans.texts, 'comparison')} of two annotators on an output: both found no error in {spans.both_empty}, only "
+        f"one of them found errors in {spans.one_empty}. They agree in {same / max(1, spans.texts):.0%} on whether there is any "
+        "error. F1 is undefined if both found no error, and 0 if only one of them found errors."
     )
 
 
@@ -174,8 +183,8 @@ def disputes(project: Project, all_of: Agreement) -> None:
     queue = list(all_of.disputes) if everyone else visible(project, all_of.disputes)
     if hidden := len(all_of.disputes) - len(queue):
         st.info(
-            f"{format_count(hidden, 'disagreement')} in segments that you have not submitted {'is' if hidden == 1 else 'are'} "
-            "hidden to avoid bias. If you do not annotate here, show them with the switch above.",
+            f"{format_count(hidden, 'disagreement')} {'is' if hidden == 1 else 'are'} hidden until you submit "
+            "the segments, to avoid bias. Not an annotator? Turn on the switch above.",
             icon=":material/visibility_off:",
         )
     more = f"people-shown-{project.id}"
@@ -203,7 +212,7 @@ def _dispute(project: Project, place: int, dispute: Dispute) -> None:
     with st.container(border=True):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             points = dispute.disagreement.points or 0.0
-            apart = f"difference of {points:.4g} point{'' if points == 1 else 's'}"
+            apart = f"average difference between annotators: {points:.4g} point{'' if points == 1 else 's'}"
             st.markdown(
                 f"**{place}.** {' · '.join(escape_markdown(part) for part in (*key.segment, key.system))} · {apart}"
             )

@@ -22,8 +22,8 @@ from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 METHODS: dict[Method, str] = {
-    "stratified": "Stratified by quality",
-    "informative": "Most informative for λ",
+    "stratified": "Mix of good and bad outputs (stratified by quality)",
+    "informative": "Outputs that tell most about λ",
 }
 WHOLE = {True: "Whole segments with all systems", False: "Single outputs"}
 
@@ -40,15 +40,17 @@ def builder(project: Project) -> None:
     view = wiring.view(project)
     metrics = {c.name: c for c in view.columns}
     if not metrics:
-        page.info("No metric has been computed for this project yet. Outputs are drawn by their scores.")
-        page.link("compare", "Compute metrics on Compare")
+        page.info("No metric has been computed for this project yet. Outputs are selected by their scores.")
+        page.link("compare", "Compute scores on Compare")
         return
     st.markdown(
-        f"Draw outputs to label next. Recommended: at least {ENOUGH_OUTPUTS} outputs of all qualities, each labelled by 2 or 3 "
-        "annotators. The probability of each output is stored, so that means can be corrected for the sampling."
+        f"Select outputs to label next. Recommended: at least {ENOUGH_OUTPUTS} outputs, good and bad ones, each labelled by 2 or 3 "
+        "annotators."
     )
     with st.container(border=True):
-        method = st.radio("Sampling", METHODS, format_func=METHODS.__getitem__, horizontal=True, key="batch-method")
+        method = st.radio(
+            "Which outputs", METHODS, format_func=METHODS.__getitem__, horizontal=True, key="batch-method"
+        )
         left, right = st.columns(2)
         usable = [n for n, c in metrics.items() if c.refinement] if method == "informative" else list(metrics)
         if not usable:
@@ -62,20 +64,29 @@ def builder(project: Project) -> None:
             strata = (
                 STRATA
                 if method == "informative"
-                else int(st.number_input("Strata of quality", 2, 20, STRATA, key="batch-strata"))
+                else int(st.number_input("Number of quality levels (strata)", 2, 20, STRATA, key="batch-strata"))
             )
         left, middle, right = st.columns(3)
         n = int(left.number_input("Outputs", 1, 100_000, ENOUGH_OUTPUTS, key="batch-n"))
         enough = int(
             middle.number_input(
-                "Raters per output", 1, 9, ENOUGH_RATERS, key="batch-enough",
+                "Annotators per output", 1, 9, ENOUGH_RATERS, key="batch-enough",
                 help="Outputs that already have this many annotators are left out",
             )
         )  # fmt: skip
-        seed = int(right.number_input("Seed", 0, 2**31 - 1, 0, key="batch-seed"))
-        whole = st.radio("Unit", WHOLE, format_func=WHOLE.__getitem__, horizontal=True, key="batch-whole")
+        seed = int(
+            right.number_input(
+                "Random number (seed)",
+                0,
+                2**31 - 1,
+                0,
+                key="batch-seed",
+                help="The same number gives the same selection",
+            )
+        )
+        whole = st.radio("Select", WHOLE, format_func=WHOLE.__getitem__, horizontal=True, key="batch-whole")
         _make(project, column, Plan(n, method, bool(whole), strata, between, enough, seed))
-    with st.expander("How outputs are drawn"):
+    with st.expander("How outputs are selected"):
         st.markdown(_explained(method))
 
 
@@ -92,14 +103,14 @@ def _make(project: Project, column: Column, plan: Plan) -> None:
     with st.form("batch-make", border=False):
         left, right = st.columns([3, 1], vertical_alignment="bottom")
         name = left.text_input("Name of the set", placeholder="for example: calibration 1", max_chars=80)
-        wanted = right.form_submit_button("Draw outputs", type="primary", width="stretch")
+        wanted = right.form_submit_button("Select outputs at random", type="primary", width="stretch")
     if wanted:
         with errors.boundary():
             rated = service.raters_of(submitted(wiring.store(), project.id))
             made = wiring.store().batches.save(
                 project.id, service.build(wiring.view(project), column, rated, name, plan)
             )
-            st.toast(f"{format_count(len(made.outputs), 'output')} chosen as “{escape_markdown(made.name)}”")
+            st.toast(f"{format_count(len(made.outputs), 'output')} selected as “{escape_markdown(made.name)}”")
 
 
 def _explained(method: Method) -> str:
@@ -107,7 +118,8 @@ def _explained(method: Method) -> str:
         return (
             "Outputs (or segments, by the mean over their systems) are divided into strata of equal size by their score; "
             "single outputs also by system. The same number is drawn from every stratum, with equal probability within it. "
-            "Segments are in random order, so that a partly labelled set is still a fair sample."
+            "Segments are in random order, so that a partly labelled set is still a fair sample. The probability of each output is "
+            "stored, so that means can be corrected for the sampling."
         )
     return (
         "Two outputs swap ranks at exactly one λ. Within the current 95 % CI of λ, agreement changes only at the λ of such "
@@ -151,7 +163,11 @@ def facts(batch: SavedBatch) -> str:
     """Return how a set was drawn."""
     how = METHODS.get(batch.method, batch.method)  # type: ignore[call-overload]
     unit = "whole segments" if batch.options.get("whole") else "single outputs"
-    return f"{how} by {batch.options.get('metric', '?')}, {unit}, of {batch.population}, seed {batch.seed}"
+    asked = batch.options.get("asked", "?")
+    return (
+        f"selected {len(batch.outputs)} (asked for {asked}) of the {batch.population} outputs that needed annotators: "
+        f"{how}, by {batch.options.get('metric', '?')}, {unit}, seed {batch.seed}"
+    )
 
 
 def corrected(labels: Sequence[RatedOutput], batch: SavedBatch) -> None:
@@ -171,5 +187,5 @@ def corrected(labels: Sequence[RatedOutput], batch: SavedBatch) -> None:
         st.caption(
             f"Each labelled output is weighted by 1/probability (Hájek), which estimates the mean over the {batch.population} outputs "
             "that the set was drawn from. The 95 % CI covers the sampling of the set, not the differences between annotators. "
-            "Severity weights: google."
+            "Severity weights: Google MQM (major 5, minor 1)."
         )

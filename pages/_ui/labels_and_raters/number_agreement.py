@@ -21,7 +21,7 @@ def section(project: Project) -> None:
     """Draw the agreement for each imported score; nothing if there are none."""
     if not project.judged:
         return
-    st.subheader("Scores and ranks by rater", anchor=False)
+    st.subheader("Scores and ranks by annotator", anchor=False)
     found = {f.name: f for f in _found(settings().database, project, wiring.generation(project))}
     name = next(iter(found))
     if len(found) > 1:
@@ -38,7 +38,7 @@ def _found(database: str, project: Project, generation: int) -> tuple[NumberAgre
 def _raters(found: NumberAgreement) -> None:
     rows = [
         {
-            "rater": r.rater, "outputs": r.outputs, "mean": r.mean, "standard deviation": r.deviation,
+            "annotator": r.rater, "outputs": r.outputs, "mean": r.mean, "standard deviation": r.deviation,
             "lowest": r.low, "highest": r.high,
         }
         for r in found.raters
@@ -54,7 +54,7 @@ def _raters(found: NumberAgreement) -> None:
 
 def _agreement(found: NumberAgreement) -> None:
     if len(found.raters) < 2:
-        page.info("Only one rater. Agreement needs a second one on some of the same outputs.")
+        page.info("Only one annotator. Agreement needs a second one on some of the same outputs.")
         return
     rows = [
         {
@@ -69,12 +69,12 @@ def _agreement(found: NumberAgreement) -> None:
         tau = found.pairs[0].tau
         said = format_number(tau.value) if tau.value is not None else f"undefined, {tau.reason}"
         said += f" (defined in {tau.counted} segments)" if tau.counted else ""
-        st.markdown(f"**Kendall τ-b of the two raters**, {over}: {escape_markdown(said)}")
+        st.markdown(f"**Same ranking of the outputs** (Kendall τ-b, 1 = identical), {over}: {escape_markdown(said)}")
     else:
-        st.markdown(f"**Kendall τ-b of each pair of raters**, {over}")
+        st.markdown(f"**Same ranking of the outputs** by each pair of annotators (Kendall τ-b, 1 = identical), {over}")
         names, ink = [r.rater for r in found.raters], "#eceae6" if st.context.theme.type == "dark" else "#2b2a28"
         st.altair_chart(tau_matrix(names, found.pairs, ink=ink), width=matrix_width(len(names)))
     st.caption(
-        "α: 1 is perfect agreement, 0 is chance; 95 % CI: bootstrap over segments. Raters with the same ranking but a different "
-        "use of the scale disagree in the scores and agree in z-scores (mean 0 and deviation 1 for each rater)."
+        "α: 1 is perfect agreement, 0 is chance; 95 % CI: bootstrap over segments. Annotators with the same ranking but a different "
+        "use of the scale disagree in the scores and agree in z-scores (mean 0 and deviation 1 for each annotator)."
     )

@@ -13,6 +13,7 @@ from pages._ui.meta_evaluation.evaluation_data import matrix
 from pages._ui.meta_evaluation.evaluation_form import METRIC, STATISTIC, TABLE, UNITS
 from pages._ui.shared import errors, page, tables, theme
 from pages._ui.shared.files import download, file_name
+from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
 
@@ -26,7 +27,10 @@ def notes(found: Evaluation) -> None:
     if lost := data.n_segments - whole.n_segments:
         said.append(f"{lost} segments without every system are left out")
     said.append(f"95 % CI: bootstrap over {UNITS[choice.unit]}, {choice.draws} draws")
-    st.caption(escape_markdown(" · ".join(said)) + ". Click a cell to see its data.")
+    st.caption(
+        escape_markdown(" · ".join(said))
+        + ". Grey rows: baselines, which do not measure quality. Click a cell to see its data."
+    )
     if data.notes:
         st.warning("  \n".join(escape_markdown(n) for n in data.notes), icon=":material/warning:")
     who = dict.fromkeys(w for c in data.metrics if (w := theme.scored_by(c.signature)))
@@ -59,7 +63,8 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
 
     st.dataframe(
         styled, hide_index=True, height="content", key=TABLE, on_select=chosen, selection_mode="single-cell",
-        column_config={"metric": st.column_config.TextColumn(pinned=True, width="medium")},
+        column_config={"metric": st.column_config.TextColumn(pinned=True, width="medium")}
+        | {n: st.column_config.TextColumn(f"{n} ↑", help=definition(n)) for n in by_label},
     )  # fmt: skip
     undefined = [
         f"{c.label}, {LABELS[n]}: {of.reason}"
@@ -78,9 +83,9 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
 def files(project: Project, found: Evaluation, statistic: StatisticName, systems: tests.Systems | None) -> None:
     """Draw the downloads (CSV, LaTeX, HTML) and the methods paragraph."""
     done = [m for m in (matrix(found, statistic),) if m is not None]
-    st.subheader("Report", anchor=False)
     said = report.methods(found, done, systems)
-    st.markdown(escape_markdown(said))
+    with st.expander("Text for your paper"):
+        st.markdown(escape_markdown(said))
     with st.expander("Signatures of all numbers"):
         st.text("\n".join(report.signatures(found)))
     latex = report.as_latex(found, statistic, done)
@@ -89,7 +94,7 @@ def files(project: Project, found: Evaluation, statistic: StatisticName, systems
             ("CSV", "csv", lambda: report.as_csv(found)),
             ("LaTeX table", "tex", lambda: latex),
             ("HTML page", "html", lambda: report.as_html(found, statistic, done, systems, project.name)),
-            ("Methods paragraph", "txt", lambda: "\n".join([said, "", *report.signatures(found)]) + "\n"),
+            ("Text for your paper", "txt", lambda: "\n".join([said, "", *report.signatures(found)]) + "\n"),
         ):
             download(label, make, f"{file_name(project.name)}.evaluation.{ending}", f"evaluate-{ending}")
     with st.expander("LaTeX table to copy"):

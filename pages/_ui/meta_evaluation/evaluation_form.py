@@ -75,4 +75,4 @@ def too_few(data: EvaluationData, people: HumanScores, excluded: tuple[str, ...]
         text = f"{scored} of {rated} labelled outputs {'has' if scored == 1 else 'have'} scores of all chosen metrics"
     page.info(f"{text}. At least 2 are needed.")
     page.link("annotate", "Annotate outputs")
-    page.link("compare", "Compute metrics on Compare")
+    page.link("compare", "Compute scores on Compare")

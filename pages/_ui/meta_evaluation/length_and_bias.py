@@ -149,14 +149,14 @@ def _length_words(found: Lengths, of: Mapping[str, EvaluationData], choice: Agre
     """Return the caption of the chart."""
     averaged = f"averaged over {len(of)} human scores ({', '.join(of)})" if len(of) > 1 else f"with {next(iter(of))}"
     said = [
-        f"Segments in {len(found.buckets)} buckets of equal size by the mean number of words of {BYS[found.by]} (horizontal "
+        f"Segments in {len(found.buckets)} groups of equal size by the mean number of words of {BYS[found.by]} (horizontal "
         f"axis). τ-b of system means, {averaged}."
     ]
     if found.left_out:
         said.append(f"{found.left_out} segments without this text are left out.")
     if kind != "relative":
         said.append(
-            f"Lines: 95 % CI (bootstrap over the {choice.unit}s of the bucket, {choice.draws} draws). Resampling adds noise, so "
+            f"Lines: 95 % CI (bootstrap over the {choice.unit}s of the group, {choice.draws} draws). Resampling adds noise, so "
             "τ-b may be near the upper end of its interval or above it."
         )
     else:
@@ -188,7 +188,7 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
     frame["shown"] = [_signed(d) for d in frame["difference"]]
     st.altair_chart(plots.rank_differences(frame, order, found.systems), width="stretch")
     st.caption(
-        "Metric rank − human rank. **Blue, below 0**: the metric ranks the system higher than the human scores do; **orange, above 0**: lower."
+        "**Blue (−)**: the metric favours this system (ranks it higher than the human scores do); **orange (+)**: it ranks the system lower. Number: metric rank − human rank."
     )
     tables.text_table(_table(rows, scores, found), tall=40)
     said = (

@@ -127,14 +127,14 @@ def systems(found: Evaluation) -> tests.Systems:
             "better": t.first, "worse": t.second, "difference": format_number(t.difference),
             "95 % CI": f"[{format_number(t.low)}, {format_number(t.high)}]" if t.low is not None else report.MISSING,
             "p (Holm)": report.p_text(t.adjusted),
-            "detectable": format_number(t.detectable), "note": t.reason,
+            "smallest detectable difference": format_number(t.detectable), "note": t.reason,
         }
         for t in done.tests
     ]  # fmt: skip
     with right:
         tables.text_table(shown)
         page.caption(
-            "p: approximate randomization, 10,000 draws, Holm’s correction over all pairs. Detectable: the smallest difference "
+            "p: approximate randomization, 10,000 draws, Holm’s correction over all pairs. Smallest detectable difference: the smallest one "
             "that a test on this many segments finds with 80 % probability."
         )
     return done

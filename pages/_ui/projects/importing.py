@@ -121,8 +121,8 @@ def _corrected(project: Project, old: Sequence[Judgement], clashes: tuple[str, .
     """Return the names of scores by rater to replace, once the user has agreed."""
     if not clashes:
         return ()
-    text = f"Replace the existing scores of these raters in “{project.name}”: {judgements.summary(old)}"
-    help_text = "Replaces all scores of these raters under these names, including those that are not in the files."
+    text = f"Replace the existing scores of these annotators in “{project.name}”: {judgements.summary(old)}"
+    help_text = "Replaces all scores of these annotators under these names, including those that are not in the files."
     return _if_agreed(clashes, text, f"import-correct-{project.id}", help_text)
 
 
@@ -223,7 +223,7 @@ def report(done: Imported) -> None:
         f"**Imported into “{escape_markdown(done.project.name)}”.** {escape_markdown(adding.sentence(done.report))}"
     ]
     if done.labelled:
-        lines.append(f"Labels of {format_count(done.labelled, 'output')} (counted per rater) are new.")
+        lines.append(f"Labels of {format_count(done.labelled, 'output')} (counted per annotator) are new.")
     st.success("  \n".join(lines), icon=":material/check_circle:")
     if done.notes:
         with st.expander(f"{format_count(len(done.notes), 'label')} changed during import"):

@@ -25,7 +25,7 @@ def listing(projects: Sequence[Project], current: Project | None) -> None:
         with st.container(border=True, key=f"project-{project.id}"):
             text, actions = st.columns([3, 2] if is_open else [5, 1], vertical_alignment="center")
             with text:
-                mark = " :primary-badge[open]" if is_open else ""
+                mark = " :primary-badge[currently open]" if is_open else ""
                 kind = " :gray-badge[sample]" if project.sample else ""
                 st.markdown(f"**{escape_markdown(project.name)}**{mark}{kind}")
                 st.caption("  \n".join(map(escape_markdown, facts(project))))
@@ -75,11 +75,9 @@ def _actions(project: Project) -> None:
 
 def _references(project: Project) -> None:
     with st.form(f"references-{project.id}", border=False), errors.boundary():
-        st.markdown(
-            "Use the outputs of a system as references, for example a human translation that was labelled as well."
-        )
+        st.markdown("Use the outputs of a system as references, for example a human translation.")
         system = st.selectbox("System", project.systems, index=None, placeholder="Choose a system")
-        st.caption("They stay among the outputs. Compute metrics that use references again afterwards.")
+        st.caption("The outputs also stay in the project. Afterwards, compute again the metrics that use references.")
         if st.form_submit_button("Add as references", type="primary") and system is not None:
             report = references.use(wiring.store(), project.id, system)
             wiring.changed(project.id)

@@ -95,7 +95,7 @@ def panel(project: Project, data: Dataset) -> None:
                 "metric": line.spec.label,
                 "scored": f"{line.scored:,} / {total:,}" if not line.lacking or line.scored else "–",
                 "needs": ", ".join(NEED_WORDS[n] for n in sorted(line.spec.needs)),
-                "description": line.lacking or line.spec.help,
+                "description": f"Not possible: {line.lacking}" if line.lacking else line.spec.help,
                 "paper": line.spec.paper,
             }
             for line in found
@@ -112,14 +112,14 @@ def panel(project: Project, data: Dataset) -> None:
     default = [line.spec.name for line in found if line.spec.name in STANDARD and line.open(total)]
     names = st.multiselect(
         "Metrics to compute", able, default, format_func=lambda name: able[name].label,
-        key=f"metrics-{project.id}-{len(default)}", placeholder="Default metrics are done. Add more:" if able else "No metric can run. See the table above for what is missing.",
+        key=f"metrics-{project.id}-{len(default)}", placeholder=("Default metrics are done. Add more:" if any(line.scored for line in found) else "Choose metrics") if able else "No metric can run. See the table above for what is missing.",
         disabled=not able,
     )  # fmt: skip
     chosen = metric_options.chosen(
         [able[name] for name in names], str(project.id), {line.spec.name: line.begin for line in found if line.begin}
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        text = f"Score {format_count(total, 'output')} with {format_count(len(names), 'metric')}"
+        text = f"Compute scores ({format_count(len(names), 'metric')})" if names else "Compute scores"
         if st.button(text, type="primary", disabled=not chosen, key=f"score-{project.id}") and chosen:
             store.jobs.enqueue(project.id, chosen)
             st.rerun()

@@ -19,7 +19,8 @@ def draw(project: Project) -> None:
     asked = latest(f"robustness_asked-{project.id}", pressed)
     if asked is None:
         st.caption(
-            "Each case has two texts: a paraphrase of the reference, and one with a planted error. A metric should prefer the paraphrase."
+            "Each case has two texts. Right: a paraphrase of the reference. Wrong: the reference itself with one error added. A metric "
+            "should prefer the paraphrase; string metrics often do not, because the wrong text shares more words with the reference."
         )
         return
     ready = cases_of(project, asked)

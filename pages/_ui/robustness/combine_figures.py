@@ -53,7 +53,7 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
         st.altair_chart(plots.paths(frame, sign), width="stretch")
         st.caption(
             f"Large points: the metric alone (w = 0); each next point adds a tenth of {escape_markdown(nli.label)}, where all paths end "
-            "(Figure 2 of the paper). Up: better agreement with human scores; right: more planted errors found."
+            "(Chen and Eger 2023, Figure 2). Up: better agreement with human scores; right: more planted errors found."
         )
         st.markdown("**Gain of each weight, over all metrics**")
         changes = [
@@ -83,7 +83,7 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
     else:
         st.altair_chart(plots.courses(frame, there[0], sign), width="stretch")
         lack = "human scores" if there == ["robustness"] else "adversarial cases"
-        st.caption(f"Without {lack} only one side of the paper’s Figure 2 can be drawn.")
+        st.caption(f"Without {lack} only one side of Figure 2 of Chen and Eger (2023) can be drawn.")
     with st.expander("Table"):
         shown = frame.rename(columns={"quality": sign, "robustness": plots.ROBUSTNESS})
         formats = {"w": "%.1f", sign: "%.3f", plots.ROBUSTNESS: "percent"}

@@ -148,7 +148,7 @@ def test_a_seg_score_file_of_a_metric_is_read_line_by_line() -> None:
         ("A 1\nA 2\n", ("2 lines of “A”", "3 segments")),
         ("Z 1\nZ 2\nZ 3\n", ("a system named “Z”", "“A”, “B”")),
         ("A x\nA 1\nA 1\n", ("“x”", "a number, or None")),
-        ("B 1\nB 2\nB 3\n", ("a score of “B”, segment “2”", "None: there is no such output")),
+        ("B 1\nB 2\nB 3\n", ("a score of “B”, segment “2”", "an output of the project")),
         ("A None\nA None\nA None\n", ("no scores", "at least one")),
     ],
 )

@@ -78,7 +78,7 @@ def test_missing_categories_are_unspecified_and_scores_reported() -> None:
         (line("A", {"severity": None}) + "A\tNone\n" * 2, "none", "Major, Minor, Neutral"),
         (line("A"), "1 line of “A”", "3 segments"),
         (line("C") * 3, "a system named “C”", "“A”, “B”"),
-        ("B\tNone\n" + line("B") + "B\tNone\n", "a rating of “B”, segment “2”", "None: there is no such output"),
+        ("B\tNone\n" + line("B") + "B\tNone\n", "a rating of “B”, segment “2”", "an output of the project"),
         ("A\tnonsense\n" + "A\tNone\n" * 2, "“nonsense”", '{"errors": […]} or None'),
         ('A\t{"errors": [{"start": "2", "end": 3}]}\n' + "A\tNone\n" * 2, "“\"2\"”", "a whole number"),
     ],

@@ -75,7 +75,7 @@ function flags(view) {
   }
   const said = (side, what) => {
     const [n, all] = [view.without[side], view.data[side].length];
-    return put(el("span", n ? "esa-some" : ""), el("b", "", `${n} of ${all}`), ` sentence${all === 1 ? "" : "s"} of ${called(view, side)} without a good match${n ? `: possible ${what}${n > 1 ? "s" : ""}` : ""}`);
+    return put(el("span", n ? "esa-some" : ""), el("b", "", `${n} of ${all}`), ` sentence${all === 1 ? "" : "s"} of ${called(view, side)} has no good match${n ? `: possible ${what}${n > 1 ? "s" : ""}` : ""}`);
   };
   view.summary.replaceChildren(said("output", "hallucination"), said("target", "omission"));
 }
@@ -218,7 +218,7 @@ function show(view) {
 
 function words(view, what, { output, target }) {
   const { data } = view;
-  const head = `output ${output + 1} \u2194 ${data.against}, sentence ${target + 1}: ${score(data.matrix[target][output])}`;
+  const head = `output, sentence ${output + 1} \u2194 ${data.against}, sentence ${target + 1}: similarity ${score(data.matrix[target][output])}`;
   const both = data.of_output[output] === target && data.of_target[target] === output;
   const said = both ? "best match of both" : data.of_output[output] === target ? "best match of the output sentence" : data.of_target[target] === output ? `best match of the sentence of ${data.the}` : "";
   return said ? `${head}; ${said}` : head;
@@ -244,7 +244,7 @@ function tools(view) {
   const change = (value) => { thresholds[view.data.matcher] = value; moved(); flags(view); drawMap(view); };
   slider.addEventListener("input", () => change(Number(slider.value)));
   back.addEventListener("click", () => { slider.value = String(usual); change(usual); slider.focus(); });
-  const limit = put(el("label", "esa-limit"), el("span", "", "good match from"), slider, out);
+  const limit = put(el("label", "esa-limit"), el("span", "", "counts as a match from"), slider, out);
   limit.title = `Default ${score(usual)}: almost no sentence of a news summary matches an unrelated source this well`;
   moved();
   const seg = el("span", "esa-seg");

@@ -31,7 +31,7 @@ const LETTER = /[\p{L}\p{N}]/u, SPACELESS = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Kat
 const JOINING = /[\p{sc=Arabic}\p{sc=Syriac}\p{sc=Nko}\p{sc=Mongolian}]/u;
 
 const seen = (view, at = view.at) => (at[0] === "t" ? view.data.tries.find((t) => `t${t.n}` === at)?.round : view.data.rounds[Number(at.slice(1))]) ?? view.data.rounds[0];
-const named = (view, at) => (at === "r0" ? "the output" : at[0] === "t" ? `try ${place(view, at)}` : Number(at.slice(1)) === view.data.rounds.length - 1 && view.data.complete ? "the refined text" : `round ${at.slice(1)}`);
+const named = (view, at) => (at === "r0" ? "the output" : at[0] === "t" ? `try ${place(view, at)}` : Number(at.slice(1)) === view.data.rounds.length - 1 && view.data.complete ? "the refined text" : `step ${at.slice(1)}`);
 const place = (view, at) => { const i = view.data.tries.findIndex((t) => `t${t.n}` === at); return i < 0 ? "?" : view.data.tries[i].number; };
 
 // Stepping
@@ -54,18 +54,18 @@ function roundsBar(view) {
   const now = view.at[0] === "r" ? Number(view.at.slice(1)) : -1;
   const bar = el("div", "esi-rounds");
   if (rounds.length > 1) {
-    const back = button("\u2190", () => step(view, -1), { focus: "back", title: "previous round (\u2190)" });
-    const next = button("\u2192", () => step(view, 1), { focus: "next", title: "next round (\u2192)" });
-    back.setAttribute("aria-label", "previous round");
-    next.setAttribute("aria-label", "next round");
+    const back = button("\u2190", () => step(view, -1), { focus: "back", title: "previous step (\u2190)" });
+    const next = button("\u2192", () => step(view, 1), { focus: "next", title: "next step (\u2192)" });
+    back.setAttribute("aria-label", "previous step");
+    next.setAttribute("aria-label", "next step");
     back.disabled = now === 0;
     next.disabled = now === rounds.length - 1;
     const dots = el("div", "esi-dots");
     dots.setAttribute("role", "group");
-    dots.setAttribute("aria-label", "rounds");
+    dots.setAttribute("aria-label", "steps");
     rounds.forEach((r, i) => {
-      const dot = put(button("", () => show(view, `r${i}`), { focus: `dot${i}`, className: "esi-dot", title: `${i === 0 ? "the output" : i === rounds.length - 1 ? "the refined text" : `round ${i}`}, BARTScore ${signed(r.score)}` }), el("i"));
-      dot.setAttribute("aria-label", `round ${i}`);
+      const dot = put(button("", () => show(view, `r${i}`), { focus: `dot${i}`, className: "esi-dot", title: `${i === 0 ? "the output" : i === rounds.length - 1 ? "the refined text" : `step ${i}`}, BARTScore ${signed(r.score)}` }), el("i"));
+      dot.setAttribute("aria-label", `step ${i}`);
       if (i === now) dot.setAttribute("aria-current", "step");
       dots.append(dot);
     });
@@ -73,9 +73,9 @@ function roundsBar(view) {
     bar.classList.toggle("esi-many", rounds.length > 14);
   }
   const last = rounds.length - 1;
-  const title = now < 0 ? `your text, ${named(view, view.at)}` : now === 0 ? (last || !complete ? "round 0: the output" : "the output") : now === last ? `round ${last}: the refined text` : `round ${now}: after ${now} edit${now > 1 ? "s" : ""}`;
+  const title = now < 0 ? `your text, ${named(view, view.at)}` : now === 0 ? (last || !complete ? "Step 0: the original output" : "the output") : now === last ? `Step ${last}: the refined text` : `Step ${now}: after ${now} edit${now > 1 ? "s" : ""}`;
   put(bar, el("span", "esi-title", title));
-  if (now < 0) bar.append(button("back to the rounds", () => show(view, "r0"), { focus: "rounds" }));
+  if (now < 0) bar.append(button("back to the steps", () => show(view, "r0"), { focus: "rounds" }));
   if (!complete) bar.append(button(`replay its ${edits} edits`, (e) => { e.target.disabled = true; e.target.textContent = "replaying \u2026"; view.send("replay"); }, { focus: "replay", title: "long text with many edits: this may take a while" }));
   return bar;
 }
@@ -219,7 +219,7 @@ function panel(view, round, i) {
       fill.style.width = `${100 * p}%`;
       const row = put(el("li", here ? "here" : ""), take, put(el("span", "esi-track"), fill), number(percent(p)));
       if (!last && !w.includes(BROKEN)) {
-        const before = button("insert before", () => attempt(view, spliced(round, i, { word: w, before: true })), { focus: `before${k}`, className: "esi-before" });
+        const before = button(`insert before \u201c${bare(word)}\u201d`, () => attempt(view, spliced(round, i, { word: w, before: true })), { focus: `before${k}`, className: "esi-before" });
         before.setAttribute("aria-label", `insert ${label} before`);
         row.append(before);
       }
@@ -249,7 +249,7 @@ function drawStage(view) {
   const round = seen(view);
   if (view.token !== null && view.token >= round.tokens.length) view.token = null;
   if (view.token !== null && !round.near && view.asked !== view.at) view.send("at", { round: Number((view.asked = view.at).slice(1)) });
-  const keys = put(el("p", "esi-quiet esi-keys"), el("kbd", "", "\u2190"), " ", el("kbd", "", "\u2192"), " rounds, ", el("kbd", "", "\u2191"), " ", el("kbd", "", "\u2193"), " tokens, ", el("kbd", "", "Enter"), " alternatives. Bars: surprise (\u2212log p).");
+  const keys = put(el("p", "esi-quiet esi-keys"), el("kbd", "", "\u2190"), " ", el("kbd", "", "\u2192"), " steps, ", el("kbd", "", "\u2191"), " ", el("kbd", "", "\u2193"), " tokens (word parts), ", el("kbd", "", "Enter"), " alternatives. Higher bar: more unexpected (\u2212log p).");
   kept(view, () => view.stage.replaceChildren(
     roundsBar(view), whatNext(view, round), ...tokensBox(view, round),
     view.token === null ? keys : panel(view, round, view.token),
@@ -260,8 +260,8 @@ function drawStage(view) {
 
 function drawTries(view) {
   const { tries } = view.data;
-  const head = put(el("div", "esi-trieshead"), el("h4", "", "Your tries"));
-  if (tries.length || view.at[0] === "t") head.append(button("clear tries", () => { show(view, "r0"); view.send("again"); }, { focus: "again", title: "back to the output; clears this list" }));
+  const head = put(el("div", "esi-trieshead"), el("h4", "", "Your own edits"));
+  if (tries.length || view.at[0] === "t") head.append(button("clear my edits", () => { show(view, "r0"); view.send("again"); }, { focus: "again", title: "back to the output; clears this list" }));
   const list = el("ol");
   for (const w of [...view.waiting].reverse()) {
     const text = el("bdi", "esi-trytext", w.text);

@@ -41,7 +41,7 @@ function text(pieces, output) {
 
 function strip(card) {
   const box = el("div");
-  put(box, el("div", "esc-label", "surprise (\u2212log p) of each token given the reference"));
+  put(box, el("div", "esc-label", "how unexpected each token (word part) is for the model, given the reference: higher bar = more unexpected (\u2212log p); bold: most unexpected; \u220e end of text"));
   const row = el("div", "esc-strip");
   row.dir = "auto";
   const worst = Math.min(...card.tokens.map((t) => t[1]));
@@ -60,11 +60,12 @@ function strip(card) {
 
 function bars(card, scale) {
   const box = el("div", "esc-bars");
+  const key = el("div", "esc-label", "explicit: errors that the model could correct \u00b7 implicit: remaining difference from the reference \u00b7 lower is better");
   const width = scale.high - scale.low || 1;
   const zero = (-scale.low / width) * 100;
   for (const [label, value, kind, hint] of [
-    ["explicit", card.exp, "exp", "cost of explicit errors, which editing can correct: BARTScore(refined) \u2212 BARTScore(output)"],
-    ["implicit", card.imp, "imp", "cost of implicit errors, which remain in the refined text: BARTScore(reference) \u2212 BARTScore(refined)"],
+    ["explicit \u2193", card.exp, "exp", "cost of explicit errors, which editing can correct: BARTScore(refined) \u2212 BARTScore(output)"],
+    ["implicit \u2193", card.imp, "imp", "cost of implicit errors, which remain in the refined text: BARTScore(reference) \u2212 BARTScore(refined)"],
   ]) {
     const name = el("span", "", label);
     const track = el("div", "esc-track " + kind);
@@ -80,7 +81,7 @@ function bars(card, scale) {
     }
     put(box, name, track, el("b", "", signed(value, 3)));
   }
-  return box;
+  return put(el("div"), key, box);
 }
 
 const quoted = (word) => put(el("bdi"), "\u201c" + (word.trim() || word) + "\u201d");
@@ -90,8 +91,8 @@ function trace(card, memory) {
   box.open = memory.open.has(card.id);
   box.addEventListener("toggle", () => memory.open[box.open ? "add" : "delete"](card.id));
   const n = card.steps.length;
-  const nothing = card.status === "non_translation" ? "trace: not refined" : "trace: no edit";
-  put(box, el("summary", "", n ? `trace: ${n} edit${n > 1 ? "s" : ""}` : nothing));
+  const nothing = card.status === "non_translation" ? "not refined" : "no edit";
+  put(box, el("summary", "", n ? `${n} edit${n > 1 ? "s" : ""}, step by step` : nothing));
   const list = el("ol");
   card.steps.forEach(([edit, old, fresh, before, after, near], i) => {
     const what = el("span");
@@ -99,7 +100,7 @@ function trace(card, memory) {
     else if (edit === "delete") put(what, "deleted ", put(el("del"), quoted(old)));
     else put(what, "inserted ", put(el("ins"), quoted(fresh)), old ? " before " : " at the end", old ? quoted(old) : null);
     const row = put(el("li"), el("span", "num", i + 1), what, el("span", "num", `${signed(before, 3)} \u2192 ${signed(after, 3)}`));
-    if (near.length) row.append(el("small", "", "likely here: " + near.map(([w, p]) => `${w.trim() || w} ${(100 * p).toFixed(0)} %`).join(", ")));
+    if (near.length) row.append(el("small", "", "most probable tokens here: " + near.map(([w, p]) => `\u201c${w.trim() || w}\u201d ${(100 * p).toFixed(0)} %`).join(", ")));
     list.append(row);
   });
   const last = el("div", "esc-label", `BARTScore of the output ${signed(card.hyp, 3)}, of the reference itself ${signed(card.ref, 3)}`);
@@ -107,9 +108,9 @@ function trace(card, memory) {
 }
 
 function foot(card, memory, parts) {
-  parts.inspect = el("button", "esc-inspect", "inspect");
-  parts.inspect.title = "Step through the refinement, see likely alternatives, and try your own edits";
-  parts.inspect.setAttribute("aria-label", `inspect ${card.name}`);
+  parts.inspect = el("button", "esc-inspect", "Inspect word by word (below)");
+  parts.inspect.title = "Opens below the cards: step through the edits, see likely alternatives, and try your own edits";
+  parts.inspect.setAttribute("aria-label", `inspect ${card.name} word by word (below)`);
   parts.inspect.addEventListener("click", () => memory.inspect(card.id));
   return put(el("div", "esc-foot"), trace(card, memory), parts.inspect);
 }
@@ -126,7 +127,7 @@ function markInspected(view) {
 }
 
 const STATUS = {
-  no_edit: ["no edit needed", "no edit raises the score"],
+  no_edit: ["no edit found that raises the score", ""],
   non_translation: ["non-translation", ""],
   missing: ["no refinement", ""],
 };
@@ -143,8 +144,8 @@ function drawCard(card, data, memory, scale) {
   put(box, head, output);
   const refined = el("div", "esc-refined");
   if (card.status === "refined") {
-    const used = data.references.length > 1 && card.condition >= 0 ? ` (to reference ${card.condition + 1})` : "";
-    put(refined, el("div", "esc-label", "refined" + used), text(card.refined, false));
+    const used = data.references.length > 1 && card.condition >= 0 ? ` toward reference ${card.condition + 1}` : "";
+    put(refined, el("div", "esc-label", `refined by the model${used} (struck through: removed, underlined: added)`), text(card.refined, false));
   } else {
     const [title, fallback] = STATUS[card.status];
     const line = el("p", "esc-status" + (card.status === "non_translation" ? " alert" : ""));
@@ -224,7 +225,7 @@ function rank(view, animate) {
     const main = view.data.metrics.find((m) => m.main);
     const cell = part.card.scores[main.name];
     put(part.score, el("small", "", main.label), signed(value, 3));
-    part.score.title = `\u2212(${omega.toFixed(2)} \u00d7 explicit ${signed(cell.exp, 3)} + ${(1 - omega).toFixed(2)} \u00d7 implicit ${signed(cell.imp, 3)}), \u03bb = ${shownLam(view.lam)}; nearer 0 is better`;
+    part.score.title = `\u2212(${omega.toFixed(2)} \u00d7 explicit ${signed(cell.exp, 3)} + ${(1 - omega).toFixed(2)} \u00d7 implicit ${signed(cell.imp, 3)}), \u03bb = ${shownLam(view.lam)}; higher (nearer 0) is better`;
   });
   view.tablebox.replaceChildren(table(view, rows));
 }
@@ -249,8 +250,8 @@ function setLam(view, lam, report) {
 function lambdaBox(view) {
   const { data } = view;
   const box = el("div", "esc-lambda");
-  const label = el("label", "", "\u03bb");
-  label.title = "Weight of explicit relative to implicit errors: at 1 both count equally, at \u221e only explicit errors count. Changing \u03bb rescores nothing.";
+  const label = el("label", "", "\u03bb: weight of explicit errors (?)");
+  label.title = "Weight of explicit errors (which the model could correct) relative to implicit ones in BARTScore++: at 0 only implicit errors count, at 1 both count equally, at \u221e only explicit errors. The scores change at once; the model is not run again.";
   view.slider = el("input");
   Object.assign(view.slider, { type: "range", min: "0", max: String(INF_AT), step: "1", id: "esc-lambda" });
   view.slider.setAttribute("aria-label", "lambda, 0 to 5, then infinity");
@@ -258,22 +259,22 @@ function lambdaBox(view) {
   view.out = el("output");
   view.preset = el("select");
   view.preset.setAttribute("aria-label", "lambda presets");
-  const first = el("option", "", "presets");
+  const first = el("option", "", "published and saved \u03bb");
   first.value = "";
   view.preset.append(first);
   const ticks = el("div", "esc-ticks");
   const at = (lam) => `${(toPosition(lam) / INF_AT) * 100}%`;
-  for (const [title, kind] of [["saved in this project", "saved"], ["Lu et al. 2023, Table 7", "paper"]]) {
+  for (const [title, kind] of [["saved in this project", "saved"], ["best \u03bb for other data: Lu et al. (2023), Table 7", "paper"]]) {
     const group = el("optgroup");
     group.label = title;
     for (const p of data.presets.filter((p) => p.kind === kind)) {
-      const option = el("option", "", `${p.label}: ${shownLam(toLam(p.value))}`);
+      const option = el("option", "", `${shownLam(toLam(p.value))} \u00b7 ${p.label}`);
       option.value = p.value;
       option.dataset.kind = kind;
       group.append(option);
       const tick = el("i", kind);
       tick.style.left = at(toLam(p.value));
-      tick.title = option.textContent;
+      tick.title = option.title = p.hint ? `${option.textContent}; chosen for: ${p.hint}` : option.textContent;
       ticks.append(tick);
     }
     if (group.children.length) view.preset.append(group);
@@ -328,7 +329,8 @@ function context(view) {
   else {
     const pick = el("select");
     pick.setAttribute("aria-label", "reference to compare the outputs with");
-    const auto = el("option", "", `best of ${data.references.length}`);
+    pick.title = "\u201cbest\u201d: each output is compared with the reference that fits it best";
+    const auto = el("option", "", `best of ${data.references.length} references`);
     auto.value = "-1";
     pick.append(auto);
     data.references.forEach((_, i) => { const o = el("option", "", `reference ${i + 1}`); o.value = String(i); pick.append(o); });
@@ -354,9 +356,9 @@ function diffTools(view) {
     for (const del of view.cards.querySelectorAll(".esc-output del")) del.hidden = view.memory.diff !== "all";
   };
   const keys = el("span", "esc-keys");
-  put(keys, el("kbd", "", "\u2190"), " ", el("kbd", "", "\u2192"), " segments, ", el("kbd", "", "/"), " search");
+  put(keys, el("kbd", "", "\u2190"), " ", el("kbd", "", "\u2192"), " segments, ", el("kbd", "", "/"), " search. Underlined: not in the reference. Struck through or \u2038: only in the reference.");
   apply();
-  return put(el("div", "esc-tools"), put(el("span"), "differences to the reference", seg), keys);
+  return put(el("div", "esc-tools"), put(el("span"), "differences from the reference", seg), keys);
 }
 
 function draw(view) {

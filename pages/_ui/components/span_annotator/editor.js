@@ -6,10 +6,10 @@ const FIRST_RETRY = 4000;
 const LAST_RETRY = 30000;
 const KEYS = [
   ["← → ↑ ↓", "move by word or line"], ["Shift + arrows", "extend the selection"], ["Alt + arrows", "move by character, Alt + Shift extends"],
-  ["Tab", "next text"], ["1 · 2 · 3", "Major · Minor · Neutral: mark the selection, or change the error span"], ["C", "category"], ["T", "note"],
-  ["B", "change the boundaries"], ["M · Shift + M", "next · previous error span"], ["Delete", "delete the error span"], ["O", "in the source: switch the output of an omission"],
-  ["U · R", "undo · redo (also Ctrl + Z · Ctrl + Y)"], ["N · X", "no error · non-translation"], ["Enter", "submit; then next unlabelled"],
-  ["J · K", "next · previous segment"], ["G", "next unlabelled"], ["D", "show the context of each output"], ["Esc", "clear"], ["?", "this list"],
+  ["Tab", "next output (or source)"], ["1 · 2 · 3", "Major · Minor · Neutral: mark the selection, or change the error span"], ["C", "category"], ["T", "note"],
+  ["B", "change the boundaries"], ["M · Shift + M", "next · previous error span"], ["Delete", "delete the error span"], ["O", "in the source: choose for which output the omission counts"],
+  ["U · R", "undo · redo (also Ctrl + Z · Ctrl + Y)"], ["N · X", "no error · non-translation"], ["Enter", "submit; then next segment not submitted"],
+  ["J · K", "next · previous segment"], ["G", "next segment not submitted"], ["D", "show the context of each output"], ["Esc", "cancel the selection"], ["?", "this list"],
 ];
 
 function el(tag, props = {}, ...children) {
@@ -153,7 +153,7 @@ function createEditor(parent) {
     if (output(last.output)) target = last.output;
     [sel, half, rebound] = [null, false, null];
     mark = find(last.payload.mark) ? last.payload.mark : null;
-    say(`${kind === "undo" ? "Undone" : "Redone"}: ${{ add: "error span", change: "change", delete: "deletion", verdict: "verdict" }[last.kind]}, ${output(last.output)?.label ?? ""}`);
+    say(`${kind === "undo" ? "Undone" : "Redone"}: ${{ add: "error span", change: "change", delete: "deletion", verdict: "No error / Non-translation" }[last.kind]}, ${output(last.output)?.label ?? ""}`);
     draw();
   }
 
@@ -250,7 +250,7 @@ function createEditor(parent) {
 
   function savedState() {
     const n = outbox.of(place.rater).length;
-    if (n && (flight.stalled || navigator.onLine === false)) return ["late", `not saved yet (${n}), retrying`];
+    if (n && (flight.stalled || navigator.onLine === false)) return ["late", `Saving … ${n} change${n > 1 ? "s" : ""} not saved yet; please do not close this page`];
     if (n) return ["busy", "saving…"];
     if (drafting) return ["busy", "note not saved yet"];
     if (flight.savedAt) return ["done", `saved ✓ ${flight.savedAt.toLocaleTimeString([], { hour12: false })}`];
@@ -374,7 +374,7 @@ function createEditor(parent) {
       card.classList.toggle("esa-done", Boolean(given || marks.length));
     }
     const forWhom = read.querySelector(".esa-for");
-    forWhom?.replaceChildren(el("span", { text: "Omission in output:" }), chips());
+    forWhom?.replaceChildren(el("span", { text: "To mark an omission, choose its output and select the missing words below:" }), chips());
     root.classList.toggle("esa-wide", around);
   }
 
@@ -431,7 +431,7 @@ function createEditor(parent) {
       ? el("div", { class: "esa-said alert", role: "alert" }, el("span", { text: wanted.length === 1 ? "1 thing is missing:" : `${wanted.length} things are missing:` }),
         ...wanted.slice(0, 4).map((w) => el("button", { type: "button", class: "esa-plain", text: w.text, onclick: () => reach(w) })), wanted.length > 4 ? el("span", { text: `and ${wanted.length - 4} more` }) : null)
       : message ? el("div", { class: `esa-said ${message.tone}`, role: "status", text: message.text })
-      : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: data.next ? "Submitted. Enter goes to the next unlabelled segment." : "Submitted." }) : null;
+      : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: data.next ? "Submitted. Enter goes to the next segment that you have not submitted." : "Submitted." }) : null;
     foot.replaceChildren(
       ...[said,
         el("div", { class: "esa-bar" },
@@ -439,7 +439,7 @@ function createEditor(parent) {
             el("button", { type: "button", class: "esa-plain", onclick: toggleHelp }, el("kbd", { text: "?" }), " all keys"),
             data.outputs.some((o) => o.before || o.after) ? el("button", { type: "button", class: "esa-plain", "aria-pressed": String(around), title: "Text of the same system before and after", onclick: toggleAround }, el("kbd", { text: "D" }), around ? " hide context" : " context") : null),
           el("span", { class: `esa-saved ${tone}`, role: "status", "data-testid": "saved-state", text }),
-          el("button", { type: "button", class: "esa-submit", "data-testid": "submit", text: labels.submitted ? (data.next ? "Next unlabelled ⏎" : "Submitted ✓") : "Submit ⏎", disabled: labels.submitted && !data.next, onclick: submit }))].filter(Boolean),
+          el("button", { type: "button", class: "esa-submit", "data-testid": "submit", text: labels.submitted ? (data.next ? "Next not submitted ⏎" : "Submitted ✓") : "Submit ⏎", disabled: labels.submitted && !data.next, onclick: submit }))].filter(Boolean),
     );
   }
 
@@ -584,7 +584,7 @@ function createEditor(parent) {
     const choices = data.categories.filter((c) => c.where === "either" || c.where === where);
     let shown = choices;
     let at = Math.max(0, choices.findIndex((c) => c.path === path));
-    const input = el("input", { type: "text", class: "esa-filter", placeholder: "Type to filter", "aria-label": "Filter categories", autocomplete: "off", spellcheck: "false" });
+    const input = el("input", { type: "text", class: "esa-filter", placeholder: "Choose a category (Enter); Esc: discard", "aria-label": "Filter categories", autocomplete: "off", spellcheck: "false" });
     const list = el("div", { class: "esa-options", role: "listbox" });
     const take = (c) => {
       closePicker();

@@ -197,7 +197,7 @@ def _action(raw: Mapping[str, Any], names: Mapping[str, str]) -> Action:
 
 
 def _rated(shown: Collection[str], systems: Iterable[str]) -> dict[str, Any]:
-    """Return the payload of a submit: empty if all outputs were shown, else the shown systems (a task list may have some)."""
+    """Return the payload of a submit: empty if all outputs were shown, else the shown systems (a calibration set may have some)."""
     rated = [system for system in systems if system in shown]
     return {} if set(rated) == set(systems) else {"systems": rated}
 

@@ -39,10 +39,10 @@ function missing(outputs, labels, categories) {
   const found = [];
   outputs.forEach(({ id, label }) => {
     const { marks, verdict } = labels.outputs.get(id) ?? NO_LABELS;
-    if (!marks.length && !verdict) found.push({ output: id, text: `${label} has no error span and no verdict` });
+    if (!marks.length && !verdict) found.push({ output: id, text: `${label}: mark an error, or choose No error or Non-translation` });
     for (const m of marks) {
       const quote = m.quote.length > 24 ? `${m.quote.slice(0, 22)}…` : m.quote;
-      if (!m.category) found.push({ output: id, mark: m.id, need: "category", text: `${label}, “${quote}”: no category` });
+      if (!m.category) found.push({ output: id, mark: m.id, need: "category", text: `${label}, “${quote}”: choose a category` });
       else if (categories.find((c) => c.path === m.category)?.needs_note && !m.note.trim())
         found.push({ output: id, mark: m.id, need: "note", text: `${label}, “${quote}”: ${m.category} needs a note` });
     }

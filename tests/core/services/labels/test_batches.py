@@ -120,11 +120,11 @@ def test_what_is_missing_to_100_outputs_and_two_raters_is_said() -> None:
     assert found == Shortfall(2, 1, 2)
     assert (found.missing, found.missing_twice) == (98, 99)
     assert found.words() == (
-        "2 outputs labelled by 2 annotators, 1 of them by two or more. "
-        "Missing: 98 to the 100 outputs that are advised, and a second annotator on 99."
+        "2 outputs labelled and submitted, 1 of them by two or more of 2 annotators. "
+        "Still needed: 99 outputs with labels by 2 annotators each."
     )
-    assert "Missing: a second annotator on 30" in Shortfall(120, 70, 2).words()
-    assert "enough to calibrate on" in Shortfall(120, 100, 3).words()
+    assert "Still needed: 30 outputs with labels by 2 annotators" in Shortfall(120, 70, 2).words()
+    assert "enough to set λ" in Shortfall(120, 100, 3).words()
 
 
 def test_means_are_corrected_for_the_probabilities() -> None:
