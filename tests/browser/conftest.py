@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from core.ports.store import Store
 from db.store import open_store
+from tests import hostile
 from tests.paths import ROOT
 from tests.templates import sample_database
 
@@ -134,6 +135,12 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     sample_database(home / "errorscope.db")
     with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def hostile_project(shared: Server) -> int:
+    """A project whose every name is hostile."""
+    return hostile.fill(shared.store())
 
 
 @pytest.fixture(scope="session")

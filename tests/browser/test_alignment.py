@@ -49,7 +49,9 @@ def test_a_sentence_leads_to_its_best_match_by_pointer_and_by_keyboard(server: S
     rows(view, 0).nth(0).hover()
     expect(view.locator(".esa-here")).to_have_count(2)
     expect(rows(view, 1).nth(1)).to_have_class("esa-here")
-    expect(view.locator(".esa-now")).to_contain_text(f"output 1 ↔ reference, sentence 2: {found.matrix[1, 0]:.2f}")
+    expect(view.locator(".esa-now")).to_contain_text(
+        f"sentence 1 ↔ reference, sentence 2: similarity {found.matrix[1, 0]:.2f}"
+    )
     place = page.url
     rows(view, 0).nth(0).focus()
     page.keyboard.press("ArrowDown")
@@ -67,12 +69,12 @@ def test_a_sentence_leads_to_its_best_match_by_pointer_and_by_keyboard(server: S
 def test_the_map_is_walked_with_the_arrows(server: Server, page: Page) -> None:
     view, found = opened(server, page, "storm"), align(OUTPUT, REFERENCE, "chrf", no_progress)
     view.locator(".esa-map").focus()
-    expect(view.locator(".esa-now")).to_contain_text(f"output {found.of_target[0] + 1} ↔ reference, sentence 1")
+    expect(view.locator(".esa-now")).to_contain_text(f"sentence {found.of_target[0] + 1} ↔ reference, sentence 1")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     column = min(3, found.of_target[0] + 2)
     expect(view.locator(".esa-now")).to_contain_text(
-        f"output {column + 1} ↔ reference, sentence 3: {found.matrix[2, column]:.2f}"
+        f"sentence {column + 1} ↔ reference, sentence 3: similarity {found.matrix[2, column]:.2f}"
     )
 
 
@@ -85,7 +87,7 @@ def test_what_has_no_good_match_is_flagged_and_the_threshold_moves_it(server: Se
     expect(view.locator(".esa-limit output")).to_have_text(f"{GOOD['chrf']:.2f}")
     assert alone(0, GOOD["chrf"]) == 1
     expect(rows(view, 0).nth(2)).to_contain_text("no good match: possible hallucination")
-    expect(view.locator(".esa-summary")).to_contain_text("1 of 4 sentences of the output without a good match")
+    expect(view.locator(".esa-summary")).to_contain_text("1 of 4 sentences of the output has no good match")
     slider = view.get_by_role("slider")
     slider.focus()
     for limit in ("0.95", "1.00"):

@@ -21,8 +21,8 @@ def server(shared: Server) -> Server:
 
 
 @pytest.fixture(scope="module")
-def project(server: Server) -> int:
-    return hostile.fill(server.store())
+def project(hostile_project: int) -> int:
+    return hostile_project
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def test_the_rounds_are_stepped_through_to_the_refined_text(server: Server, page
         analysis.score_refined, abs=1e-3
     )
     page.keyboard.press("ArrowLeft")
-    expect(desk.locator(".esi-title")).to_contain_text(f"round {len(analysis.steps) - 1}")
+    expect(desk.locator(".esi-title")).to_contain_text(f"Step {len(analysis.steps) - 1}")
     assert page.url == place  # the arrows did not go on to another segment
 
 

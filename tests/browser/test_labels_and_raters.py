@@ -38,7 +38,7 @@ def server(shared: Server) -> Server:
 def test_marks_of_both_raters_are_drawn_as_text_after_one_click(server: Server, page: Page) -> None:
     page.goto(f"{server.url}/labels_and_raters?project={server.project('people')}")
     page.get_by_role("tab", name="Largest disagreements").click()
-    expect(page.get_by_text("is hidden to avoid bias")).to_be_visible()
+    expect(page.get_by_text("is hidden until you submit")).to_be_visible()
     expect(page.locator(".esm")).to_have_count(0)
     page.get_by_text("Show error spans of all annotators").click()
     columns = page.locator(".esm section")

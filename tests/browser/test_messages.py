@@ -52,10 +52,9 @@ def test_a_lost_close_and_a_lost_inspect_arrive(server: Server, page: Page) -> N
     assert key.segment_id in page.url
 
 
-def test_a_lost_step_to_the_next_segment_is_taken_once(server: Server, page: Page) -> None:
+def test_a_lost_step_to_the_next_segment_is_taken_once(server: Server, page: Page, hostile_project: int) -> None:
     page.add_init_script(DROP)
-    project = hostile.fill(server.store())
-    page.goto(f"{server.url}/compare?project={project}")
+    page.goto(f"{server.url}/compare?project={hostile_project}")
     count = page.locator(".esc-nav b")
     expect(count).to_have_text("1 / 8")
     lose(page, "go")
@@ -64,7 +63,7 @@ def test_a_lost_step_to_the_next_segment_is_taken_once(server: Server, page: Pag
     page.wait_for_timeout(5000)
     expect(count).to_have_text("2 / 8")
     assert lost(page) == 1
-    page.goto(f"{server.url}/annotate?project={project}")
+    page.goto(f"{server.url}/annotate?project={hostile_project}")
     page.get_by_label("Name").fill("Cleo")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_text("1 / 8")).to_be_visible()

@@ -106,7 +106,7 @@ def test_the_combination_is_scored_on_the_project_by_one_button(store: Store) ->
 def test_all_metrics_together_are_the_figures_of_the_paper(store: Store) -> None:
     at = section(pressed(filled(store), ["chrf", "ter"]), "All metrics")
     assert not at.exception
-    assert "Figure 2 of the paper" in words(at)
+    assert "Chen and Eger 2023, Figure 2" in words(at)
     assert "Figure 3" in words(at)
     assert "Left out, because their value alone is 0 or undefined: chrF (adversarial accuracy)" in words(at)
     shown = at.dataframe[0].value

@@ -75,7 +75,7 @@ function flags(view) {
   }
   const said = (side, what) => {
     const [n, all] = [view.without[side], view.data[side].length];
-    return put(el("span", n ? "esa-some" : ""), el("b", "", `${n} of ${all}`), ` sentence${all === 1 ? "" : "s"} of ${called(view, side)} has no good match${n ? `: possible ${what}${n > 1 ? "s" : ""}` : ""}`);
+    return put(el("span", n ? "esa-some" : ""), el("b", "", `${n} of ${all}`), ` sentence${all === 1 ? "" : "s"} of ${called(view, side)} ${n === 1 ? "has" : "have"} no good match${n ? `: possible ${what}${n > 1 ? "s" : ""}` : ""}`);
   };
   view.summary.replaceChildren(said("output", "hallucination"), said("target", "omission"));
 }
