@@ -102,7 +102,7 @@ def legend(found: Calibration) -> None:
     vanilla = "dashed line: plain BARTScore · " if found.at["vanilla"] is not None else ""
     st.caption(
         f"Line: agreement at each λ ({'scan' if scanned(found) else 'exact'}) · orange: λ with the best agreement {escape_markdown(plateau_text(found.plateau))} · "
-        f"pale band: likely range of λ (95 % CI, bootstrap over segments) · {vanilla}grey line: λ = 1 · green lines: λ published by Lu et al. (2023)"
+        f"pale band: likely range of the agreement (95 % CI, bootstrap over segments) · {vanilla}grey line: λ = 1 · green lines: λ published by Lu et al. (2023)"
     )
 
 

@@ -10,7 +10,7 @@ import torch
 from core.errors import UserError
 from core.models.architectures.seq2seq import Seq2SeqScorer, load
 from core.progress import Cancelled
-from core.refine.candidate_pool import edit_candidates
+from core.refine.candidate_pool import CandidatePool, EditCandidate, edit_candidates
 from core.refine.engine import Task, refine, refine_all
 from core.refine.options import Options
 from core.refine.result import EDITS, Refinement, Variant, weighted
@@ -364,6 +364,16 @@ def test_candidates_at_the_end_only_insert() -> None:
     assert [c.ids for c in found] == [[0, 7, 9, 2], [0, 9, 9, 2], [0, 2], [0, 7, 2]]
     # known beforehand: −0.5 for the first token, and that of 7, 9, </s>, 7 in its place; the rest is at most 0
     assert [c.precision for c in found] == pytest.approx([-1.5 / 4, -2.5 / 4, -9.5 / 2, -1.5 / 3])
+
+
+def test_of_equal_candidates_the_earlier_wins_even_if_it_is_scored_later() -> None:
+    first, second = (EditCandidate("delete", None, [0, 2], 1, np.zeros(0), precision=-1.0) for _ in range(2))
+    pool = CandidatePool([first, second], keep=-2.0, variant="precision", slack=1e-6)
+    pool.settle(second)
+    assert pool.can_win(first)
+    assert pool.most_promising(5, lambda c: True) == [first]
+    pool.settle(first)
+    assert pool.winner is first
 
 
 def test_a_refinement_survives_json() -> None:
