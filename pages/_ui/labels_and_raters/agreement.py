@@ -168,7 +168,7 @@ def empties(spans: SpanAgreement) -> str:
 def _value(value: Statistic) -> str:
     if value.value is None:
         return f"undefined: {value.reason}"
-    return format_number(value.value) + (f" (defined for {value.counted})" if value.counted else "")
+    return format_number(value.value) + (f" ({value.counted})" if value.counted else "")
 
 
 @st.fragment
