@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.data import SEVERITIES, Segment, SegmentKey
 from core.errors import UserError
-from core.mqm.log import IDLE_SECONDS, OutputLabels, SegmentLabels, check, fold, fold_segment
+from core.mqm.log import OutputLabels, SegmentLabels, check, fold, fold_segment
 from core.ports.labels import Action, Event
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -260,9 +260,9 @@ def test_the_recorded_order_is_the_last_one_opened() -> None:
 
 def test_time_counts_between_events_but_not_pauses() -> None:
     actions = [simple("open", order=[], seed=1), FINE_A, FINE_B, SUBMIT, simple("open", order=[], seed=1), REOPEN]
-    # 5 s, then 10 s, then a pause of an hour that counts as IDLE_SECONDS; the way to an `open` counts nothing; then 2 s
+    # 5 s, then 10 s, then a pause of an hour that counts as two minutes; the way to an `open` counts nothing; then 2 s
     seconds = [0, 5, 15, 3615, 9000, 9002]
-    assert fold_segment(events(actions, seconds)).seconds == 5 + 10 + IDLE_SECONDS + 2
+    assert fold_segment(events(actions, seconds)).seconds == 5 + 10 + 120 + 2
 
 
 def test_a_clock_set_back_never_takes_time_away() -> None:
