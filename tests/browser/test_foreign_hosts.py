@@ -118,6 +118,7 @@ def test_names_stand_on_compare_as_they_are_and_all_that_is_needed_works(
     cards = page.locator(".esc-card")
     expect(cards).to_have_count(len(hostile.SYSTEMS))  # components
     assert sorted(page.locator(".esc-name").all_inner_texts()) == sorted(hostile.SYSTEMS)
+    still(page)
     pills = page.locator(".st-key-alignment-tools [data-testid=stButtonGroup] button")
     assert sorted(filter(None, pills.all_inner_texts())) == sorted(hostile.SYSTEMS)
     expect(page.locator("[data-testid=stVegaLiteChart] :is(svg.marks, canvas)").first).to_be_visible()  # charts
