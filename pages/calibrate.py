@@ -27,7 +27,7 @@ def main() -> None:
     refinements = wiring.view(project).refinements()
     if not refinements:
         page.info("BARTScore++ has not been computed for this project yet. λ is its weight of explicit errors.")
-        page.link("compare", "Compute it on Compare")
+        page.link("compare", "Compute scores on Compare")
         return
     with st.container(border=True):
         column = calibration_form.choose_metric(refinements)

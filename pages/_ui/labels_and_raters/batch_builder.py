@@ -55,7 +55,7 @@ def builder(project: Project) -> None:
         usable = [n for n, c in metrics.items() if c.refinement] if method == "informative" else list(metrics)
         if not usable:
             page.info("This needs BARTScore++.")
-            page.link("compare", "Compute it on Compare")
+            page.link("compare", "Compute scores on Compare")
             return
         name = left.selectbox("Metric", usable, format_func=lambda n: metrics[n].label, key=f"batch-metric-{method}")
         column = metrics[name]

@@ -310,7 +310,7 @@ function navBox(view) {
   back.addEventListener("click", () => go(view, -1));
   next.addEventListener("click", () => go(view, 1));
   view.count = el("b", "", `${data.position} / ${data.total}`);
-  const place = el("span", "esc-place", `document ${data.doc}, segment ${data.segment}`);
+  const place = el("span", "esc-place", `${data.doc ? `document ${data.doc}, ` : ""}segment ${data.segment}`);
   place.dir = "auto";
   return put(el("div", "esc-nav"), back, view.count, next, place);
 }
