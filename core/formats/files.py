@@ -53,6 +53,17 @@ def _refuse(name: str, row: int, found: str, expected: str, todo: str) -> Import
     return ImportProblems([Problem(name, row, "", found, expected, todo)])
 
 
+def beginning(upload: Upload, size: int) -> bytes:
+    """Return about the first `size` bytes of a file, unpacked if it is gzip; empty if it cannot be unpacked."""
+    head = upload.data[:size]
+    if not head.startswith(b"\x1f\x8b"):
+        return head
+    try:
+        return zlib.decompressobj(31).decompress(head, size)
+    except zlib.error:
+        return b""
+
+
 def base_name(name: str) -> str:
     return re.split(r"[/\\]", name)[-1]
 

@@ -12,7 +12,6 @@ from core.text.words import UNSPACED, is_unspaced, words
 Writing = Literal["spaced", "han", "unspaced"]
 """Words separated by spaces; Chinese characters; another script without spaces, or mixed with Chinese characters."""
 
-WRITINGS: tuple[Writing, ...] = ("spaced", "han", "unspaced")
 MOSTLY_HAN = 0.9
 _UNSPACED = re.compile("[" + "".join(f"{chr(low)}-{chr(high)}" for low, high in UNSPACED) + "]")
 _HAN = re.compile("[\u2e80-\u2fdf\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -12,7 +11,7 @@ from core.errors import Problem, UserError
 from core.formats import mtme_score
 from core.formats.columns import is_google_mqm, plain
 from core.formats.external import file_of_a_metric
-from core.formats.files import Upload, extension
+from core.formats.files import Upload, beginning, extension
 from core.formats.labels import esa, google_mqm, judgements, label_studio, marot, mtme_rating, mtme_standalone
 from core.formats.labels.label_file import LabelFile, Severities, Written, left_behind
 from core.formats.parsing.json_records import Record
@@ -140,7 +139,7 @@ def label_format(name: str) -> LabelFormat:
 
 def guess(upload: Upload) -> str | None:
     """Return the format of a file, detected from its first bytes or else its extension; None if unknown."""
-    head = _head(upload)
+    head = beginning(upload, LOOK).decode("utf-8-sig", "replace")
     first = head.split("\n", 1)[0].strip("\r")
     if head.lstrip()[:1] in ("{", "["):
         return _guess_json(head)
@@ -160,16 +159,6 @@ def guess(upload: Upload) -> str | None:
     if table and judgements.rater_column(columns) and not names & {"category", "severity", "side"}:
         return "judgements"
     return None
-
-
-def _head(upload: Upload) -> str:
-    data = upload.data[:LOOK]
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = zlib.decompressobj(31).decompress(data, LOOK)
-        except zlib.error:
-            return ""
-    return data.decode("utf-8-sig", "replace")
 
 
 def _guess_json(head: str) -> str | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 
 import streamlit as st
 
 from core.errors import Problem
-from core.formats.files import Upload, binary_kind, stem
+from core.formats.files import Upload, beginning, binary_kind, stem
 from core.formats.lines import LineRoles
 from pages._ui.shared.markdown import escape_markdown
 
@@ -51,12 +50,7 @@ def roles(guessed: LineRoles, files: Sequence[Upload], key: str) -> tuple[LineRo
 
 def first_line(upload: Upload) -> str:
     """Return the first line that is not empty, shortened. Only the beginning of the file is read."""
-    head = upload.data[:LOOK]
-    if head[:2] == b"\x1f\x8b":
-        try:
-            head = zlib.decompressobj(31).decompress(head, LOOK)
-        except zlib.error:
-            return ""
+    head = beginning(upload, LOOK)
     if kind := binary_kind(head):
         return f"({kind})"
     lines = (line.strip() for line in head.decode("utf-8-sig", "replace").split("\n"))
