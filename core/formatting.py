@@ -22,6 +22,11 @@ def format_number(value: float | None, digits: int = 3, *, leading_zero: bool = 
     return sign + (text if leading_zero else text.removeprefix("0") if text.startswith("0.") else text)
 
 
+def format_figure(value: float) -> str:
+    """Return `value` with four significant digits and a minus sign."""
+    return f"{value:.4g}".replace("-", "−")
+
+
 def format_lambda(value: float, digits: int = 3) -> str:
     """Return λ with this many significant digits, or ∞."""
     return "∞" if math.isinf(value) else f"{value:.{digits}g}"

@@ -11,11 +11,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from core.formatting import MISSING as MISSING
+from core.formatting import format_figure
 
 
 def figure(value: float | None) -> str:
     """Return a number with four significant digits and a true minus sign; a dash for None."""
-    return MISSING if value is None else f"{value:.4g}".replace("-", "−")
+    return MISSING if value is None else format_figure(value)
 
 
 def percent(value: float | None) -> str:

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from core.formats.problems import counted
+from core.formatting import format_figure as figure
 from core.robustness.stress.report import Verdict
 from core.stats.bootstrap import DRAWS_AT_ONCE, percentiles
 from core.stats.correlation.pairs import Floats
@@ -137,20 +138,22 @@ def judge(
     blind = [k for k, level in enumerate(levels) if adjusted[k] >= ALPHA and level.high <= NEGLIGIBLE * sd]
     if blind:
         k = min(blind, key=lambda k: levels[k].mean)
-        worth = f"a drop of more than {_n(NEGLIGIBLE * sd)} (0.1 SD of the gold scores)" if sd else "any drop"
+        worth = f"a drop of more than {figure(NEGLIGIBLE * sd)} (0.1 SD of the gold scores)" if sd else "any drop"
         return VerdictResult(
-            "fail", f"At {labels[k]} the mean is {_n(means[k])}, for gold {_n(gold)}: {worth} is excluded ({_between(levels[k])}).", published
+            "fail", f"At {labels[k]} the mean is {figure(means[k])}, for gold {figure(gold)}: {worth} is excluded ({_between(levels[k])}).", published
         )  # fmt: skip
     stepped = holm([rise and rise.p for rise in rises])
     shown = [(rise.mean, k) for k, rise in enumerate(rises) if rise and (stepped[k] or 0.0) < ALPHA]
     if shown:
         _, k = max(shown)
         way = "rises" if higher_is_better else "falls"
-        told = f"from {_n(means[k])} at {labels[k]} to {_n(means[k + 1])} at {labels[k + 1]} (p {_p(stepped[k])})"
+        told = (
+            f"from {figure(means[k])} at {labels[k]} to {figure(means[k + 1])} at {labels[k + 1]} (p {_p(stepped[k])})"
+        )
         return VerdictResult("fail", f"With more noise the mean {way} {told}; it should not.", published)
     weakest = max(range(len(levels)), key=lambda k: (adjusted[k], -levels[k].mean))
-    which = f"t {labels[weakest]} the mean is {_n(means[weakest])}, for gold {_n(gold)}"
-    figures = f"drop {_n(levels[weakest].mean)}, {_between(levels[weakest])}, p {_p(adjusted[weakest])}"
+    which = f"t {labels[weakest]} the mean is {figure(means[weakest])}, for gold {figure(gold)}"
+    figures = f"drop {figure(levels[weakest].mean)}, {_between(levels[weakest])}, p {_p(adjusted[weakest])}"
     if adjusted[weakest] >= ALPHA:
         why = f"A{which}: the drop is not significant, but a meaningful drop is not excluded ({figures})."
         return VerdictResult("unclear", why, published)
@@ -158,12 +161,8 @@ def judge(
     return VerdictResult("pass", why, published)
 
 
-def _n(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−")
-
-
 def _between(level: DropEstimate) -> str:
-    return f"95 % CI {_n(level.low)} to {_n(level.high)}"
+    return f"95 % CI {figure(level.low)} to {figure(level.high)}"
 
 
 def _p(value: float | None) -> str:

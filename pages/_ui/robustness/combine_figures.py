@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.formatting import format_number
+from core.formatting import format_figure, format_number
 from core.metrics.base import Metric
 from core.metrics.entailment.nli import BACKWARD, BOTH, DIRECTIONS, FORWARD, STRATEGIES
 from core.plots import combining as plots
@@ -21,7 +21,7 @@ from core.services.robustness import nli_weights
 from core.services.robustness.combining import MetricPairing, ScaledMetric, Strategies
 from core.services.robustness.nli_weights import PathPoint
 from pages._ui.calibrate.calibration_form import MEASURES
-from pages._ui.robustness.combine_weight import end, known_by, percent
+from pages._ui.robustness.combine_weight import known_by, percent
 from pages._ui.robustness.controls import wide_chart
 from pages._ui.shared import page, tables
 from pages._ui.shared.long_jobs import run_cached
@@ -124,7 +124,7 @@ def _at(part: ScaledMetric, to: int) -> str:
     if part.scale is None:
         return "–"
     up = part.metric.spec.higher_is_better
-    return end(part.scale.high if (to == 1) == up else part.scale.low)
+    return format_figure(part.scale.high if (to == 1) == up else part.scale.low)
 
 
 def strategies(found: Sequence[Strategies], nli: Metric, choice: LambdaFitOptions) -> None:

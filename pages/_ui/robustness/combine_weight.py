@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core.formatting import format_number
+from core.formatting import format_figure, format_number
 from core.metrics.entailment.menli import WEIGHT
 from core.metrics.ranges import Range
 from core.metrics.readiness import Readiness
@@ -150,14 +150,9 @@ def without_people(nli: ScaledMetric, pair: MetricPairing, people: HumanScores |
 
 def told(scale: Range) -> str:
     """Return a range with its origin: “0 … 100 (declared by the metric)”."""
-    ends = f"{end(scale.low)} … {end(scale.high)}"
+    ends = f"{format_figure(scale.low)} … {format_figure(scale.high)}"
     count = f", {scale.n:,} values" if scale.n else ""
     return f"{ends} ({service.ORIGINS.get(scale.origin, scale.origin)}{count})"
-
-
-def end(value: float) -> str:
-    """Return an end of a range as text."""
-    return f"{value:.4g}".replace("-", "−")
 
 
 def stretch(best: Weight) -> str:
