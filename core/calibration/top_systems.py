@@ -69,32 +69,22 @@ def by_top(
     """Calibrate λ for K = 3, 4, … up to all systems; return an empty list for fewer than three systems."""
     order = [s.system for s in ranking(points)]
     sizes = range(FEWEST_SYSTEMS, len(order) + 1)
-    return [
-        _top(points, order[:k], measure, group, seed, draws, part(progress, i, len(sizes))) for i, k in enumerate(sizes)
-    ]
 
+    def top(best: Sequence[str], progress: Progress) -> Top:
+        there = [p for p in points if p.key.system in best]
+        unknown = Top(len(best), best[-1], len(there))
+        try:
+            curve, _ = search(
+                [p.dist_exp for p in there], [p.dist_imp for p in there], [p.human for p in there],
+                measure=measure, group=group,
+                segments=[p.key.segment for p in there], systems=[p.key.system for p in there],
+            )  # fmt: skip
+            found = calibrate(there, measure=measure, group=group, seed=seed, draws=draws, progress=progress)
+        except UserError as error:
+            return unknown._replace(reason=error.got or error.what)
+        cells = tuple(CurvePoint(lam, curve.value(lam)) for lam in dict.fromkeys((*WHOLE, *PAPER)))
+        return unknown._replace(
+            lam=found.lam, agreement=found.agreement, plateau=found.plateau, ci=found.ci, curve=found.curve, cells=cells
+        )
 
-def _top(
-    points: Sequence[CalibrationPoint],
-    best: Sequence[str],
-    measure: Measure,
-    group: Group,
-    seed: int,
-    draws: int,
-    progress: Progress,
-) -> Top:
-    there = [p for p in points if p.key.system in best]
-    top = Top(len(best), best[-1], len(there))
-    try:
-        curve, _ = search(
-            [p.dist_exp for p in there], [p.dist_imp for p in there], [p.human for p in there],
-            measure=measure, group=group,
-            segments=[p.key.segment for p in there], systems=[p.key.system for p in there],
-        )  # fmt: skip
-        found = calibrate(there, measure=measure, group=group, seed=seed, draws=draws, progress=progress)
-    except UserError as error:
-        return top._replace(reason=error.got or error.what)
-    cells = tuple(CurvePoint(lam, curve.value(lam)) for lam in dict.fromkeys((*WHOLE, *PAPER)))
-    return top._replace(
-        lam=found.lam, agreement=found.agreement, plateau=found.plateau, ci=found.ci, curve=found.curve, cells=cells
-    )
+    return [top(order[:k], part(progress, i, len(sizes))) for i, k in enumerate(sizes)]

@@ -352,12 +352,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=BartTrainingSettings.steps)
-    parser.add_argument(
-        "--minutes",
-        type=float,
-        default=BartTrainingSettings.minutes,
-        help="stop sooner: the schedule is shortened to fit",
-    )
+    parser.add_argument("--minutes", type=float, help="stop sooner: the schedule is shortened to fit")
     parser.add_argument("--seed", type=int, default=BartTrainingSettings.seed)
     parser.add_argument("--learning-rate", type=float, default=BartTrainingSettings.learning_rate)
     parser.add_argument("--start", type=Path, help="folder of an earlier round to continue")
