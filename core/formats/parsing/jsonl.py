@@ -40,10 +40,10 @@ def read_jsonl(name: str, data: bytes, limit: int | None = None) -> FileTable:
     return _table(name, lines, limit)
 
 
-def read_list(name: str, data: bytes, limit: int | None = None) -> FileTable:
+def read_list(name: str, data: bytes) -> FileTable:
     """Read one list of objects into rows, as `read_jsonl` does. An object gets the line it begins on, or the next line after the previous
     object's if that is higher."""
-    return _table(name, _one_a_line(elements(name, data)), limit)
+    return _table(name, _one_a_line(elements(name, data)), None)
 
 
 def _one_a_line(found: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:

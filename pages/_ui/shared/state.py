@@ -117,10 +117,10 @@ def use_lambda(project_id: int, value: float) -> None:
     _use(LAMBDA, project_id, value)
 
 
-def current_lambda(project_id: int, default: float = 1.0) -> float:
+def current_lambda(project_id: int) -> float:
     """Return the λ just chosen, else from the address, else last used in this project. Invalid values are ignored."""
     asked = (_just_chosen(LAMBDA, project_id), parse_lambda(st.query_params.get(LAMBDA, "")))
-    return next((float(v) for v in asked if v is not None), float(_remembered(LAMBDA).get(project_id, default)))
+    return next((float(v) for v in asked if v is not None), float(_remembered(LAMBDA).get(project_id, 1.0)))
 
 
 def show_lambda(project_id: int, value: float) -> None:
