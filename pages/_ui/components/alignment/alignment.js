@@ -1,13 +1,6 @@
 // Scores come as whole hundredths, matrix[target][output], so that what is compared is what is shown. `view.over` is what the
 // pointer is on, `view.held` what was focused or clicked: {output: j} or {target: i} or both (a cell of the map).
 
-const el = (tag, className, text) => {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text !== undefined && text !== null) node.textContent = text;
-  return node;
-};
-const put = (parent, ...children) => { parent.append(...children.filter((c) => c !== null && c !== undefined && c !== "")); return parent; };
 const svg = (tag, attributes = {}) => {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);

@@ -1,13 +1,6 @@
 // What is shown is `view.at`: "r" and a round, or "t" and the number of a try. Offsets are code points, as in the rest of
 // Errorscope: texts are cut as arrays of characters.
 
-const el = (tag, className, text) => {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text !== undefined && text !== null) node.textContent = text;
-  return node;
-};
-const put = (parent, ...children) => { parent.append(...children.filter((c) => c !== null && c !== undefined && c !== "")); return parent; };
 const button = (text, act, { focus, title, className } = {}) => {
   const b = el("button", className, text);
   b.type = "button";

@@ -13,7 +13,7 @@ from typing import Any
 
 from pages._ui.components import shared
 
-_component = partial(shared.build, "errorscope_compare_cards", __file__, "cards.css", "cards.js")
+_component = partial(shared.build, "errorscope_compare_cards", __file__, "cards.css", shared.ELEMENTS, "cards.js")
 
 
 def cards(

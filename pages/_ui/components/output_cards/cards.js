@@ -1,12 +1,5 @@
 const INF_AT = 106, TOP = 100, DEBOUNCE = 300;
 
-const el = (tag, className, text) => {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text !== undefined && text !== null) node.textContent = text;
-  return node;
-};
-const put = (parent, ...children) => { parent.append(...children.filter(Boolean)); return parent; };
 const signed = (x, digits) => {
   const size = Math.abs(x).toFixed(digits);
   return (x < 0 && Number(size) > 0 ? "\u2212" : "") + size;

@@ -18,6 +18,8 @@ from pages._ui.shared import errors
 
 Handler = Callable[[Mapping[str, Any]], None]
 SHARED = Path(__file__).parent / "component.js"
+ELEMENTS = "../shared/elements.js"
+"""A script for components that make their elements one by one, relative to their folders."""
 
 
 @dataclass
