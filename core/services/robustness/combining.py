@@ -29,6 +29,9 @@ from core.services.robustness.adversarial import Answered
 from core.services.robustness.nli_weights import Attacked, JudgedOutputs, LeftOut, Pooled
 from core.stats.correlation.pairs import Floats
 
+Tables = Mapping[str, Mapping[OutputKey, Value]]
+"""Values by metric name and output."""
+
 ORIGINS = {
     "own": "fitted here", "sample": "fitted on the sample project", "declared": "declared by the metric", "given": "given",
 }  # fmt: skip
@@ -137,7 +140,7 @@ def scores_of(
     return {name: {k: v for k, v in table.items() if k in wanted} for name, table in tables.items()}
 
 
-def failed(tables: Mapping[str, Mapping[OutputKey, Value]]) -> bool:
+def failed(tables: Tables) -> bool:
     """Return whether a metric raised an error for some output."""
     return any(v.status == "error" for table in tables.values() for v in table.values())
 
@@ -152,38 +155,33 @@ def fit(metric: Metric, values: Mapping[OutputKey, Value]) -> Range:
 def pair(
     nli: ScaledMetric,
     other: ScaledMetric,
-    tables: Mapping[str, Mapping[OutputKey, Value]],
+    tables: Tables,
     human: Mapping[OutputKey, float],
     suites: Sequence[tuple[CaseSuite, Sequence[Answered]]],
 ) -> MetricPairing | None:
     """Return the data of both metrics; every phenomenon of every suite has the same weight. None if a range is missing."""
     if nli.scale is None or other.scale is None:
         return None
-    judged = None
-    if {nli.name, other.name} <= tables.keys():
-        judged = _judged(nli, other, tables[nli.name], tables[other.name], human)
     phenomena = [f"{suite.name}: {case.phenomenon}" for suite, _ in suites for case in suite.cases]
     sides: list[Floats] = []
     for metric in (nli, other):
         mine = [a for _, answered in suites for a in answered if a.spec.name == metric.name]
         sides += [metric.scaled(v for a in mine for v in a.good), metric.scaled(v for a in mine for v in a.bad)]
     attacked = Attacked(tuple(phenomena), *sides) if suites else None
-    return MetricPairing(other, judged if judged and len(judged.keys) > 1 else None, attacked)
+    return MetricPairing(other, _judged(nli, other, tables, human), attacked)
 
 
 def _judged(
-    nli: ScaledMetric,
-    other: ScaledMetric,
-    nli_values: Mapping[OutputKey, Value],
-    other_values: Mapping[OutputKey, Value],
-    human: Mapping[OutputKey, float],
-) -> JudgedOutputs:
-    """Return the outputs with a value of both metrics and a human score."""
+    nli: ScaledMetric, other: ScaledMetric, tables: Tables, human: Mapping[OutputKey, float]
+) -> JudgedOutputs | None:
+    """Return the outputs with a value of both metrics and a human score; None if there are fewer than two."""
+    nli_values, other_values = (tables.get(metric.name, {}) for metric in (nli, other))
     keys = [key for key in human if key in nli_values and key in other_values]
     n, m = nli.scaled(nli_values[key] for key in keys), other.scaled(other_values[key] for key in keys)
     known = np.isfinite(n) & np.isfinite(m)
-    kept = [keys[i] for i in np.flatnonzero(known)]
-    return JudgedOutputs(tuple(kept), n[known], m[known], np.array([human[key] for key in kept], dtype=np.float64))
+    kept = tuple(keys[i] for i in np.flatnonzero(known))
+    people = np.array([human[key] for key in kept], dtype=np.float64)
+    return JudgedOutputs(kept, n[known], m[known], people) if len(kept) > 1 else None
 
 
 def shares(values: Sequence[Value]) -> Floats:
@@ -198,7 +196,7 @@ def shares(values: Sequence[Value]) -> Floats:
 
 def strategies(
     nli: Metric,
-    tables: Mapping[str, Mapping[OutputKey, Value]],
+    tables: Tables,
     human: Mapping[OutputKey, float],
     suites: Sequence[tuple[CaseSuite, Sequence[Answered]]],
     choice: LambdaFitOptions,
