@@ -232,8 +232,7 @@ def _regions(name: str, e: Span) -> list[dict[str, Any]]:
     if path := category_or_none(e.category):
         said.append(_item(name, f"category{ending}", to, "taxonomy", place | {"taxonomy": [path.split("/")]}))
     if e.note:
-        note = {"start": e.start, "end": e.end, "text": [e.note]}
-        said.append(_item(name, f"note{ending}", to, "textarea", note))
+        said.append(_item(name, f"note{ending}", to, "textarea", place | {"text": [e.note]}))
     return said
 
 
