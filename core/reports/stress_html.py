@@ -8,9 +8,9 @@ from core.plots.stress import cell_charts
 from core.reports.html import render, vega_script
 from core.robustness.stress.advice import advice
 from core.robustness.stress.gold import REFERENCE
-from core.robustness.stress.report import VERDICT_NAMES, Offender, Report, Verdict
+from core.robustness.stress.report import VERDICT_NAMES, Report, Verdict
 from core.robustness.stress.verdict import FEWEST
-from core.text.diff import DiffPiece, diff
+from core.text.diff import diff
 
 SHAPES: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "unclear": "?", "untold": "–"}
 MEANINGS: dict[Verdict, str] = {
@@ -41,7 +41,7 @@ def as_html(report: Report) -> str:
     return render(
         "stress.html.j2", title=f"Stress test: {report.name}", report=report, summary=summary(report), methods=methods(report),
         aspects=aspects, aspect_names=ASPECTS, cells=cells, charts=any(found["charts"] for found in cells.values()),
-        shapes=SHAPES, verdicts=VERDICT_NAMES, meanings=MEANINGS, paper_rule=PAPER_RULE, differences=_differences, vega_script=vega_script,
+        shapes=SHAPES, verdicts=VERDICT_NAMES, meanings=MEANINGS, paper_rule=PAPER_RULE, differences=diff, vega_script=vega_script,
     )  # fmt: skip
 
 
@@ -80,7 +80,3 @@ def methods(report: Report) -> str:
 
 def _gold(report: Report) -> str:
     return "first references, compared with the others" if report.gold == REFERENCE else f"outputs of {report.gold}"
-
-
-def _differences(offender: Offender) -> list[DiffPiece]:
-    return list(diff(offender.gold, offender.noised))
