@@ -1,4 +1,4 @@
-"""Models: which metrics can run, which model is configured for each job, and the settings of this installation."""
+"""Models: which metrics can run, which model each kind of metric uses, and the settings of this installation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ACROSS = 2
 def main() -> None:
     """Draw the page."""
     wiring.store()
-    heading("Models", "See which metrics can run here, and which model is configured for each job.")
+    heading("Models", "See which metrics can run here, and which models they use.")
     found, players = readiness.of_all() | readiness.of_sets(), readiness.configured_models()
     first, second, third = st.tabs(
         [":material/straighten: Metrics", ":material/memory: Models", ":material/dns: Installation"]
@@ -53,8 +53,9 @@ def metrics(found: Mapping[str, Readiness]) -> None:
     else:
         st.info("No metric matches all of these words.", icon=":material/search_off:")
     st.caption(
-        "↑ higher is better, ↓ lower is better. A missing value is never counted as 0. Dashed: a job that needs a model; see "
-        "the tab *Models* for the configured model or the command that sets it up."
+        "↑ higher is better, ↓ lower is better. A missing value is never counted as 0. Dashed frame: a kind of model that the "
+        "metric needs: seq2seq (encoder–decoder), encoder (text encoder), nli (entailment model), lm and mlm (language models). The tab "
+        "*Models* shows which model is configured, or the commands for your administrator that set one up."
     )
     with st.expander("Metric options", icon=":material/tune:"):
         st.caption(
@@ -72,10 +73,10 @@ def metrics(found: Mapping[str, Readiness]) -> None:
 
 
 def speakers(found: Mapping[str, Readiness], players: list[ConfiguredModel]) -> None:
-    """Draw one card per job of a model, configured ones first; then what else is missing."""
+    """Draw one card per kind of model, configured ones first; then what else is missing."""
     st.caption(
-        "Each metric that needs a model uses the one configured for the job. Errorscope downloads nothing while it runs. "
-        "Metrics that need a model stay unavailable until it is set."
+        "Metrics that need the same kind of model share the one configured here. Errorscope downloads nothing while it runs. "
+        "Where a model is missing, its metrics stay unavailable until your administrator runs the commands on its card."
     )
     ordered = sorted(players, key=lambda player: player.checkpoint is None)
     for first in range(0, len(ordered), ACROSS):

@@ -59,13 +59,13 @@ def welcome(projects: list[Project]) -> None:
     with middle.container(border=True, height="stretch"):
         st.subheader("Upload outputs", anchor=False)
         st.markdown(
-            "Outputs of your systems with sources and references: CSV, TSV, JSONL, or one text file per system."
+            "Outputs of your systems with sources and references: a table (CSV, TSV, JSONL), or one text file per system."
         )
         begin("Upload outputs", "outputs", ":material/upload_file:", primary=True)
     with right.container(border=True, height="stretch"):
         st.subheader("Import labels", anchor=False)
         st.markdown(
-            "Error spans and scores from other tools: Google MQM, Marot, mt-metrics-eval, ESA, Label Studio, tables."
+            "Error spans and scores that annotators gave in other tools: MQM, ESA or Label Studio files, or a table."
         )
         begin("Import labels", "labels", ":material/label:")
 

@@ -23,7 +23,7 @@ from core.robustness.attack import BOUND, EXPECTED, NEAR, Attack, Shift, attack,
 from core.robustness.stress.gold import REFERENCE, Gold, gold_of, no_references
 from core.scoring.dataset import for_dataset
 
-ITSELF, REFERENCES = "the gold text", "the references"
+ITSELF, REFERENCES = "the good text", "the references"
 
 
 class AttackRow(NamedTuple):
@@ -53,7 +53,7 @@ def run(
     metric: Annotated[str, typer.Option(help="metric to attack")] = "bertscore",
     others: Annotated[str, typer.Option(help="other metrics that score the result, separated by commas")] = "chrf,bleu",
     gold: Annotated[
-        str, typer.Option(help="gold texts: “reference” (the first reference of each segment), or a system")
+        str, typer.Option(help="good texts: “reference” (the first reference of each segment), or a system")
     ] = REFERENCE,
     bound: Annotated[
         float, typer.Option(parser=decimal, help="noise ratio at which to stop, above 0 and at most 1")

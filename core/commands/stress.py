@@ -48,7 +48,7 @@ def run(
     ] = 0,
     draws: Annotated[int, typer.Option(min=100, max=MANY, help="bootstrap draws over texts")] = 1000,
     gold: Annotated[
-        str, typer.Option(help="gold texts: “reference” (the first reference, compared with the others), or a system")
+        str, typer.Option(help="good texts: “reference” (the first reference, compared with the others), or a system")
     ] = "reference",
     limit: Annotated[
         int | None, typer.Option(min=1, max=1_000_000_000, help="use only the first segments, up to this number")

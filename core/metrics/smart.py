@@ -66,7 +66,8 @@ def _metric(variant: Variant) -> Metric:
         name=f"smart{variant}",
         label=f"SMART-{variant}",
         paper="Amplayo et al. 2022",
-        help=HELP[variant] + " For segments without a source, set against:reference.",
+        help=HELP[variant]
+        + " If there is no source, choose “reference” for the option “against” (scoring panel, Options).",
         range=(0, 1),
         needs=frozenset({"source", "reference"}),
         options=OPTIONS,

@@ -29,7 +29,7 @@ class ModelPreset(NamedTuple):
     command: str = ""
 
 
-PICKLED = "the published weights are a pickle, which Errorscope never loads: convert them first, see docs/models.md"
+PICKLED = "the published weights are a pickle, a file that can run code when opened, so Errorscope never loads it: convert them first, see docs/models.md"
 _NLI_R = "ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli"
 _NLI_D = "microsoft/deberta-large-mnli"
 _XNLI_D = "MoritzLaurer/mDeBERTa-v3-base-mnli-xnli"

@@ -8,9 +8,9 @@ import pandas as pd
 from core.plots.encodings import distinct, tooltip
 from core.plots.labels import with_labels
 
-NOTICED, MISSED = "worse", "same or better: misses the error"
+NOTICED, MISSED = "notices (changed text scores worse)", "misses (same or better)"
 _COLOURS = alt.Scale(domain=[NOTICED, MISSED], range=["#2563eb", "#d97706"])
-ROW, COLUMN, LABELS = 26, 72, 130
+ROW, COLUMN, LABELS, HEAD = 26, 72, 130, 110
 """Pixels; charts with labels are fitted into the size that is given."""
 
 
@@ -27,8 +27,14 @@ def changes(rows: pd.DataFrame) -> alt.LayerChart:
     order = list(there["metric"])
     base = alt.Chart(there).encode(
         y=alt.Y("metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=220, labelOverlap=False)),
-        x=alt.X("share:Q", title="change, in % of the metric’s range (left: worse)", axis=alt.Axis(format="+.0%")),
-        color=alt.Color("verdict:N", scale=_COLOURS, legend=alt.Legend(orient="top", title=None)),
+        x=alt.X(
+            "share:Q",
+            title="change, % of the metric’s range (left: worse)",
+            axis=alt.Axis(format="+.0%", labelOverlap=True),
+        ),
+        color=alt.Color(
+            "verdict:N", scale=_COLOURS, legend=alt.Legend(orient="top", title=None, labelLimit=0, columns=1)
+        ),
         tooltip=tooltip(
             "metric:N",
             ("good:Q", "good text", ".3f"),
@@ -42,7 +48,7 @@ def changes(rows: pd.DataFrame) -> alt.LayerChart:
     )
     zero = alt.Chart(there.head(1)).mark_rule(color="gray", opacity=0.6).encode(x=alt.XDatum(0.0))
     words.transform = [alt.CalculateTransform(calculate="max(datum.share, 0)", **{"as": "edge"})]
-    return alt.LayerChart(layer=[base.mark_bar(), zero, words]).properties(height=max(60, ROW * len(there)))
+    return alt.LayerChart(layer=[base.mark_bar(), zero, words]).properties(height=HEAD + max(60, ROW * len(there)))
 
 
 def sweep(rows: pd.DataFrame) -> alt.LayerChart:

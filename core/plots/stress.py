@@ -21,6 +21,8 @@ FAIL, PASS, OTHER = "#d97706", "#2563eb", "#9ca3af"
 ROW, COLUMN, LABELS, HEAD = 36, 90, 190, 110
 """Pixels; charts with labels are fitted into the size that is given."""
 SMALL = 150
+GOOD = "good text"
+"""The label of level 0."""
 
 
 def catalogue(rows: pd.DataFrame, heads: Sequence[str]) -> alt.LayerChart:
@@ -75,7 +77,7 @@ def cell_charts(cell: StressTestResult, test: StressTestInfo, metric: MetricFact
     rows = pd.DataFrame([p._asdict() for p in cell.points])[["label", *numbers]].astype(dict.fromkeys(numbers, float))
     title = f"{metric.label} {'↑' if metric.higher_is_better else '↓'}"
     whole = curve(rows, cell.gold, title, fails=cell.verdict == "fail", graded=test.graded)
-    levels = [("gold", 0.0, cell.gold_parts), *((p.label, p.ratio, p.parts) for p in cell.points)]
+    levels = [(GOOD, 0.0, cell.gold_parts), *((p.label, p.ratio, p.parts) for p in cell.points)]
     of_parts = [
         {"part": name, "label": label, "ratio": ratio, "mean": values[name]}
         for label, ratio, values in levels
@@ -95,7 +97,7 @@ def curve(rows: pd.DataFrame, gold: float, title: str, *, fails: bool, graded: b
     there = with_labels(rows, "label").dropna(subset=["mean"])
     sd = there["sd"].fillna(0)
     there = there.assign(low=there["mean"] - sd, high=there["mean"] + sd)
-    start = pd.DataFrame([{"label": "gold", "ratio": 0.0, "mean": gold, "sd": 0.0, "low": gold, "high": gold}])
+    start = pd.DataFrame([{"label": GOOD, "ratio": 0.0, "mean": gold, "sd": 0.0, "low": gold, "high": gold}])
     scale = alt.Scale(zero=False, padding=14)
     y, low = (alt.Y(field, title=title, scale=scale) for field in ("mean:Q", "low:Q"))
     if graded:
@@ -110,7 +112,7 @@ def curve(rows: pd.DataFrame, gold: float, title: str, *, fails: bool, graded: b
         x=x,
         tooltip=tooltip(
             ("label:N", "level"), ("ratio:Q", "noise ratio", ".2f"), ("mean:Q", title, ".4f"),
-            ("sd:Q", "SD over seeds", ".4f"), ("drop:Q", "worse than gold by", "+.4f"), ("p:Q", "", ".3f"),
+            ("sd:Q", "SD over seeds", ".4f"), ("drop:Q", "worse than the good texts by", "+.4f"), ("p:Q", "", ".3f"),
         ),
     )  # fmt: skip
     colour, shape = (FAIL, "diamond") if fails else (PASS, "circle")
@@ -154,7 +156,7 @@ def multiples(rows: pd.DataFrame, *, graded: bool) -> alt.FacetChart:
     flat = alt.X("label:N", sort=distinct(rows["label"]), title=None, axis=alt.Axis(labelLimit=70))
     base = alt.Chart(shown).encode(
         x=alt.X("ratio:Q", title=None, axis=alt.Axis(tickCount=3)) if graded else flat,
-        y=alt.Y("fall:Q", title="change, % of gold", axis=alt.Axis(format="+.0%", tickCount=4)),
+        y=alt.Y("fall:Q", title="change, % of the good texts’ score", axis=alt.Axis(format="+.0%", tickCount=4)),
         color=_verdict(alt.Color, [FAIL, PASS, OTHER, OTHER]),
         tooltip=tooltip("metric:N", ("label:N", "level"), ("fall:Q", "change", "+.1%"), "verdict:N"),
     )

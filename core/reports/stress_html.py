@@ -15,7 +15,7 @@ from core.text.diff import diff
 SHAPES: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "unclear": "?", "untold": "–"}
 MEANINGS: dict[Verdict, str] = {
     "pass": "scores drop significantly at every level, and no step of a graded curve rises significantly",
-    "fail": "at some level there is no meaningful drop (at least 0.1 SD of the gold scores), or scores rise significantly with more noise",
+    "fail": "at some level there is no meaningful drop (at least 0.1 SD of the scores of the good texts), or scores rise significantly with more noise",
     "unclear": "neither can be shown, because there are too few texts or the drop is too small",
     "untold": "too few texts, or no scores",
 }
@@ -51,7 +51,7 @@ def summary(report: Report) -> str:
     verdicts = ", ".join(f"{n} {VERDICT_NAMES[v]}" for v, n in counts.items() if n)
     return (
         f"{len(report.metrics)} {'metric' if len(report.metrics) == 1 else 'metrics'}, {len(report.tests)} "
-        f"{'test' if len(report.tests) == 1 else 'tests'}: {verdicts}. Gold: {report.texts} {_gold(report)}. Data: {report.data}. "
+        f"{'test' if len(report.tests) == 1 else 'tests'}: {verdicts}. Good texts: {report.texts} {_gold(report)}. Data: {report.data}. "
         f"Created {report.made}."
     )
 
@@ -60,20 +60,20 @@ def methods(report: Report) -> str:
     """Return a paragraph that states every choice behind the verdicts."""
     seeds = f"seeds {report.seed} to {report.seed + report.seeds - 1}" if report.seeds > 1 else f"seed {report.seed}"
     return (
-        f"Each of {report.texts} gold texts ({_gold(report)}) was perturbed by each test at each level (He et al. 2023), with {seeds}; "
+        f"Each of {report.texts} good texts ({_gold(report)}) was changed by each test at each level (He et al. 2023), with {seeds}; "
         "tests without randomness were run once. Source and references were not changed. A graded test compares the texts that it "
         "changes at the strongest level; other tests compare the texts that they change at every level. If a compared text cannot be "
-        "perturbed at a weaker level or with one seed, the gold text is used. Texts without a score at some level are left out for "
-        "that metric and counted. The noise ratio is the token edit distance divided by the number of tokens of the gold text, "
+        "changed at a weaker level or with one seed, the good text is used. Texts without a score at some level are left out for "
+        "that metric and counted. The noise ratio is the token edit distance divided by the number of tokens of the good text, "
         "averaged over compared texts and seeds, and halved for tests that exchange parts. Means are over texts, then seeds; the "
-        "standard deviation (SD) is that of the means per seed (n − 1). A drop is the gold score minus the score of the perturbed "
+        "standard deviation (SD) is that of the means per seed (n − 1). A drop is the score of the good text minus that of the changed "
         "text, negated for metrics where lower is better. CIs are 95 % percentile bootstrap CIs over texts, averaged over seeds first, "
         f"with {report.draws:,} draws and seed {report.seed}. p is one-sided, for the hypothesis that the drop is not above 0: the "
         "larger p of the percentile and the studentised bootstrap. Steps of graded curves are tested for a rise in the same way. "
         "Pass: a drop at every level (p < .05, Holm over levels), and no step with a rise (Holm over steps). Fail: at some level the "
-        "CI excludes a meaningful drop, which is a tenth of the standard deviation of the gold scores, or a step of a graded curve "
+        "CI excludes a meaningful drop, which is a tenth of the standard deviation of the scores of the good texts, or a step of a graded curve "
         f"rises. Inconclusive: neither. No result: fewer than {FEWEST} texts, or no scores. The paper’s rule, given next to each "
-        "verdict, compares means only: every level must be worse than gold and, in graded tests, than the level before. There is no "
+        "verdict, compares means only: every level must be worse than the good texts and, in graded tests, than the level before. There is no "
         "correction over tests and metrics."
     )
 

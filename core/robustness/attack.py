@@ -215,7 +215,7 @@ def relative(
     if gold is None or attacked is None:
         return None, reason
     if gold == 0:
-        return None, "the score of the gold text is 0"
+        return None, "the score of the good text is 0"
     change = (attacked - gold) / abs(gold)
     return (change if spec.higher_is_better or not change else -change), ""
 

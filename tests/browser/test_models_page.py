@@ -23,7 +23,7 @@ def test_a_metric_without_weights_says_so_and_offers_the_command(page: Page, tmp
 
         page.get_by_role("tab", name="Models").click()
         card = page.locator(".st-key-role-lm")
-        expect(card).to_contain_text("Not set. Suggested")
+        expect(card).to_contain_text("Suggested")
         expect(card.locator("code").last).to_contain_text("hf download openai-community/gpt2")
         expect(card.locator("code").last).to_contain_text("ERRORSCOPE_LM=")
         expect(page.locator(".st-key-role-seq2seq")).to_contain_text("bundled")

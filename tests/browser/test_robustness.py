@@ -24,7 +24,7 @@ def test_a_typed_change_is_scored_and_kept(server: Server, page: Page) -> None:
     store, project = server.store(), server.project("robust")
     page.goto(f"{server.url}/robustness?project={project}")
     expect(page.get_by_text("miss the error")).to_be_visible()
-    changed = page.get_by_role("textbox", name="Changed output")
+    changed = page.get_by_role("textbox", name="Changed text")
     changed.fill("She has bought 90 cars in <b>Berlin</b>.")
     changed.press("Control+Enter")
     difference = page.locator(".rob-text")

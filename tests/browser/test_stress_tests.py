@@ -51,12 +51,12 @@ def test_tests_are_run_and_a_reload_keeps_them_open(server: Server, page: Page) 
     page.get_by_test_id("stButtonGroup").filter(has_text="consistency").get_by_text("special", exact=True).click()
     expect(page.get_by_text(re.compile(r"(?<!\d)7 tests: at most .* for each of 1 metrics"))).to_be_visible()
     page.get_by_role("button", name="Run stress tests").click()
-    expect(page.get_by_text("By the published rule")).to_be_visible()
+    expect(page.get_by_text("By the rule of He et al. (2023)")).to_be_visible()
     (run,) = [run for run in store.stress.list(project) if run.id not in before]  # type: ignore[attr-defined]
     assert {t.aspect for t in from_json(store.stress.report(project, run.id)).tests} == {"special"}  # type: ignore[attr-defined]
     assert f"run={run.id}" in page.url
     page.reload()
-    expect(page.get_by_text("By the published rule")).to_be_visible()
+    expect(page.get_by_text("By the rule of He et al. (2023)")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="JSON").click()
     assert from_json(download.value.path().read_text(encoding="utf-8")).tests

@@ -236,15 +236,17 @@ def test_a_score_of_the_upload_has_no_annotators_and_no_weights(store) -> None:
 def test_a_scheme_of_ones_own_is_compared_chosen_and_saved_with_its_lambda(store) -> None:
     project_id = labelled(store)
     at = section(opened(project_id), "Severity weights")
-    assert list(table(at, "weights")["weights"]) == ["google", "marot", "flat"]
+    assert list(table(at, "weights")["weights"]) == ["Google MQM weights", "Marot weights", "severity-only weights"]
     next(t for t in at.text_input if t.label == "Name of the scheme").set_value("mine")
     next(b for b in at.button if b.label == "Add scheme").click()
     at.run()
     assert not at.error
     rows = table(at, "weights")
-    assert list(rows["weights"]) == ["google", "marot", "flat", "mine v1"]
+    assert list(rows["weights"]) == ["Google MQM weights", "Marot weights", "severity-only weights", "mine v1"]
     assert rows["λ"][3] == rows["λ"][0]  # its weights are those of google
-    assert {"google", "marot", "flat", "mine v1"} <= set(table(at, "system").columns)
+    assert {"Google MQM weights", "Marot weights", "severity-only weights", "mine v1"} <= set(
+        table(at, "system").columns
+    )
     at.selectbox(key="lambda-scheme").set_value("mine v1")
     at.run()
     next(t for t in at.text_input if t.label.startswith("Name for")).set_value("with mine")
@@ -253,7 +255,7 @@ def test_a_scheme_of_ones_own_is_compared_chosen_and_saved_with_its_lambda(store
     assert not at.error
     (saved,) = store.calibrations.list(project_id)
     assert "scheme:mine;v:1;rules:" in saved.signature
-    assert "weights mine v1" in words(at).replace("\\", "")
+    assert "severity weights: mine v1" in words(at).replace("\\", "")
     later = opened(project_id)
     assert "mine v1" in later.selectbox(key="lambda-scheme").options
 
@@ -297,7 +299,7 @@ def test_a_saved_lambda_is_used_with_the_distances_it_was_fitted_on_and_deleted(
     text = words(at).replace("\\", "")
     assert "40 outputs, 10 segments, 4 systems" in text
     assert "Ann, Bo (1.2 per output)" in text  # (40 + 8) ratings of 40 outputs
-    assert "weights google v1" in text
+    assert "severity weights: Google MQM (major 5, minor 1)" in text
     assert "Kendall τ-b" in text
     assert "not among the scores" not in text
     at.button(key=f"use-{saved.id}").click().run()

@@ -44,7 +44,7 @@ def tables(at: AppTest) -> list[dict[str, list[str]]]:
 
 def test_one_score_gives_buckets_ranks_and_a_table(store: Store) -> None:
     at = section(store)
-    assert "System means over 8 segments, 3 systems" in words(at)
+    assert "compares system means, here over 8 segments, 3 systems" in words(at)
     assert "4 groups of equal size by the mean number of words of the outputs" in words(at)
     assert at.selectbox(key="evaluate-baseline-1").value == "rouge1"
     (table,) = tables(at)
@@ -72,7 +72,7 @@ def test_a_ratio_to_a_baseline_of_no_use_says_why(store: Store) -> None:
     next(m for m in at.multiselect if m.label == "Average with").set_value(["meaning"]).run()
     at.selectbox(key="evaluate-length-shown").set_value("relative").run()
     assert not at.exception
-    assert "the baseline’s τ-b is not above 0" in words(at)  # +1/3 with fluency, −1/3 with meaning
+    assert "the τ-b of the comparison metric is not above 0" in words(at)  # +1/3 with fluency, −1/3 with meaning
 
 
 def test_systems_of_one_kind_get_their_mean_rank_difference(store: Store) -> None:

@@ -68,7 +68,7 @@ def test_a_metric_without_weights_says_so_and_the_command_is_there(store: Store)
     assert perplexity[1] == "○ needs a model"
     assert "A causal language model is not configured" in perplexity[2]
     assert MODEL_KINDS["lm"].command in [code.value for code in at.code]
-    assert "Not set. Suggested" in card(at, "A causal language model")
+    assert "Suggested" in card(at, "A causal language model")
     assert "0.5 GB" in card(at, "A causal language model")
 
 

@@ -74,7 +74,7 @@ def test_the_best_weight_comes_first_in_one_sentence_and_a_slider_moves_it(store
     said = words(at)
     assert re.search(r"w = [.\d]+ \[[.\d]+, [.\d]+\] agrees best with the human score on 24 outputs: τ = ", said)
     assert re.search(r"chrF alone [−.\d]+; NLI alone [−.\d]+; on segments left out [−.\d]+\.", said)
-    assert re.search(r"Adversarial accuracy there \d+ %, against 0 % for chrF alone \(24 cases\)", said)
+    assert re.search(r"With this w, accuracy on the 24 adversarial cases: \d+ %, against 0 % for chrF alone", said)
     assert "NLI 0 … 1 (declared by the metric) · chrF 0 … 100 (declared by the metric)" in said
     slider = at.slider(key=f"combine-w-{project}-nli-chrf")
     slider.set_value(0.0).run()

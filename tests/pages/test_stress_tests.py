@@ -50,7 +50,7 @@ def test_tests_are_run_kept_at_once_and_open(store: Store) -> None:
     project = filled(store)
     at = opened(project, lab_tests=["truncation", "repetition"], lab_seeds=2)
     # 6 texts, themselves and at every level; both tests draw nothing, so that seeds do not count
-    assert "6 gold texts. 2 tests: at most" in words(at)
+    assert "6 good texts. 2 tests: at most" in words(at)
     at.button(key="lab-run").click().run()
     assert not at.exception
     (run,) = store.stress.list(project)
@@ -100,7 +100,7 @@ def test_the_first_failure_is_open_with_why_what_to_do_and_the_texts(store: Stor
     said = words(at)
     assert "✕ BARTScore F (small) fails truncation" in said
     assert "Why bartscore fail." in said
-    assert "By the published rule, which compares means only, it fails." in said
+    assert "By the rule of He et al. (2023), which compares means only, it fails." in said
     assert "12 texts compared; 1 has no score somewhere; 2 could not be changed by this test (2 × too short)." in said
     assert "-2.0000 → -1.5000".replace("-", "−") in said
     assert any("cut off" in str(e.value) for e in at.info)  # the advice for truncation
@@ -182,7 +182,7 @@ def test_gold_of_about_0_is_told_in_the_unit_of_the_metric(store: Store) -> None
     assert not at.exception
     drawn = " ".join(str(c.proto) for c in at.get("arrow_vega_lite_chart"))
     assert "Infinity" not in drawn
-    assert "The gold score is about 0, so the change in % is undefined for BLEU." in words(at)
+    assert "The score of the good texts is about 0, so the change in % is undefined for BLEU." in words(at)
 
 
 @pytest.mark.parametrize("broken", [stress_catalogue, stress_evidence])
@@ -306,7 +306,7 @@ def test_one_reference_a_segment_is_said_to_be_too_few_for_metrics_that_need_ano
 def test_a_project_without_texts_is_told_what_is_lacking(store: Store) -> None:
     at = opened(store.projects.create("empty").id)
     assert not at.exception
-    assert "Stress tests need gold texts" in words(at)
+    assert "Stress tests need good texts" in words(at)
 
 
 def test_an_attack_lists_its_edits_and_asks_other_metrics(store: Store) -> None:

@@ -79,7 +79,7 @@ FORMATS: dict[str, LabelFormat] = {
         ),
         LabelFormat(
             "marot", "Marot TSV", "marot.tsv", TSV,
-            "For the Marot viewer: every label, unrated outputs and references.",
+            "For Marot, Google’s viewer of MQM labels: every label, unrated outputs and references.",
             "Ten columns, errors between <v> and </v>; doc and docSegId name the segment. Includes the outputs.",
             marot.read, marot.write,
         ),
@@ -96,7 +96,7 @@ FORMATS: dict[str, LabelFormat] = {
             mtme_standalone.read, mtme_standalone.write,
         ),
         LabelFormat(
-            "esa", "ESA JSONL (Appraise, WMT24)", "esa.jsonl", JSONL,
+            "esa", "ESA, error span annotation, JSONL (Appraise, WMT24)", "esa.jsonl", JSONL,
             "Error spans with severity and category, and the score from 0 to 100 if there is one.",
             "As written by WMT24, Appraise or Pearmut: offsets in UTF-16 units, end inclusive. Scores become the human score “ESA”.",
             esa.read, esa.write,
@@ -120,9 +120,9 @@ FORMATS: dict[str, LabelFormat] = {
             mtme_score.read_metric, needs_texts=True,
         ),
         LabelFormat(
-            "judgements", "Scores or ranks by rater (table)", "csv", "text/csv",
-            "Direct assessment, Likert or ranks: one row per rater and output, with the original numbers.",
-            "One row per rater and output, numbers or ranks. Every rater’s number is kept; means, z-scores and strengths are computed.",
+            "judgements", "Scores or ranks by annotator (table)", "csv", "text/csv",
+            "Direct assessment, Likert or ranks: one row per annotator and output, with the original numbers.",
+            "One row per annotator and output, numbers or ranks. Every number is kept. Computed from them: means, z-scores (mean 0 and deviation 1 for each annotator) and strengths (one number per system from ranks).",
             judgements.read, needs_texts=True,
         ),
     )

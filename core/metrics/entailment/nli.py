@@ -213,13 +213,13 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, h
 
 NLI = _metric(
     "nli", "NLI", "reference", "e", BOTH,
-    "Probability that reference and output entail each other, by the NLI model. Sensitive to changes of meaning that string metrics miss; recommended for translation.",
+    "Do reference and output say the same? Probability that each follows from the other, by the NLI model. Sensitive to changes of meaning that string metrics miss; recommended for translation.",
 )  # fmt: skip
 NLI_SUMMARY = _metric(
     "nli-ref-sum", "NLI for summaries", "reference", "e-c", BACKWARD,
-    "P(entailment) − P(contradiction) of the reference given the summary, by the NLI model. Shows whether a summary says what the reference says.",
+    "Does the summary say what the reference says? Probability that the reference follows from the summary minus the probability that they contradict, by the NLI model.",
 )  # fmt: skip
 NLI_SOURCE = _metric(
     "nli-src", "NLI from the source", "source", "-c", FORWARD,
-    "Minus the probability that the source contradicts the output, by the NLI model; 0 is best. Finds hallucinations in summaries without references.",
+    "Does the source contradict the output? Minus that probability, by the NLI model; 0 is best. Finds hallucinations in summaries without references.",
 )  # fmt: skip

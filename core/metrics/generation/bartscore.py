@@ -31,6 +31,12 @@ DIRECTIONS: dict[Variant, str] = {
     "f": "mean of reference → output and output → reference",
     "faithfulness": "source → output",
 }
+LIKELY: dict[Variant, str] = {
+    "precision": "How likely is the output, given the reference?",
+    "recall": "How likely is the reference, given the output?",
+    "f": "How likely are output and reference, each given the other?",
+    "faithfulness": "How likely is the output, given the source?",
+}
 PROMPT = Option(
     "prompt",
     "phrases",
@@ -68,7 +74,7 @@ def _metric(variant: Variant, name: str, label: str) -> Metric:
         name=name,
         label=label,
         paper="Yuan et al. 2021",
-        help=f"Mean log probability per token ({DIRECTIONS[variant]}) by the seq2seq model: how likely is one text given the other? 0 is best. With several references, the best one counts.",
+        help=f"{LIKELY[variant]} Mean log probability per token under the seq2seq model ({DIRECTIONS[variant]}); 0 is best. With several references, the best one counts.",
         range=(float("-inf"), 0),
         needs=needs_of(variant),
         options=(PROMPT, SIDE),

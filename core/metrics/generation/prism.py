@@ -36,25 +36,28 @@ def _multilingual() -> None:
     checkpoint, chosen = configs.checked("seq2seq"), settings()
     if not configs.multilingual(checkpoint):
         raise configs.WrongModel(
-            "Prism needs a multilingual translation model",
+            "Prism needs a multilingual translation model, and the configured model is not one",
             "seq2seq",
             got=checkpoint.name,
             expected=f"M2M100, NLLB or SMaLL-100, such as {SUGGESTED} (1.9 GB, MIT)",
             command=f"hf download {SUGGESTED} --local-dir m2m100_418M\n"
             "ERRORSCOPE_SEQ2SEQ=m2m100_418M ERRORSCOPE_LANGUAGES=de-en make run",
-            note=PICKLED,
+            note=f"the same setting chooses the model of BARTScore and BARTScore++, whose scores change with it; {PICKLED}",
         )
     if not chosen.languages:
         raise configs.missing_languages()
 
 
 def _metric(name: str, label: str, *, of_source: bool) -> Metric:
-    given = "the source" if of_source else "the reference, and of the reference given the output"
+    likely = (
+        "How likely is the output, given the source?" if of_source
+        else "How likely are output and reference, each given the other?"
+    )  # fmt: skip
     spec = MetricSpec(
         name=name,
         label=label,
         paper="Thompson and Post 2020",
-        help=f"Mean log probability per token of the output given {given}, by a multilingual translation model. Works in all its languages without training on ratings; 0 is best.",
+        help=f"{likely} Mean log probability per token under a multilingual translation model; 0 is best. Works in all its languages without training on ratings.",
         range=(float("-inf"), 0),
         needs=frozenset({"source" if of_source else "reference", "seq2seq"}),
         perfect_on_copy=False,

@@ -75,16 +75,16 @@ def _grams(text: str) -> list[tuple[str, ...]]:
 
 
 BASELINES: tuple[TrivialBaseline, ...] = (
-    TrivialBaseline("shortness", "Shortness", "minus the output's length in characters", shortness),
-    TrivialBaseline("shortness-words", "Shortness in words", "minus the output's length in words", shortness_in_words),
+    TrivialBaseline("shortness", "Shortness", "the shorter the output in characters, the better", shortness),
+    TrivialBaseline("shortness-words", "Shortness in words", "the shorter the output in words, the better", shortness_in_words),
     TrivialBaseline(
-        "no-repetition", "No repetition", "minus the share of repeated word 4-grams of the output", no_repetition
+        "no-repetition", "No repetition", "the fewer four-word sequences an output repeats, the better", no_repetition,
     ),
     TrivialBaseline(
-        "copying", "Copying the source", "share of the output's word 4-grams that occur in the source", copying,
+        "copying", "Copying the source", "the more four-word sequences of the output occur in the source, the better", copying,
         undefined=NO_SOURCE,
     ),
     TrivialBaseline(
-        "random", "Random", "a random number, derived from the seed and the texts", random_score, seeded=True
+        "random", "Random", "a random number", random_score, seeded=True
     ),
 )  # fmt: skip

@@ -55,7 +55,7 @@ def _inside(text: str, i: int) -> bool:
 
 PUNCTUATION = Noise(
     name="noised-punctuation",
-    label="Noised punctuation",
+    label="Changed punctuation",
     aspect="fluency",
     help="Replaces a share of the signs , . ? ! : with another: commas and full stops with each other, the rest with any",
     make=_noise,

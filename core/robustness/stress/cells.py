@@ -48,7 +48,7 @@ def cell(
     texts = int(whole.sum())
     if not texts:
         why = next((v.reason for v in found if v.value is None), "")
-        said = f"Every text has a missing score: {why}." if why else "No text could be noised."
+        said = f"Every text has a missing score: {why}." if why else "No text could be changed."
         points = tuple(
             LevelResult(level.label, level.strength, ratio, None, None, None, None, None, None)
             for level, ratio in zip(test.noise.levels, test.ratios, strict=True)

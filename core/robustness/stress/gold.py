@@ -52,7 +52,7 @@ def gold_of(dataset: Dataset, which: str) -> list[Gold]:
     if not golds:
         others = [name for name in (REFERENCE, *dataset.systems) if name != which]
         raise UserError(
-            "there are no gold texts", got=lacking, hint=f"Choose {' or '.join(others)} as gold" if others else ""
+            "there are no good texts", got=lacking, hint=f"Choose {' or '.join(others)} as good texts" if others else ""
         )
     return golds
 
@@ -66,7 +66,7 @@ def no_references(
     if all("reference" in spec.needs for spec in metrics):
         systems = ", ".join(dataset.systems)
         return UserError(
-            "every segment has one reference, which is the gold text: no reference is left to compare with",
+            "every segment has one reference, which is the good text: no reference is left to compare with",
             where="--gold",
             got=REFERENCE,
             expected=f"a system with good outputs: {systems}" if systems else "data with two references per segment",

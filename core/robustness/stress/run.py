@@ -66,7 +66,7 @@ def run(
     without gold texts, or if no metric scored any text.
     """
     if not golds:
-        raise UserError("there are no gold texts", where="gold", hint="Choose references, or a system with outputs")
+        raise UserError("there are no good texts", where="gold", hint="Choose references, or a system with outputs")
     checked(asked)
     tests = list(noises) if noises is not None else registry.noises(expanded(asked.tests))
     chosen = [among(m, golds) for m in (metrics if metrics is not None else metric_registry.chosen(asked.metrics))]
@@ -126,13 +126,13 @@ def _notes(
         yield f"{n} {'segment is' if n == 1 else 'segments are'} left out: the {what} is blank or missing."
     alone = sum(not g.item.references for g in golds)
     if alone:
-        why = "the first reference is the gold text" if asked.gold == REFERENCE else "their segments have no reference"
+        why = "the first reference is the good text" if asked.gold == REFERENCE else "their segments have no reference"
         yield (
-            f"{alone} of {len(golds)} gold texts have no reference to compare with ({why}): metrics that need one leave them out."
+            f"{alone} of {len(golds)} good texts have no reference to compare with ({why}): metrics that need one leave them out."
         )
     for test in made:
         if not test.compared:
-            yield f"{test.noise.label}: no text could be noised."
+            yield f"{test.noise.label}: no text could be changed."
         for level, texts in zip(test.noise.levels, test.texts, strict=True):
             if test.compared and not _changed(test, golds, texts):
                 yield f"{test.noise.label}: no text was changed at {level.label}; this level is not tested."

@@ -138,9 +138,9 @@ def judge(
     blind = [k for k, level in enumerate(levels) if adjusted[k] >= ALPHA and level.high <= NEGLIGIBLE * sd]
     if blind:
         k = min(blind, key=lambda k: levels[k].mean)
-        worth = f"a drop of more than {figure(NEGLIGIBLE * sd)} (0.1 SD of the gold scores)" if sd else "any drop"
+        worth = f"a drop of more than {figure(NEGLIGIBLE * sd)} (0.1 SD of the scores of the good texts)" if sd else "any drop"
         return VerdictResult(
-            "fail", f"At {labels[k]} the mean is {figure(means[k])}, for gold {figure(gold)}: {worth} is excluded ({_between(levels[k])}).", published
+            "fail", f"At {labels[k]} the mean is {figure(means[k])} (good texts: {figure(gold)}): {worth} is excluded ({_between(levels[k])}).", published
         )  # fmt: skip
     stepped = holm([rise and rise.p for rise in rises])
     shown = [(rise.mean, k) for k, rise in enumerate(rises) if rise and (stepped[k] or 0.0) < ALPHA]
@@ -152,7 +152,7 @@ def judge(
         )
         return VerdictResult("fail", f"With more noise the mean {way} {told}; it should not.", published)
     weakest = max(range(len(levels)), key=lambda k: (adjusted[k], -levels[k].mean))
-    which = f"t {labels[weakest]} the mean is {figure(means[weakest])}, for gold {figure(gold)}"
+    which = f"t {labels[weakest]} the mean is {figure(means[weakest])} (good texts: {figure(gold)})"
     figures = f"drop {figure(levels[weakest].mean)}, {_between(levels[weakest])}, p {_p(adjusted[weakest])}"
     if adjusted[weakest] >= ALPHA:
         why = f"A{which}: the drop is not significant, but a meaningful drop is not excluded ({figures})."

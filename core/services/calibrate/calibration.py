@@ -210,7 +210,7 @@ def origin(item: SavedLambda) -> LambdaOrigin:
     if raters and mean is not None:
         who += f" ({mean:.3g} per output)"
     if report.get("batch"):
-        who += f", batch “{report['batch']}”" + (", weighted" if "weights" in facts else "")
+        who += f", calibration set “{report['batch']}”" + (", weighted" if "weights" in facts else "")
     model = " ".join(of[k] for k in ("model", "rev") if k in of)
     ends = report.get("ci") if report.get("saved_lambda") in (None, report.get("lambda")) else None
     return LambdaOrigin(

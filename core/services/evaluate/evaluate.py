@@ -27,7 +27,8 @@ LABELS: dict[StatisticName, str] = {
     "soft_pairwise": "soft pairwise accuracy", "pairwise": "pairwise accuracy",
 }  # fmt: skip
 SIGNS: dict[StatisticName, str] = {
-    "kendall": "τ-b", "acc_eq": "acc_eq", "spearman": "ρ", "pearson": "r", "soft_pairwise": "SPA", "pairwise": "PA",
+    "kendall": "τ-b", "acc_eq": "acc_eq", "spearman": "ρ", "pearson": "r", "soft_pairwise": "soft pairwise accuracy",
+    "pairwise": "pairwise accuracy",
 }  # fmt: skip
 PERMUTATIONS = 1000
 OF_SYSTEMS = "it compares p-values over segments, but the human scores are per system"

@@ -177,16 +177,20 @@ def _bucket(
     draws = choice.draws if len(set(of_unit)) > 1 else 0
     weights = segment_draws(of_unit, choice.seed, draws)
     agreement = {c.name: _averaged(part, c, weights) for c in first.scored_metrics}
-    base = agreement[baseline] if baseline in agreement else _Agreement(None, np.zeros(0), "no baseline was chosen")
+    base = (
+        agreement[baseline]
+        if baseline in agreement
+        else _Agreement(None, np.zeros(0), "no comparison metric was chosen")
+    )
     rows = []
     for c in first.scored_metrics:
         mine = agreement[c.name]
         difference = None if mine.value is None or base.value is None else mine.value - base.value
         relative, no_ratio = None, ""
         if difference is None or base.value is None:
-            no_ratio = mine.reason or f"the baseline is undefined: {base.reason}"
+            no_ratio = mine.reason or f"the comparison metric is undefined: {base.reason}"
         elif base.value <= 0:
-            no_ratio = "the baseline’s τ-b is not above 0"
+            no_ratio = "the τ-b of the comparison metric is not above 0"
         else:
             relative = difference / base.value
         apart = (None, None) if difference is None or c.name == baseline else _interval(mine.drawn - base.drawn)

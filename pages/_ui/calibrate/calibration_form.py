@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import streamlit as st
@@ -15,9 +16,10 @@ from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.labels import judgements as numbers
 from core.services.labels.judgements import Way
+from core.services.labels.labels import submitted
 from core.services.projects.view import Column
 from core.stats.correlation.correlation import Group, Measure
-from pages._ui.calibrate.weight_schemes import schemes
+from pages._ui.calibrate.weight_schemes import scheme_words, schemes
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.glossary import definition
 
@@ -60,19 +62,25 @@ def choose_human_scores(project: Project, dataset: Dataset) -> HumanScores | Non
         page.info("This project has no labels and no human scores yet.")
         page.link("annotate", "Annotate outputs")
         return None
-    first, second, third = st.columns([2, 2, 1] if given else [1, 2, 1])
+    first, second, third = st.columns([2, 2, 1.6] if given else [1, 1.6, 1.3])
     key = f"lambda-people-{project.id}"
     kind, name, way = first.selectbox("Human scores", kinds, format_func=_kind, key=key)
     if kind == LABELS:
-        chosen = second.multiselect("Annotators", raters, default=raters, key=f"lambda-raters-{project.id}")
+        rated = submitted(wiring.store(), project.id)
+        counts = Counter(r.rater for r in rated)
+        chosen = second.multiselect(
+            "Annotators", raters, default=list(counts) or raters, key=f"lambda-raters-{project.id}"
+        )
         known = schemes(project)
         scheme = third.selectbox(
-            "Severity weights", known, key="lambda-scheme", help=definition("Severity weights"),
+            "Severity weights", known, format_func=scheme_words, key="lambda-scheme", help=definition("Severity weights"),
         )  # fmt: skip
         if not chosen:
             page.info("Choose at least one annotator.")
             return None
-        return service.from_labels(wiring.store(), project, chosen, known[scheme])
+        each = ", ".join(f"{rater} {counts[rater]}" for rater in chosen)
+        page.caption(f"Labelled outputs per annotator: {each}. Only submitted segments count.")
+        return service.from_rated(rated, chosen, known[scheme])
     if way in ("wins", "strengths"):
         second.caption("Ranks: 1 is best. The score computed from them is higher for better outputs.")
         return _of_ranks(given, name, way, dataset)
@@ -97,9 +105,14 @@ def choose_measure(people: HumanScores | None = None) -> LambdaFitOptions:
     groups: list[Group] = ["system"] if people is not None and people.of_systems else list(GROUPS)
     left, right = st.columns(2)
     measure = left.selectbox(
-        "Agreement measure", MEASURES, format_func=lambda m: MEASURE_NAMES[m], key="lambda-measure"
+        "Statistic",
+        MEASURES,
+        format_func=lambda m: MEASURE_NAMES[m],
+        key="lambda-measure",
+        help="How agreement with the human scores is measured. "
+        + " ".join(f"**{n}**: {definition(n)}" for n in MEASURE_NAMES.values()),
     )
-    group = right.selectbox("Pairs compared", groups, format_func=GROUPS.__getitem__, key="lambda-group")
+    group = right.selectbox("Pairs of outputs", groups, format_func=GROUPS.__getitem__, key="lambda-group")
     return LambdaFitOptions(measure, group)
 
 

@@ -33,9 +33,7 @@ def sentence(found: Calibration, people: HumanScores, choice: LambdaFitOptions) 
     """Return the result in one sentence, as Markdown."""
     sign, advised = MEASURES[choice.measure], found.advice.lam
     head = "No λ is recommended" if advised is None else f"Recommended: λ = {format_lambda(advised)}"
-    beside = (
-        f"λ = 1: {format_number(found.at['1'])}; BARTScore: {format_number(found.at['vanilla'], missing='undefined')}"
-    )
+    beside = f"λ = 1: {format_number(found.at['1'])}; BARTScore without refinement: {format_number(found.at['vanilla'], missing='undefined')}"
     return (
         f"#### {head}\nλ = {format_lambda(found.lam)}{interval(found.ci)} agrees best with {people.words} on {found.n} outputs: "
         f"{sign} = {format_number(found.agreement)} ({escape_markdown(beside)})"
@@ -99,7 +97,7 @@ def scanned(found: Calibration) -> bool:
 
 def legend(found: Calibration) -> None:
     """Draw the legend of the chart."""
-    vanilla = "dashed line: plain BARTScore · " if found.at["vanilla"] is not None else ""
+    vanilla = "dashed line: BARTScore without refinement · " if found.at["vanilla"] is not None else ""
     st.caption(
         f"Line: agreement at each λ ({'scan' if scanned(found) else 'exact'}) · orange: λ with the best agreement {escape_markdown(plateau_text(found.plateau))} · "
         f"pale band: likely range of the agreement (95 % CI, bootstrap over segments) · {vanilla}grey line: λ = 1 · green lines: λ published by Lu et al. (2023)"

@@ -33,7 +33,7 @@ def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: Lambd
     here = ""
     if found.ci:
         wide = omega(found.ci[1]) - omega(found.ci[0])
-        here = f"The 95 % CI of λ is now {escape_markdown(interval(found.ci).strip())}, {wide:.2f} wide in ω. "
+        here = f"The 95 % CI of λ is now {escape_markdown(interval(found.ci).strip())}, {wide:.2f} wide on the scale ω = λ/(1+λ), which runs from 0 to 1. "
     said = [
         f"{f.width:.2f} wide with {f.n} outputs ({f.times:g}×), for example **{escape_markdown(interval(f.around).strip())}**"
         for f in learned.forecasts
@@ -59,7 +59,8 @@ def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: Lambd
     )
     st.caption(
         "λ fitted on parts of the labelled segments, five random draws each. Points: means of the draws; bars: lowest and "
-        f"highest.{escape_markdown(fitted)} ω = λ/(1+λ) runs from 0 to 1."
+        f"highest.{escape_markdown(fitted)} ω = λ/(1+λ) runs from 0 to 1. The widths come from {DRAWS} resamples, so the last one may differ from the "
+        "95 % CI above, which has more."
     )
     with st.expander("Table"):
         st.dataframe(without_reasons(_steps(learned, MEASURES[choice.measure])), hide_index=True, width="stretch")

@@ -9,6 +9,7 @@ import streamlit as st
 from core.calibration.calibrate import Calibration
 from core.data import OutputKey, RatedOutput, Value
 from core.formatting import format_lambda, format_number
+from core.mqm.schemes import Scheme
 from core.plots import calibrate as plots
 from core.ports.projects import Project
 from core.services.calibrate import lambda_sensitivity as sensitivity
@@ -101,15 +102,15 @@ def weights(project: Project, column: Column, people: HumanScores, choice: Lambd
     )
     if found is None:
         return
-    sign, first = MEASURES[choice.measure], scheme_name(people.scheme)
-    _chart({scheme_name(u.scheme): u.found for u in found})
+    sign, first = MEASURES[choice.measure], _weights(people.scheme)
+    _chart({_weights(u.scheme): u.found for u in found})
     st.markdown(escape_markdown(_sensitivity(found, sign)))
-    at = f"{sign} at the λ of {first}"
+    at = f"{sign} with the λ fitted under {first}"
     said = [
         {
-            "weights": scheme_name(u.scheme), "outputs": u.n, **_fitted(u.found, sign),
+            "weights": _weights(u.scheme), "outputs": u.n, **_fitted(u.found, sign),
             at: format_number(u.at_first) if u.found else "–",
-            f"τ-b of the ranking with {first}": format_number(sensitivity.same_order(found[0], u).value),
+            f"same ranking of systems as under {first} (τ-b)": format_number(sensitivity.same_order(found[0], u).value),
             WHY: u.reason,
         }
         for u in found
@@ -124,17 +125,24 @@ def _sensitivity(found: Sequence[sensitivity.SchemeLambda], sign: str) -> str:
     there = [(u.found.lam, u.found.agreement - u.at_first) for u in found if u.found and u.at_first is not None]
     if len(there) < 2:
         return "λ is defined under fewer than two schemes: nothing to compare."
-    lams, first = [lam for lam, _ in there], scheme_name(found[0].scheme)
+    lams, first = [lam for lam, _ in there], _weights(found[0].scheme)
     text = f"Over all schemes λ is between {format_lambda(min(lams))} and {format_lambda(max(lams))}."
     if found[0].found:
-        text += f" Using the λ of {first} under another scheme loses at most {format_number(max(0.0, *(d for _, d in there)))} of {sign}."
+        text += f" The λ fitted under {first}, used under other weights, loses at most {format_number(max(0.0, *(d for _, d in there)))} of {sign}."
     taus = [t for u in found[1:] if (t := sensitivity.same_order(found[0], u).value) is not None]
     if taus:
         text += (
             " The ranking of systems is the same under all schemes." if min(taus) == 1
-            else f" The ranking of systems changes: its lowest τ-b with that of {first} is {format_number(min(taus))}."
+            else f" The ranking of systems changes: its lowest τ-b with that under {first} is {format_number(min(taus))}."
         )  # fmt: skip
     return text
+
+
+def _weights(scheme: Scheme) -> str:
+    """Return the name of a scheme for tables and sentences; `scheme_words` adds its weights."""
+    return {"google": "Google MQM weights", "marot": "Marot weights", "flat": "severity-only weights"}.get(
+        scheme.name, scheme_name(scheme)
+    )
 
 
 def _ranks(found: Sequence[sensitivity.SchemeLambda]) -> None:
@@ -148,7 +156,7 @@ def _ranks(found: Sequence[sensitivity.SchemeLambda]) -> None:
         return "–" if score is None else f"{rank} ({format_number(score, 2, leading_zero=True)})"
 
     st.dataframe(
-        [{"system": s.system, **{scheme_name(u.scheme): cell(u, s.system) for u in found}} for s in systems],
+        [{"system": s.system, **{_weights(u.scheme): cell(u, s.system) for u in found}} for s in systems],
         hide_index=True, width="stretch",
     )  # fmt: skip
     st.caption(

@@ -15,8 +15,8 @@ from pages._ui.shared.markdown import escape_markdown
 _OWN = "errorscope_schemes"
 WEIGHTS = {
     "google": "Google MQM (major 5, minor 1)",
-    "marot": "Marot (Google; source errors and reinterpretation 0)",
-    "flat": "flat (severity only: major 5, minor 1)",
+    "marot": "Marot (as Google; source errors 0)",
+    "flat": "Severity only (major 5, minor 1)",
 }
 SAID = "lambda-scheme-said"
 
@@ -35,7 +35,7 @@ def scheme_name(scheme: Scheme) -> str:
 
 def scheme_words(name: str) -> str:
     """Return the name with the main weights of a built-in scheme."""
-    return WEIGHTS.get(name, name)
+    return WEIGHTS.get(name.removesuffix(" v1"), name)
 
 
 def own(project: Project) -> list[Scheme]:
@@ -50,7 +50,7 @@ def editor(project: Project) -> None:
     if said := st.session_state.pop(SAID, ""):
         st.success(said, icon=":material/check:")
     with st.expander("Create a weight scheme"):
-        base = known[st.selectbox("Start from", known, key="lambda-scheme-base")]
+        base = known[st.selectbox("Start from", known, format_func=scheme_words, key="lambda-scheme-base")]
         with st.form("lambda-scheme-form", border=False):
             rows = st.data_editor(
                 own_schemes.table(base), num_rows="dynamic", hide_index=True, width="stretch",

@@ -39,10 +39,10 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
             found = pd.DataFrame(service.means(view, x, lam, query.systems, rows=rows))
             st.altair_chart(plots.means(found, f"{column.label} {column.arrow}"), width="stretch")
             at = f" at λ = {format_lambda(lam)}" if column.refinement else ""
-            text = f"Means{at} over {len(rows):,} segments with their likely range (95 % CI, bootstrap over segments, 1,000 draws)."
+            text = f"Means{at} over {len(rows):,} segments with their likely range (95 % CI from 1,000 random resamples of the segments)."
             page.caption(text)
     with right:
-        y = st.selectbox("Against", names, y_at, format_func=labels.__getitem__, key=f"compare-y-{project.id}")
+        y = st.selectbox("Compared with", names, y_at, format_func=labels.__getitem__, key=f"compare-y-{project.id}")
         drawn = service.points(view, x, y, lam, rows, query.systems)
         frame = pd.DataFrame(drawn, columns=["system", "doc", "segment", "x", "y"])
         if blind:

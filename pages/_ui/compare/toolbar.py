@@ -82,7 +82,7 @@ def _order(project: Project, view: View, query: Query) -> Query:
             metric = st.selectbox("Metric", names, first, format_func=labels.__getitem__, key=key)
         if names and chosen == "disagreement":
             others, key = [name for name in names if name != metric] or names, f"compare-second-{project.id}"
-            second = st.selectbox("Against", others, format_func=labels.__getitem__, key=key)
+            second = st.selectbox("Second metric", others, format_func=labels.__getitem__, key=key)
         if names and chosen == "metric":
             everyone, key = ["", *view.systems], f"compare-system-{project.id}"
             system = st.selectbox("Scores of", everyone, format_func=lambda s: s or "mean over all systems", key=key)

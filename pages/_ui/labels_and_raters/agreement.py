@@ -114,7 +114,8 @@ def figures(all_of: Agreement) -> None:
             f"**Same ranking of the outputs**: Kendall τ-b {escape_markdown(_value(all_of.pairs[0].tau))} (1 = identical, 0 = chance)"
         )
     _marks(all_of)
-    page.caption(f"Signature of α: {all_of.signature}")
+    with st.expander("Signature of α"):
+        st.text(all_of.signature)
 
 
 def _marks(all_of: Agreement) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.metrics.lexical.baselines import BASELINES
 from core.ports.projects import Project
 from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
@@ -26,11 +27,10 @@ def notes(found: Evaluation) -> None:
         said.append(f"without {', '.join(data.excluded)}")
     if lost := data.n_segments - whole.n_segments:
         said.append(f"{lost} segments without every system are left out")
-    said.append(f"95 % CI: bootstrap over {UNITS[choice.unit]}, {choice.draws} draws")
-    st.caption(
-        escape_markdown(" · ".join(said))
-        + ". Grey rows: baselines, which do not measure quality. Click a cell to see its data."
-    )
+    said.append(f"95 % CI: {choice.draws} random resamples of the {UNITS[choice.unit]} (bootstrap)")
+    st.caption(escape_markdown(" · ".join(said)) + ". Click a cell to see its data.")
+    meant = "; ".join(f"*{b.label}*: {b.help}" for b in BASELINES if b.label in {c.label for c in data.scored_metrics})
+    st.caption(f"Grey rows: baselines, which do not measure quality. {meant}.")
     if data.notes:
         st.warning("  \n".join(escape_markdown(n) for n in data.notes), icon=":material/warning:")
     who = dict.fromkeys(w for c in data.metrics if (w := theme.scored_by(c.signature)))

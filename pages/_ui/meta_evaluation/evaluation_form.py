@@ -12,6 +12,7 @@ from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions
 from core.services.evaluate.evaluation_data import EvaluationData, Level, Unit, looks_human
 from core.services.projects.view import View
 from pages._ui.shared import page, state
+from pages._ui.shared.glossary import definition
 
 LEVELS: dict[Level, str] = {"segment": "single outputs", "system": "system means"}
 
@@ -37,11 +38,14 @@ class EvaluationOptions(NamedTuple):
 
 def asked(project: Project, view: View, *, of_systems: bool = False) -> EvaluationOptions:
     """Draw the options and return them. With `of_systems` only system means can be compared."""
-    first, second, third, fourth = st.columns([1, 1, 1, 0.5], vertical_alignment="bottom")
+    first, second, third, fourth = st.columns([1, 1, 1, 0.75], vertical_alignment="bottom")
     levels: list[Level] = ["system"] if of_systems else list(LEVELS)
     level = first.selectbox("Level", levels, format_func=LEVELS.__getitem__, key="evaluate-level")
     key = f"{STATISTIC}-{level}"
-    statistic: StatisticName = second.selectbox("Statistic", STATISTICS[level], format_func=LABELS.__getitem__, key=key)
+    statistic: StatisticName = second.selectbox(
+        "Statistic", STATISTICS[level], format_func=LABELS.__getitem__, key=key,
+        help=" ".join(f"**{LABELS[n]}**: {definition(LABELS[n])}" for n in STATISTICS[level]),
+    )  # fmt: skip
     group = third.selectbox(
         "Pairs of outputs", GROUPS, format_func=GROUPS.__getitem__, key="evaluate-group", disabled=level == "system",
         help="Pooled pairs mix easy and hard segments. Pairs within a segment compare outputs for the same source.",
@@ -58,9 +62,20 @@ def asked(project: Project, view: View, *, of_systems: bool = False) -> Evaluati
             "Excluded systems", view.systems, people, key=f"evaluate-out-{project.id}", placeholder="none",
             help="Exclude human references that are listed as systems.",
         )  # fmt: skip
-        unit = st.selectbox("Bootstrap over", UNITS, format_func=UNITS.__getitem__, key="evaluate-unit")
-        draws = st.select_slider("Bootstrap draws", [100, 300, 1000], 300, key="evaluate-draws")
-        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="evaluate-seed")
+        unit = st.selectbox(
+            "Bootstrap over",
+            UNITS,
+            format_func=UNITS.__getitem__,
+            key="evaluate-unit",
+            help=definition("Confidence interval"),
+        )
+        draws = st.select_slider(
+            "Bootstrap draws", [100, 300, 1000], 300, key="evaluate-draws",
+            help="Number of random resamples of the data behind each 95 % CI. More take longer and are more exact.",
+        )  # fmt: skip
+        seed = st.number_input(
+            "Seed", 0, 2**31 - 1, 0, key="evaluate-seed", help="The same number gives the same random resamples"
+        )
     choice = AgreementOptions(level, group, unit, int(seed), int(draws))
     return EvaluationOptions(choice, statistic, tuple(names), tuple(excluded), state.current_lambda(project.id))
 

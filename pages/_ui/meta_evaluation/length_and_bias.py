@@ -30,10 +30,11 @@ from pages._ui.shared.markdown import escape_markdown
 BYS: dict[By, str] = {"outputs": "the outputs", "references": "the references", "source": "the source"}
 SHOWN: dict[str, tuple[str, str]] = {
     "tau": ("Kendall τ-b", "Kendall τ-b of system means"),
-    "difference": ("difference to the baseline", "τ-b, difference to {}"),
-    "relative": ("relative to the baseline", "τ-b, relative increase over {}"),
+    "difference": ("difference to the comparison metric", "τ-b, difference to {}"),
+    "relative": ("relative to the comparison metric", "τ-b, relative increase over {}"),
 }
 LINES = 5
+ROUGE_X_IS = " ROUGE-X: mean of ROUGE-1, ROUGE-2 and ROUGE-L."
 
 
 def draw(project: Project, view: View, people: HumanScores, found: Evaluation, wanted: EvaluationOptions) -> None:
@@ -45,7 +46,9 @@ def draw(project: Project, view: View, people: HumanScores, found: Evaluation, w
         return
     lacking = found.joined.n_segments - first.n_segments
     left_out = f"; {lacking} segments without every system and score are left out" if lacking > 0 else ""
-    page.caption(f"System means over {first.n_segments} segments, {len(first.systems)} systems{left_out}.")
+    page.caption(
+        f"This tab always compares system means, here over {first.n_segments} segments, {len(first.systems)} systems{left_out}."
+    )
     st.subheader("Longer texts", anchor=False)
     _lengths(project, view, of, found.choice)
     st.subheader("Rank bias", anchor=False)
@@ -90,13 +93,14 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
     bys = list(lengths)
     one, two, three = st.columns([1, 1, 1], vertical_alignment="bottom")
     by = one.selectbox("Length of", bys, format_func=BYS.__getitem__, key=f"evaluate-words-{project.id}")
-    kind = two.selectbox("Statistic", SHOWN, format_func=lambda k: SHOWN[k][0], key="evaluate-length-shown")
+    kind = two.selectbox("Values shown", SHOWN, format_func=lambda k: SHOWN[k][0], key="evaluate-length-shown")
     names = list(labels)
     usual = long.baseline_of(first.scored_metrics)
     at = names.index(usual) if usual in names else 0
     baseline = three.selectbox(
-        "Baseline", names, at, format_func=labels.__getitem__, key=f"evaluate-baseline-{project.id}"
-    )
+        "Comparison metric", names, at, format_func=labels.__getitem__, key=f"evaluate-baseline-{project.id}",
+        help="The metric that the others are compared with. ROUGE-X is the mean of ROUGE-1, ROUGE-2 and ROUGE-L.",
+    )  # fmt: skip
     found = compute(
         ("lengths", digest([j.digest for j in of.values()], lengths[by]), by, baseline, choice),
         "Computing agreement by length …",
@@ -114,7 +118,7 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
         st.altair_chart(plots.lengths(frame, order, label), width="stretch")
     elif lines:
         page.info("No value can be computed: see the reasons below.")
-    page.caption(_length_words(found, of, choice, kind))
+    page.caption(_length_words(found, of, choice, kind) + (ROUGE_X_IS if ROUGE_X in lines else ""))
     tables.reasons([f"{r.metric}, {_bucket(r)} words: {why}" for r in rows if (why := _why(r, kind))])
     _file(project, "lengths", "Agreement by length as CSV", lambda: long.lengths_csv(found))
 
@@ -156,11 +160,11 @@ def _length_words(found: Lengths, of: Mapping[str, EvaluationData], choice: Agre
         said.append(f"{found.left_out} segments without this text are left out.")
     if kind != "relative":
         said.append(
-            f"Lines: 95 % CI (bootstrap over the {choice.unit}s of the group, {choice.draws} draws). Resampling adds noise, so "
-            "τ-b may be near the upper end of its interval or above it."
+            f"Lines: 95 % CI ({choice.draws} random resamples of the {choice.unit}s of the group). Resampling makes agreement look "
+            "lower, so τ-b may be near the upper end of its CI or above it."
         )
     else:
-        said.append("1 means twice the τ-b of the baseline; undefined if that is not above 0.")
+        said.append("1 means twice the τ-b of the comparison metric; undefined if that is not above 0.")
     return " ".join(said)
 
 

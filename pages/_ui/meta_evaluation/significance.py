@@ -43,7 +43,7 @@ def differences(found: Evaluation, statistic: StatisticName) -> None:
     if done is None:
         st.markdown(
             f"Is the best metric better than the others in {escape_markdown(LABELS[statistic])}, or is the difference chance? The "
-            "best baseline is tested too. Pooled pairs of many outputs take long; pairs within segments are quick."
+            "best baseline is tested too. With *all outputs pooled* this can take minutes; within segments it is quick."
         )
     with st.container(horizontal=True):
         for every, label in (
@@ -88,9 +88,13 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
         if not done.draws
         else "This test is anti-conservative at system level."
         if found.choice.level == "system"
-        else "Both metrics are standardized and randomly exchanged per output."
+        else "A permutation test: both metrics are standardized and randomly exchanged per output (Deutsch, Dror and Roth 2021)."
     )
-    floor = f" Smallest p with these draws: {format_number(len(done.pairs) / (done.draws + 1))}." if done.draws else ""
+    floor = (
+        f" Smallest p that {done.draws:,} random exchanges can show: {format_number(len(done.pairs) / (done.draws + 1))}."
+        if done.draws
+        else ""
+    )
     text = f"p after Holm’s correction, row against column; coloured if p ≤ .05. {done.test}, two-sided.{floor} {how}"
     page.caption(text)
 

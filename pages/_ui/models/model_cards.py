@@ -52,7 +52,7 @@ def card(player: ConfiguredModel) -> None:
     used_by = f"Used by {escape_markdown(', '.join(using) or 'metrics whose options select it')}."
     st.markdown(f"**{escape_markdown(role.words[:1].upper() + role.words[1:])}**  :gray-badge[{role.name}]")
     if model is None:
-        set_up = f"Not set. Suggested: {escape_markdown(role.model)} · {role.size} · {role.licence}"
+        set_up = f"Suggested: {escape_markdown(role.model)} · {role.size} · {role.licence}"
         badge, why = (
             ("weights missing", escape_markdown(player.lacking.reason)) if player.chosen else ("not configured", set_up)
         )
@@ -76,6 +76,10 @@ def card(player: ConfiguredModel) -> None:
         )
         st.code(role.command, language="shell", wrap_lines=True)
         if role.name == "seq2seq":
+            st.markdown(
+                "BARTScore, BARTScore++ and Prism share this setting: another model replaces it for all of them. Prism needs a "
+                "multilingual translation model such as M2M100."
+            )
             st.markdown("To train one on your own pairs:")
             st.code("python -m core.training.train_bart_mini --help", language="shell")
 

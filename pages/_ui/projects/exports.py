@@ -43,24 +43,24 @@ def _labels(name: str) -> Callable[[Store, int], Export]:
 
 LABELS = {
     "csv": ExportFile(
-        "Labels: CSV", "One row per error span or verdict; unsubmitted ones are included and marked. Safe to open in a spreadsheet.",
+        "Labels: CSV", "One row per error span or verdict; unsubmitted ones are included and marked. Safe to open in a spreadsheet: texts cannot run as formulas.",
         _text(
             lambda store, project: labels_csv(export.label_rows(store, project)), "labels.csv", "text/csv", export.notes_on_labels
         ),
     ),
     **{f.name: ExportFile(f"Labels: {f.label}", f.holds, _labels(f.name)) for f in FORMATS.values() if f.write},
     "mtme-score": ExportFile(
-        "Labels: MQM scores, .seg.score", "One number per output for mt-metrics-eval: Google’s weights, mean over raters.",
+        "Labels: MQM scores, .seg.score", "One number per output for mt-metrics-eval (Google’s toolkit for WMT metrics): Google MQM weights, mean over annotators.",
         _labels("mtme-score"),
     ),
 }  # fmt: skip
 JUDGEMENTS = {
     "judgements-csv": ExportFile(
-        "Scores by rater: CSV", "One row per output and rater, every number as imported. Safe to open in a spreadsheet.",
+        "Scores by annotator: CSV", "One row per output and annotator, every number as imported. Safe to open in a spreadsheet: texts cannot run as formulas.",
         _text(lambda store, project: judgements.write_csv(store.judgements.list(project)), "judgements.csv", "text/csv"),
     ),
     "judgements-jsonl": ExportFile(
-        "Scores by rater: JSONL", "The same rows, one JSON object per line; names unchanged.",
+        "Scores by annotator: JSONL", "The same rows, one JSON object per line; names unchanged.",
         _text(
             lambda store, project: judgements.write_jsonl(store.judgements.list(project)), "judgements.jsonl", "application/jsonl"
         ),
@@ -68,7 +68,7 @@ JUDGEMENTS = {
 }  # fmt: skip
 SCORES = {
     "scores-csv": ExportFile(
-        "Scores: CSV", "One row per output and metric, with signature, status and reason. Safe to open in a spreadsheet.",
+        "Scores: CSV", "One row per output and metric, with signature, status and reason. Safe to open in a spreadsheet: texts cannot run as formulas.",
         _text(lambda store, project: scores_csv(export.score_rows(store, project)), "scores.csv", "text/csv"),
     ),
     "scores-jsonl": ExportFile(
@@ -76,7 +76,7 @@ SCORES = {
         _text(lambda store, project: scores_jsonl(export.score_rows(store, project)), "scores.jsonl", "application/jsonl"),
     ),
     "scores-mtme": ExportFile(
-        "Scores: .seg.score (ZIP)", "For mt-metrics-eval: one file per metric and human score.",
+        "Scores: .seg.score (ZIP)", "For mt-metrics-eval (Google’s toolkit for WMT metrics): one file per metric and human score.",
         export.scores_as_mtme,
     ),
 }  # fmt: skip

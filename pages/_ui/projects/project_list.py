@@ -65,7 +65,7 @@ def _actions(project: Project) -> None:
                 bool(wiring.store().labels.raters(project.id)),
                 bool(wiring.store().scores.signatures(project.id)),
             )
-        with st.popover("References", icon=":material/menu_book:"):
+        with st.popover("Add references", icon=":material/menu_book:"):
             _references(project)
         with st.popover("Rename", icon=":material/edit:"):
             _rename(project)

@@ -112,7 +112,7 @@ def panel(project: Project, data: Dataset) -> None:
     default = [line.spec.name for line in found if line.spec.name in STANDARD and line.open(total)]
     names = st.multiselect(
         "Metrics to compute", able, default, format_func=lambda name: able[name].label,
-        key=f"metrics-{project.id}-{len(default)}", placeholder=("Default metrics are done. Add more:" if any(line.scored for line in found) else "Choose metrics") if able else "No metric can run. See the table above for what is missing.",
+        key=f"metrics-{project.id}-{len(default)}", placeholder=("Default metrics are done. Add more:" if any(line.scored for line in found) else "Default metrics cannot run here. Choose others:") if able else "No metric can run. See the table above for what is missing.",
         disabled=not able,
     )  # fmt: skip
     chosen = metric_options.chosen(

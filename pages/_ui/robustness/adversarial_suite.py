@@ -14,14 +14,14 @@ from pages._ui.shared.long_jobs import retry_failed
 
 def draw(project: Project) -> None:
     """Draw the section."""
+    st.caption(
+        "Each case has a good text, a paraphrase of the reference, and a changed text, the reference itself with one error added. A metric "
+        "should give the good text the better score. String metrics often do not: the changed text shares more words with the reference."
+    )
     if (pressed := suite_form(project)) is not None:
         retry_failed()
     asked = latest(f"robustness_asked-{project.id}", pressed)
     if asked is None:
-        st.caption(
-            "Each case has two texts. Right: a paraphrase of the reference. Wrong: the reference itself with one error added. A metric "
-            "should prefer the paraphrase; string metrics often do not, because the wrong text shares more words with the reference."
-        )
         return
     ready = cases_of(project, asked)
     if ready is None:

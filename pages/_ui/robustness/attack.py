@@ -38,7 +38,7 @@ def draw(project: Project) -> None:
     """Draw the form, the attack, and the scores of every metric."""
     st.caption(
         "Each step makes the edit that leaves the highest score of the chosen metric, with the original text as the reference, until "
-        "a share of the words is changed. A metric that stays high misses the damage."
+        "a share of the words is changed. A metric that stays high misses the errors."
     )
     asked = session.latest(f"lab_attack-{project.id}", _form(wiring.dataset(project)))
     if asked is None:
@@ -109,7 +109,7 @@ def _told(project: Project, asked: AttackOptions, found: Attack, signature: str)
         f"{len(found.steps)} edits change {found.ratio:.0%} of the text. {label} against the original text: {change}."
     )
     st.markdown(escape_markdown(text))
-    st.html(controls.diff_html(found.original, found.text, "before → after"))
+    st.html(controls.diff_html(found.original, found.text, "good text → changed text"))
     tables.text_table([
         {
             "step": str(k), "edit": f"{s.old} → {s.new}" if s.new else f"{s.old} deleted", "score": number(s.score),
@@ -124,13 +124,13 @@ def _told(project: Project, asked: AttackOptions, found: Attack, signature: str)
     st.markdown("**Scores of all metrics**, against the references and source of the segment")
     tables.text_table([
         {
-            "metric": m.spec.label, "before": number(s.gold), "after": number(s.attacked),
+            "metric": m.spec.label, "good": number(s.gold), "changed": number(s.attacked),
             "change": "–" if s.change is None else f"{s.change:+.1%}".replace("-", "−"), "reason": s.reason,
         }
         for m, s in zip(metrics, shifts or (), strict=False)
     ])  # fmt: skip
     st.caption(
-        "Change relative to the score before, in the direction of the metric: below 0, the metric notices the damage."
+        "Change relative to the score before, in the direction of the metric: below 0, the metric notices the errors."
     )
     texts = TextPair(asked.item.source, next(iter(asked.item.references), None), found.original, found.text)
     controls.open_button(texts, "lab-attack-open")

@@ -36,9 +36,9 @@ def draw(project: Project) -> None:
     left.text_area("Source", key=keys.SOURCE, height=TALL, placeholder="none")
     right.text_area("Reference", key=keys.REFERENCE, height=TALL, placeholder="none")
     left, right = st.columns(2)
-    left.text_area("Good output", key=keys.GOOD, height=TALL, on_change=_by_hand)
+    left.text_area("Good text", key=keys.GOOD, height=TALL, on_change=_by_hand)
     right.text_area(
-        "Changed output", key=keys.CHANGED, height=TALL, on_change=_by_hand,
+        "Changed text", key=keys.CHANGED, height=TALL, on_change=_by_hand,
         help="Type any change. Ctrl + Enter or a click elsewhere scores it",
     )  # fmt: skip
     texts = _texts()
@@ -63,7 +63,7 @@ def draw(project: Project) -> None:
         page.info("Metrics need a reference or a source to compare the output with. Type one above.")
         return
     if texts.good == texts.changed:
-        st.info("Nothing is changed yet. Edit *Changed output*, or choose a kind of error.", icon=":material/edit:")
+        st.info("Nothing is changed yet. Edit *Changed text*, or choose a kind of error.", icon=":material/edit:")
         return
     found = _reactions(texts, metrics)
     if found:
@@ -207,7 +207,8 @@ def _told(found: Sequence[Reaction]) -> None:
             f"#### {len(fooled)} of {format_count(len(scored), 'metric')} {'misses' if len(fooled) == 1 else 'miss'} the error{names}"
         )
         st.caption(
-            "A metric misses the error if the changed text scores at least as well as the good one, in the direction of the metric."
+            "A metric misses the error if the changed text scores at least as well as the good text, in the direction of the metric. Both are compared "
+            "with the source and the one reference above, so scores may differ from Compare, which uses all references."
         )
     frame = pd.DataFrame([_row(r) for r in found])
     left, right = st.columns([1, 1])
@@ -216,6 +217,7 @@ def _told(found: Sequence[Reaction]) -> None:
     shown = frame[["metric", "good", "changed", "change", "verdict"]]
     numbers = {name: st.column_config.NumberColumn(format="%.3f", width="small") for name in ("good", "changed")}
     numbers["metric"] = st.column_config.TextColumn(width="medium", pinned=True)
+    numbers["verdict"] = st.column_config.TextColumn(width="medium")
     numbers["change"] = st.column_config.NumberColumn(format="%+.3f", width="small")
     right.dataframe(shown, hide_index=True, width="stretch", height="content", column_config=numbers)
     with st.expander("Signatures of all numbers"):
@@ -234,7 +236,7 @@ def _row(r: Reaction) -> dict[str, object]:
 
 def _every(texts: TextPair, metrics: Sequence[Metric]) -> None:
     """Draw the change of every metric for every kind of error, on request."""
-    if not st.toggle("Try every kind of error on the good output", key=keys.EVERY) or not metrics:
+    if not st.toggle("Try every kind of error on the good text", key=keys.EVERY) or not metrics:
         return
     seed = int(st.session_state.get(keys.SEED) or 0)
     key = ("sweep", texts[:3], seed, *_depends(metrics))

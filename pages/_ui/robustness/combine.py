@@ -110,19 +110,21 @@ def _cases(project: Project, nli: str, others: Sequence[str]) -> tuple[suite_cas
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     origin = left.selectbox(
         "Adversarial cases", [*origins, NOTHING], key=f"combine-origin-{project.id}",
-        help=f"{definition('Adversarial case')} The right text is another reference, or the output of a system.",
+        help=f"{definition('Adversarial case')} The good text is another reference, or the output of a system.",
     )  # fmt: skip
     system = ""
     if origin == suite_cases.OUTPUTS:
         system = st.selectbox("System", project.systems, key=f"combine-system-{project.id}")
     with right.popover("More options", icon=":material/tune:", width="stretch"):
-        names = st.multiselect("Phenomena", PERTURBATIONS, list(MENLI), format_func=phenomenon, key="combine-names")
+        names = st.multiselect(
+            "Kinds of error", PERTURBATIONS, list(MENLI), format_func=phenomenon, key="combine-names"
+        )
         top = max(1, with_one)
         most = st.number_input("Maximum segments", 1, top, min(MOST, top), key=f"combine-most-{project.id}")
         seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="combine-seed")
     sent = st.file_uploader(
-        "CSV files in MENLI’s format, one dataset per file", ["csv", "tsv", "gz", "jsonl", "json"],
-        accept_multiple_files=True, key="combine-files",
+        "Files with adversarial cases (CSV in MENLI’s format), one dataset per file", ["csv", "tsv", "gz", "jsonl", "json"],
+        accept_multiple_files=True, key="combine-files", help=suite_cases.MENLI_FILE,
     )  # fmt: skip
     if not origins:
         st.caption("No segment of this project has a reference: adversarial cases need a file.")

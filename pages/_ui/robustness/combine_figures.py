@@ -77,7 +77,7 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
             else ""
         )
         st.caption(
-            "Change relative to the metric alone: mean and 95 % CI over metrics (Figure 3). In the paper the gain in agreement "
+            "Change relative to the metric alone: mean and 95 % CI over metrics (Figure 3). In Chen and Eger (2023) the gain in agreement "
             f"is largest at w = .2 for translation, and robustness grows with w.{few}"
         )
     else:
@@ -169,7 +169,7 @@ def strategies(found: Sequence[Strategies], nli: Metric, choice: LambdaFitOption
         st.caption(
             "With one dataset, a strategy chosen from the table above looks better than it is. Add another suite (MENLI’s CSV or "
             "your own in that format), so that each dataset is evaluated with the strategy chosen on the others. Until then use "
-            "the choices of the paper: e in both directions for translation, e−c from output to reference for summaries, −c from "
+            "the choices of Chen and Eger (2023): e in both directions for translation, e−c from output to reference for summaries, −c from "
             "source to output without references."
         )
 

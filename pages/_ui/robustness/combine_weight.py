@@ -29,9 +29,9 @@ from pages._ui.shared.markdown import escape_markdown
 def explained() -> None:
     """Draw what the section is for."""
     st.caption(
-        "An NLI metric tests whether output and reference entail each other. Combined with another metric, C = w·N + (1 − w)·M, it "
-        "finds planted errors that the other misses, often without less agreement with human scores. Stored scores of this "
-        "project are reused; missing ones are computed."
+        "Combine a metric with an NLI metric, which tests whether output and reference say the same. The weighted mean of the two finds added "
+        "errors that the other metric misses, often without less agreement with human scores (C = w·N + (1 − w)·M; Chen and Eger 2023). Stored "
+        "scores of this project are reused; missing ones are computed."
     )
 
 
@@ -94,7 +94,7 @@ def one(
         st.warning("  \n".join(escape_markdown(note) for note in best.notes), icon=":material/warning:")
     if nli.scale is not None and pair.other.scale is not None:
         ranges = " · ".join(f"{p.label} {told(p.scale)}" for p in (nli, pair.other) if p.scale)
-        page.caption(f"Scaled to 0–1 with frozen ranges: {ranges}")
+        page.caption(f"Scaled to 0–1 with stored ranges, which do not change with the data: {ranges}")
     _slider(project, nli, pair, best, choice)
 
 
@@ -130,8 +130,7 @@ def sentence(
     if pair.attacked is not None and pair.attacked.compared:
         before = nli_weights.robustness(pair.attacked, 0)
         text += escape_markdown(
-            f" Adversarial accuracy there {percent(best.robustness)}, against {percent(before)} for {label} alone "
-            f"({pair.attacked.compared:,} cases)."
+            f" With this w, accuracy on the {pair.attacked.compared:,} adversarial cases: {percent(best.robustness)}, against {percent(before)} for {label} alone."
         )
     return text
 
@@ -160,8 +159,8 @@ def stretch(best: Weight) -> str:
     if best.low <= round(best.w, 2) <= best.high:
         return f"Shaded: all w from {weight(best.low)} to {weight(best.high)} have the best agreement."
     return (
-        f"The best range around w = {escape_markdown(format_number(best.w))} is narrower than a step of the slider; the next steps may "
-        "agree less."
+        f"The best range around w = {escape_markdown(format_number(best.w))} is narrower than a step of the slider, so the agreement shown "
+        "above may be slightly lower."
     )
 
 

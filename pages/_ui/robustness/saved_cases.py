@@ -53,7 +53,7 @@ def _case(project: Project, case: KeptCase) -> None:
         if anchor := case.reference or case.source:
             st.caption("reference" if case.reference else "source")
             st.text(anchor)
-        st.html(controls.diff_html(case.good, case.changed, "good → changed"))
+        st.html(controls.diff_html(case.good, case.changed, "good text → changed text"))
         tables.text_table(
             [
                 {"metric": s.metric, "good": format_number(s.good, leading_zero=True), "changed": format_number(s.changed, leading_zero=True), "verdict": _verdict(s.fooled, s.reason)}

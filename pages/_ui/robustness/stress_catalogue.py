@@ -23,7 +23,7 @@ def draw(report: Report) -> None:
     gold = "the references" if report.gold == "reference" else report.gold
     page.caption(
         f"{report.texts:,} good texts ({gold}; {report.data}), {drawn}. Numbers: largest change of the mean score, worse (−) or better (+), in % of "
-        "the gold texts’ score (in the metric’s unit if that is about 0). Click a cell for its evidence."
+        "the good texts’ score (in the metric’s unit if that is about 0). Click a cell for its evidence."
     )
     small = [m.label for m in report.metrics if m.small]
     key = "lab-catalogue"

@@ -40,7 +40,7 @@ def draw(project: Project, report: Report) -> None:
     st.markdown(f"#### {mark} {escape_markdown(f'{metric} {does} {facts.label.lower()}')}")
     st.markdown(escape_markdown(cell.why))
     rule = {True: "passes", False: "fails", None: "is undefined"}[cell.published]
-    st.caption(f"By the published rule, which compares means only, it {rule}.")
+    st.caption(f"By the rule of He et al. (2023), which compares means only, it {rule}.")
     if cell.verdict == "fail" and (said := advice(cell.test, cell.metric)):
         st.info(escape_markdown(said), icon=":material/lightbulb:")
     _curves(report, cell, metric)
@@ -74,14 +74,14 @@ def _curves(report: Report, cell: StressTestResult, metric: str) -> None:
         return
     left, right = st.columns([3, 2]) if len(charts) > 1 else (st.container(), None)
     left.altair_chart(charts[0], width="stretch")
-    left.caption("Dashed: gold. Band: one standard deviation over seeds.")
+    left.caption("Dashed: the good texts. Band: one standard deviation over seeds.")
     if right is not None:
         right.altair_chart(charts[1], width="stretch")
         right.caption("What the score is made of.")
     with st.expander("As numbers, with 95 % intervals"):
         tables.text_table([
             {
-                "level": p.label, "noise ratio": f"{p.ratio:.2f}", "mean": format_number(p.mean, 4, leading_zero=True), "sd": format_number(p.sd, 4, leading_zero=True), "drop from gold": format_number(p.drop, 4, leading_zero=True),
+                "level": p.label, "share of words changed": f"{p.ratio:.2f}", "mean": format_number(p.mean, 4, leading_zero=True), "sd": format_number(p.sd, 4, leading_zero=True), "drop from the good text": format_number(p.drop, 4, leading_zero=True),
                 "95 % CI": "" if p.low is None or p.high is None else f"{format_number(p.low, 4, leading_zero=True)} to {format_number(p.high, 4, leading_zero=True)}", "p": format_number(p.p, 3, leading_zero=True),
                 "p of the step": "" if p.step_p is None else format_number(p.step_p, 3, leading_zero=True),
             }
@@ -107,17 +107,17 @@ def _others(report: Report, cell: StressTestResult, graded: bool) -> None:
                 "share": share,
                 "verdict": other.verdict,
             }
-            for label, ratio, share in [("gold", 0.0, 0.0), *told]
+            for label, ratio, share in [(plots.GOOD, 0.0, 0.0), *told]
             if share is not None
         ]
     if len({row["metric"] for row in rows}) > 1:
         st.markdown("**All metrics with this test**")
         controls.wide_chart(plots.multiples(pd.DataFrame(rows), graded=graded), "lab-others")
         st.caption(
-            "Change of the mean in % of the gold score, by noise ratio; failing metrics bold. Above 0, noise scores better."
+            "Change of the mean in % of the good texts’ score, by noise ratio (share of the words that were changed); failing metrics bold. Above 0, changed texts score better."
         )
     if near and len(report.metrics) > 1:
-        page.caption(f"The gold score is about 0, so the change in % is undefined for {', '.join(near)}.")
+        page.caption(f"The score of the good texts is about 0, so the change in % is undefined for {', '.join(near)}.")
 
 
 def _touched(report: Report, cell: StressTestResult) -> None:
@@ -132,10 +132,10 @@ def _touched(report: Report, cell: StressTestResult) -> None:
 
 
 def _worst(project: Project, report: Report, cell: StressTestResult) -> None:
-    st.subheader("Texts that score better when noised", anchor=False)
+    st.subheader("Changed texts that score better than the good text", anchor=False)
     if not cell.worst:
         same = any(p.drop == 0 for p in cell.points)
-        st.caption(f"No text scores better than its gold text{': they score the same.' if same else '.'}")
+        st.caption(f"No changed text scores better than its good text{': they score the same.' if same else '.'}")
     for n, offender in enumerate(cell.worst):
         _offender(project, report, cell, offender, n)
 
@@ -154,7 +154,7 @@ def _offender(project: Project, report: Report, cell: StressTestResult, found: O
             if text:
                 st.caption(name)
                 st.html(controls.diff_html(text, text))
-        st.html(controls.diff_html(found.gold, found.noised, "gold → noised"))
+        st.html(controls.diff_html(found.gold, found.noised, "good text → changed text"))
         if token_contributions.able(cell.metric) and st.toggle("Show the score of each token", key=f"{key}-strip"):
             with errors.boundary():
                 token_contributions.draw(cell.metric, found, facts.signature)

@@ -138,8 +138,10 @@ def _upload(project: Project) -> None:
             ) from error  # fmt: skip
         keep(store, project, from_json(text))
 
-    with st.popover("Upload report", icon=":material/upload_file:"):
-        st.file_uploader("Report (JSON)", ["json"], key=key, on_change=take)
+    with st.popover("Open a report file", icon=":material/upload_file:"):
+        st.file_uploader(
+            "Report of stress tests (JSON), from this page or the command line", ["json"], key=key, on_change=take
+        )
 
 
 def _downloads(project: Project, report: Report) -> None:

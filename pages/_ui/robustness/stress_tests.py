@@ -1,4 +1,4 @@
-"""Stress tests: damage gold texts at increasing strength; scores should drop (He et al. 2023)."""
+"""Stress tests: add errors to good texts at increasing strength; scores should drop (He et al. 2023)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draw(project: Project) -> None:
     with errors.boundary():
         _report(project)
     with (
-        st.expander("Greedy attack: damage a text with the smallest drop of one metric", icon=":material/bolt:"),
+        st.expander("Greedy attack: add errors that lower one metric least", icon=":material/bolt:"),
         errors.boundary(),
     ):
         attack.draw(project)
@@ -38,7 +38,8 @@ def _report(project: Project) -> None:
     report = stress_runs.opened(project)
     if report is None:
         st.caption(
-            "Gold texts are damaged in known ways at increasing strength. A metric whose score does not drop fails the test."
+            "Each test puts errors of one kind into good texts, at increasing strength. If the score of the changed texts does not drop, the metric "
+            "fails the test: it misses this kind of error."
         )
         with errors.boundary():
             tour.draw(project)

@@ -19,6 +19,7 @@ from pages._ui.shared.long_jobs import run_cached
 
 SECOND, OUTPUTS, FILE = "A second reference", "Outputs of a system", "A file in MENLI’s format"
 
+MENLI_FILE = "One case per row: the reference or source, the good text, the changed text and the kind of error. See docs/menli.md."
 USUAL = ("bleu", "chrf", "ter", "rouge1", "rougeL", "bertscore", "bartscore", "nli")
 
 
@@ -54,13 +55,18 @@ def suite_form(project: Project) -> SuiteOptions | None:
             st.caption("No segment of this project has a reference: cases need a file.")
         left, middle, right = st.columns(3, vertical_alignment="bottom")
         origin = left.selectbox(
-            "Paraphrases from", origins, key="suite-origin",
+            "Good texts (paraphrases) from", origins, key="suite-origin",
             help=definition("Adversarial case"),
         )  # fmt: skip
         system, file, names, seed, most, fixed = "", None, tuple(MENLI), 0, 0, False
-        free = middle.selectbox("Compared with", ["The reference", "The source"], key="suite-against") == "The source"
+        free = middle.selectbox("Compared with", 
+            ["The reference", "The source"], key="suite-against",
+            help="With the source, the good text is the reference, and the changed text is the paraphrase with one error added.",
+        ) == "The source"  # fmt: skip
         if origin == FILE:
-            sent = st.file_uploader("CSV in MENLI’s format", ["csv", "tsv", "gz", "jsonl", "json"], key="suite-file")
+            sent = st.file_uploader(
+                "CSV in MENLI’s format", ["csv", "tsv", "gz", "jsonl", "json"], key="suite-file", help=MENLI_FILE
+            )
             file = Upload(sent.name, sent.getvalue()) if sent else None
             fixed = not free and st.toggle(
                 "Use the corrected columns (hyp_para_fixed, hyp_adv_based_fixed)", key="suite-fixed"
@@ -69,7 +75,7 @@ def suite_form(project: Project) -> SuiteOptions | None:
             if origin == OUTPUTS:
                 system = right.selectbox("System", project.systems, key="suite-system")
             names = tuple(
-                st.multiselect("Phenomena", PERTURBATIONS, list(MENLI), format_func=phenomenon, key="suite-names")
+                st.multiselect("Kinds of error", PERTURBATIONS, list(MENLI), format_func=phenomenon, key="suite-names")
             )
             one, two = st.columns(2)
             most = int(

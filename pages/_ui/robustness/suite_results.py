@@ -53,7 +53,7 @@ def results(project: Project, asked: SuiteOptions, ready: SuiteCases) -> None:
         st.markdown(f"#### {escape_markdown(said)}")
     against = "the source" if asked.free else "the reference"
     st.caption(
-        f"{escape_markdown(report.counted(rows, labels))} Share of cases in which the right text scores strictly better, compared with {against}. Averages weigh phenomena equally. Hover over a cell for its 95 % CI."
+        f"{escape_markdown(report.counted(rows, labels))} Share of cases in which the good text scores strictly better, compared with {against}. Averages weigh kinds of error equally. Hover over a cell for its 95 % CI."
     )
     controls.wide_chart(plots.heatmap(pd.DataFrame(rows)), "suite-heatmap")
     with st.expander("Table with 95 % CI"):
@@ -61,7 +61,7 @@ def results(project: Project, asked: SuiteOptions, ready: SuiteCases) -> None:
     for note in ready.notes:
         page.caption(note)
     _downloads(project, ready, rows, suite.failures(cases, answered))
-    st.subheader("Wrong cases", anchor=False)
+    st.subheader("Cases that a metric gets wrong", anchor=False)
     _failures(project, cases, answered, digest, asked.free)
 
 
@@ -80,7 +80,7 @@ def _numbers(rows: list[PhenomenonRow]) -> None:
     names = [line[0] for line in report.grid(rows)[1:]]
     shown = []
     for name in names:
-        line = {"phenomenon": name, "cases": str(by_place[name, metrics[0]].cases)}
+        line = {"kind of error": name, "cases": str(by_place[name, metrics[0]].cases)}
         for metric in metrics:
             r = by_place[name, metric]
             between = "" if r.low is None else f" [{report.percent(r.low)}, {report.percent(r.high)}]"
@@ -114,13 +114,13 @@ def _failures(
     mine = [f for f in suite.failures(cases, answered, each=EACH, solved_by=solver) if f.metric == metric]
     kinds = ["", *dict.fromkeys(f.phenomenon for f in mine)]
     kind = right.selectbox(
-        "Phenomenon", kinds, format_func=lambda k: k or "Any phenomenon", key=f"suite-kind-{metric}-{solver}"
+        "Kind of error", kinds, format_func=lambda k: k or "Any kind", key=f"suite-kind-{metric}-{solver}"
     )
     mine = [f for f in mine if not kind or f.phenomenon == kind]
     if not mine:
         st.info("No case matches.", icon=":material/check:")
         return
-    words = f"Page of {{}} ({len(mine)} cases, at most {EACH} per phenomenon)"
+    words = f"Page of {{}} ({len(mine)} cases, at most {EACH} per kind of error)"
     key = f"suite-page-{digest[:8]}-{metric}-{solver}-{kind}"
     for n, failure in enumerate(controls.paged(mine, AT_ONCE, words, key, 320)):
         _failure(project, failure, cases, answered, labels, f"suite-{n}", free)
@@ -136,15 +136,17 @@ def _failure(
         left, right = st.columns(2)
         left.caption("source" if free else "reference")
         left.text(failure.anchor)
-        left.caption("right")
+        left.caption("good text")
         left.text(failure.good)
         with right:
             error = None if free or not texts.reference else texts.reference
-            against = "reference" if error else "right text"
-            st.html(controls.diff_html(error or failure.good, failure.bad, f"wrong, compared with the {against}"))
+            against = "reference" if error else "good text"
+            st.html(
+                controls.diff_html(error or failure.good, failure.bad, f"changed text, compared with the {against}")
+            )
             tables.text_table(
                 [
-                    {"metric": labels[name], "right": format_number(good, leading_zero=True), "wrong": format_number(bad, leading_zero=True)}
+                    {"metric": labels[name], "good": format_number(good, leading_zero=True), "changed": format_number(bad, leading_zero=True)}
                     for name, (good, bad) in failure.scores.items()
                 ]
             )  # fmt: skip
@@ -159,7 +161,7 @@ def impossible_cases(project: Project, made: service.BuiltSuite) -> None:
         tables.text_table(
             [
                 {
-                    "phenomenon": c.phenomenon, "cases": str(c.cases), "not possible": str(c.untouched),
+                    "kind of error": c.phenomenon, "cases": str(c.cases), "not possible": str(c.untouched),
                     "reasons": "; ".join(f"{n} × {reason}" for reason, n in c.reasons),
                 }
                 for c in made.counts

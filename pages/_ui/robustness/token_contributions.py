@@ -43,7 +43,7 @@ def draw(metric: str, found: Offender, made_with: str) -> None:
     for before, after in zip(good, spoilt, strict=True):
         st.markdown(f"**{escape_markdown(before.title[:1].upper() + before.title[1:])}**")
         deepest = max(_depth(s.value, lacking) for side in (before, after) for s in side.subs) or 1.0
-        for name, one in (("gold", before), ("noised", after)):
+        for name, one in (("good text", before), ("changed text", after)):
             st.html(_html(f"{name}: mean {one.mean:.3f}".replace("-", "−"), one, deepest, lacking))
 
 

@@ -55,7 +55,7 @@ def _shown(project: Project, found: tour.TourResult) -> None:
         st.html(controls.diff_html(texts.reference, texts.reference, "reference"))
     elif texts.source:
         st.html(controls.diff_html(texts.source, texts.source, "source"))
-    st.html(controls.diff_html(texts.good, texts.changed, "gold → noised"))
+    st.html(controls.diff_html(texts.good, texts.changed, "good text → changed text"))
     if said := advice(stop.noise, stop.metric):
         st.info(escape_markdown(said), icon=":material/lightbulb:")
     rise = (changed - good) * (1 if score.higher_is_better else -1)

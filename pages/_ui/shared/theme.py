@@ -14,6 +14,7 @@ _STYLE = """
 .st-key-errorscope-foot { background: var(--st-background-color, Canvas); border-top: 1px solid rgba(128, 128, 128, .25); padding: .4rem 0 1rem; margin-bottom: -.6rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; font-weight: 600; padding: 0 0 .25rem; }
 .stMainBlockContainer h2, .stMainBlockContainer h3 { font-size: 1.1rem; font-weight: 600; padding: .5rem 0 .1rem; }
+[data-testid="stSelectbox"] input { text-overflow: ellipsis; }  /* a cut choice shows that it is cut */
 [data-testid="stElementToolbar"] button[aria-label="Download as CSV"] { display: none; }  /* it does not escape spreadsheet formulas */
 </style>
 """

@@ -32,7 +32,7 @@ def test_a_row_a_step_and_a_row_a_judge_are_written(table: Path, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     rows = list(read_table(out))
     assert {r["id"] for r in rows} == {"1", "2"}
-    steps = [r for r in rows if r["id"] == "1" and r["against"] == "the gold text"]
+    steps = [r for r in rows if r["id"] == "1" and r["against"] == "the good text"]
     assert [r["step"] for r in steps] == [str(i) for i in range(len(steps))]
     assert (steps[0]["text"], steps[0]["score"], steps[0]["noise_ratio"]) == (
         "'=The cat sat on the mat",

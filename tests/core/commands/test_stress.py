@@ -185,7 +185,7 @@ def test_data_with_one_reference_says_to_name_a_gold_system(tmp_path: Path) -> N
     ]
     path.write_text("\n".join(["system,doc_id,segment_id,source,reference,output", *rows]) + "\n", encoding="utf-8")
     message = (
-        r"every segment has one reference, which is the gold text.*a system with good outputs: A, my system.*--gold A"
+        r"every segment has one reference, which is the good text.*a system with good outputs: A, my system.*--gold A"
     )
     with pytest.raises(UserError, match=message):
         stress_here([path], tmp_path / "r.csv", "chrf,bleu")

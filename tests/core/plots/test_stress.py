@@ -47,7 +47,7 @@ def test_a_curve_starts_at_gold_and_skips_undefined_levels() -> None:
     chart = curve(LEVELS, 5.0, "M ↑", fails=False, graded=True).to_dict()
     whole = max(chart["datasets"].values(), key=len)
     assert [(r["label"], r["ratio"], r["mean"]) for r in whole] == [
-        ("gold", 0.0, 5.0),
+        ("good text", 0.0, 5.0),
         ("10 %", 0.1, 4.0),
         ("20 %", 0.2, 3.0),
     ]

@@ -46,7 +46,7 @@ def test_equal_metrics_are_named_together() -> None:
     twice = join(PEOPLE, [METRICS[0], ScoredMetric("again", "Again", "a|v:1")], {**VALUES, "again": VALUES["good"]})
     found = evaluate(twice, AgreementOptions(level="system", draws=5))
     assert sentence(found, "pairwise") == (
-        "All 2 metrics (Good, Again) agree equally well with 2 annotators on the means of 3 systems over 4 segments: PA 1.000."
+        "All 2 metrics (Good, Again) agree equally well with 2 annotators on the means of 3 systems over 4 segments: pairwise accuracy 1.000."
     )
 
 

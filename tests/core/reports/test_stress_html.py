@@ -72,7 +72,7 @@ def test_a_verdict_has_a_word_and_a_symbol() -> None:
 
 def test_reasons_signatures_notes_and_times_are_shown() -> None:
     page = as_html(REPORT)
-    for text in ("=At 10 % the mean is 0.3.", "1 could not be perturbed: 1 too short", "rouge2|v:1", "A note.", "1.2 s"):  # fmt: skip
+    for text in ("=At 10 % the mean is 0.3.", "1 could not be changed: 1 too short", "rouge2|v:1", "A note.", "1.2 s"):  # fmt: skip
         assert text in page
 
 
@@ -138,7 +138,7 @@ def test_charts_are_those_of_the_pages() -> None:
     curve, parts = drawn(page)
     (whole,) = (rows for rows in curve["datasets"].values() if len(rows) == 3)
     assert [(row["label"], row["ratio"], row["mean"]) for row in whole] == [
-        ("gold", 0.0, 0.8),
+        ("good text", 0.0, 0.8),
         ("a", 0.2, 0.5),
         ("b", 0.4, 0.3),
     ]

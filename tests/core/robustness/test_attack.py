@@ -219,7 +219,7 @@ def test_other_metrics_are_compared_in_their_own_direction() -> None:
         Shift("short", "short|v:1", 4.0, 2.0, 0.5),
     ]
     assert relative(length.spec, -2.0, -3.0) == (-0.5, "")
-    assert relative(length.spec, 0.0, 1.0) == (None, "the score of the gold text is 0")
+    assert relative(length.spec, 0.0, 1.0) == (None, "the score of the good text is 0")
     assert relative(length.spec, None, 1.0, "why") == (None, "why")
 
 

@@ -237,23 +237,23 @@ function tools(view) {
   const change = (value) => { thresholds[view.data.matcher] = value; moved(); flags(view); drawMap(view); };
   slider.addEventListener("input", () => change(Number(slider.value)));
   back.addEventListener("click", () => { slider.value = String(usual); change(usual); slider.focus(); });
-  const limit = put(el("label", "esa-limit"), el("span", "", "counts as a match from"), slider, out);
+  const limit = put(el("label", "esa-limit"), el("span", "", "counts as a match from a similarity of"), slider, out);
   limit.title = `Default ${score(usual)}: almost no sentence of a news summary matches an unrelated source this well`;
   moved();
   const seg = el("span", "esa-seg");
   seg.setAttribute("role", "group");
-  seg.setAttribute("aria-label", "path of SMART-L");
-  const buttons = [["recall", `by ${view.data.against}`], ["precision", "by output"], ["none", "off"]].map(([mode, text]) => {
+  seg.setAttribute("aria-label", "show the matches in order (SMART-L)");
+  const buttons = [["recall", `for each sentence of ${view.data.the}`], ["precision", "for each sentence of the output"], ["none", "off"]].map(([mode, text]) => {
     const b = el("button", "", text);
     b.type = "button";
-    b.title = { recall: `soft-LCS of recall: each sentence of ${view.data.the} with one of the output, in order`, precision: `soft-LCS of precision: each sentence of the output with one of ${view.data.the}, in order`, none: "" }[mode];
+    b.title = { recall: `The line joins each sentence of ${view.data.the} with one of the output, without going back: recall of SMART-L`, precision: `The line joins each sentence of the output with one of ${view.data.the}, without going back: precision of SMART-L`, none: "" }[mode];
     b.addEventListener("click", () => { path = mode; pressed(); drawMap(view); });
     seg.append(b);
     return [mode, b];
   });
   const pressed = () => { for (const [mode, b] of buttons) b.setAttribute("aria-pressed", String(mode === path)); };
   pressed();
-  return put(box, put(el("span", "esa-setting"), limit, back), put(el("span", "esa-setting"), el("span", "", "path of SMART-L"), seg));
+  return put(box, put(el("span", "esa-setting"), limit, back), put(el("span", "esa-setting"), el("span", "", "show the matches in order (SMART-L)"), seg));
 }
 
 function figures(view) {
@@ -265,7 +265,7 @@ function figures(view) {
     top.append(th);
   }
   const body = el("tbody");
-  const hints = { 1: "best match of every sentence", 2: "best match of each pair of neighbouring sentences, with a blank sentence at both ends of each text", L: "sentences matched in order (soft-LCS)", X: "mean of the three" };
+  const hints = { 1: "best match of every sentence", 2: "best match of each pair of neighbouring sentences, with a blank sentence at both ends of each text", L: "sentences matched in order, without going back", X: "mean of the three" };
   for (const [variant, p, r, f] of data.figures) {
     const th = el("th", "", `SMART-${variant}`);
     th.scope = "row";
@@ -282,7 +282,7 @@ function figures(view) {
 function legend() {
   const box = el("div", "esa-legend esa-quiet");
   const item = (name, text) => put(el("span"), el("i", name), text);
-  return put(box, item("esa-key-good", "good match"), item("esa-key-poor", "no good match"), item("esa-key-path", "path of SMART-L"));
+  return put(box, item("esa-key-good", "good match"), item("esa-key-poor", "no good match"), item("esa-key-path", "matches in order (SMART-L)"));
 }
 
 // The whole

@@ -305,7 +305,7 @@ function drawOverlap(view) {
   }
   if (overlap.rows.length) {
     const top = put(el("tr"), el("th", "", ""));
-    for (const [label, hint] of [["precision", "share of the characters edited by the model that annotators marked"], ["recall", "share of the characters marked by annotators that the model edited"], ["F", "harmonic mean of the two"], ["both", "characters edited and marked"], ["model", "characters edited by the model"], ["annotators", "characters marked by annotators"]]) {
+    for (const [label, hint] of [["precision", "share of the characters edited by the model that annotators marked"], ["recall", "share of the characters marked by annotators that the model edited"], ["F", "harmonic mean of the two"], ["edited and marked", "characters edited by the model and marked by annotators"], ["edited by the model", "characters edited by the model"], ["marked by annotators", "characters marked by annotators"]]) {
       const th = el("th", "", label);
       th.title = hint;
       top.append(th);

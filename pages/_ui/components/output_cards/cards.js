@@ -93,7 +93,7 @@ function trace(card, memory) {
     else if (edit === "delete") put(what, "deleted ", put(el("del"), quoted(old)));
     else put(what, "inserted ", put(el("ins"), quoted(fresh)), old ? " before " : " at the end", old ? quoted(old) : null);
     const row = put(el("li"), el("span", "num", i + 1), what, el("span", "num", `${signed(before, 3)} \u2192 ${signed(after, 3)}`));
-    if (near.length) row.append(el("small", "", "most probable tokens here: " + near.map(([w, p]) => `\u201c${w.trim() || w}\u201d ${(100 * p).toFixed(0)} %`).join(", ")));
+    if (near.length) row.append(el("small", "", "most probable tokens here, given the reference: " + near.map(([w, p]) => `\u201c${w.trim() || w}\u201d ${(100 * p).toFixed(0)} %`).join(", ")));
     list.append(row);
   });
   const last = el("div", "esc-label", `BARTScore of the output ${signed(card.hyp, 3)}, of the reference itself ${signed(card.ref, 3)}`);
@@ -322,15 +322,16 @@ function context(view) {
   else {
     const pick = el("select");
     pick.setAttribute("aria-label", "reference to compare the outputs with");
-    pick.title = "\u201cbest\u201d: each output is compared with the reference that fits it best";
-    const auto = el("option", "", `best of ${data.references.length} references`);
+    pick.title = "With \u201cthe better\u201d or \u201cthe best\u201d, each output is compared with the reference that its refinement used, or else with reference 1. Scores do not change.";
+    const auto = el("option", "", data.references.length === 2 ? "the better reference" : `the best of ${data.references.length} references`);
     auto.value = "-1";
     pick.append(auto);
     data.references.forEach((_, i) => { const o = el("option", "", `reference ${i + 1}`); o.value = String(i); pick.append(o); });
     pick.value = String(data.reference);
     pick.addEventListener("change", () => view.send("reference", { value: Number(pick.value), doc: view.data.doc, segment: view.data.segment }));
-    if (data.reference >= 0) line(pick, data.references[data.reference]);
-    else data.references.slice(0, 4).forEach((r, i) => line(i ? `reference ${i + 1}` : pick, r));
+    put(box, el("div", "esc-key", "compare with"), put(el("div", "esc-key"), pick));
+    const shown = data.reference >= 0 ? [data.reference] : [...data.references.keys()].slice(0, 4);
+    for (const i of shown) line(`reference ${i + 1}`, data.references[i]);
   }
   return box;
 }

@@ -6,7 +6,7 @@ const FIRST_RETRY = 4000;
 const LAST_RETRY = 30000;
 const KEYS = [
   ["← → ↑ ↓", "move by word or line"], ["Shift + arrows", "extend the selection"], ["Alt + arrows", "move by character, Alt + Shift extends"],
-  ["Tab", "next output (or source)"], ["1 · 2 · 3", "Major · Minor · Neutral: mark the selection, or change the error span"], ["C", "category"], ["T", "note"],
+  ["Tab", "next output (or source)"], ["1 · 2 · 3", "Major (changes the meaning) · Minor (noticed, meaning kept) · Neutral (no penalty): mark the selection, or change the error span"], ["C", "category of the selected error span; in the open list, letters filter it"], ["T", "note"],
   ["B", "change the boundaries"], ["M · Shift + M", "next · previous error span"], ["Delete", "delete the error span"], ["O", "in the source: choose for which output the omission counts"],
   ["U · R", "undo · redo (also Ctrl + Z · Ctrl + Y)"], ["N · X", "no error · non-translation"], ["Enter", "submit; then next segment not submitted"],
   ["J · K", "next · previous segment"], ["G", "next segment not submitted"], ["D", "show the context of each output"], ["Esc", "cancel the selection"], ["?", "this list"],
@@ -423,6 +423,8 @@ function createEditor(parent) {
       active || m.note ? note : null);
   }
 
+  const withdrawn = () => [...data.events, ...outbox.of(place.rater, place).map((e) => e.action)].some((a) => a.kind === "submit");
+
   function drawFoot() {
     if (!data) return;
     const [tone, text] = savedState();
@@ -431,7 +433,8 @@ function createEditor(parent) {
       ? el("div", { class: "esa-said alert", role: "alert" }, el("span", { text: wanted.length === 1 ? "1 thing is missing:" : `${wanted.length} things are missing:` }),
         ...wanted.slice(0, 4).map((w) => el("button", { type: "button", class: "esa-plain", text: w.text, onclick: () => reach(w) })), wanted.length > 4 ? el("span", { text: `and ${wanted.length - 4} more` }) : null)
       : message ? el("div", { class: `esa-said ${message.tone}`, role: "status", text: message.text })
-      : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: data.next ? "Submitted. Enter goes to the next segment that you have not submitted." : "Submitted." }) : null;
+      : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: data.next ? "Submitted. Enter goes to the next segment that you have not submitted." : "Submitted." })
+      : withdrawn() ? el("div", { class: "esa-said alert", role: "status", text: "This segment changed after you submitted it. Submit it again." }) : null;
     foot.replaceChildren(
       ...[said,
         el("div", { class: "esa-bar" },
@@ -584,7 +587,7 @@ function createEditor(parent) {
     const choices = data.categories.filter((c) => c.where === "either" || c.where === where);
     let shown = choices;
     let at = Math.max(0, choices.findIndex((c) => c.path === path));
-    const input = el("input", { type: "text", class: "esa-filter", placeholder: "Choose a category (Enter); Esc: discard", "aria-label": "Filter categories", autocomplete: "off", spellcheck: "false" });
+    const input = el("input", { type: "text", class: "esa-filter", placeholder: "Type to filter", "aria-label": "Filter categories", autocomplete: "off", spellcheck: "false" });
     const list = el("div", { class: "esa-options", role: "listbox" });
     const take = (c) => {
       closePicker();
@@ -619,7 +622,10 @@ function createEditor(parent) {
       e.stopPropagation();
       if (by) fill();
     });
-    picker.replaceChildren(el("p", { class: "esa-quiet esa-title", dir: "auto", text: title }), input, list);
+    picker.replaceChildren(
+      el("p", { class: "esa-quiet esa-title", dir: "auto", text: title }),
+      el("p", { class: "esa-quiet", text: `${path ? "" : "Not saved until you choose a category. "}\u2191 \u2193 and Enter choose, Esc cancels. Letters filter the list: keys such as C and N do not work here.` }),
+      input, list);
     picker.hidden = false;
     tool.hidden = true;
     fill();

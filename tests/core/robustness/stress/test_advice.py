@@ -4,7 +4,7 @@ import re
 
 from core.metrics.registry import METRICS
 from core.perturbations.registry import NOISES
-from core.robustness.stress.advice import SPECIAL, TESTS, advice
+from core.robustness.stress.advice import SOURCE, SPECIAL, TESTS, advice
 
 
 def test_every_known_test_has_advice_for_every_metric() -> None:
@@ -15,7 +15,7 @@ def test_every_known_test_has_advice_for_every_metric() -> None:
 
 
 def test_what_the_paper_says_of_a_metric_comes_first() -> None:
-    assert advice("truncation", "rouge2|stem:yes").startswith("The paper found ROUGE-2 and ROUGE-L")
+    assert advice("truncation", "rouge2|stem:yes").startswith("He et al. (2023) found ROUGE-2 and ROUGE-L")
     assert "recall above precision" in advice("truncation", "rouge2")
     assert advice("copy-source", "bertscore").startswith("Recall does not penalise")
     assert "function words" in advice("article-removal", "bartscore-r")
@@ -39,9 +39,15 @@ def test_nothing_is_told_of_a_metric_that_the_paper_did_not_find() -> None:
         advice("copy-source", "prism-src")
         == advice("copy-source", "nli-src")
         == advice("copy-source", "bartscore-p")
-        == TESTS["copy-source"]
+        == f"{TESTS['copy-source']} {SOURCE}"
     )
     assert advice("truncation", "prism-src") == advice("truncation", "comet-qe") != advice("truncation", "nli-src")
+
+
+def test_what_failed_is_not_recommended() -> None:
+    assert "A metric built on entailment may notice" in advice("entity-switching", "rouge1")
+    assert "A larger entailment model may notice" in advice("entity-switching", "nli|direction:both")
+    assert "A metric built on entailment" not in advice("negated-sentences", "nli")
 
 
 def test_own_injections_get_the_injection_advice() -> None:

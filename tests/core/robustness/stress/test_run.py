@@ -117,7 +117,7 @@ def test_one_reference_is_nothing_to_be_held_against() -> None:
     assert report.cell("cut", "ref").verdict == "untold"
     assert "needs a reference" in report.cell("cut", "ref").why
     assert report.cell("cut", "words").verdict == "pass"
-    assert report.notes[0].startswith("6 of 6 gold texts have no reference to compare with (the first reference")
+    assert report.notes[0].startswith("6 of 6 good texts have no reference to compare with (the first reference")
 
 
 def test_a_level_at_which_nothing_changed_is_not_judged() -> None:
@@ -210,7 +210,7 @@ def test_a_run_can_be_cancelled_in_both_phases() -> None:
 
 
 def test_what_cannot_be_run_is_said() -> None:
-    with pytest.raises(UserError, match="no gold text"):
+    with pytest.raises(UserError, match="no good text"):
         made([], [CUT], [LENGTH])
     with pytest.raises(UserError, match="nothing to run"):
         made(of_words(8), [], [LENGTH])
@@ -225,7 +225,7 @@ def test_a_test_that_touches_nothing_is_told_with_its_reasons() -> None:
     report = made(golds(["a"] * 6), [CUT, noise("pad", PAD.make)], [LENGTH])
     assert report.tests[0].reasons == (("too few words", 6),)
     assert report.cell("cut", "words").verdict == "untold"
-    assert "Cut: no text could be noised." in report.notes
+    assert "Cut: no text could be changed." in report.notes
 
 
 def test_signature_calls_do_not_grow_with_texts() -> None:

@@ -37,7 +37,7 @@ def test_a_level_that_excludes_a_meaningful_drop_fails() -> None:
     found = judged([0.2 + SPREAD, SPREAD - SPREAD.mean() - 0.02, 0.4 + SPREAD])
     assert (found.verdict, found.published) == ("fail", False)
     assert found.why.startswith(
-        "At 20% the mean is 1.02, for gold 1: a drop of more than 0.02 (0.1 SD of the gold scores) is excluded (95 % CI −0.0"
+        "At 20% the mean is 1.02 (good texts: 1): a drop of more than 0.02 (0.1 SD of the scores of the good texts) is excluded (95 % CI −0.0"
     )
 
 
@@ -56,10 +56,10 @@ def test_a_metric_that_does_not_move_at_all_fails() -> None:
     found = judged([[0.0] * 10], graded=False)
     assert (found.verdict, found.published) == ("fail", False)
     assert found.why == (
-        "At 10% the mean is 1, for gold 1: a drop of more than 0.02 (0.1 SD of the gold scores) is excluded (95 % CI 0 to 0)."
+        "At 10% the mean is 1 (good texts: 1): a drop of more than 0.02 (0.1 SD of the scores of the good texts) is excluded (95 % CI 0 to 0)."
     )
     same = judged([[0.0] * 10], graded=False, sd=0.0)  # all gold texts have one score
-    assert same.why == "At 10% the mean is 1, for gold 1: any drop is excluded (95 % CI 0 to 0)."
+    assert same.why == "At 10% the mean is 1 (good texts: 1): any drop is excluded (95 % CI 0 to 0)."
 
 
 def test_a_significant_rise_between_levels_fails() -> None:
@@ -86,7 +86,7 @@ def test_a_drop_that_is_not_significant_is_inconclusive() -> None:
     found = judged([wide, 0.5 + 0 * wide])
     assert (found.verdict, found.published) == ("unclear", True)
     assert found.why.startswith(
-        "At 10% the mean is 0.9, for gold 1: the drop is not significant, but a meaningful drop is not excluded (drop 0.1, "
+        "At 10% the mean is 0.9 (good texts: 1): the drop is not significant, but a meaningful drop is not excluded (drop 0.1, "
     )
 
 
@@ -100,7 +100,7 @@ def test_fewer_than_five_texts_are_not_judged() -> None:
 def test_where_lower_is_better_a_drop_is_a_rise_of_the_number() -> None:
     assert drops(np.array([10.0]), np.array([[12.0], [9.0]]), higher_is_better=False).tolist() == [[2.0], [-1.0]]
     found = judged([[-0.5] * 6], higher=False)
-    assert found.why.startswith("At 10% the mean is 0.5, for gold 1: a drop of more than")
+    assert found.why.startswith("At 10% the mean is 0.5 (good texts: 1): a drop of more than")
 
 
 def test_differences_of_rounding_are_none() -> None:

@@ -77,7 +77,7 @@ def test_bucket_tau_is_averaged_and_compared_with_baseline() -> None:
 
 def test_ratio_to_nonpositive_baseline_is_undefined() -> None:
     row = lengths(scores_of(FLUENT, TRUE)).of("swap", 0)
-    assert (row.relative, row.no_ratio) == (None, "the baseline’s τ-b is not above 0")
+    assert (row.relative, row.no_ratio) == (None, "the τ-b of the comparison metric is not above 0")
     assert (row.difference, row.status) == (0, "ok")
 
 
@@ -90,7 +90,7 @@ def test_undefined_values_name_the_human_score() -> None:
     assert (flat.value, flat.difference, flat.low, flat.reason) == (None, None, None, "all metric scores are equal")
     row = lengths(scores_of(FLUENT), baseline="flat").of("good", 0)
     assert (row.value, row.difference) == (1, None)
-    assert row.no_ratio == "the baseline is undefined: all metric scores are equal"
+    assert row.no_ratio == "the comparison metric is undefined: all metric scores are equal"
     alone = lengths(scores_of(FLUENT), wanted=4).of("good", 0)
     assert (alone.segments, alone.value) == (1, None)
     assert "at least two segments" in alone.reason
