@@ -49,7 +49,7 @@ def catalogue(rows: pd.DataFrame, heads: Sequence[str]) -> alt.LayerChart:
         y=alt.Y("row:N", sort=order, title=None, scale=alt.Scale(domain=order), axis=down),
         tooltip=tooltip(
             ("row:N", "test"), ("column:N", "metric"), "verdict:N", ("drop:N", "strongest level"), ("p:N", "p"), "why:N",
-            ("published:N", "paper’s rule"),
+            ("published:N", "rule of He et al. (2023)"),
         ),
     )  # fmt: skip
     cells = base.mark_rect(cursor="pointer", cornerRadius=3, strokeWidth=2).encode(

@@ -47,7 +47,7 @@ def published(rows: Sequence[PhenomenonRow]) -> str:
         figures = [f"{name} {whole} ({adequacy})" for name, whole, adequacy in map(PUBLISHED.__getitem__, names)]
         means += [f"over its {suites} {', '.join(figures)}"] if figures else []
     return (
-        f"For comparison, the paper’s means over all phenomena (over adequacy) with its own models: {'; '.join(means)}."
+        f"For comparison, the means of Chen and Eger (2023) over all phenomena (over adequacy) with its own models: {'; '.join(means)}."
     )
 
 

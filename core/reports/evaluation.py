@@ -163,7 +163,7 @@ def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems
     joined, choice = found.joined, found.choice
     whole = joined.whole() if choice.level == "system" else joined
     sentences = [
-        f"Metrics were compared with {joined.people} ({joined.human_signature}) on {len(whole.keys)} outputs of "
+        f"Metrics were compared with {joined.people} (signature {joined.human_signature}) on {len(whole.keys)} outputs of "
         f"{len(whole.systems)} systems for {whole.n_segments} segments. All metrics were compared on the same outputs; higher is better.",
     ]
     if joined.excluded:

@@ -72,7 +72,7 @@ def methods(report: Report) -> str:
         "larger p of the percentile and the studentised bootstrap. Steps of graded curves are tested for a rise in the same way. "
         "Pass: a drop at every level (p < .05, Holm over levels), and no step with a rise (Holm over steps). Fail: at some level the "
         "CI excludes a meaningful drop, which is a tenth of the standard deviation of the scores of the good texts, or a step of a graded curve "
-        f"rises. Inconclusive: neither. No result: fewer than {FEWEST} texts, or no scores. The paper’s rule, given next to each "
+        f"rises. Inconclusive: neither. No result: fewer than {FEWEST} texts, or no scores. The rule of He et al. (2023), given next to each "
         "verdict, compares means only: every level must be worse than the good texts and, in graded tests, than the level before. There is no "
         "correction over tests and metrics."
     )

@@ -107,7 +107,7 @@ def test_the_path_of_smart_l_is_drawn_and_its_figures_stand_beside_it(server: Se
     assert places == sorted(places)
     view.get_by_role("button", name="off").click()
     expect(view.locator(".esa-path circle")).to_have_count(0)
-    view.get_by_role("button", name="by output").click()
+    view.get_by_role("button", name="for each sentence of the output").click()
     expect(view.locator(".esa-path circle")).to_have_count(len(found.precision_path))
     for figures, row in zip(found.figures, view.locator("tbody tr").all(), strict=True):
         assert [float(x) for x in row.locator("td").all_inner_texts()] == pytest.approx(figures[1:], abs=6e-4)

@@ -157,7 +157,7 @@ class Gatherer:
             "",
             found,
             "an output of the project",
-            f"The project has no such output. Choose the project whose outputs were {done}",
+            f"The project has no output of this system for this segment. Choose the project whose outputs were {done}",
         )
 
     def score(self, key: OutputKey, name: str, value: float) -> None:

@@ -64,7 +64,7 @@ def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: Lambd
     )
     with st.expander("Table"):
         st.dataframe(without_reasons(_steps(learned, MEASURES[choice.measure])), hide_index=True, width="stretch")
-        page.caption(learned.signature)
+        page.caption(f"Signature: {learned.signature}")
 
 
 def law_text(law: Law) -> str:

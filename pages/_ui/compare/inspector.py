@@ -109,7 +109,7 @@ def stage(
     st.session_state[DESKS][mine] = desk
     return {
         "key": mine,
-        "against": f"{'' if against[-1:].isdigit() else 'the '}{against} ({DIRECTIONS[analysis.variant]})",
+        "against": f"{'' if against[-1:].isdigit() else 'the '}{against} ({DIRECTIONS[analysis.variant]}; an arrow points from the given text to the scored one)",
         "condition": condition,
         "notes": notes(main.signature, facts, analysis, rounds if replay else None),
         "rounds": service.rounds_json(rounds, int(last(KEY, "at", mine).get("round", 0))),

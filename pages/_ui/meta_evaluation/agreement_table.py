@@ -77,6 +77,8 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
     if done:
         which = "; ".join(f"{LABELS[n]}: {m.test}" for n, m in done.items())
         page.caption(f"•  the best metric and those not significantly worse (Holm, p > .05; {which}).")
+    else:
+        st.caption("The best metric may be ahead by chance: *Differences between metrics*, below, tests this.")
     tables.reasons(undefined)
 
 

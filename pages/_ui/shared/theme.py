@@ -37,4 +37,4 @@ def scored_by(signature: str) -> str:
     if "model" not in facts:
         return ""
     name = _BUNDLED.get(facts["model"], escape_markdown(facts["model"]))
-    return f"scored by {name} ({escape_markdown(facts.get('rev', ''))})"
+    return f"scored by {name} (revision {escape_markdown(facts.get('rev', 'unknown'))})"

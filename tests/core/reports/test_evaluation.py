@@ -125,7 +125,7 @@ def test_the_methods_state_every_choice() -> None:
     found = evaluate(joined(excluded=["C"]), AgreementOptions(unit="document", draws=17, seed=5))
     said = methods(found, [compare_metrics(found, "kendall")])
     for fact in (
-        "2 annotators (mqm|scheme:google|v:1|raters:2)", "8 outputs of 2 systems for 4 segments", "Excluded systems: C.",
+        "2 annotators (signature mqm|scheme:google|v:1|raters:2)", "8 outputs of 2 systems for 4 segments", "Excluded systems: C.",
         "Negated, because lower is better: Poor", "over all outputs pooled", "ε: Good", "over documents, 17 draws, seed 5",
         "PERM-BOTH, 1,000 draws", "Holm’s correction over 3 pairs".replace("’", "'"), "Shortness",
     ):  # fmt: skip
