@@ -38,7 +38,7 @@ class ModelKind(NamedTuple):
 MODEL_KINDS: dict[str, ModelKind] = {
     kind.name: kind
     for kind in (
-        ModelKind("seq2seq", "a seq2seq model (encoder–decoder)", "facebook/bart-large-cnn", "1.6 GB", "MIT"),
+        ModelKind("seq2seq", "a seq2seq model", "facebook/bart-large-cnn", "1.6 GB", "MIT"),
         ModelKind("encoder", "a text encoder", "FacebookAI/roberta-large", "1.4 GB", "MIT"),
         ModelKind("nli", "an entailment model", "cross-encoder/nli-deberta-v3-base", "0.7 GB", "Apache-2.0"),
         ModelKind("lm", "a causal language model", "openai-community/gpt2", "0.5 GB", "MIT"),

@@ -96,7 +96,7 @@ FORMATS: dict[str, LabelFormat] = {
             mtme_standalone.read, mtme_standalone.write,
         ),
         LabelFormat(
-            "esa", "ESA, error span annotation, JSONL (Appraise, WMT24)", "esa.jsonl", JSONL,
+            "esa", "ESA JSONL (error span annotation; Appraise, WMT24)", "esa.jsonl", JSONL,
             "Error spans with severity and category, and the score from 0 to 100 if there is one.",
             "As written by WMT24, Appraise or Pearmut: offsets in UTF-16 units, end inclusive. Scores become the human score “ESA”.",
             esa.read, esa.write,

@@ -115,7 +115,7 @@ def _metric(name: str, label: str) -> Metric:
         label=label,
         version=VERSION,
         paper="Lu et al. 2023",
-        help=f"BARTScore that separates explicit errors, which editing the output can fix, from implicit ones, which remain. λ sets how much explicit errors count; 0 means as good as the reference. Formula: −(ω·explicit + (1−ω)·implicit), ω = λ/(1+λ), BARTScore {DIRECTIONS[variant]}.",
+        help=f"BARTScore that separates explicit errors, which editing the output can fix, from implicit ones, which remain. λ sets how much explicit errors count; 0 is best. Formula: −(ω·explicit + (1−ω)·implicit), ω = λ/(1+λ), BARTScore {DIRECTIONS[variant]}.",
         range=(float("-inf"), float("inf")),
         needs=needs_of(variant),
         perfect_on_copy=False,  # the implicit distance may be negative
