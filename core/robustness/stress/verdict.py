@@ -138,7 +138,11 @@ def judge(
     blind = [k for k, level in enumerate(levels) if adjusted[k] >= ALPHA and level.high <= NEGLIGIBLE * sd]
     if blind:
         k = min(blind, key=lambda k: levels[k].mean)
-        worth = f"a drop of more than {figure(NEGLIGIBLE * sd)} (0.1 SD of the scores of the good texts)" if sd else "any drop"
+        worth = (
+            f"a drop of more than {figure(NEGLIGIBLE * sd)} (0.1 SD of the scores of the good texts)"
+            if sd
+            else "any drop"
+        )
         return VerdictResult(
             "fail", f"At {labels[k]} the mean is {figure(means[k])} (good texts: {figure(gold)}): {worth} is excluded ({_between(levels[k])}).", published
         )  # fmt: skip

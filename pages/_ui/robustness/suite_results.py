@@ -55,7 +55,9 @@ def results(project: Project, asked: SuiteOptions, ready: SuiteCases) -> None:
     st.caption(
         f"{escape_markdown(report.counted(rows, labels))} Share of cases in which the good text scores strictly better, compared with {against}. Averages weigh kinds of error equally. Hover over a cell for its 95 % CI."
     )
-    controls.wide_chart(plots.heatmap(pd.DataFrame([r._replace(metric=labels[r.metric]) for r in rows])), "suite-heatmap")
+    controls.wide_chart(
+        plots.heatmap(pd.DataFrame([r._replace(metric=labels[r.metric]) for r in rows])), "suite-heatmap"
+    )
     with st.expander("Table with 95 % CI"):
         _numbers(rows)
     for note in ready.notes:
