@@ -113,6 +113,24 @@ def pressed(at: AppTest, label: str) -> AppTest:
     return next(b for b in at.button if b.label == label).click().run()
 
 
+def test_what_stands_below_keeps_its_position() -> None:
+    """An element that moves is made anew in the browser, and what was being typed in it is lost."""
+    at = AppTest.from_function(page)
+    places = [position(at.run())]  # computed
+    places.append(position(at.run()))  # kept
+    at.session_state["input"] = 2
+    at.session_state["refused"] = "the answer"
+    places.append(position(at.run()))  # refused
+    at.session_state["input"] = 3
+    at.session_state["errorscope_stopped"] = {str(hash(("k", 3)))}
+    places.append(position(at.run()))  # stopped
+    assert len(set(places)) == 1
+
+
+def position(at: AppTest) -> int:
+    return next(k for k, node in at.main.children.items() if getattr(node, "label", "") == "look again")
+
+
 def test_only_the_newest_results_are_kept() -> None:
     kept = ResultCache()
     for k in range(KEPT + 1):

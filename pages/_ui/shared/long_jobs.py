@@ -68,16 +68,16 @@ def run_cached(
     `work` gets a callback that reports progress from 0 to 1. Its exceptions are raised, and nothing is kept. A result that
     `keep` rejects (a metric failed) is kept for this session only, until the Retry button or `retry_failed` discards it.
     """
+    place = st.empty()  # also where nothing is drawn: what stands below keeps its position, and what is being typed there
     if there := _kept().get(key):
         return cast(T, there[0])
     name = str(hash(key))
     stopped: set[str] = st.session_state.setdefault(_STOPPED, set())
     if name in stopped:
-        _offer(f"Stopped: {words.rstrip(' …')}.", "Run again", f"again-{name}", lambda: stopped.discard(name))
+        _offer(place, f"Stopped: {words.rstrip(' …')}.", "Run again", f"again-{name}", lambda: stopped.discard(name))
         return None
     refused: OrderedDict[Hashable, object] = st.session_state.setdefault(_REFUSED, OrderedDict())
     if key not in refused:
-        place = st.empty()
         found = work(_Bar(place, name, words, stopped).show)
         place.empty()
         if keep(found):
@@ -86,7 +86,7 @@ def run_cached(
         refused[key] = found
         while len(refused) > KEPT_REFUSED:
             refused.popitem(last=False)
-    _offer("Part of this failed. The rest is shown.", "Retry", f"retry-{name}", lambda: refused.pop(key, None))
+    _offer(place, "Part of this failed. The rest is shown.", "Retry", f"retry-{name}", lambda: refused.pop(key, None))
     return cast(T, refused[key])
 
 
@@ -106,8 +106,8 @@ def retry_failed() -> None:
     st.session_state.pop(_REFUSED, None)
 
 
-def _offer(said: str, label: str, key: str, on_click: Callable[[], Any]) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
+def _offer(place: DeltaGenerator, said: str, label: str, key: str, on_click: Callable[[], Any]) -> None:
+    with place.container(horizontal=True, vertical_alignment="center"):
         st.markdown(said, width="content")
         st.button(label, key=key, on_click=on_click, icon=":material/replay:")
 
