@@ -38,9 +38,9 @@ def merged(checkpoint: Checkpoint, place: str) -> Any:
             expected="LoRA",
         )
     limit_threads()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     parent, verbosity = base(), logging.get_verbosity()
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # it reports the adapter's layers as new
+    logging.set_verbosity_error()  # it reports the adapter's layers as new
     try:
         loaded: Any = MeanMaxForSequenceClassification.from_pretrained(
             parent.path,

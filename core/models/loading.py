@@ -102,7 +102,7 @@ def pretrained(kind: Any, checkpoint: Checkpoint, dtype: torch.dtype = torch.flo
         )
     check_weights(checkpoint.path)
     limit_threads()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     try:
         found: tuple[Any, dict[str, Any]] = kind.from_pretrained(
             checkpoint.path, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=dtype,

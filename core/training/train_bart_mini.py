@@ -77,7 +77,7 @@ def build_tokenizer(lines: list[str], settings: BartTrainingSettings) -> PreTrai
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", BOS), ("</s>", EOS)]
     )
-    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         bos_token="<s>",
         pad_token="<pad>",

@@ -145,7 +145,7 @@ def _load(checkpoint: Checkpoint, place: str) -> Comet:
         weights = {k: v for path in sorted(checkpoint.path.glob("*.safetensors")) for k, v in load_file(path).items()}
     except SafetensorError as error:
         raise UserError("cannot read these weights", where=str(checkpoint.path), got=str(error)) from error
-    encoder = AutoModel.from_config(  # type: ignore[no-untyped-call]
+    encoder = AutoModel.from_config(
         AutoConfig.from_pretrained(checkpoint.path, local_files_only=True, trust_remote_code=False)
     )
     own = {k.removeprefix("encoder.model."): v.float() for k, v in weights.items() if k.startswith("encoder.model.")}

@@ -14,7 +14,7 @@ from transformers import BertConfig, BertModel, BertPreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 
-class MeanMaxForSequenceClassification(BertPreTrainedModel):  # type: ignore[no-untyped-call]
+class MeanMaxForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
     """Logits of shape (pairs, labels). Mean and maximum ignore padding."""
 
     def __init__(self, config: BertConfig) -> None:
@@ -22,7 +22,7 @@ class MeanMaxForSequenceClassification(BertPreTrainedModel):  # type: ignore[no-
         self.bert = BertModel(config, add_pooling_layer=False)
         self.pool = nn.Linear(2 * config.hidden_size, config.hidden_size)
         self.classifier = nn.Linear(config.hidden_size, len(config.id2label or ()))
-        self.post_init()  # type: ignore[no-untyped-call]
+        self.post_init()
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None, **_: Any

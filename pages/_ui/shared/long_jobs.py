@@ -68,7 +68,9 @@ def run_cached(
     `work` gets a callback that reports progress from 0 to 1. Its exceptions are raised, and nothing is kept. A result that
     `keep` rejects (a metric failed) is kept for this session only, until the Retry button or `retry_failed` discards it.
     """
-    place = st.empty()  # also where nothing is drawn: what stands below keeps its position, and what is being typed there
+    place = (
+        st.empty()
+    )  # also where nothing is drawn: what stands below keeps its position, and what is being typed there
     if there := _kept().get(key):
         return cast(T, there[0])
     name = str(hash(key))
