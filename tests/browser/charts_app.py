@@ -1,4 +1,4 @@
-"""Every chart that shows names, with the names given as JSON in the address; run by Streamlit for test_charts.py."""
+"""Every chart that shows names, once for each list of names in the address (as JSON); run by Streamlit for test_charts.py."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from core.plots import (
 from core.stats.correlation.correlation import Statistic
 from core.stats.raters.rater_agreement import RaterPair
 
-NAMES: list[str] = json.loads(st.query_params["names"])
-A, B = NAMES[:2]
+NAMES: list[str] = []
+A = B = ""
 LEVELS = (0.1, 0.2)
 
 
@@ -87,7 +87,9 @@ def charts() -> dict[str, Any]:
     return found
 
 
-for key, chart in charts().items():
-    with st.container(key=f"chart-{key}"):
-        drawn: alt.TopLevelMixin = chart.properties(usermeta={"embedOptions": {"renderer": "svg"}})
-        st.altair_chart(drawn, width="content")
+for number, NAMES in enumerate(json.loads(st.query_params["names"])):  # charts() reads it
+    A, B = NAMES[:2]
+    for key, chart in charts().items():
+        with st.container(key=f"chart-{number}-{key}"):
+            drawn: alt.TopLevelMixin = chart.properties(usermeta={"embedOptions": {"renderer": "svg"}})
+            st.altair_chart(drawn, width="content")
