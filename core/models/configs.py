@@ -6,9 +6,8 @@ import json
 from typing import Any, NamedTuple
 
 from core.errors import UserError
-from core.models import kinds
 from core.models.checkpoint import Checkpoint
-from core.models.kinds import MODEL_KINDS, configured_model
+from core.models.kinds import MODEL_KINDS, configured_model, facts_of
 
 HEADS: dict[str, tuple[str, ...]] = {
     "seq2seq": ("ForConditionalGeneration",),
@@ -70,8 +69,7 @@ def read(checkpoint: Checkpoint, name: str = "config.json") -> dict[str, Any]:
 
 def facts(kind: str) -> dict[str, object]:
     """Return the signature fields of the configured model of a kind, after checking its class. Raises UserError."""
-    checked(kind)
-    return kinds.facts(kind)
+    return facts_of(checked(kind))
 
 
 def checked(kind: str) -> Checkpoint:

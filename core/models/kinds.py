@@ -52,18 +52,23 @@ MODEL_KINDS: dict[str, ModelKind] = {
 
 def setting_of(name: str) -> str:
     """Return the setting of a kind of model, presets as the id of their checkpoint; "" if not configured."""
-    preset = preset_of(name)
-    return (preset.checkpoint if preset else "") or str(getattr(settings(), name))
+    return _setting(name)[0]
 
 
 def preset_of(name: str) -> presets.ModelPreset | None:
     """Return the preset configured for a kind of model, or None if the setting is not a preset."""
-    return presets.named(name, str(getattr(settings(), name)))
+    return _setting(name)[1]
+
+
+def _setting(name: str) -> tuple[str, presets.ModelPreset | None]:
+    chosen = str(getattr(settings(), name))
+    preset = presets.named(name, chosen)
+    return (preset.checkpoint if preset else "") or chosen, preset
 
 
 def configured_model(name: str) -> Checkpoint:
     """Return the configured checkpoint of a kind. Raises UserError with the command that configures or fetches it."""
-    kind, chosen, preset = MODEL_KINDS[name], setting_of(name), preset_of(name)
+    kind, (chosen, preset) = MODEL_KINDS[name], _setting(name)
     if not chosen:
         raise UserError(
             f"{kind.words} is needed but not configured",
@@ -82,7 +87,11 @@ def facts(name: str, **options: object) -> dict[str, object]:
 
     Raises UserError as `configured_model`.
     """
-    checkpoint = configured_model(name)
+    return facts_of(configured_model(name), **options)
+
+
+def facts_of(checkpoint: Checkpoint, **options: object) -> dict[str, object]:
+    """Return the signature fields of a checkpoint: name, revision, options, library versions."""
     return {
         "model": checkpoint.name,
         "rev": checkpoint.revision,

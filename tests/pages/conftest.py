@@ -11,7 +11,8 @@ import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from core.ports.store import Store
 from db.store import open_store
@@ -23,7 +24,8 @@ PATIENCE = 300.0
 
 @pytest.fixture(scope="session", autouse=True)
 def _app_tests() -> Iterator[None]:
-    """Let every AppTest be patient, and look through the installed packages once instead of at each first run."""
+    """Let every AppTest be patient. Look through the installed packages and compile each page once, as a server does."""
+    compiled = ScriptCache()
     made = AppTest.__init__
 
     def patient(self: AppTest, *given: Any, default_timeout: float, **more: Any) -> None:
@@ -31,6 +33,7 @@ def _app_tests() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppTest, "__init__", patient)
+        patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
 

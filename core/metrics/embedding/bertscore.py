@@ -16,8 +16,7 @@ from core.metrics.embedding.encoding import encoder, in_blocks, references
 from core.metrics.embedding.idf import Idf
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED
 from core.metrics.options import measure_option
-from core.models import kinds
-from core.models.kinds import configured_model
+from core.models.kinds import configured_model, facts_of
 from core.progress import Progress
 from core.signature import GIVEN, signature
 
@@ -78,7 +77,7 @@ def _make(values: Values, idf: Idf | None = None) -> Metric:
                 "idf": ("refs-" + idf.name if idf else "refs") if values["idf"] else False,
                 "baseline": baseline_of(checkpoint, layer).digest if values["rescale"] else False,
                 "nrefs": "best",
-                **kinds.facts("encoder"),
+                **facts_of(checkpoint),
             },
         )
 

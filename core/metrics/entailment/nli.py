@@ -23,6 +23,7 @@ from core.metrics import options
 from core.metrics.base import Metric, MetricSpec, Need, Option, Values, family
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED, compared_with
 from core.models import configs
+from core.models.kinds import facts_of
 from core.progress import Progress, no_progress
 from core.signature import signature
 from core.text.sentences import DEFAULT, facts, sentences, splitter
@@ -194,8 +195,8 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, h
         asking = _NliScoring(anchor == "source", way, values["formula"], long, values["sentences"])
 
         def sign() -> str:
-            model = configs.facts("nli")
-            configs.labels(configs.checked("nli")).three()
+            model = configs.checked("nli")
+            configs.labels(model).three()
             how: dict[str, object] = {
                 "v": spec.version,
                 "formula": values["formula"],
@@ -204,7 +205,7 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, h
             }
             how |= facts(values["sentences"]) if long == SENTENCES else {}
             how |= {"nrefs": "best"} if anchor == "reference" else {}
-            return signature(name, how | model)
+            return signature(name, how | facts_of(model))
 
         return Metric(replace(spec, range=bounds(values["formula"])), sign, asking.values)
 

@@ -12,6 +12,7 @@ from core.data import Item, Value
 from core.metrics.base import Metric, MetricSpec, Need, Option, Values, family
 from core.metrics.learned.question_metrics import ModelAnswer, best_answers
 from core.models import configs
+from core.models.kinds import facts_of
 from core.progress import Progress
 from core.signature import signature
 
@@ -40,9 +41,9 @@ def _make(values: Values) -> Metric:
     direction = values["direction"]
 
     def sign() -> str:
-        model = configs.facts("nli")
-        configs.labels(configs.checked("nli"))
-        return signature(SPEC.name, {"v": 1, "direction": direction, "nrefs": "best"} | model)
+        model = configs.checked("nli")
+        configs.labels(model)
+        return signature(SPEC.name, {"v": 1, "direction": direction, "nrefs": "best"} | facts_of(model))
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         return best_answers(items, QUESTIONS[direction], _ask, progress, source=direction == SOURCE)
