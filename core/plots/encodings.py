@@ -14,7 +14,8 @@ Line = str | tuple[str, str] | tuple[str, str, str]
 
 
 def inline(rows: Iterable[Mapping[str, Any]]) -> alt.Chart:
-    return alt.Chart(alt.InlineData(values=list(rows)))
+    """Return a chart of these rows. Altair would check an `InlineData` row by row, and copy a list with every layer."""
+    return alt.Chart({"values": tuple(rows)})
 
 
 def distinct(names: Iterable[str]) -> list[str]:

@@ -33,7 +33,7 @@ TOPS = [
 def values(chart: dict[str, Any], mark: str) -> list[list[dict[str, Any]]]:
     """The rows of each layer of a mark."""
     data = [layer.get("data") or chart["data"] for layer in chart["layer"] if layer["mark"]["type"] == mark]
-    return [d["values"] if "values" in d else chart["datasets"][d["name"]] for d in data]
+    return [list(d["values"] if "values" in d else chart["datasets"][d["name"]]) for d in data]
 
 
 def test_the_learning_curve_has_means_extremes_law_and_forecast() -> None:
