@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from altair.utils import schemapi
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
@@ -24,8 +25,21 @@ PATIENCE = 300.0
 
 @pytest.fixture(scope="session", autouse=True)
 def _app_tests() -> Iterator[None]:
-    """Let every AppTest be patient. Look through the installed packages and compile each page once, as a server does."""
+    """Let every AppTest be patient. Look through the installed packages and compile each page once, as a server does.
+
+    Of equal parts of charts, only the first is checked against the schema of Vega-Lite.
+    """
     compiled = ScriptCache()
+    check, valid = schemapi.validate_jsonschema, {}
+
+    def checked(spec: Any, schema: Any, *more: Any, **options: Any) -> Any:
+        key = repr(spec), id(schema)
+        if key in valid:
+            return None
+        if (wrong := check(spec, schema, *more, **options)) is None:
+            valid[key] = schema  # kept, so that its id stays its own
+        return wrong
+
     made = AppTest.__init__
 
     def patient(self: AppTest, *given: Any, default_timeout: float, **more: Any) -> None:
@@ -33,6 +47,7 @@ def _app_tests() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppTest, "__init__", patient)
+        patch.setattr(schemapi, "validate_jsonschema", checked)
         patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield

@@ -17,7 +17,7 @@ from core.refine.result import weighted
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import LambdaFitOptions
 from core.signature import content_key
-from pages._ui.calibrate import calibration_form, learning_curve
+from pages._ui.calibrate import best_systems, calibration_form, learning_curve
 from pages._ui.shared import long_jobs
 from tests.pages.said import words
 from tests.paths import APP
@@ -47,7 +47,8 @@ def filled(store, *, human: bool = True, scored: bool = True) -> int:
 @pytest.fixture(autouse=True)
 def _few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the sections draw of their intervals is tested here; how many resamples these take, in tests/core/calibration."""
-    monkeypatch.setattr(learning_curve, "DRAWS", 20)
+    for section in (learning_curve, best_systems):
+        monkeypatch.setattr(section, "DRAWS", 20)
     monkeypatch.setattr(calibration_form, "LambdaFitOptions", partial(LambdaFitOptions, draws=DRAWS))
 
 
