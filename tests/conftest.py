@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 # Before anything loads torch: two workers with a pool of threads each are slower than two workers with one thread each.
@@ -15,6 +16,7 @@ for _name in [name for name in os.environ if name.startswith("ERRORSCOPE_")]:
 import hypothesis  # noqa: E402
 import hypothesis.core  # noqa: E402
 import pytest  # noqa: E402
+import pytest_randomly  # noqa: E402
 
 # A deadline per example measures the load of the machine, not the code. Each run draws other examples, so few do;
 # `--hypothesis-profile thorough` draws many.
@@ -27,6 +29,22 @@ for _name, _examples in (("thorough", 1000), ("errorscope", 50)):
         print_blob=True,
     )
 hypothesis.settings.load_profile("errorscope")
+
+
+def _seed_torch(seed: int) -> None:
+    """Seed torch, if a test has loaded it."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
+    if torch.cuda.is_initialized():
+        torch.manual_seed(seed)
+    else:
+        torch.default_generator.manual_seed(seed)
+
+
+# thinc has pytest-randomly seed every kind of device three times per test. Without a GPU, torch writes the whole stack down
+# for each of them: 2 to 8 ms per test. random and numpy are seeded by the plugin itself.
+pytest_randomly.entrypoint_reseeds = [_seed_torch]
 
 
 @pytest.hookimpl(trylast=True)
