@@ -57,7 +57,7 @@ class Settings:
     limits: Limits = Limits()
 
 
-def _limits(environ: Mapping[str, str]) -> Limits:
+def load_limits(environ: Mapping[str, str] = os.environ) -> Limits:
     """Return the limits set in the environment. Raises `UserError` if one is not an integer from 1 to 10¹²."""
     found = {}
     for field in Limits._fields:
@@ -88,7 +88,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         home=home,
         database=environ.get("ERRORSCOPE_DB") or f"sqlite:///{home / 'errorscope.db'}",
         prompts=Path(prompts).expanduser() if prompts else None,
-        limits=_limits(environ),
+        limits=load_limits(environ),
         **texts,
     )
 

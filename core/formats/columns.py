@@ -36,7 +36,7 @@ MQM_COLUMNS = frozenset({"system", "doc", "source", "target", "category", "sever
 
 def plain(name: str) -> str:
     """Return a column name for comparison: lower case, letters and digits only."""
-    return "".join(c for c in name.casefold() if c.isalnum())
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def is_google_mqm(columns: Iterable[str]) -> bool:

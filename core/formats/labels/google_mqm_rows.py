@@ -50,7 +50,7 @@ class MqmRow(NamedTuple):
 
 def is_clean(name: str) -> bool:
     """Return whether a category or severity means no error, in any spelling ("No-error", "no error")."""
-    return "".join(c for c in name.casefold() if c.isalnum()) == "noerror"
+    return "".join(filter(str.isalnum, name.casefold())) == "noerror"
 
 
 Rows = tuple[list[MqmRow], list[MqmRow]]

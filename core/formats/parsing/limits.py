@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.errors import ImportProblems, Problem
-from core.settings import Limits, load
+from core.settings import Limits, load_limits
 
 _WORDS = {
     "rows": "rows, lines or outputs",
@@ -15,7 +15,7 @@ _WORDS = {
 
 def limits() -> Limits:
     """Return the limits of the settings. Raises `UserError` for a setting that is not a number."""
-    return load().limits
+    return load_limits()
 
 
 def too_much(file: str, line: int, field: str, limit: int) -> ImportProblems:

@@ -13,17 +13,16 @@ import pytest
 
 from core.commands.calibrate import read_refined
 from core.commands.stress import own_injection
-from core.data import Dataset, Output, Segment
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload, numbered_lines
 from core.formats.pairs import read_pairs
 from core.formats.parsing.json_list import elements
 from core.formats.table import read_table
-from core.services.projects import importing, label_import
+from core.services.projects import label_import
 from core.settings import Limits, load
+from tests.core.formats.found import TEXTS, found_in
 from tests.paths import ROOT
 
-TEXTS = Dataset((Segment("", "1", "s"),), (Output("A", "", "1", "x"),))
 SMALL = {"rows": 1000, "cells": 5000, "columns": 50, "cell_chars": 20_000, "text_mb": 1}
 ESA = '{"src": "s", "tgt": "t", "doc_id": "", "line_id": %d, "system": "A", "annotator": "r", "esa_spans": %s}\n'
 GOOGLE = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment\n"
@@ -71,14 +70,6 @@ BOMBS: dict[str, tuple[str, str, str]] = {
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for field, value in SMALL.items():
         monkeypatch.setenv(Limits.variable(field), str(value))
-
-
-def found_in(upload: Upload) -> tuple[str, ...]:
-    """What an import says of a file, whatever kind of file it is taken for."""
-    planned = importing.plan([upload])
-    if planned.kind == "labels":
-        return tuple(p.found for p in label_import.read([upload], texts=TEXTS).problems)
-    return tuple(p.found for p in importing.preview([upload], planned).problems)
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
@@ -176,8 +167,8 @@ def test_lines_as_long_as_the_limit_are_read(monkeypatch: pytest.MonkeyPatch) ->
 IN_ITS_OWN_PROCESS = """
 import gzip, resource, sys
 from core.formats.files import Upload
-from core.services.projects import importing, label_import
-from tests.core.formats.test_limits import found_in
+from core.services.projects import label_import
+from tests.core.formats.found import found_in
 name, kind, memory = sys.argv[1:4]
 rows = {"csv": b"system,segment_id,output\\n" + b"A,1,x\\n" * 8_000_000, "txt": b"\\n" * 48_000_000,
         "line": b"x" * 48_000_000}
@@ -210,7 +201,7 @@ def test_a_bomb_of_some_kilobytes_stays_below_two_gigabytes(name: str, kind: str
 REALISTIC = """
 import json, random, resource, sys
 from core.formats.files import Upload
-from tests.core.formats.test_limits import found_in
+from tests.core.formats.found import found_in
 rng, kind = random.Random(0), sys.argv[1]
 words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(5000)]
 def text(): return " ".join(rng.choices(words, k=20))
