@@ -43,7 +43,7 @@ def _seed_torch(seed: int) -> None:
 
 
 # thinc has pytest-randomly seed every kind of device three times per test. Without a GPU, torch writes the whole stack down
-# for each of them: 2 to 8 ms per test. random and numpy are seeded by the plugin itself.
+# for each of them: 2 ms per test. random and numpy are seeded by the plugin itself.
 pytest_randomly.entrypoint_reseeds = [_seed_torch]
 
 
