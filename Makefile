@@ -30,6 +30,8 @@ check: $(VENV)/ready-to-test
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
+# Many tests start the app or a command: each would compile every module anew where Python may not keep what it compiled.
+test: export PYTHONDONTWRITEBYTECODE =
 test: check
 	$(PY) -m pytest -n $(WORKERS) --dist loadfile
 
