@@ -62,6 +62,21 @@ def test_a_typed_change_that_comes_nearer_to_the_reference_fools_and_is_kept(sto
     assert all(s.signature.startswith(s.metric) for s in case.scores)
 
 
+def test_a_typed_change_outlives_a_browser_that_still_sends_the_old_kind_of_error(store: Store) -> None:
+    at = opened(filled(store))
+    old = at.pills[0]
+    assert old.value
+    at.text_area(key="robustness-changed").set_value("She bought 20 cars in Berlin.").run()
+    new = at.pills[0]
+    assert new.value is None
+    assert new.proto.id != old.proto.id  # so the old choice, which may come with the next click, is nobody's
+    new.set_value("negation").run()
+    negated = at.text_area(key="robustness-changed").value
+    assert "not" in negated
+    at.pills[0].set_value(None).run()
+    assert at.text_area(key="robustness-changed").value == GOOD
+
+
 def test_texts_of_a_page_are_shown_as_texts(store: Store) -> None:
     at = opened(filled(store))
     drawn = "".join(str(e.proto.body) for e in at.get("html"))

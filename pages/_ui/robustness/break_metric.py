@@ -82,7 +82,7 @@ def _begin(project: Project, segments: Sequence[Segment]) -> None:
         _fill(project)
         made = [t for t in service.perturbed(st.session_state[keys.GOOD]) if isinstance(t.outcome, Change)]
         if first := next((t for t in made if t.perturbation.name in ("negation", "number")), next(iter(made), None)):
-            st.session_state[keys.PERTURBATION] = first.perturbation.name
+            keys.choose_kind(first.perturbation.name)
             _apply()
 
 
@@ -116,11 +116,16 @@ def _fill(project: Project) -> None:
         next(iter(segment.references), ""),
     )
     st.session_state[keys.GOOD] = st.session_state[keys.CHANGED] = text
-    st.session_state[keys.PERTURBATION] = None
+    keys.choose_kind(None)
 
 
 def _by_hand() -> None:
-    st.session_state[keys.PERTURBATION] = None
+    keys.choose_kind(None)
+
+
+def _choose(key: str) -> None:
+    st.session_state[keys.PERTURBATION] = st.session_state[key]
+    _apply()
 
 
 @errors.guarded
@@ -142,8 +147,10 @@ def _texts() -> TextPair:
 def _kinds(tried: Sequence[PerturbationTrial]) -> None:
     names = {t.perturbation.name: t.phenomenon for t in tried if isinstance(t.outcome, Change)}
     left, right = st.columns([5, 1], vertical_alignment="bottom")
+    key, chosen = keys.kinds_key(), st.session_state.get(keys.PERTURBATION)
+    st.session_state.setdefault(key, chosen if chosen in names else None)
     left.pills(
-        "Insert an error of this kind", names, format_func=names.__getitem__, key=keys.PERTURBATION, on_change=_apply
+        "Insert an error of this kind", names, format_func=names.__getitem__, key=key, on_change=_choose, args=(key,)
     )
     right.number_input(
         "Seed", 0, 2**31 - 1, key=keys.SEED, on_change=_apply, help="Another seed picks another word or position"

@@ -26,6 +26,8 @@ SEGMENT, SYSTEM, PERTURBATION, SEED = (f"robustness-{what}" for what in ("segmen
 
 METRICS, EVERY, COLLECTION = "robustness-metrics", "robustness-every", "robustness-collection"
 
+_KINDS_DRAWN = "robustness_kinds_drawn"
+
 _PROJECT, FILLED = "robustness_project", "robustness_filled"
 
 LAB = tuple(
@@ -61,10 +63,25 @@ def latest(key: str, asked: T | None) -> T | None:
     return asked or st.session_state.get(key)
 
 
+def choose_kind(name: str | None) -> None:
+    """Choose this kind of error, or none, and draw the choice anew.
+
+    A browser that has not yet received a changed choice sends its old one with the next click. Under the old key it is ignored;
+    under the same key it would count as a choice of the user, and replace the text that was typed.
+    """
+    st.session_state[PERTURBATION] = name
+    st.session_state[_KINDS_DRAWN] = st.session_state.get(_KINDS_DRAWN, 0) + 1
+
+
+def kinds_key() -> str:
+    """Return the key of the choice among the kinds of error."""
+    return f"{PERTURBATION}-{st.session_state.get(_KINDS_DRAWN, 0)}"
+
+
 def open_case(texts: TextPair) -> None:
     """Open these texts under *Break a metric*. For callbacks."""
     for name, text in zip((SOURCE, REFERENCE, GOOD, CHANGED), texts, strict=True):
         st.session_state[name] = text or ""
-    st.session_state[PERTURBATION] = None
+    choose_kind(None)
     st.session_state[FILLED] = True
     st.session_state[SECTION] = BREAK

@@ -85,7 +85,7 @@ def test_what_is_needed_follows_the_options() -> None:
     described = registry.describe("smart1|against:reference")
     assert described is not None
     assert described.needs == {"reference"}
-    assert "against:reference" in registry.load("smart1").spec.help
+    assert "choose “reference” for the option “against”" in registry.load("smart1").spec.help
 
 
 def test_a_missing_text_is_a_status_and_an_empty_one_undefined() -> None:
