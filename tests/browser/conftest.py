@@ -144,6 +144,11 @@ def hostile_project(shared: Server) -> int:
     return hostile.fill(shared.store())
 
 
+def at_rest(page: Page) -> None:
+    """Wait until the page is drawn: what is chosen in Streamlit's own elements before may be drawn over."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Server, at_rest, serving
 
 MARKS = "svg.marks .role-mark path, svg.marks .role-mark line"
 PLAIN = ["alpha", "beta", "gamma", "delta"]
@@ -35,7 +35,7 @@ def drawn(server: Server, context: BrowserContext) -> list[dict[str, int]]:
     page = context.new_page()
     page.goto(f"{server.url}/?names={quote(json.dumps([PLAIN, *HARD]))}")
     expect(page.locator(f"[class*=st-key-chart-{len(HARD)}-]").last).to_be_visible()
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    at_rest(page)
     count = f"""() => Object.fromEntries([...document.querySelectorAll('[class*=st-key-chart-]')].map((box) =>
       [box.className.match(/st-key-chart-([\\w-]+)/)[1], box.querySelectorAll('{MARKS}').length]))"""
     before: dict[str, int] = {}

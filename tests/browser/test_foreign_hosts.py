@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 
 from tests import hostile
-from tests.browser.conftest import Server
+from tests.browser.conftest import Server, at_rest
 
 PAGES = ("", "compare", "annotate", "labels_and_raters", "meta_evaluation", "calibrate", "robustness", "models")
 TABS = "[data-testid=stTab], button[data-testid^=stBaseButton-segmented_control]"
@@ -43,7 +43,7 @@ def seen(page: Page) -> list[str]:
 
 
 def still(page: Page, milliseconds: float = 1500) -> None:
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    at_rest(page)
     page.wait_for_timeout(milliseconds)  # what is drawn and fetched after the script
 
 

@@ -11,7 +11,7 @@ from core.data import Dataset, Output, Segment
 from core.robustness.stress.report import as_json, from_json
 from core.services.robustness.stress_test_runs import settings_of
 from pages._ui.robustness.controls import diff_html
-from tests.browser.conftest import Server
+from tests.browser.conftest import Server, at_rest
 from tests.reports import report
 
 TEXT = "The old house near the {} river 😀 was sold to a <b>young</b> family on Monday, and they painted it {}."
@@ -42,6 +42,8 @@ def test_tests_are_run_and_a_reload_keeps_them_open(server: Server, page: Page) 
     page.goto(f"{server.url}/robustness?project={project}")
     page.get_by_text("Stress tests", exact=True).click()
     chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Metrics")
+    expect(page.get_by_role("button", name="Run stress tests")).to_be_visible()
+    at_rest(page)
     chosen.get_by_role("button", name="Clear all").click()
     expect(chosen.get_by_text("BLEU", exact=True)).to_have_count(0)
     chosen.get_by_role("combobox").fill("chrF")
