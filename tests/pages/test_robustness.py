@@ -70,7 +70,9 @@ def test_a_typed_change_outlives_a_browser_that_still_sends_the_old_kind_of_erro
     new = at.pills[0]
     assert new.value is None
     assert new.proto.id != old.proto.id  # so the old choice, which may come with the next click, is nobody's
-    new.set_value("negation").run()
+    at.number_input(key="robustness-seed").set_value(3).run()
+    assert at.text_area(key="robustness-changed").value == "She bought 20 cars in Berlin."
+    at.pills[0].set_value("negation").run()
     negated = at.text_area(key="robustness-changed").value
     assert "not" in negated
     at.pills[0].set_value(None).run()

@@ -128,6 +128,11 @@ def _choose(key: str) -> None:
     _apply()
 
 
+def _change_again() -> None:
+    if st.session_state.get(keys.PERTURBATION):  # a text typed by hand does not depend on the seed
+        _apply()
+
+
 @errors.guarded
 def _apply() -> None:
     """Apply the chosen kind of error to the good output."""
@@ -153,7 +158,7 @@ def _kinds(tried: Sequence[PerturbationTrial]) -> None:
         "Insert an error of this kind", names, format_func=names.__getitem__, key=key, on_change=_choose, args=(key,)
     )
     right.number_input(
-        "Seed", 0, 2**31 - 1, key=keys.SEED, on_change=_apply, help="Another seed picks another word or position"
+        "Seed", 0, 2**31 - 1, key=keys.SEED, on_change=_change_again, help="Another seed picks another word or position"
     )
     refused = [t for t in tried if not isinstance(t.outcome, Change)]
     if refused:
