@@ -157,7 +157,7 @@ def heatmap(rows: pd.DataFrame) -> alt.LayerChart:
     names = sorted(distinct(rows["phenomenon"]), key=lambda name: name in AVERAGES)
     base = alt.Chart(rows).encode(
         x=alt.X("metric:N", sort=metrics, title=None, axis=alt.Axis(orient="top", labelAngle=-30, labelLimit=180)),
-        y=alt.Y("phenomenon:N", sort=names, title=None, axis=alt.Axis(labelLimit=220)),
+        y=alt.Y("phenomenon:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, labelOverlap=False)),
         tooltip=tooltip(
             "phenomenon:N",
             "metric:N",

@@ -67,7 +67,7 @@ def headline(rows: Sequence[PhenomenonRow], labels: Mapping[str, str]) -> str:
         )
     averaged = {r.averaged for r in best}
     n = averaged.pop()
-    over = f", on average over {n} phenomena" if n > 1 and not averaged else ""
+    over = f", on average over {n} kinds of error" if n > 1 and not averaged else ""
     share = f"in {percent(top)} %"
     if len(best) == 1:
         interval = "" if best[0].low is None else f" (95 % CI {percent(best[0].low)}–{percent(best[0].high)})"

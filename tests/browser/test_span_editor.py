@@ -281,6 +281,7 @@ def test_what_a_dead_server_did_not_record_waits_and_is_recorded_once(server: Se
 
 def test_what_waits_in_the_browser_survives_a_reload(server: Server, page: Page) -> None:
     opened(server, page, "reload")
+    page.wait_for_function("document.cookie.includes('errorscope_annotator=reload')")
     server.kill()
     click(page, "home")
     page.keyboard.press("2")

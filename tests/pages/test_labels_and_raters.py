@@ -127,7 +127,7 @@ def test_who_has_submitted_a_segment_sees_its_disagreements(store: Store) -> Non
 
 def build(at: AppTest, name: str) -> AppTest:
     next(t for t in at.text_input if t.label == "Name of the set").set_value(name)
-    next(b for b in at.button if b.label == "Select outputs at random").click()
+    next(b for b in at.button if b.label == "Make the set").click()
     return at.run()
 
 

@@ -259,7 +259,7 @@ READINGS = (
     "The annotators agree no more than by chance.",
     "The annotators agree more than by chance, but not enough to rely on a single annotator: average several.",
     "The annotators agree well enough for tentative conclusions.",
-    "The annotators agree well enough to rely on the scores of a single annotator.",
+    "The annotators agree well: from now on, one annotator per output is enough for scores.",
 )
 
 
@@ -269,7 +269,7 @@ def reading(alpha: Interval) -> str:
         return f"There is no α: {alpha.reason}."
     said = READINGS[_grade(alpha.value)]
     if alpha.low is not None and alpha.high is not None and _grade(alpha.low) != _grade(alpha.high):
-        said += " The interval is wide: let two annotators label more outputs."
+        said = f"Let two annotators label more outputs, as the interval is wide. So far: {said[0].lower()}{said[1:]}"
     return said
 
 

@@ -58,9 +58,7 @@ class Shortfall(NamedTuple):
         """Return a sentence on what is missing."""
         there = f"{counted(self.outputs, 'output')} labelled and submitted, {self.twice} of them by two or more of {counted(self.raters, 'annotator')}"
         if not self.missing_twice:
-            return (
-                f"{there}: enough to set λ on the page Calibrate λ ({ENOUGH_OUTPUTS} outputs, 2 or 3 annotators each)."
-            )
+            return f"{there}: enough for all pages, Calibrate λ included ({ENOUGH_OUTPUTS} outputs, 2 or 3 annotators each)."
         return f"{there}. Still needed: {counted(self.missing_twice, 'output')} with labels by 2 annotators each."
 
 

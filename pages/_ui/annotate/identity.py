@@ -37,7 +37,7 @@ def ask() -> str | None:
     if known:
         return known
     st.markdown(
-        "**Enter your name to annotate.** Your labels are saved under this name. Other annotators see them only if they turn on a switch that warns them first."
+        "**Enter your name to annotate.** Your labels are saved under this name. Other annotators do not see them unless they choose to."
     )
     _form("first")
     return None
@@ -46,7 +46,9 @@ def ask() -> str | None:
 def switch(name: str) -> None:
     """Show the annotator's name, with a form to change it."""
     with st.popover(escape_markdown(name), icon=":material/person:", help="Your labels are saved under this name"):
-        st.markdown("Is another person annotating now? New labels are saved under the new name.")
+        st.markdown(
+            "**Another person annotates now:** new labels are saved under the new name, the others keep theirs."
+        )
         _form("switch")
 
 

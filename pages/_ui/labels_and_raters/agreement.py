@@ -132,7 +132,7 @@ def _marks(all_of: Agreement) -> None:
             {
                 "errors agree in": KINDS[kind],
                 "all outputs together": _value(s.micro),
-                "mean of the outputs": _value(s.macro),
+                "mean over outputs with errors": _value(s.macro),
             }
             for kind, s in spans.items()
         ]
@@ -140,7 +140,7 @@ def _marks(all_of: Agreement) -> None:
         st.markdown(escape_markdown(empties(spans["place"])))
     with right:
         first, second = (one.first, one.second) if one else ("one annotator", "the other")
-        st.markdown("**Which severity each annotator gave to the same text** (in characters)")
+        st.markdown("**Which severity each annotator gave to the same text** (numbers of characters)")
         chart = severity_confusion(
             one.confusion if one else all_of.confusion,
             (*SEVERITIES, service.UNMARKED),

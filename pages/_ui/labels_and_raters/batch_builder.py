@@ -103,7 +103,7 @@ def _make(project: Project, column: Column, plan: Plan) -> None:
     with st.form("batch-make", border=False):
         left, right = st.columns([3, 1], vertical_alignment="bottom")
         name = left.text_input("Name of the set", placeholder="for example: calibration 1", max_chars=80)
-        wanted = right.form_submit_button("Select outputs at random", type="primary", width="stretch")
+        wanted = right.form_submit_button("Make the set", type="primary", width="stretch")
     if wanted:
         with errors.boundary():
             rated = service.raters_of(submitted(wiring.store(), project.id))

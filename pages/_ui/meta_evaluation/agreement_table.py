@@ -78,7 +78,7 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
         which = "; ".join(f"{LABELS[n]}: {m.test}" for n, m in done.items())
         page.caption(f"•  the best metric and those not significantly worse (Holm, p > .05; {which}).")
     else:
-        st.caption("The best metric may be ahead by chance: *Differences between metrics*, below, tests this.")
+        st.caption("The best metric may be ahead by chance. This is tested below, under *Differences between metrics*.")
     tables.reasons(undefined)
 
 

@@ -15,7 +15,7 @@ from pages._ui.shared.long_jobs import retry_failed
 def draw(project: Project) -> None:
     """Draw the section."""
     st.caption(
-        "Each case has a good text, a paraphrase of the reference, and a changed text, the reference itself with one error added. A metric "
+        "Each case has two texts: a good one (a paraphrase of the reference) and a changed one (the reference with one error added). A metric "
         "should give the good text the better score. String metrics often do not: the changed text shares more words with the reference."
     )
     if (pressed := suite_form(project)) is not None:

@@ -219,7 +219,7 @@ def _told(found: Sequence[Reaction]) -> None:
             f"#### {len(fooled)} of {format_count(len(scored), 'metric')} {'misses' if len(fooled) == 1 else 'miss'} the error{names}"
         )
         st.caption(
-            "A metric misses the error if the changed text scores at least as well as the good text, in the direction of the metric. Both are compared "
+            "A metric misses the error if the changed text gets the same or a better score than the good text. Both are compared "
             "with the source and the one reference above, so scores may differ from Compare, which uses all references."
         )
     frame = pd.DataFrame([_row(r) for r in found])

@@ -45,7 +45,7 @@ function strip(card) {
     bar.style.height = `${Math.round(2 + 26 * level)}px`;
     bar.style.opacity = String(0.35 + 0.65 * level);
     const end = word === "" || word === "</s>";
-    tok.title = `${end ? "end of the text" : "\u201c" + word + "\u201d"}: log p ${signed(logp, 2)}, p ${(100 * Math.exp(logp)).toPrecision(2)} %`;
+    tok.title = `${end ? "end of the text" : "\u201c" + word + "\u201d"}: log p ${signed(logp, 2)}, p ${Number((100 * Math.exp(logp)).toPrecision(2))} %`;
     row.append(put(tok, bar, el("span", "", end ? "\u220e" : word.replace(/\n/g, "\u23ce"))));
   }
   return put(box, row);
@@ -53,7 +53,7 @@ function strip(card) {
 
 function bars(card, scale) {
   const box = el("div", "esc-bars");
-  const key = el("div", "esc-label", "explicit: errors that the model could correct \u00b7 implicit: remaining difference from the reference \u00b7 lower is better");
+  const key = el("div", "esc-label", "explicit: differences that its edits removed \u00b7 implicit: score difference that remains \u00b7 lower is better");
   const width = scale.high - scale.low || 1;
   const zero = (-scale.low / width) * 100;
   for (const [label, value, kind, hint] of [
@@ -120,7 +120,7 @@ function markInspected(view) {
 }
 
 const STATUS = {
-  no_edit: ["no edit found that raises the score", ""],
+  no_edit: ["the model found nothing to correct", ""],
   non_translation: ["non-translation", ""],
   missing: ["no refinement", ""],
 };
@@ -252,7 +252,7 @@ function lambdaBox(view) {
   view.out = el("output");
   view.preset = el("select");
   view.preset.setAttribute("aria-label", "lambda presets");
-  const first = el("option", "", "published and saved \u03bb");
+  const first = el("option", "", "choose a \u03bb (1 if unsure)");
   first.value = "";
   view.preset.append(first);
   const ticks = el("div", "esc-ticks");
@@ -323,7 +323,7 @@ function context(view) {
     const pick = el("select");
     pick.setAttribute("aria-label", "reference to compare the outputs with");
     pick.title = "With \u201cthe better\u201d or \u201cthe best\u201d, each output is compared with the reference that its refinement used, or else with reference 1. Scores do not change.";
-    const auto = el("option", "", data.references.length === 2 ? "the better reference" : `the best of ${data.references.length} references`);
+    const auto = el("option", "", data.references.length === 2 ? "the closer reference" : `the closest of ${data.references.length} references`);
     auto.value = "-1";
     pick.append(auto);
     data.references.forEach((_, i) => { const o = el("option", "", `reference ${i + 1}`); o.value = String(i); pick.append(o); });

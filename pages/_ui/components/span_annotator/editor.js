@@ -6,8 +6,8 @@ const FIRST_RETRY = 4000;
 const LAST_RETRY = 30000;
 const KEYS = [
   ["← → ↑ ↓", "move by word or line"], ["Shift + arrows", "extend the selection"], ["Alt + arrows", "move by character, Alt + Shift extends"],
-  ["Tab", "next output (or source)"], ["1 · 2 · 3", "Major (changes the meaning) · Minor (noticed, meaning kept) · Neutral (no penalty): mark the selection, or change the error span"], ["C", "category of the selected error span; in the open list, letters filter it"], ["T", "note"],
-  ["B", "change the boundaries"], ["M · Shift + M", "next · previous error span"], ["Delete", "delete the error span"], ["O", "in the source: choose for which output the omission counts"],
+  ["Tab", "next output (or source)"], ["1 · 2 · 3", "Major (changes the meaning) · Minor (noticed, meaning kept) · Neutral (no penalty): set the severity of the selection or of the chosen error span"], ["C", "category of the selected error span; in the open list, letters filter it"], ["T", "note"],
+  ["B", "move the start or end of the error span"], ["M · Shift + M", "next · previous error span"], ["Delete", "delete the error span"], ["O", "in the source: choose for which output the omission counts"],
   ["U · R", "undo · redo (also Ctrl + Z · Ctrl + Y)"], ["N · X", "no error · non-translation"], ["Enter", "submit; then next segment not submitted"],
   ["J · K", "next · previous segment"], ["G", "next segment not submitted"], ["D", "show the context of each output"], ["Esc", "cancel the selection"], ["?", "this list"],
 ];
@@ -374,7 +374,7 @@ function createEditor(parent) {
       card.classList.toggle("esa-done", Boolean(given || marks.length));
     }
     const forWhom = read.querySelector(".esa-for");
-    forWhom?.replaceChildren(el("span", { text: "To mark an omission, choose its output and select the missing words below:" }), chips());
+    forWhom?.replaceChildren(el("span", { text: "Omission: select the missing words here. They are missing in output" }), chips());
     root.classList.toggle("esa-wide", around);
   }
 
@@ -434,7 +434,7 @@ function createEditor(parent) {
         ...wanted.slice(0, 4).map((w) => el("button", { type: "button", class: "esa-plain", text: w.text, onclick: () => reach(w) })), wanted.length > 4 ? el("span", { text: `and ${wanted.length - 4} more` }) : null)
       : message ? el("div", { class: `esa-said ${message.tone}`, role: "status", text: message.text })
       : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: data.next ? "Submitted. Enter goes to the next segment that you have not submitted." : "Submitted." })
-      : withdrawn() ? el("div", { class: "esa-said alert", role: "status", text: "This segment changed after you submitted it. Submit it again." }) : null;
+      : withdrawn() ? el("div", { class: "esa-said alert", role: "status", text: "You changed this segment after you submitted it. It does not count until you submit it again." }) : null;
     foot.replaceChildren(
       ...[said,
         el("div", { class: "esa-bar" },
@@ -624,7 +624,7 @@ function createEditor(parent) {
     });
     picker.replaceChildren(
       el("p", { class: "esa-quiet esa-title", dir: "auto", text: title }),
-      el("p", { class: "esa-quiet", text: `${path ? "" : "Not saved until you choose a category. "}\u2191 \u2193 and Enter choose, Esc cancels. Letters filter the list: keys such as C and N do not work here.` }),
+      el("p", { class: "esa-quiet", text: `${path ? "" : "Choose a category to save the error span. "}Type to search, \u2191 \u2193 and Enter choose, Esc cancels. Other keys, such as C and N, work when the list is closed.` }),
       input, list);
     picker.hidden = false;
     tool.hidden = true;

@@ -184,11 +184,11 @@ def test_labels_that_were_not_submitted_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("alpha", "words"),
     [
-        (Interval(0.9, 0.85, 0.95, 50), "well enough to rely on"),
+        (Interval(0.9, 0.85, 0.95, 50), "one annotator per output is enough"),
         (Interval(0.7, 0.68, 0.75, 50), "tentative"),
         (Interval(0.4, 0.3, 0.5, 50), "average several"),
         (Interval(0.0, -0.1, -0.05, 50), "no more than by chance"),
-        (Interval(0.7, 0.2, 0.9, 5), "The interval is wide"),
+        (Interval(0.7, 0.2, 0.9, 5), "the interval is wide"),
         (Interval(None, None, None, 0, "nobody rated"), "There is no α: nobody rated"),
     ],
 )

@@ -124,7 +124,7 @@ def test_what_is_missing_to_100_outputs_and_two_raters_is_said() -> None:
         "Still needed: 99 outputs with labels by 2 annotators each."
     )
     assert "Still needed: 30 outputs with labels by 2 annotators" in Shortfall(120, 70, 2).words()
-    assert "enough to set λ" in Shortfall(120, 100, 3).words()
+    assert "enough for all pages" in Shortfall(120, 100, 3).words()
 
 
 def test_means_are_corrected_for_the_probabilities() -> None:

@@ -206,7 +206,7 @@ def heads(*accuracies: float | None) -> str:
 
 
 def test_the_headline_names_a_leader_only_if_there_is_one() -> None:
-    over = "of the cases, on average over 2 phenomena"
+    over = "of the cases, on average over 2 kinds of error"
     assert heads(0.25, 0.5, None) == f"M1 prefers the good text most often: in 50.0 % {over}"
     assert heads(0.5, 0.25, 0.5) == f"M0 and M2 prefer the good text most often: in 50.0 % {over}"
     assert heads(0.5, 0.5) == f"All metrics are equal: each prefers the good text in 50.0 % {over}"
