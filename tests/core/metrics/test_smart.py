@@ -120,7 +120,7 @@ def test_the_signature_is_exact() -> None:
         "smart1|v:1|matcher:chrf/v:1/nrefs:var/case:mixed/eff:yes/nc:6/nw:0/space:no/level:segment/sacrebleu:2.6.0"
         "|against:both|sentences:prose|prose:2|measure:f|nrefs:max"
     )
-    assert "|matcher:rougeL/v:1/nrefs:var/measure:f/stem:yes/" in (
+    assert "|matcher:rougeL/v:2/nrefs:var/measure:f/stem:yes/" in (
         registry.load("smartL|matcher:rougeL%7Cstem%3Ayes").signature()
     )
 

@@ -100,5 +100,5 @@ def test_the_string_signatures_are_exact() -> None:
         "bleu|v:1|nrefs:var|case:mixed|eff:yes|tok:zh|smooth:exp|level:segment|sacrebleu:2.6.0"
     )
     assert registry.load("rougeL").signature() == (
-        "rougeL|v:1|nrefs:var|measure:f|stem:no|tok:unicode|rouge-score:0.1.2"
+        "rougeL|v:2|nrefs:var|measure:f|stem:no|tok:unicode|rouge-score:0.1.2"
     )
