@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.data import Dataset, Output, Segment
+from core.ports.store import Store
 from core.robustness.stress.report import as_json, from_json
 from core.services.robustness.stress_test_runs import settings_of
 from pages._ui.robustness.controls import diff_html
@@ -32,13 +33,17 @@ def server(shared: Server) -> Server:
     return shared
 
 
-def place(server: Server) -> tuple[object, int]:
+def place(server: Server) -> tuple[Store, int]:
     return server.store(), server.project("lab")
+
+
+def ids(store: Store, project: int) -> set[int]:
+    return {run.id for run in store.stress.list(project)}
 
 
 def test_tests_are_run_and_a_reload_keeps_them_open(server: Server, page: Page) -> None:
     store, project = place(server)
-    before = {run.id for run in store.stress.list(project)}  # type: ignore[attr-defined]
+    before = ids(store, project)
     page.goto(f"{server.url}/robustness?project={project}")
     page.get_by_text("Stress tests", exact=True).click()
     chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Metrics")
@@ -53,10 +58,10 @@ def test_tests_are_run_and_a_reload_keeps_them_open(server: Server, page: Page) 
     page.get_by_test_id("stButtonGroup").filter(has_text="consistency").get_by_text("special", exact=True).click()
     expect(page.get_by_text(re.compile(r"(?<!\d)7 tests: at most .* for each of 1 metrics"))).to_be_visible()
     page.get_by_role("button", name="Run stress tests").click()
+    page.wait_for_url(lambda url: any(f"run={run}" in url for run in ids(store, project) - before))
     expect(page.get_by_text("By the rule of He et al. (2023)")).to_be_visible()
-    (run,) = [run for run in store.stress.list(project) if run.id not in before]  # type: ignore[attr-defined]
-    assert {t.aspect for t in from_json(store.stress.report(project, run.id)).tests} == {"special"}  # type: ignore[attr-defined]
-    assert f"run={run.id}" in page.url
+    (run,) = ids(store, project) - before
+    assert {t.aspect for t in from_json(store.stress.report(project, run)).tests} == {"special"}
     page.reload()
     expect(page.get_by_text("By the rule of He et al. (2023)")).to_be_visible()
     with page.expect_download() as download:
@@ -66,7 +71,7 @@ def test_tests_are_run_and_a_reload_keeps_them_open(server: Server, page: Page) 
 
 def test_a_click_on_a_cell_opens_what_stands_behind_it(server: Server, page: Page) -> None:
     store, project = place(server)
-    run = store.stress.save(project, "By hand", as_json(report()), settings_of(report()))  # type: ignore[attr-defined]
+    run = store.stress.save(project, "By hand", as_json(report()), settings_of(report()))
     page.goto(f"{server.url}/robustness?project={project}&run={run.id}")
     expect(page.get_by_text("BARTScore F (small) fails truncation")).to_be_visible()
     difference = page.locator(".rob-text del")

@@ -66,11 +66,12 @@ def choose_metrics(key: str, default: Sequence[str]) -> list[Metric]:
     states = readiness.of_all()
     able = [name for name, found in states.items() if found.state == "ready"]
     labels = {name: registry.load(name).spec.label for name in able}
-    if key not in st.session_state:
-        st.session_state[key] = [name for name in default if name in able]
-    elif not set(st.session_state[key]) <= set(able):  # only then: it would undo a choice made in the meantime
-        st.session_state[key] = [name for name in st.session_state[key] if name in able]
-    names = st.multiselect("Metrics", able, format_func=labels.__getitem__, key=key)
+    chosen = st.session_state.get(key)
+    if chosen is not None and not set(chosen) <= set(able):  # only then: it would undo a choice made in the meantime
+        st.session_state[key] = [name for name in chosen if name in able]
+    # A default, not a value set here: the browser may receive a set value after the user has chosen, and undo the choice.
+    first = [name for name in default if name in able] if chosen is None else None
+    names = st.multiselect("Metrics", able, first, format_func=labels.__getitem__, key=key)
     if lacking := len(states) - len(able):
         page.link("models", f"{lacking} more metrics need a model or a package")
     return registry.chosen(names)
