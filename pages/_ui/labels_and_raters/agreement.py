@@ -132,7 +132,7 @@ def _marks(all_of: Agreement) -> None:
             {
                 "errors agree in": KINDS[kind],
                 "all outputs together": _value(s.micro),
-                "mean over outputs with errors": _value(s.macro),
+                "mean, if any error": _value(s.macro),
             }
             for kind, s in spans.items()
         ]

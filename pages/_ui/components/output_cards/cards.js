@@ -252,7 +252,7 @@ function lambdaBox(view) {
   view.out = el("output");
   view.preset = el("select");
   view.preset.setAttribute("aria-label", "lambda presets");
-  const first = el("option", "", "choose a \u03bb (1 if unsure)");
+  const first = el("option", "", "choose \u03bb: 1 if unsure");
   first.value = "";
   view.preset.append(first);
   const ticks = el("div", "esc-ticks");
