@@ -1,10 +1,12 @@
 """Robustness: a change is scored and kept, a suite is made, scored and opened, and empty projects are told what they lack."""
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment
 from core.ports.cases import KeptCase, KeptScore
 from core.ports.store import Store
+from pages._ui.robustness import break_metric
 from tests.pages.said import words
 from tests.paths import APP
 
@@ -77,6 +79,25 @@ def test_a_typed_change_outlives_a_browser_that_still_sends_the_old_kind_of_erro
     assert "not" in negated
     at.pills[0].set_value(None).run()
     assert at.text_area(key="robustness-changed").value == GOOD
+
+
+def test_choices_that_a_browser_sends_again_do_not_replace_a_typed_text(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the server has forgotten a widget, Streamlit calls its on_change with the value that was there before."""
+    filled(store)
+    (project,) = store.projects.list()
+    typed = {"robustness-changed": "typed", "robustness-segment": 0, "robustness-system": "A", "robustness-seed": 1}
+    told = {"robustness-filled-from": (0, "A"), "robustness-applied-seed": 1, "robustness_kinds_drawn": 3}
+    state = {"robustness-good": GOOD, "robustness-kind": None, "robustness-kind-2": "negation", **typed, **told}
+    monkeypatch.setattr(break_metric.st, "session_state", state)
+    break_metric._choose("robustness-kind-2")
+    break_metric._change_again()
+    break_metric._fill(project)
+    assert state["robustness-changed"] == "typed"
+    state["robustness-kind-3"] = "negation"
+    break_metric._choose("robustness-kind-3")  # the choice that is on the screen
+    assert "not" in str(state["robustness-changed"])
 
 
 def test_texts_of_a_page_are_shown_as_texts(store: Store) -> None:

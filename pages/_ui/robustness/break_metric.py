@@ -25,6 +25,9 @@ from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
+# Streamlit also calls on_change if a browser still sends a widget that the server has forgotten (a run without it ended in between).
+# So each of the callbacks below compares with what was last applied: nothing may replace a text that the user typed.
+
 
 def draw(project: Project) -> None:
     """Draw the section."""
@@ -105,11 +108,15 @@ def _named(segment: Segment) -> str:
 @errors.guarded
 def _fill(project: Project) -> None:
     data, at = wiring.dataset(project), st.session_state.get(keys.SEGMENT)
+    chosen = (at, st.session_state.get(keys.SYSTEM))
+    if chosen == st.session_state.get(keys.FILLED_FROM):
+        return
+    st.session_state[keys.FILLED_FROM] = chosen
     if at is None or not 0 <= at < len(data.segments):
         return
     segment = data.segments[at]
     outputs = {o.system: o.text for o in data.outputs_of()[segment.key]}
-    system = st.session_state.get(keys.SYSTEM) or next(iter(project.systems), "")
+    system = chosen[1] or next(iter(project.systems), "")
     text = outputs.get(system, next(iter(outputs.values()), ""))
     st.session_state[keys.SOURCE], st.session_state[keys.REFERENCE] = (
         segment.source or "",
@@ -124,12 +131,15 @@ def _by_hand() -> None:
 
 
 def _choose(key: str) -> None:
-    st.session_state[keys.PERTURBATION] = st.session_state[key]
+    if key != keys.kinds_key() or (chosen := st.session_state.get(key)) == st.session_state.get(keys.PERTURBATION):
+        return
+    st.session_state[keys.PERTURBATION] = chosen
     _apply()
 
 
 def _change_again() -> None:
-    if st.session_state.get(keys.PERTURBATION):  # a text typed by hand does not depend on the seed
+    typed = not st.session_state.get(keys.PERTURBATION)  # by hand, so that it does not depend on the seed
+    if not typed and st.session_state.get(keys.SEED) != st.session_state.get(keys.APPLIED_SEED):
         _apply()
 
 
@@ -138,6 +148,7 @@ def _apply() -> None:
     """Apply the chosen kind of error to the good output."""
     name = st.session_state.get(keys.PERTURBATION)
     good = st.session_state.get(keys.GOOD, "")
+    st.session_state[keys.APPLIED_SEED] = st.session_state.get(keys.SEED)
     outcome = perturbations.load(name).perturb(good, int(st.session_state.get(keys.SEED) or 0)) if name else None
     st.session_state[keys.CHANGED] = outcome.text if isinstance(outcome, Change) else good
 

@@ -24,6 +24,9 @@ SOURCE, REFERENCE, GOOD, CHANGED = (f"robustness-{what}" for what in ("source", 
 
 SEGMENT, SYSTEM, PERTURBATION, SEED = (f"robustness-{what}" for what in ("segment", "system", "kind", "seed"))
 
+FILLED_FROM, APPLIED_SEED = "robustness-filled-from", "robustness-applied-seed"
+"""The segment and system that the texts were last filled from, and the seed of the last change."""
+
 METRICS, EVERY, COLLECTION = "robustness-metrics", "robustness-every", "robustness-collection"
 
 _KINDS_DRAWN = "robustness_kinds_drawn"
@@ -34,7 +37,10 @@ LAB = tuple(
     f"lab-{what}" for what in ("gold", "tests", "metrics", "most", "seeds", "injections", "open", "test", "metric")
 )
 
-LASTING = (SOURCE, REFERENCE, GOOD, CHANGED, SEGMENT, SYSTEM, PERTURBATION, SEED, METRICS, EVERY, COLLECTION, *LAB)
+LASTING = (
+    SOURCE, REFERENCE, GOOD, CHANGED, SEGMENT, SYSTEM, FILLED_FROM, PERTURBATION, SEED, APPLIED_SEED,
+    METRICS, EVERY, COLLECTION, *LAB,
+)  # fmt: skip
 
 _DESK = "robustness_desk"
 
