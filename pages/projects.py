@@ -12,7 +12,6 @@ from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.page import heading
 
 UPLOADING = "projects-uploading"
-ROUND = "projects-round"
 DONE = "projects-imported"
 HEADINGS = {
     None: ("Projects", "Upload the outputs of your systems, import human scores, and open a project."),
@@ -102,7 +101,7 @@ def upload_steps(projects: list[Project], current: Project | None) -> None:
 
     st.button("Back to projects", icon=":material/arrow_back:", on_click=back, type="tertiary")
     labels = st.session_state.get(UPLOADING) == "labels"
-    ready, _ = upload.steps(f"upload-{st.session_state.get(ROUND, 0)}", projects, current, labels=labels)
+    ready, _ = upload.steps(projects, current, labels=labels)
     if ready is not None:
         started = importing.button(ready, importing.offer(ready, projects, current))
         if started is not None:
@@ -115,7 +114,6 @@ def finish(job: importing.ImportJob) -> None:
     if done is not None:
         st.session_state[DONE] = done
         st.session_state.pop(UPLOADING, None)
-        st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
         upload.forget()
         state.open_project(done.project.id)
         st.rerun()

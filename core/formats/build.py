@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import fmean
 
 from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, SegmentKey
 from core.formats.mapping import ColumnMapping
@@ -55,8 +56,13 @@ class Builder:
         reader, long = CellReader(table, self.problems), mapping.layout == "long"
         outputs = [c for c in ([mapping.output] if long else mapping.systems) if c is not None]
         first: dict[OutputKey, int] = {}
-        again = absent = 0
+        ratings: dict[tuple[OutputKey, str], tuple[list[float], FilePlace]] = {}
+        again = absent = rated_again = 0
         for row, key in self._keys(reader, mapping):
+            if key in first and self._rates_again(reader, row, key, mapping):
+                rated_again += 1
+                self._ratings(reader, row, key, mapping, ratings)
+                continue
             if key in first:
                 what = ", ".join(filter(None, (key.system, f"segment {named(key.segment)}")))
                 todo = "Remove one of the two rows, or map the column that distinguishes them"
@@ -69,16 +75,20 @@ class Builder:
                 absent += long and text is None
                 output = key if long else OutputKey(column, key.doc_id, key.segment_id)
                 again += text is not None and self._output(reader, row, output, text, column)
-            for column in mapping.human_scores if long else ():
-                self._score(reader, row, key, column)
+            self._ratings(reader, row, key, mapping, ratings)
             for metric in mapping.metrics if long else ():
                 self._metrics.score(reader.place(row), key, metric, reader.text(row, metric.column))
+        for (key, column), (values, place) in ratings.items():
+            self._score(key, column, fmean(values) if len(values) > 1 else values[0], place)
+        if rated_again:
+            self._notes.append(
+                f"{table.name}: outputs are rated several times ({counted(rated_again, 'further row')}); the mean of each output is "
+                "imported. To keep the annotators apart, use “Import labels”, which needs a column with the annotator."
+            )
         if absent:
             self._notes.append(f"{table.name}: {counted(absent, 'row')} without an output.")
         if again:
             self._notes.append(f"{table.name}: {counted(again, 'output')} already in another file, with the same text.")
-        if unused := [c for c in table.columns if c not in mapping.columns()]:
-            self._notes.append(f"{table.name}: not used: {', '.join(unused)}.")
 
     def _mapping_fits(self, table: FileTable, mapping: ColumnMapping) -> bool:
         long = mapping.layout == "long"
@@ -165,16 +175,30 @@ class Builder:
             reader.problem(row, column, what, shown(before), todo)
         return before == text
 
-    def _score(self, reader: CellReader, row: TableRow, key: OutputKey, column: str) -> None:
-        here, text = reader.place(row), reader.text(row, column)
-        if text is None or is_absent(text):
-            return
-        value = number_in(text, here, column, self.problems)
-        if value is None:
-            return
-        old = self._scores.setdefault((key, column), (value, here))
+    def _rates_again(self, reader: CellReader, row: TableRow, key: OutputKey, mapping: ColumnMapping) -> bool:
+        """Return whether a row repeats a key with the same output, so that it holds further ratings."""
+        if mapping.layout == "wide" or mapping.output is None or not mapping.human_scores or mapping.metrics:
+            return False
+        there = self._outputs.get(key)
+        return there is not None and there[0] == reader.cell(row, mapping.output)
+
+    def _ratings(
+        self, reader: CellReader, row: TableRow, key: OutputKey, mapping: ColumnMapping,
+        ratings: dict[tuple[OutputKey, str], tuple[list[float], FilePlace]],
+    ) -> None:  # fmt: skip
+        here = reader.place(row)
+        for column in mapping.human_scores if mapping.layout == "long" else ():
+            text = reader.text(row, column)
+            if text is None or is_absent(text):
+                continue
+            value = number_in(text, here, column, self.problems)
+            if value is not None:
+                ratings.setdefault((key, column), ([], here))[0].append(value)
+
+    def _score(self, key: OutputKey, column: str, value: float, place: FilePlace) -> None:
+        old = self._scores.setdefault((key, column), (value, place))
         if old[0] != value:
-            other_score(key, column, value, here, *old, self.problems)
+            other_score(key, column, value, place, *old, self.problems)
 
     def dataset(self) -> Dataset:
         """Return the dataset: segments in the order of the files, outputs in segment order. Raises `ImportProblems`."""

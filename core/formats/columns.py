@@ -1,16 +1,17 @@
-"""Guess which column holds what from the usual names; any column can also be mapped by hand."""
+"""Guess which column holds what, from its name and its cells; any column can also be mapped by hand."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import NamedTuple
 
+from core.formats.column_facts import GENERIC, LOOK, facts_of, role_by_words, words_of
 from core.formats.external import looks_like_a_metric, lower_is_better
 from core.formats.files import stem
 from core.formats.mapping import ColumnMapping, MetricColumn
 from core.formats.parsing.cells import FileTable
-from core.formats.parsing.numbers import is_absent, looks_like_a_number
 
 _NAMES: dict[str, list[str]] = {
     "document": "docid documentid doc document docname documentname".split(),
@@ -56,72 +57,258 @@ def _by_name(columns: Iterable[str]) -> dict[str, str]:
     return {plain(column): column for column in reversed(tuple(columns))}  # the first of equal names
 
 
+class Guess(NamedTuple):
+    """A mapping, and the columns whose role was told from their cells because their names do not say it."""
+
+    mapping: ColumnMapping
+    by_content: tuple[str, ...] = ()
+
+
 def guess(table: FileTable) -> ColumnMapping:
-    """Return the most likely mapping by column names.
+    """Return the most likely mapping; see `guessed`."""
+    return guessed(table).mapping
 
-    Other number columns are human scores, or external scores if they have the name of a metric (COMET, BLEURT, …). Other text columns
-    are systems. With an output column (or a system column and `target`) the layout is long, else wide. Otherwise `target` is a
-    reference. Without a source column, `document` or `doc` with long texts is the source (summarization). Without a system column all
-    rows belong to one system, named after the file.
+
+def guessed(table: FileTable) -> Guess:
+    """Return the most likely mapping, by the usual names, then by the words of the names, then by the cells.
+
+    Cells decide where names do not: a text that is the same for all outputs of a segment is its source or reference, one that
+    differs from row to row is an output, a short text that repeats is a system, and so on. Other number columns are human scores,
+    or external scores if they have the name of a metric (COMET, BLEURT, …). With outputs in one column (or a system column and
+    scores) the layout is long; else it is wide, and the other text columns are systems. Without a system column all rows of a long
+    table belong to one system, named after the file.
     """
-    by_name = _by_name(table.columns)
-    roles = roles_of(table.columns)
-    target = by_name.get("target") or by_name.get("tgt")
-    if target and "output" not in roles and "system" in roles:
-        roles["output"] = target
-    if "source" not in roles and (long := _long_document(table, by_name)):
-        roles["source"] = long
-        roles.pop("document")
-        if rest := next((by_name[n] for n in _NAMES["document"] if n in by_name and by_name[n] != long), None):
-            roles["document"] = rest
-    taken = set(roles.values())
-    references = [c for c in table.columns if c not in taken and _REFERENCE.fullmatch(plain(c))]
-    if target and target not in taken and not references:
-        references = [target]
-    known = {"target", "tgt"}.union(_NEVER_A_SYSTEM, *_NAMES.values())
-    left = [c for c in table.columns if c not in taken and c not in references and plain(c) not in known]
-    kinds = {c: _kind(table, c) for c in left}
-    common = ColumnMapping(
-        document=roles.get("document"),
-        segment=roles.get("segment"),
-        source=roles.get("source"),
-        references=tuple(references),
-        system=roles.get("system"),
-        system_name=stem(table.name),
-    )
-    numbers = [c for c in left if kinds[c] == "number"]
-    scores = tuple(c for c in numbers if not looks_like_a_metric(c))
-    metrics = tuple(MetricColumn(c, c, not lower_is_better(c)) for c in numbers if looks_like_a_metric(c))
-    texts = tuple(c for c in left if kinds[c] == "text")
-    if "output" in roles:
-        return common.with_(layout="long", output=roles["output"], human_scores=scores, metrics=metrics)
-    if "system" in roles and numbers:
-        return common.with_(layout="long", human_scores=scores, metrics=metrics)
-    return common.with_(layout="wide", system=None, systems=texts)
+    return _Guesser(table).result()
 
 
-def _long_document(table: FileTable, by_name: dict[str, str]) -> str | None:
-    for name in ("document", "doc"):
-        if name in by_name:
-            i = table.columns.index(by_name[name])
-            texts = [cell for row in table.rows[:100] if isinstance(cell := row.cells[i], str) and cell]
-            if texts and sum(map(len, texts)) / len(texts) > _LONG_TEXT:
-                return by_name[name]
-    return None
+class _Guesser:
+    """The roles found so far. Each step takes columns out of `left`, the columns without a role."""
 
+    def __init__(self, table: FileTable) -> None:
+        self.table, self.facts, self.n = table, facts_of(table), min(len(table.rows), LOOK)
+        self.roles: dict[str, str] = {}
+        self.references: list[str] = []
+        self.systems: list[str] = []
+        self.by_content: list[str] = []
+        self.left = list(dict.fromkeys(table.columns))
 
-def _kind(table: FileTable, column: str) -> Literal["number", "text", "empty", "other"]:
-    i = table.columns.index(column)
-    seen = False
-    kind: Literal["number", "text"] = "number"
-    for row in table.rows:
-        cell = row.cells[i]
-        if cell is None or (isinstance(cell, str) and is_absent(cell)):
-            continue
-        if not isinstance(cell, str):
-            return "other"
-        seen = True
-        if not looks_like_a_number(cell):
-            kind = "text"
-            break
-    return kind if seen else "empty"
+    def result(self) -> Guess:
+        self._by_name()
+        self._by_words()
+        scores = [c for c in self.left if self.facts[c].kind == "number"]
+        self._by_cells()
+        long = "output" in self.roles or ("system" in self.roles and bool(scores) and not self.systems)
+        mapping = ColumnMapping(
+            layout="long" if long else "wide",
+            document=self.roles.get("document"),
+            segment=self.roles.get("segment"),
+            source=self.roles.get("source"),
+            references=tuple(c for c in self.table.columns if c in self.references),
+            system_name=stem(self.table.name),
+        )
+        if long:
+            scores = [c for c in scores if c in self.left]
+            mapping = mapping.with_(
+                system=self.roles.get("system"),
+                output=self.roles.get("output"),
+                human_scores=tuple(c for c in scores if not looks_like_a_metric(c)),
+                metrics=tuple(MetricColumn(c, c, not lower_is_better(c)) for c in scores if looks_like_a_metric(c)),
+            )
+        else:
+            mapping = mapping.with_(systems=tuple(c for c in self.table.columns if c in self.systems))
+        used = mapping.columns()
+        return Guess(mapping, tuple(c for c in self.by_content if c in used))
+
+    def _take(self, role: str, column: str, *, by_content: bool = False) -> None:
+        self.left.remove(column)
+        if role == "references":
+            self.references.append(column)
+        elif role == "systems":
+            self.systems.append(column)
+        elif role != "unused":
+            self.roles[role] = column
+        if by_content:
+            self.by_content.append(column)
+
+    def _by_name(self) -> None:
+        """Give the usual names their roles, unless the cells contradict: a long text is no name of a document or a system."""
+        by_name, roles = _by_name(self.table.columns), roles_of(self.table.columns)
+        target = by_name.get("target") or by_name.get("tgt")
+        if target and "output" not in roles and "system" in roles:
+            roles["output"] = target
+        for role, column in roles.items():
+            facts = self.facts[column]
+            long_text = facts.kind == "text" and facts.length > _LONG_TEXT
+            if role in ("document", "segment", "system") and long_text:
+                continue
+            if role == "source" and facts.kind == "number" and plain(column) not in ("source", "src"):
+                continue
+            self._take(role, column)
+        for column in list(self.left):
+            if _REFERENCE.fullmatch(plain(column)):
+                self._take("references", column)
+            elif plain(column) in _NEVER_A_SYSTEM:
+                self._take("unused", column)
+        if target in self.left and not self.references:
+            self._take("references", target)
+
+    def _by_words(self) -> None:
+        claims: dict[str, list[str]] = {}
+        for column in self.left:
+            if role := role_by_words(column, self.facts[column].kind):
+                claims.setdefault(role, []).append(column)
+        scores = {c for c in self.left if self.facts[c].kind == "number"}.difference(*claims.values())
+        raters = [c for c in claims.get("rater", ()) if scores or self.facts[c].kind != "number"]
+        for column in (*claims.get("unused", ()), *raters):
+            if self.facts[column].length <= _LONG_TEXT:
+                self._take("unused", column)
+        named = claims.get("system", [])
+        outputs = [c for c in named if not self.facts[c].is_code and self.facts[c].distinct > max(2, self.n / 2)]
+        for column in outputs if len(outputs) > 1 else ():
+            self._take("systems", column)
+        claims["system"] = [c for c in named if c not in outputs]
+        for role in ("document", "segment", "system"):
+            for column in claims.get(role, ()):
+                if role not in self.roles:
+                    self._take(role, column)
+                elif self.facts[column].kind == "number":
+                    self._take("unused", column)
+        for column in claims.get("references", ()):
+            self._take("references", column)
+        self._claimed_outputs(
+            [*claims.get("system output", []), *(c for c in outputs if c in self.left)], claims.get("output", [])
+        )
+        for column in claims.get("target", ()):
+            if "output" not in self.roles and "system" in self.roles:
+                self._take("output", column)
+            elif not self.references:
+                self._take("references", column)
+        sources = sorted(claims.get("source", ()), key=lambda c: -self.facts[c].length)
+        for column in sources[: "source" not in self.roles]:
+            self._take("source", column)
+        for column in claims.get("text", ()):
+            if free := next((r for r in ("output", "source") if r not in self.roles and not self.systems), None):
+                self._take(free, column, by_content=True)
+        if not self.references:
+            for column in claims.get("human", ()):
+                self._take("references", column, by_content=True)
+
+    def _claimed_outputs(self, strong: list[str], weak: list[str]) -> None:
+        """Take the output column. Several of them without a system column, or one named after a system, are a wide table."""
+        claimed = strong or weak
+        if not claimed or "output" in self.roles:
+            return
+        if "system" in self.roles or (len(claimed) == 1 and GENERIC.issuperset(words_of(claimed[0]))):
+            self._take("output", max(claimed, key=lambda c: self.facts[c].distinct))
+            return
+        for column in [*strong, *weak]:
+            self._take("systems", column)
+
+    def _by_cells(self) -> None:
+        """Give roles to columns whose names say nothing."""
+        texts = [c for c in self.left if self.facts[c].kind == "text"]
+        if "output" not in self.roles and "system" not in self.roles and not self.systems:
+            self._unnamed_system(texts)
+        if "output" not in self.roles and "system" in self.roles:
+            self._unnamed_output(texts)
+        texts = [c for c in texts if c in self.left]
+        if "output" in self.roles:
+            self._unnamed_segment_texts(texts)
+            self._segment_code()
+            self._document_or_segment()
+        else:
+            self._wide(texts)
+
+    def _unnamed_system(self, texts: list[str]) -> None:
+        """A short text that repeats, beside a text that differs from row to row and one that repeats once per system."""
+        for column in texts:
+            facts = self.facts[column]
+            counts = Counter(facts.cells)
+            even = max(counts.values()) <= 1.5 * self.n / len(counts)
+            if not (facts.length <= 40 and 2 <= facts.distinct <= self.n / 2 and even):
+                continue
+            others = [self.facts[c] for c in self.table.columns if c != column and self.facts[c].is_text]
+            repeats = any(f.length > facts.length and 1 < f.distinct <= self.n / 2 for f in others)
+            if repeats and any(f.length > facts.length and f.distinct > self.n / 2 for f in others):
+                self._take("system", column, by_content=True)
+                texts.remove(column)
+                return
+
+    def _unnamed_output(self, texts: list[str]) -> None:
+        """The text that differs most from row to row; other texts are the same for all systems."""
+        varying = [c for c in texts if self.facts[c].distinct > 1 and not self.facts[c].is_code]
+        if varying:
+            most = max(varying, key=lambda c: (self.facts[c].distinct, self.facts[c].length))
+            self._take("output", most, by_content=True)
+        elif (system := self.facts[self.roles["system"]]).distinct > max(2, self.n / 2) and not system.is_code:
+            self.left.append(self.roles.pop("system"))
+            self._take("output", self.left[-1], by_content=True)
+
+    def _unnamed_segment_texts(self, texts: list[str]) -> None:
+        """Texts that repeat with the segment: the longest is the source if there is none, the next the reference if there is none."""
+        output = self.facts[self.roles["output"]]
+        known = [self.facts[c] for role, c in self.roles.items() if role in ("segment", "source")]
+        known += [self.facts[c] for c in self.references]
+        several = "system" in self.roles and self.facts[self.roles["system"]].distinct > 1
+        for column in sorted(texts, key=lambda c: -self.facts[c].length):
+            facts = self.facts[column]
+            same = all(facts.is_function_of(f) for f in known) if known else facts.distinct < output.distinct
+            if facts.is_code or facts.distinct < 2 or not (same or not several) or 3 * facts.length < output.length:
+                continue
+            if "source" not in self.roles:
+                self._take("source", column, by_content=True)
+            elif not self.references:
+                self._take("references", column, by_content=True)
+
+    def _segment_code(self) -> None:
+        """A code or whole number that stands for the source (or reference) one to one is the ID of the segment."""
+        text = self.roles.get("source") or next(iter(self.references), None)
+        if text is None or "segment" in self.roles or "document" in self.roles or "system" not in self.roles:
+            return
+        of = self.facts[text]
+        for column in self.left:
+            facts = self.facts[column]
+            whole = facts.kind == "text" or all("." not in cell for cell in facts.cells)
+            if facts.is_code and whole and 1 < facts.distinct < len(facts.cells):
+                if facts.is_function_of(of) and of.is_function_of(facts):
+                    self._take("segment", column, by_content=True)
+                    return
+
+    def _document_or_segment(self) -> None:
+        """A document with one source, whose systems have one output each, is a segment, also if each was rated several times.
+
+        A segment ID that differs in each row of several systems is the ID of the row.
+        """
+        system, document, segment = (self.roles.get(role) for role in ("system", "document", "segment"))
+        if system is None:
+            return
+        output, systems = self.facts[self.roles["output"]], self.facts[system]
+        if segment is not None and systems.distinct > 1 and self.facts[segment].distinct == self.n > systems.distinct:
+            text = self.roles.get("source") or document or next(iter(self.references), None)
+            if text is not None and self.facts[text].distinct < self.n:
+                del self.roles["segment"]
+                segment = None
+        if document is not None and segment is None:
+            pairs = list(zip(self.facts[document].cells, systems.cells, strict=True))
+            if len(set(pairs)) < self.n and len(set(zip(pairs, output.cells, strict=True))) == len(set(pairs)):
+                self.roles["segment"] = self.roles.pop("document")
+
+    def _wide(self, texts: list[str]) -> None:
+        """Text columns are systems, except codes, facts that hardly change, and one text much longer than the others (the source)."""
+        longest = max((self.facts[c].length for c in [*texts, *self.systems]), default=0)
+        for column in list(texts):
+            facts = self.facts[column]
+            if self.n < 3 or not (facts.is_code and 3 * facts.length < longest):
+                continue
+            if facts.distinct == self.n and "segment" not in self.roles:
+                self._take("segment", column, by_content=True)
+            else:
+                self._take("unused", column)
+            texts.remove(column)
+        if "source" not in self.roles and len(texts) + len(self.systems) > 2:
+            *_, second, first = sorted([*texts, *self.systems], key=lambda c: self.facts[c].length)
+            if first in texts and self.facts[first].length > 3 * self.facts[second].length:
+                self._take("source", first, by_content=True)
+                texts.remove(first)
+        for column in texts:
+            self._take("systems", column)

@@ -29,7 +29,7 @@ def test_a_column_called_like_a_metric_is_one_and_no_human_score(store: Store) -
     roles = {s.label.replace("\\", ""): s.value for s in at.selectbox if s.label.startswith("Role of column")}
     assert roles["Role of column comet"] == "metrics"
     assert roles["Role of column adequacy"] == "human_scores"
-    assert "1 human score, 3 metric scores (comet ↑)**; no problems." in said(at)
+    assert "1 human score, 3 metric scores (comet ↑)**; no errors, 2 warnings." in said(at)
     assert at.dataframe[0].value["metric: comet"].tolist()[:2] == [0.9, 0.7]
     press(at, "Import")
     [project] = store.projects.list()

@@ -6,6 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.ports.store import Store
 from tests.fakes import small_dataset
+from tests.pages.test_projects import MQM, press, uploaded
 from tests.pages.test_shell import run, store
 
 __all__ = ["store"]
@@ -32,3 +33,32 @@ def test_the_outputs_of_a_system_become_references(store: Store) -> None:
     for segment in store.projects.dataset(project.id).segments:
         assert given.get(segment.key, "") in (*segment.references, "")
     assert panel(run("compare", project=str(project.id)))["chrF"] == f"0 / {len(data.outputs)}"
+
+
+def test_an_import_without_references_offers_its_human_translation(store: Store) -> None:
+    mqm = MQM.replace("\nB\t", "\nrefA\t")
+    at = uploaded(("wmt.tsv", mqm), what="labels")
+    (chosen,) = [m for m in at.multiselect if m.label.startswith("Use the outputs")]
+    assert chosen.value == ["refA"]
+    press(at, "Import 1 segment")
+    (project,) = store.projects.list()
+    data = store.projects.dataset(project.id)
+    assert [s.references for s in data.segments] == [("fine",)]
+    assert set(data.systems) == {"A", "refA"}
+
+
+def test_an_import_without_references_can_go_without(store: Store) -> None:
+    at = uploaded(("wmt.csv", "seg,system,output\n1,human,x\n1,B,y\n"))
+    next(m for m in at.multiselect if m.label.startswith("Use the outputs")).set_value([]).run()
+    press(at, "Import 1 segment")
+    (project,) = store.projects.list()
+    assert [s.references for s in store.projects.dataset(project.id).segments] == [()]
+
+
+def test_what_became_of_add_as_references_is_said(store: Store) -> None:
+    press(uploaded(("w.csv", "seg,system,output\n1,A,x\n1,B,y\n")), "Import 1 segment")
+    (project,) = store.projects.list()
+    at = run("projects", project=str(project.id))
+    next(s for s in at.selectbox if s.label == "System").select("A")
+    next(b for b in at.button if b.label == "Add as references").click().run()
+    assert "The outputs of A are references now: 1 new reference for 1 segment." in at.success[0].value.replace("\\", "")

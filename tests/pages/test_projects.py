@@ -318,3 +318,33 @@ def test_the_first_line_of_a_file_is_read_without_reading_the_file() -> None:
     assert first_line(Upload("a.gz", gzip.compress(b"zipped\n" * 10**6))) == "zipped"
     assert first_line(Upload("a.gz", b"\x1f\x8bbroken")) == ""
     assert first_line(Upload("a.txt", b"\x80\x04.")) == "(a Python pickle)"
+
+
+NEWSROOM = (
+    "ArticleID,System,ArticleText,SystemSummary,ArticleTitle,CoherenceRating,FluencyRating\n"
+    + "".join(
+        f"{a},{s},The long story number {a} of the day,Summary {a} by {s}.,Title {a},{r},{6 - r}\n"
+        for a in (4123, 4377, 5012) for s in ("lede3", "pointer") for r in (2, 3, 4)
+    )
+)  # fmt: skip
+
+
+def test_columns_are_told_from_their_words_and_odd_things_are_counted(store: Store) -> None:
+    at = uploaded(("newsroom.csv", NEWSROOM))
+    roles = [s.value for s in at.selectbox if s.label.startswith("Role of column")]
+    assert roles == ["segment", "system", "source", "output", "unused", "human_scores", "human_scores"]
+    assert "**3 segments × 2 systems, no references, 2 human scores**; no errors, 2 warnings." in texts(at)
+    assert "2 warnings" in at.expander[0].label
+    said = texts(at)
+    assert "No segment has a reference" in said
+    assert "rated several times (12 further rows)" in said
+    press(at, "Import 3 segments × 2 systems")
+    (project,) = store.projects.list()
+    assert {h.value for h in store.projects.dataset(project.id).human_scores} == {3.0}
+
+
+def test_after_files_with_problems_others_can_be_chosen(store: Store) -> None:
+    at = uploaded(("p.csv", CSV + "news,3,x,y,A\n"))
+    press(at, "Choose other files")
+    assert not at.error
+    assert at.file_uploader[0].value == []

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from core.data import Dataset, ExternalScores
 from core.errors import ImportProblems, Problem
 from core.formats.build import Builder
+from core.formats.column_doubts import doubts
 from core.formats.columns import guess, is_google_mqm
 from core.formats.external import source_file
 from core.formats.files import Upload, binary_kind, extension
@@ -51,13 +52,17 @@ class ImportPlan:
 
 
 class Preview(NamedTuple):
-    """The result of an import before it is done. `dataset` is None if there are problems or nothing to import."""
+    """The result of an import before it is done. `dataset` is None if there are problems or nothing to import.
+
+    `warnings` and `notes` tell what is odd or missing and does not prevent the import.
+    """
 
     dataset: Dataset | None
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     summary: str
     external: tuple[ExternalScores, ...] = ()
+    warnings: tuple[Problem, ...] = ()
 
 
 def _same_names(files: Sequence[Upload]) -> tuple[list[Upload], list[Problem]]:
@@ -170,9 +175,7 @@ def _preview_lines(by_name: dict[str, Upload], plan: ImportPlan) -> Preview:
         )
     except ImportProblems as error:
         return _refused(error.problems)
-    unused = [name for name in by_name if name not in named]
-    notes = (*notes_on(dataset), *(f"{name}: not used." for name in unused))
-    return Preview(dataset, (), notes, summary(dataset))
+    return Preview(dataset, (), notes_on(dataset), summary(dataset))
 
 
 def _of_scores(dataset: Dataset) -> str:
@@ -185,6 +188,7 @@ def _of_scores(dataset: Dataset) -> str:
 def _preview_tables(by_name: dict[str, Upload], plan: ImportPlan, texts: Dataset | None) -> Preview:
     problems = Collector()
     builder = Builder(texts if without_outputs(plan) else None)
+    odd: list[Problem] = []
     for t in plan.tables:
         problems.extend(external_scores.name_problems((m.name, t.file, m.column) for m in t.mapping.metrics))
     planned = {table.file: table.mapping for table in plan.tables}
@@ -198,6 +202,7 @@ def _preview_tables(by_name: dict[str, Upload], plan: ImportPlan, texts: Dataset
                 table = read_table(by_name[name])
                 if name in planned:
                     builder.add(table, planned[name], source_file(by_name[name]).sha256)
+                    odd += doubts(table, planned[name])
             except ImportProblems as error:
                 problems.extend(error.problems)
         if problems.total == before:
@@ -212,4 +217,4 @@ def _preview_tables(by_name: dict[str, Upload], plan: ImportPlan, texts: Dataset
         return _refused(problems.closed())
     external = builder.external()
     parts = (summary(dataset) if dataset.outputs else _of_scores(dataset), external_scores.summary(external))
-    return Preview(dataset, (), builder.notes(dataset), ", ".join(filter(None, parts)), external)
+    return Preview(dataset, (), builder.notes(dataset), ", ".join(filter(None, parts)), external, tuple(odd))

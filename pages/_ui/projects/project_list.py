@@ -16,6 +16,7 @@ from pages._ui.shared import errors, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 NAMED = 6
+_ADDED = "references-added"
 
 
 def listing(projects: Sequence[Project], current: Project | None) -> None:
@@ -29,6 +30,8 @@ def listing(projects: Sequence[Project], current: Project | None) -> None:
                 kind = " :gray-badge[sample]" if project.sample else ""
                 st.markdown(f"**{escape_markdown(project.name)}**{mark}{kind}")
                 st.caption("  \n".join(map(escape_markdown, facts(project))))
+                if is_open and (added := st.session_state.get(_ADDED, (None, "")))[0] == project.id:
+                    st.success(escape_markdown(added[1]), icon=":material/check_circle:")
             with actions:
                 if is_open:
                     _actions(project)
@@ -81,11 +84,19 @@ def _references(project: Project) -> None:
         if st.form_submit_button("Add as references", type="primary") and system is not None:
             report = references.use(wiring.store(), project.id, system)
             wiring.changed(project.id)
-            st.toast(
-                f"{format_count(report.references, 'new reference')} from {escape_markdown(system)}.",
-                icon=":material/check:",
-            )
+            st.session_state[_ADDED] = (project.id, _added(project, system, report.references))
             st.rerun()
+
+
+def _added(project: Project, system: str, n: int) -> str:
+    """Return what adding the outputs of a system as references did, and what follows."""
+    if not n:
+        return f"Nothing changed: the outputs of {system} already are references."
+    segments = format_count(project.n_segments, "segment")
+    return (
+        f"The outputs of {system} are references now: {format_count(n, 'new reference')} for {segments}. Compute the metrics that "
+        "use references again."
+    )
 
 
 def _rename(project: Project) -> None:

@@ -13,16 +13,18 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import Problem
 from core.formats.files import Upload
+from core.formats.notes import notes_on
 from core.formats.problems import how_many
 from core.formatting import format_count
 from core.ports.projects import Project
 from core.services.projects import label_import
 from core.services.projects.importing import ImportPlan, Preview, plan, preview, without_outputs
 from core.services.projects.label_import import LabelFiles
-from pages._ui.projects import upload_columns, upload_formats, upload_lines
+from pages._ui.projects import upload_columns, upload_formats, upload_lines, upload_references
 from pages._ui.projects.upload_formats import LabelFormats
 from pages._ui.shared import page, tables, wiring
 
+ROUND = "projects-round"
 ROWS = 12
 LONGEST = 300
 GUIDE = (
@@ -52,9 +54,10 @@ class ReadyUpload:
 
 
 def steps(
-    key: str, projects: Sequence[Project] = (), current: Project | None = None, *, labels: bool = False
+    projects: Sequence[Project] = (), current: Project | None = None, *, labels: bool = False
 ) -> tuple[ReadyUpload | None, tuple[Problem, ...]]:
     """Draw the steps up to the preview; return what can be imported, or None and the problems."""
+    key = f"upload-{st.session_state.get(ROUND, 0)}"
     st.subheader("1 · Files", anchor=False)
     given = st.file_uploader("Files to import", accept_multiple_files=True, key=key, label_visibility="collapsed")
     if not given:
@@ -89,7 +92,7 @@ def steps(
     with st.spinner(f"Reading {_megabytes(size)} and checking every row …"):
         seen = _previewed(ids, mapped, owner, given)
         mqm = _labels(ids, chosen_labels, given) if chosen_labels and not mapped.problems else None
-    return _shown(seen, mqm, tuple(f.name for f in given), owner)
+    return _shown(seen, mqm, tuple(f.name for f in given), owner, key)
 
 
 def uploads(given: Sequence[UploadedFile]) -> list[Upload]:
@@ -116,7 +119,8 @@ def _labels(ids: tuple[str, ...], chosen: LabelFormats, _given: Sequence[Uploade
 
 
 def forget() -> None:
-    """Discard the texts that were read for previews."""
+    """Empty the upload, and discard the texts that were read for previews."""
+    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
     _previewed.clear()
     _labels.clear()
 
@@ -126,7 +130,7 @@ def _megabytes(size: int) -> str:
 
 
 def _shown(
-    seen: Preview, mqm: LabelFiles | None, names: tuple[str, ...], project: Project | None
+    seen: Preview, mqm: LabelFiles | None, names: tuple[str, ...], project: Project | None, key: str
 ) -> tuple[ReadyUpload | None, tuple[Problem, ...]]:
     wrong = (*seen.problems, *(mqm.problems if mqm else ()))
     if wrong:
@@ -136,25 +140,43 @@ def _shown(
             icon=":material/info:",
         )
         problems(wrong)
+        _choose_others()
         return None, wrong
     dataset = mqm.dataset if mqm else seen.dataset
     if dataset is None:
         page.info("These files have nothing to import.")
+        _choose_others()
         return None, ()
     summary = mqm.summary() if mqm else seen.summary
-    st.markdown(f"**{summary}**; no problems.")
     scores = mqm.external if mqm else seen.external
+    notes = notes_on(dataset) if mqm and dataset.outputs else seen.notes
+    _warnings(summary, mqm.warnings if mqm else seen.warnings, notes)
     rows = first_rows(mqm.scored if mqm else dataset, external=scores)
     st.dataframe(rows, hide_index=True, width="stretch", height="content")
     more = len(dataset.outputs or _scored(dataset, scores)) - ROWS
     if more > 0:
         st.caption(f"First {ROWS} outputs; {more:,} more.")
-    for note in seen.notes:
-        st.text(note)
-    if mqm and mqm.warnings:
-        with st.expander(f"{format_count(len(mqm.warnings), 'warning')} (imported)"):
-            problems(mqm.warnings)
+    if project is None:
+        dataset = upload_references.offer(dataset, key)
+    mqm = mqm._replace(dataset=dataset) if mqm else None
     return ReadyUpload(dataset, summary, mqm, names, project, scores), ()
+
+
+def _warnings(summary: str, odd: Sequence[Problem], notes: Sequence[str]) -> None:
+    """Draw what will be imported, and fold what is odd or missing but does not prevent the import."""
+    if not (n := how_many(odd) + len(notes)):
+        st.markdown(f"**{summary}**; no problems.")
+        return
+    st.markdown(f"**{summary}**; no errors, {format_count(n, 'warning')}.")
+    with st.expander(f"{format_count(n, 'warning')} (the import is possible)", icon=":material/warning:"):
+        for note in notes:
+            st.text(note)
+        if odd:
+            problems(odd)
+
+
+def _choose_others() -> None:
+    st.button("Choose other files", icon=":material/upload_file:", on_click=forget, key="upload-others")
 
 
 def problems(found: Sequence[Problem]) -> None:

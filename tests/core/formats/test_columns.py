@@ -96,7 +96,7 @@ def test_usual_names_are_recognised(header: str, expected: dict[str, object]) ->
 
 def test_numbers_left_over_are_human_scores_and_text_is_not() -> None:
     mapping = guess(table("id,system,output,score,DA,comment,segment_number,empty\n1,A,x,3,,3,9,\n2,A,y,,4.5,no,9,\n"))
-    assert mapping.human_scores == ("score", "DA", "segment_number")
+    assert mapping.human_scores == ("score", "DA")  # segment_number is an ID by its name
     assert "comment" not in mapping.columns()
 
 
@@ -129,6 +129,19 @@ def test_a_key_that_stands_twice_names_both_lines() -> None:
     assert problem.found == "A, segment 1 again, as in line 2"
     (problem,) = problems("seg,A,B\n1,x,y\n1,x,y\n")
     assert problem.found == "segment 1 again, as in line 2"
+
+
+def test_an_output_rated_several_times_has_the_mean_and_a_note() -> None:
+    builder = both("seg,system,output,DA,fluency\n1,A,x,80,\n1,A,x,90,3\n1,A,x,100,4\n2,A,y,50,1\n")
+    got = builder.dataset()
+    assert got.human_scores == (
+        HumanScore("A", "", "1", "DA", 90.0),
+        HumanScore("A", "", "1", "fluency", 3.5),
+        HumanScore("A", "", "2", "DA", 50.0),
+        HumanScore("A", "", "2", "fluency", 1.0),
+    )
+    assert [o.text for o in got.outputs] == ["x", "y"]
+    assert "rated several times (2 further rows)" in " ".join(builder.notes(got))
 
 
 def test_references_that_differ_between_rows_are_a_problem() -> None:
@@ -171,7 +184,7 @@ def test_an_empty_segment_id_or_system_is_a_problem() -> None:
 
 def test_every_problem_is_reported_at_once() -> None:
     found = problems(
-        "seg,system,ref,output,DA\n1,A,r,x,1\n1,A,r,x,1\n1,B,R,y,2\n,B,R,y,2\n2,B,r,y,x\n",
+        "seg,system,ref,output,DA\n1,A,r,x,1\n1,A,r,z,1\n1,B,R,y,2\n,B,R,y,2\n2,B,r,y,x\n",
         ColumnMapping(segment="seg", system="system", references=("ref",), output="output", human_scores=("DA",)),
     )
     assert [p.row for p in found] == [3, 4, 5, 6]

@@ -72,7 +72,6 @@ def test_a_column_becomes_a_metric_with_its_missing_values_told() -> None:
 def test_a_metric_is_no_human_score_of_the_dataset() -> None:
     builder = build(HEAD + "A,d,1,x,0.5,60,4\n", MetricColumn("comet", "COMET"))
     assert builder.dataset().human_scores == ()
-    assert "t.csv: not used: ter, da." in builder.notes(builder.dataset())
 
 
 def test_a_metric_in_two_tables_is_one_and_remembers_both() -> None:

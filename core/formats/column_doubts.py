@@ -1,0 +1,179 @@
+"""What is odd about a mapping of columns and does not prevent the import: a wrong guess should never pass unnoticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.errors import Problem
+from core.formats.column_facts import (
+    FACTS,
+    GENERIC,
+    IDS,
+    OUTPUTS,
+    REFERENCES,
+    SYSTEMS,
+    ColumnFacts,
+    facts_of,
+    role_by_words,
+    words_of,
+)
+from core.formats.columns import guessed
+from core.formats.mapping import ColumnMapping
+from core.formats.parsing.cells import FileTable
+from core.formats.problems import counted, shown
+
+_LONG_TEXT = 40
+_HUMAN = REFERENCES | {"human", "post", "postedit"}
+_LANGUAGE = 2
+
+
+def doubts(table: FileTable, mapping: ColumnMapping) -> tuple[Problem, ...]:
+    """Return warnings on a mapping, judged by the names and the first 1000 rows."""
+    if len(table.rows) < 2:
+        return ()
+    facts = facts_of(table)
+    found = (
+        *_told_by_cells(table, mapping),
+        *_same_texts(mapping, facts),
+        *_segments(mapping, facts),
+        *_scores(mapping, facts),
+        *_systems(mapping, facts),
+        *_unused(mapping, facts),
+    )
+    return tuple(Problem(table.name, 1, *doubt) for doubt in found)
+
+
+Doubt = tuple[str, str, str, str]
+
+
+def _told_by_cells(table: FileTable, mapping: ColumnMapping) -> Iterator[Doubt]:
+    guess = guessed(table)
+    for column in guess.by_content:
+        if role := role_of(mapping, column):
+            if role == role_of(guess.mapping, column):
+                yield column, f"{role}, judged by its cells", "a name that tells", "Check the role of this column above"
+
+
+def role_of(mapping: ColumnMapping, column: str) -> str:
+    """Return the role of a column for a message, or ""."""
+    single = {
+        "document": "the document",
+        "segment": "the segment ID",
+        "source": "the source",
+        "system": "the system",
+        "output": "the output",
+    }
+    for field, role in single.items():
+        if getattr(mapping, field) == column:
+            return role
+    lists = {"references": "a reference", "systems": "a system", "human_scores": "a human score"}
+    return next((role for field, role in lists.items() if column in getattr(mapping, field)), "")
+
+
+def _same_texts(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[Doubt]:
+    texts = [c for c in (mapping.source, *mapping.references) if c is not None]
+    for i, column in enumerate(texts):
+        cells = facts[column].cells
+        if facts[column].distinct == 1 and len(cells) > 2 and cells[0]:
+            yield (
+                column,
+                f"the same text in all rows: {shown(cells[0])}",
+                "a text for each segment",
+                "Check its role above",
+            )
+        if twin := next((c for c in texts[:i] if facts[c].cells == cells), None):
+            yield column, f"the same texts as in {twin}", "other texts", "Use one of the two columns"
+    outputs = (mapping.output,) if mapping.layout == "long" else mapping.systems
+    for column in filter(None, outputs):
+        for text in texts:
+            pairs = list(zip(facts[column].cells, facts[text].cells, strict=True))
+            if 10 * sum(a == b != "" for a, b in pairs) >= 9 * len(pairs):
+                yield (
+                    column,
+                    f"the same texts as in {text}",
+                    "outputs of a system",
+                    "Check the roles of both columns above",
+                )
+
+
+def _segments(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[Doubt]:
+    if mapping.layout == "wide" or mapping.system is None or mapping.segment is None:
+        return
+    systems, ids = facts[mapping.system], facts[mapping.segment]
+    if systems.distinct > 1 and ids.distinct == len(ids.cells):
+        todo = "Choose Not used for it, so that the rows of each system are matched by their order, or choose another column"
+        yield mapping.segment, "another segment ID in each row", "the same ID for all systems of a segment", todo
+    if systems.distinct == len(systems.cells) and len(systems.cells) > 4:
+        yield mapping.system, "another system in each row", "names that repeat", "Check the role of this column above"
+
+
+def _scores(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[Doubt]:
+    text = mapping.segment or mapping.source or next(iter(mapping.references), None)
+    for column in mapping.human_scores:
+        values = facts[column]
+        whole = all(cell.lstrip("-").isdigit() for cell in values.cells if cell)
+        named = bool(IDS.intersection(words_of(column)[-1:]))
+        counts = whole and values.distinct == len(values.cells) > 9 and _steps(values)
+        fixed = whole and text is not None and _stands_for(values, facts[text])
+        if named or counts or fixed:
+            yield (
+                column,
+                "whole numbers that look like IDs",
+                "scores",
+                "Choose Not used, Segment ID or Document ID for it",
+            )
+
+
+def _stands_for(values: ColumnFacts, text: ColumnFacts) -> bool:
+    repeats = 3 < text.distinct < len(text.cells)
+    return repeats and values.distinct == text.distinct and values.is_function_of(text)
+
+
+def _steps(values: ColumnFacts) -> bool:
+    numbers = [int(cell) for cell in values.cells]
+    return numbers == sorted(numbers)
+
+
+def _systems(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[Doubt]:
+    if mapping.layout == "wide":
+        for column in mapping.systems:
+            words = set(words_of(column))
+            code = bool(words) and all(len(word) == _LANGUAGE for word in words) and not column.isupper()
+            label = bool(words) and words <= GENERIC | FACTS and not words & (OUTPUTS | SYSTEMS)
+            if code or label or words & _HUMAN:
+                yield (
+                    column,
+                    "a system of this name",
+                    "the name of a system",
+                    "Check its role: Source, Reference or Not used?",
+                )
+        return
+    if mapping.system is None or mapping.references:
+        return
+    for name in dict.fromkeys(facts[mapping.system].cells):
+        if is_human_name(name):
+            todo = "After the import, “Add references” on Projects uses its outputs as references"
+            yield mapping.system, f"the system {shown(name)}, and no reference", "a column with references", todo
+
+
+def is_human_name(system: str) -> bool:
+    """Return whether a system has the name of a human translation or reference, such as `ref`, `refA`, `human-B`."""
+    words = words_of(system)
+    return bool(words) and (words[0] in _HUMAN or (len(words) > 1 and words[-1] in _HUMAN))
+
+
+def _unused(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[Doubt]:
+    used = mapping.columns()
+    for column, values in facts.items():
+        role = role_by_words(column, values.kind)
+        if column in used or values.distinct < 2 or role in ("rater", "unused"):
+            continue
+        if role == "system" and mapping.system is None:
+            todo = "Check “Each row is” above"
+            yield column, "a column that is named after systems and not used", "one row per output", todo
+        elif values.is_text and values.length > _LONG_TEXT:
+            found = f"a column of texts ({counted(values.distinct, 'different text')}) that is not used"
+            yield column, found, "a source, reference or output", "Choose its role above if it has one"
+        elif values.kind == "number" and mapping.layout == "wide" and role == "":
+            todo = "Scores need one row per output: upload them as a table of their own"
+            yield column, "a column of numbers that is not used", "outputs in a table with one column per system", todo

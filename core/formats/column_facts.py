@@ -1,0 +1,140 @@
+"""What the names and the first cells of a table's columns say about their roles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from core.formats.parsing.cells import Cell, FileTable
+from core.formats.parsing.numbers import is_absent, looks_like_a_number
+
+LOOK = 1000
+"""Rows whose cells are looked at."""
+
+IDS = frozenset("id ids idx index key uid guid nr no num number".split())
+SYSTEMS = frozenset("system systems sys model method engine generator submission".split())
+DOCUMENTS = frozenset("doc document article story page file dialogue dialog".split())
+SEGMENTS = frozenset("segment seg sentence sent line item example instance sample row unit input source src".split())
+RATERS = frozenset("rater raters annotator annotators worker judge evaluator user assessor turker participant".split())
+REFERENCES = frozenset("ref refs reference references gold golden truth highlights ht".split())
+OUTPUTS = frozenset(
+    "output outputs out hyp hypothesis summary summ translation mt prediction pred predicted generated generation candidate "
+    "response decoded completion claim".split()
+)
+SOURCES = frozenset(
+    "source src input article document doc dialogue dialog conversation mr meaning representation context passage story post "
+    "transcript original question triples".split()
+)
+SCORES = frozenset(
+    "score scores rating ratings mean avg average likert da mqm esa human judgement judgment fluency adequacy quality "
+    "overall coherence consistency relevance informativeness naturalness".split()
+)
+FACTS = frozenset(
+    "title headline url link date time timestamp lang language lp pair domain topic genre split dataset task year comment comments "
+    "note notes metadata meta batch campaign seed prompt status reason category severity error errors label labels".split()
+)
+TEXTS = frozenset("text texts txt string raw full body content plain clean tokenized detokenized".split())
+GENERIC = IDS | SYSTEMS | DOCUMENTS | SEGMENTS | REFERENCES | OUTPUTS | SOURCES | TEXTS
+"""Words that are no name of a system."""
+
+_CAPITALS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+Kind = Literal["number", "text", "texts", "empty", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """The kind of a column ("texts": lists of texts), its first cells ("" where empty), how many of them differ, and their
+    mean length in characters."""
+
+    kind: Kind
+    cells: tuple[str, ...]
+    distinct: int
+    length: float
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind in ("text", "texts")
+
+    @property
+    def is_code(self) -> bool:
+        """Whether the cells are short and without blanks, as IDs are."""
+        return self.kind in ("number", "text") and self.length <= 40 and not any(" " in cell for cell in self.cells)
+
+    def is_function_of(self, other: ColumnFacts) -> bool:
+        """Return whether equal cells of `other` always stand beside equal cells here."""
+        return len(set(zip(other.cells, self.cells, strict=True))) == other.distinct
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words of a column name in lower case: `SystemSummary`, `system_summary2` → system, summary."""
+    return tuple(re.findall(r"[^\W\d_]+", _CAPITALS.sub(" ", name).casefold()))
+
+
+def facts_of(table: FileTable) -> dict[str, ColumnFacts]:
+    """Return the facts of every column."""
+    facts: dict[str, ColumnFacts] = {}
+    for i, column in enumerate(table.columns):
+        cells = tuple(_text(row.cells[i]) for row in table.rows[:LOOK])
+        filled = [cell for cell in cells if cell]
+        length = sum(map(len, filled)) / max(1, len(filled))
+        facts.setdefault(column, ColumnFacts(_kind(table, i), cells, len(set(cells)), length))
+    return facts
+
+
+def role_by_words(name: str, kind: Kind) -> str:
+    """Return the role that the words of a name suggest, "unused" for facts about a row, or "" if they say nothing.
+
+    Roles: rater, document, segment, system, source, references, human (a weak sign of a reference), output, "system output" (a strong
+    sign of an output), target (an output beside systems, else a reference) and text. Columns of numbers are IDs, unused, or "".
+    """
+    words = words_of(name)
+    if len(words) > 1 and words[0] in ("input", "answer"):  # as Mechanical Turk names columns
+        words = words[1:]
+    there = set(words)
+    code = bool(words) and words[-1] in IDS
+    if there & RATERS and not there & SCORES:
+        return "rater"
+    if there & FACTS and there <= FACTS | GENERIC:
+        return "unused"
+    if kind == "number" and (not code or there & SCORES):
+        return ""
+    if code or kind == "number":
+        kinds = (("system", SYSTEMS), ("document", DOCUMENTS), ("segment", SEGMENTS))
+        return next((role for role, known in kinds if there & known), "segment")
+    if there & SYSTEMS and (words[-1] in SYSTEMS or there <= SYSTEMS | {"name"}):
+        return "system"
+    if (there & SYSTEMS and there & (OUTPUTS | REFERENCES | TEXTS)) or (there & {"generated"} and there <= GENERIC):
+        return "system output"
+    if there & REFERENCES:
+        return "references"
+    if "human" in there and there <= GENERIC | {"human"}:
+        return "human"
+    if there & OUTPUTS:
+        return "output"
+    if there & {"target", "tgt"} and there <= GENERIC | {"target", "tgt"}:
+        return "target"
+    if there & SOURCES and all(word in GENERIC or len(word) == 2 for word in words):
+        return "source"
+    return "text" if there and there <= TEXTS else ""
+
+
+def _text(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else "\n".join(cell) if isinstance(cell, tuple) else ""
+
+
+def _kind(table: FileTable, at: int) -> Kind:
+    seen: Kind = "empty"
+    for row in table.rows:
+        cell = row.cells[at]
+        if cell is None or (isinstance(cell, str) and is_absent(cell)):
+            continue
+        if isinstance(cell, tuple):
+            return "texts"
+        if not isinstance(cell, str):
+            return "other"
+        if not looks_like_a_number(cell):
+            return "text"
+        seen = "number"
+    return seen

@@ -1,0 +1,28 @@
+"""Human translations among the outputs, offered as references before an import that has none."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.data import Dataset
+from core.formats.column_doubts import is_human_name
+from core.services.projects import references
+from pages._ui.shared import page
+from pages._ui.shared.markdown import escape_markdown
+
+
+def offer(dataset: Dataset, key: str) -> Dataset:
+    """Draw the choice of systems whose outputs become references, if there are no references but systems named like human
+    translations; return the dataset with the references chosen."""
+    if any(s.references for s in dataset.segments) or not any(map(is_human_name, dataset.systems)):
+        return dataset
+    human = next(filter(is_human_name, dataset.systems))
+    chosen = st.multiselect(
+        "Use the outputs of these systems as references", dataset.systems, [human],
+        format_func=escape_markdown, key=f"{key}-as-references",
+    )  # fmt: skip
+    page.caption(
+        f"The files have no references, but {human} is named like a human translation. The system stays in the project; metrics "
+        "that use references compare it with its own texts, so leave it out when you compare metrics."
+    )
+    return references.with_references(dataset, chosen)
