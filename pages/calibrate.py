@@ -13,7 +13,7 @@ from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
 from pages._ui.calibrate import best_systems, calibration_form, learning_curve, raters_and_weights, saved_lambdas
 from pages._ui.calibrate import calibration_result as result
-from pages._ui.shared import errors, page, state, theme, wiring
+from pages._ui.shared import errors, page, partly_scored, state, theme, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 SECTIONS = ("Agreement", "More labels", "Annotators", "Severity weights", "Best systems")
@@ -36,6 +36,7 @@ def main() -> None:
         if people is not None and people.of_systems:
             st.caption(calibration_form.FIXED)
     if people is not None:
+        unfinished(project, column, people)
         data = service.points(wiring.view(project).tables[column.name], people)
         batch = calibration_form.choose_calibration_set(project, data)
         data = service.of_batch(data, batch) if batch else data
@@ -45,6 +46,17 @@ def main() -> None:
                 keep(project, column, people, found, batch.name if batch else "")
                 behind(project, column, people, choice, data, found, SECTIONS[:2] if batch else SECTIONS)
     saved_lambdas.saved(project, refinements)
+
+
+def unfinished(project: Project, column: Column, people: HumanScores) -> None:
+    """Draw how many outputs with human scores BARTScore++ has not scored yet, and the button that scores them."""
+    view = wiring.view(project)
+    rated = [key for key in people.scores if key in view.texts]
+    if (n := len(view.scored(column.name, rated))) < len(rated):
+        text = (
+            f"{column.label} has scored {n:,} of {len(rated):,} outputs with human scores. λ is fitted on these only."
+        )
+        partly_scored.line(project, text, [column], "calibrate")
 
 
 def fitted(

@@ -44,6 +44,7 @@ def main() -> None:
         page.info("Choose at least one metric under *More options*.")
         return
     data = evaluation_data.joined(project, view, people, wanted)
+    evaluation_data.unfinished(project, view, data)
     if data.too_few:
         evaluation_form.too_few(data, people, wanted.excluded)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from math import comb
 from pathlib import Path
@@ -63,6 +64,12 @@ def run(
     seed: Annotated[
         int, typer.Option(min=0, max=LARGEST_SEED, help="random seed of the bootstrap and the permutation tests")
     ] = 0,
+    partly: Annotated[
+        bool,
+        typer.Option(
+            "--partly", help="also compare metrics that are only partly scored, on the outputs all have scored"
+        ),
+    ] = False,
     tests: Annotated[
         bool, typer.Option("--tests", help="test the difference of every pair of metrics, with Holm's correction")
     ] = False,
@@ -106,7 +113,9 @@ def run(
             "no system has this name", where="--exclude", got=unknown[0], expected=", ".join(sorted(systems))
         )
     items = dict(texts.items()) if texts else None
-    joined = join(people, metrics, values, items=items, excluded=exclude, seed=seed)
+    for metric, of_metric, _ in elsewhere:  # named by the user, so never set aside
+        values[metric.name] = dict.fromkeys(rated, math.nan) | of_metric
+    joined = join(people, metrics, values, items=items, excluded=exclude, seed=seed, partly=partly)
     if joined.too_few:
         raise UserError(
             "fewer than two outputs have a human score and a score from every metric",
@@ -139,7 +148,7 @@ def run(
         else []
     )
     notes += [] if outputs else ["Baselines were not computed: they need the outputs (--outputs)."]
-    print_note(*joined.notes, *notes, sentence(found, statistic))
+    print_note(*filter(None, [joined.set_aside]), *joined.notes, *notes, sentence(found, statistic))
     return found
 
 
@@ -161,7 +170,7 @@ def _tested(found: Evaluation) -> tuple[list[SignificanceMatrix], list[tuple[Sta
 
 
 def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[ScoredMetric], Scores, int]:
-    """Read a CSV that `score` wrote: the metrics, their values (negated if lower is better), and the number of rows without a score.
+    """Read a CSV that `score` wrote: metrics, values (negated if lower is better, NaN without a score), rows without a score.
 
     Raises `ImportProblems` with file, line and column.
     """
@@ -178,10 +187,8 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[ScoredMetri
             turned = metric in lower or (spec is not None and not spec.higher_is_better)
             found[metric] = ScoredMetric(metric, spec.label if spec else metric, signed, turned=turned)
         of_metric = values.setdefault(metric, {})
-        if is_absent(cells["score"]):
-            missing += 1
-            continue
-        value = human_scores.scored(upload, line, "score", cells["score"])
+        missing += is_absent(cells["score"])
+        value = math.nan if is_absent(cells["score"]) else human_scores.scored(upload, line, "score", cells["score"])
         key = OutputKey(*(cells[c] for c in human_scores.KEY))
         if key in of_metric:
             raise human_scores.wrong_line(upload, line, "score", " / ".join(key), "one score per output and metric")

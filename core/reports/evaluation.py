@@ -105,7 +105,10 @@ def as_json(found: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
     `tests` of the report are those under the first statistic, `more_tests` those under the others.
     """
     report: dict[str, Any] = {"methods": methods(found, tests), "signatures": signatures(found)}
-    report |= {"rows": [r._asdict() for r in found.rows], "notes": list(found.joined.notes)}
+    report |= {
+        "rows": [r._asdict() for r in found.rows],
+        "notes": [*filter(None, [found.joined.set_aside]), *found.joined.notes],
+    }
     kinds = [{"statistic": m.statistic, "test": m.test, "pairs": [p._asdict() for p in m.pairs]} for m in tests]
     if kinds:
         report["tests"] = kinds[0]
@@ -168,7 +171,7 @@ def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems
     ]
     if joined.excluded:
         sentences.append(f"Excluded systems: {', '.join(joined.excluded)}.")
-    sentences += joined.notes
+    sentences += [joined.set_aside, *joined.notes]
     if turned := [c.label for c in joined.metrics if c.turned]:
         sentences.append(f"Negated, because lower is better: {', '.join(turned)}.")
     if choice.level == "system":

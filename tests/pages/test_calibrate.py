@@ -84,6 +84,18 @@ def test_the_fit_stands_in_one_sentence_with_what_is_missing(store) -> None:
     assert "70 are missing" in words(at)
 
 
+def test_a_partly_scored_metric_is_named_and_can_be_finished(store) -> None:
+    project_id = filled(store)
+    more = tuple(Output("B", "d", str(i), f"more {i}") for i in range(N))
+    rated = tuple(HumanScore("B", "d", str(i), "da", float(i)) for i in range(N))
+    store.projects.add(project_id, Dataset((), more, rated))
+    at = opened(project_id)
+    assert not at.exception
+    assert "BARTScore++ has scored 30 of 60 outputs with human scores. λ is fitted on these only." in words(at)
+    next(b for b in at.button if b.label == "Finish scoring").click().run()
+    assert [j.metrics for j in store.jobs.recent(project_id)] == [("bartscore++",)]
+
+
 def test_a_saved_lambda_is_kept_and_a_taken_name_is_refused(store) -> None:
     project_id = filled(store)
     for _ in range(2):

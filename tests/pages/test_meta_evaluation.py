@@ -85,6 +85,24 @@ def test_the_result_stands_in_one_sentence_and_a_human_reference_is_left_out(sto
     assert "all metric scores are equal" in said
 
 
+def test_a_partly_scored_metric_is_set_aside_until_its_scoring_is_finished(store) -> None:
+    project_id = filled(store)
+    bleu = registry.load("bleu").signature()
+    values = {content_key(f"source {i}", f"words of A {i}", ("a reference",)): Value(float(i)) for i in range(2)}
+    store.scores.put("bleu", bleu, values, 1.0)
+    at = opened(project_id)
+    assert not at.exception
+    assert "Set aside, because only partly scored: BLEU (2 of 24 rated outputs)." in words(at)
+    assert "Of 2 metrics, TER agrees best with the human score on 24 outputs" in words(at)
+    assert "BLEU" not in at.dataframe[0].value["metric"].tolist()
+    next(b for b in at.button if b.label == "Finish scoring").click().run()
+    assert [(j.metrics, j.state) for j in store.jobs.recent(project_id)] == [(("bleu",), "queued")]
+    assert "Scoring is running" in words(at)
+    at.toggle(key=f"evaluate-partly-{project_id}").set_value(True).run()
+    assert not at.exception
+    assert "on 2 outputs" in words(at)
+
+
 def test_metrics_and_systems_are_tested_when_asked(store) -> None:
     at = opened(filled(store))
     at.button_group(key="evaluate-section").set_value("Differences between metrics").run()

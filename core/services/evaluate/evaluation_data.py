@@ -28,6 +28,9 @@ Unit = Literal["segment", "document"]
 
 NOT_SCORED = "no rated output has a score"
 
+TOLERATED = 0.05
+"""Share of the outputs with results that a metric may lack before it is set aside."""
+
 
 class ScoredMetric(NamedTuple):
     """A metric or baseline (`sentinel`), by the name of its scores in `EvaluationData`.
@@ -47,11 +50,25 @@ class ScoredMetric(NamedTuple):
         return f"{self.label}, sign changed ↑" if self.turned else f"{self.label} ↑"
 
 
+class PartlyScored(NamedTuple):
+    """A metric with results for `scored` of `rated` outputs; with `aside` it is not in the evaluation."""
+
+    name: str
+    label: str
+    scored: int
+    rated: int
+    aside: bool
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.scored:,} of {self.rated:,} rated outputs)"
+
+
 @dataclass(frozen=True)
 class EvaluationData:
     """Outputs with a human score and a score from every metric; `human` and each of `scores` have shape (n_outputs,).
 
-    With `of_systems` the human scores are per system, and all outputs of a system have the same one.
+    With `of_systems` the human scores are per system, and all outputs of a system have the same one. `partly` lists the
+    metrics that have not scored every rated output.
     """
 
     keys: tuple[OutputKey, ...]
@@ -63,6 +80,7 @@ class EvaluationData:
     excluded: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
     of_systems: bool = False
+    partly: tuple[PartlyScored, ...] = ()
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -79,6 +97,12 @@ class EvaluationData:
     @property
     def metrics(self) -> tuple[ScoredMetric, ...]:
         return tuple(c for c in self.scored_metrics if not c.sentinel)
+
+    @property
+    def set_aside(self) -> str:
+        """Return a sentence that names the metrics not compared because they are only partly scored, or ""."""
+        names = ", ".join(str(p) for p in self.partly if p.aside)
+        return f"Set aside, because only partly scored: {names}." if names else ""
 
     @property
     def too_few(self) -> bool:
@@ -141,16 +165,28 @@ def join(
     order: Sequence[OutputKey] = (),
     excluded: Sequence[str] = (),
     seed: int = 0,
+    partly: bool = False,
 ) -> EvaluationData:
     """Return the outputs with a human score that every metric has scored, in `order`.
 
-    `values` are by metric name, higher is better. A metric without a score for any rated output is kept as undefined and
-    excludes no outputs. Sentinels are computed from the texts (`items`), if given.
+    `values` are by metric name, higher is better; NaN is a result without a number. A metric that lacks more than `TOLERATED`
+    of the outputs with results of the most complete metric is set aside, unless `partly`. A metric without a number for any
+    rated output is kept as undefined and excludes no outputs. Sentinels are computed from the texts (`items`), if given.
     """
     rated = [k for k in (order or people.scores) if k in people.scores and k.system not in excluded]
-    there = [m for m in metrics if any(k in values[m.name] for k in rated)]
+    with_result = {m.name: {k for k in rated if k in values[m.name]} for m in metrics}
+    most = max(with_result.values(), key=len, default=set())
+    aside = {m.name for m in metrics if not partly and len(most - with_result[m.name]) > TOLERATED * len(most)}
+    incomplete = tuple(
+        PartlyScored(m.name, m.label, n, len(rated), m.name in aside)
+        for m in metrics
+        if (n := len(with_result[m.name])) < len(rated)
+    )
+    metrics = [m for m in metrics if m.name not in aside]
+    scored = {m.name: {k for k in with_result[m.name] if not np.isnan(values[m.name][k])} for m in metrics}
+    there = [m for m in metrics if scored[m.name]]
     scored_metrics = [m if m in there else m._replace(undefined=NOT_SCORED) for m in metrics]
-    keys = tuple(k for k in rated if all(k in values[m.name] for m in there) and (items is None or k in items))
+    keys = tuple(k for k in rated if all(k in scored[m.name] for m in there) and (items is None or k in items))
     scores = {m.name: np.array([values[m.name][k] for k in keys], dtype=np.float64) for m in there}
     of_keys = [items[k] for k in keys] if items is not None else []
     for sentinel in BASELINES if items is not None else ():
@@ -160,11 +196,16 @@ def join(
         scored_metrics.append(ScoredMetric(name, sentinel.label, sentinel.signature(seed), True, lacks))
         if not lacks:
             scores[name] = np.array(known, dtype=np.float64)
+    reached = rated if partly else [k for k in rated if k in most]
     notes = [
-        f"{m.label} has no score for {lost} of {len(rated)} rated outputs; they are left out for all metrics."
+        f"{m.label} has no score for {lost:,} of {len(reached):,} rated outputs; they are left out for all metrics."
         for m in there
-        if (lost := sum(k not in values[m.name] for k in rated))
+        if (lost := sum(k not in scored[m.name] for k in reached))
     ]
+    if len(reached) < len(rated):
+        notes.append(
+            f"{len(rated) - len(reached):,} of {len(rated):,} rated outputs have not been scored and are left out."
+        )
     human = np.array([people.scores[k][0] for k in keys], dtype=np.float64)
     gone = tuple(s for s in excluded if any(k.system == s for k in people.scores))
     return EvaluationData(
@@ -177,6 +218,7 @@ def join(
         gone,
         tuple(notes),
         people.of_systems,
+        incomplete,
     )
 
 
@@ -188,10 +230,12 @@ def from_view(
     lam: float = 1.0,
     excluded: Sequence[str] = (),
     seed: int = 0,
+    partly: bool = False,
 ) -> EvaluationData:
     """Return the evaluation data of a project: the newest run of each metric, or the metrics in `names`.
 
-    BARTScore++ is included both at λ = `lam` and at λ = 1.
+    BARTScore++ is included both at λ = `lam` and at λ = 1. Failed outputs count as not scored. With `partly`, metrics that
+    are only partly scored are compared too, on the outputs that all metrics have scored.
     """
     metrics: list[ScoredMetric] = []
     values: dict[str, dict[OutputKey, float]] = {}
@@ -204,10 +248,11 @@ def from_view(
             name = f"{column.name} @ {format_lambda(weight)}" if column.refinement else column.name
             label = f"{column.label} (λ = {format_lambda(weight)})" if column.refinement else column.label
             array = view.values(column.name, weight) * (1.0 if column.higher_is_better else -1.0)
-            cells = ((k, array[view.row[k.segment], place[k.system]]) for k in rated)
             turned = not column.higher_is_better
             metrics.append(ScoredMetric(name, label, signature_at(column, weight), turned=turned))
-            values[name] = {k: float(v) for k, v in cells if not np.isnan(v)}
+            values[name] = {
+                k: float(array[view.row[k.segment], place[k.system]]) for k in view.scored(column.name, rated)
+            }
     of = {s.key: s for s in view.segments}
     items = {k: Item(of[k.segment].source, view.texts[k], of[k.segment].references) for k in rated}
-    return join(people, metrics, values, items=items, order=rated, excluded=excluded, seed=seed)
+    return join(people, metrics, values, items=items, order=rated, excluded=excluded, seed=seed, partly=partly)

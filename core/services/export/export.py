@@ -37,6 +37,15 @@ def score_rows(store: Store, project_id: int) -> list[Score]:
     return rows
 
 
+def partly_scored(store: Store, project_id: int) -> list[str]:
+    """Return a sentence that names the metrics without a result for some outputs; empty if there are none."""
+    total = len(store.projects.dataset(project_id).outputs)
+    named = [
+        f"{by.metric} ({by.n:,} of {total:,} outputs)" for by in store.scores.signatures(project_id) if by.n < total
+    ]
+    return [f"Only partly scored: {', '.join(named)}."] if named else []
+
+
 def label_rows(store: Store, project_id: int) -> list[LabelRow]:
     """Return the current labels, submitted or not: one row per error or verdict, in the order of the dataset."""
     labels = fold(store.labels.events(project_id))
@@ -113,6 +122,7 @@ def scores_as_mtme(store: Store, project_id: int) -> Export:
         of_score = {OutputKey(*h[:3]): h.value for h in dataset.human_scores if h.name == score}
         files[_free_name("human-scores", score, files)] = mtme_score.write(dataset, of_score)
     lost = [f"{counted(missing, 'score')} undefined, with the reason: None in the file."] if missing else []
+    lost += partly_scored(store, project_id)
     return Export(
         _zipped({**files, "signatures.tsv": "".join(listed)}), "seg-scores.zip", "application/zip", tuple(lost)
     )

@@ -96,6 +96,11 @@ class View:
         explicit, implicit = self.distances[name]
         return -(-weighted(1.0, 0.0, lam) * explicit - weighted(0.0, 1.0, lam) * implicit)
 
+    def scored(self, name: str, keys: Iterable[OutputKey]) -> list[OutputKey]:
+        """Return those of `keys` for which the metric has a result: a number, or a reason other than a failure."""
+        table = self.tables[name]
+        return [k for k in keys if k in table and table[k].status != "error"]
+
     def at(self, systems: Sequence[str]) -> list[int]:
         """Return the column indexes of the systems, of all if `systems` is empty."""
         return [i for i, s in enumerate(self.systems) if not systems or s in systems]

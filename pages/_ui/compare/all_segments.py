@@ -14,9 +14,10 @@ from core.plots.labels import chart_labels
 from core.ports.projects import Project
 from core.services.compare import compare as service
 from core.services.compare.compare import Order, Query
+from core.services.projects.finishing import incomplete
 from core.services.projects.view import View
 from pages._ui.compare.toolbar import refinement
-from pages._ui.shared import errors, files, page, state
+from pages._ui.shared import errors, files, page, partly_scored, state
 from pages._ui.shared.markdown import escape_markdown
 
 LIST_TEXT = 160
@@ -25,6 +26,7 @@ LIST_TEXT = 160
 def overview(project: Project, view: View, query: Query, lam: float, blind: bool) -> None:
     """Draw system means with intervals, and one metric against another, over the matching segments."""
     rows, labels = service.ordered(view, query._replace(sort="document"), lam), {c.name: c.label for c in view.columns}
+    above = st.container()
     names = list(labels)
     main = refinement(project, view)
     first = main.name if main else names[0]
@@ -33,6 +35,12 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
     with left:
         x = st.selectbox("System means of", names, x_at, format_func=labels.__getitem__, key=f"compare-x-{project.id}")
         column = view.column(x)
+        for _, n in incomplete(view, [x]):
+            text = (
+                f"{column.label} has scored {n:,} of {len(view.texts):,} outputs. Its system means are over these only."
+            )
+            with above:
+                partly_scored.line(project, text, [column], "means")
         if blind:
             st.caption("Not shown in blind mode.")
         else:

@@ -14,7 +14,7 @@ from core.services.evaluate.evaluate import AgreementOptions, AgreementRow, Eval
 from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric, from_view
 from core.services.projects.view import View
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
-from pages._ui.shared import wiring
+from pages._ui.shared import partly_scored, wiring
 from pages._ui.shared.long_jobs import digest
 from pages._ui.shared.markdown import escape_markdown
 
@@ -23,7 +23,8 @@ _KEPT, KEPT = "evaluate_kept", 24
 
 def joined(project: Project, view: View, people: HumanScores, wanted: EvaluationOptions) -> EvaluationData:
     """Return the compared outputs, kept until their data change."""
-    options = {"names": wanted.names, "lam": wanted.lam, "excluded": wanted.excluded, "seed": wanted.choice.seed}
+    options = {"names": wanted.names, "lam": wanted.lam, "excluded": wanted.excluded}
+    options |= {"seed": wanted.choice.seed, "partly": wanted.partly}
     scored = wiring.store().scores.signatures(project.id)
     key = digest(project, scored, people.signature, people.raters, people.scores, options)
     return _joined(key, options, _view=view, _people=people)
@@ -32,6 +33,23 @@ def joined(project: Project, view: View, people: HumanScores, wanted: Evaluation
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading scores …")
 def _joined(key: str, options: dict[str, Any], *, _view: View, _people: HumanScores) -> EvaluationData:
     return from_view(_view, _people, **options)
+
+
+def unfinished(project: Project, view: View, data: EvaluationData) -> None:
+    """Draw which metrics have not scored all rated outputs, and the button that finishes them."""
+    if not data.partly:
+        return
+    by_column = {p.name.partition(" @ ")[0]: p for p in data.partly}
+    columns = [c for c in view.columns if c.name in by_column]
+    aside = [c for c in columns if by_column[c.name].aside]
+    texts = []
+    for group, said in (
+        (aside, "Set aside, because only partly scored"),
+        ([c for c in columns if c not in aside], "Partly scored"),
+    ):
+        named = ", ".join(str(by_column[c.name]._replace(label=c.label)) for c in group)
+        texts += [f"{said}: {named}."] if named else []
+    partly_scored.line(project, " ".join(texts), columns, "evaluation")
 
 
 def evaluated(data: EvaluationData, choice: AgreementOptions) -> Evaluation:

@@ -34,6 +34,7 @@ class EvaluationOptions(NamedTuple):
     names: tuple[str, ...]
     excluded: tuple[str, ...]
     lam: float
+    partly: bool = False
 
 
 def asked(project: Project, view: View, *, of_systems: bool = False) -> EvaluationOptions:
@@ -57,6 +58,11 @@ def asked(project: Project, view: View, *, of_systems: bool = False) -> Evaluati
             "Metrics", columns, newest, format_func=columns.__getitem__, key=f"evaluate-names-{project.id}",
             help="Only outputs with scores of all these metrics are compared.",
         )  # fmt: skip
+        partly = st.toggle(
+            "Include partly scored metrics", key=f"evaluate-partly-{project.id}",
+            help="Compares all metrics on the outputs that every metric has scored, which may be few. Otherwise metrics whose "
+            "scoring is not finished are set aside.",
+        )  # fmt: skip
         people = [s for s in view.systems if looks_human(s)]
         excluded = st.multiselect(
             "Excluded systems", view.systems, people, key=f"evaluate-out-{project.id}", placeholder="none",
@@ -77,7 +83,8 @@ def asked(project: Project, view: View, *, of_systems: bool = False) -> Evaluati
             "Seed", 0, 2**31 - 1, 0, key="evaluate-seed", help="The same number gives the same random resamples"
         )
     choice = AgreementOptions(level, group, unit, int(seed), int(draws))
-    return EvaluationOptions(choice, statistic, tuple(names), tuple(excluded), state.current_lambda(project.id))
+    lam = state.current_lambda(project.id)
+    return EvaluationOptions(choice, statistic, tuple(names), tuple(excluded), lam, partly)
 
 
 def too_few(data: EvaluationData, people: HumanScores, excluded: tuple[str, ...]) -> None:

@@ -69,11 +69,16 @@ JUDGEMENTS = {
 SCORES = {
     "scores-csv": ExportFile(
         "Scores: CSV", "One row per output and metric, with signature, status and reason. Safe to open in a spreadsheet: texts cannot run as formulas.",
-        _text(lambda store, project: scores_csv(export.score_rows(store, project)), "scores.csv", "text/csv"),
+        _text(
+            lambda store, project: scores_csv(export.score_rows(store, project)), "scores.csv", "text/csv", export.partly_scored
+        ),
     ),
     "scores-jsonl": ExportFile(
         "Scores: JSONL", "The same rows, one JSON object per line; a missing score is null.",
-        _text(lambda store, project: scores_jsonl(export.score_rows(store, project)), "scores.jsonl", "application/jsonl"),
+        _text(
+            lambda store, project: scores_jsonl(export.score_rows(store, project)), "scores.jsonl", "application/jsonl",
+            export.partly_scored,
+        ),
     ),
     "scores-mtme": ExportFile(
         "Scores: .seg.score (ZIP)", "For mt-metrics-eval (Google’s toolkit for WMT metrics): one file per metric and human score.",

@@ -1,5 +1,6 @@
 """Metrics against people on data small enough to count: four segments, three systems."""
 
+import math
 from datetime import UTC, datetime
 from itertools import combinations
 
@@ -11,6 +12,7 @@ from core.data import Dataset, Item, Output, OutputKey, Segment, Value
 from core.metrics import registry
 from core.ports.scores import ScoredBy
 from core.refine.result import weighted
+from core.reports.evaluation import methods
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.evaluate import STATISTICS, AgreementOptions, evaluate
 from core.services.evaluate.evaluation_data import ScoredMetric, from_view, join, looks_human
@@ -108,13 +110,43 @@ def test_sentinels_come_last_with_reasons_if_undefined() -> None:
 
 def test_only_outputs_scored_by_all_metrics_are_compared() -> None:
     some = {k: v for k, v in VALUES["good"].items() if k.segment_id != "3"}
-    values = {**VALUES, "good": some, "none": {}}
-    data = join(PEOPLE, [*METRICS, ScoredMetric("none", "None", "none|v:1")], values, excluded=["C", "Z"])
+    values = {**VALUES, "good": some, "none": dict.fromkeys(PEOPLE.scores, math.nan)}
+    data = join(PEOPLE, [*METRICS, ScoredMetric("none", "None", "none|v:1")], values, excluded=["C", "Z"], partly=True)
     assert len(data.keys) == 6
+    assert data.set_aside == ""
     assert data.notes == ("Good has no score for 2 of 8 rated outputs; they are left out for all metrics.",)
     assert data.excluded == ("C",)
     row = evaluate(data, AgreementOptions(draws=5)).of("none", "kendall")
     assert (row.value, row.reason) == (None, "no rated output has a score")
+
+
+def test_a_partly_scored_metric_is_set_aside_and_named() -> None:
+    some = {k: v for k, v in VALUES["good"].items() if k.segment_id == "3"}
+    data = join(PEOPLE, METRICS, {**VALUES, "good": some})
+    assert len(data.keys) == 12
+    assert [m.name for m in data.metrics] == ["poor"]
+    assert data.set_aside == "Set aside, because only partly scored: Good (3 of 12 rated outputs)."
+    assert data.notes == ()
+    assert data.set_aside in methods(evaluate(data, AgreementOptions(draws=5)))
+
+
+def test_metrics_scored_on_the_same_sample_are_compared_on_it() -> None:
+    some = {name: {k: v for k, v in of.items() if k.segment_id in "01"} for name, of in VALUES.items()}
+    data = join(PEOPLE, METRICS, some)
+    assert len(data.keys) == 6
+    assert [(p.scored, p.rated, p.aside) for p in data.partly] == [(6, 12, False)] * 2
+    assert data.notes == ("6 of 12 rated outputs have not been scored and are left out.",)
+
+
+def test_a_few_failed_outputs_do_not_set_a_metric_aside() -> None:
+    keys = [OutputKey(s, "d", str(i)) for i in range(50) for s in "AB"]
+    people = HumanScores("h", {k: (float(hash(k) % 7), None) for k in keys})
+    values = {"good": dict.fromkeys(keys[5:], 1.0), "poor": dict.fromkeys(keys, 2.0)}
+    data = join(people, METRICS, values)
+    assert (len(data.keys), data.set_aside) == (95, "")
+    assert data.notes == ("Good has no score for 5 of 100 rated outputs; they are left out for all metrics.",)
+    one_more = {**values, "good": dict.fromkeys(keys[6:], 1.0)}
+    assert len(join(people, METRICS, one_more).keys) == 100
 
 
 def test_system_level_leaves_out_incomplete_segments() -> None:

@@ -149,4 +149,7 @@ def test_seg_scores_have_one_file_per_signature() -> None:
         "metric-scores/chrf.seg.score": "A\t-1.5\nA\t3.0\n",
         "signatures.tsv": "file\tmetric\tsignature\nmetric-scores/chrf.seg.score\tchrf\tchrf|v\n",
     }
-    assert made.lost == ("1 score undefined, with the reason: None in the file.",)
+    assert made.lost == (
+        "1 score undefined, with the reason: None in the file.",
+        "Only partly scored: chrf (2 of 3 outputs), bleu (1 of 3 outputs).",
+    )
