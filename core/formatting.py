@@ -35,3 +35,16 @@ def format_lambda(value: float, digits: int = 3) -> str:
 def format_count(n: int, noun: str, plural: str = "") -> str:
     """Return the count with its noun: "1 output", "1,200 outputs". `plural` is for irregular nouns."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a rounded duration: "40 s", "2 min", "1 h 10 min", "14 h"."""
+    if seconds <= 59:
+        return f"{max(1, math.ceil(seconds))} s"
+    minutes = max(1, round(seconds / 60))
+    hours, rest = divmod(minutes, 60)
+    if not hours:
+        return f"{minutes} min"
+    rest = 10 * round(rest / 10)
+    hours, rest = (hours + 1, 0) if rest == 60 else (hours, rest)
+    return f"{hours} h {rest} min" if rest and hours < 10 else f"{hours} h"

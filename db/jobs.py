@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, delete, insert, or_, select, update
 
+from core.data import SegmentKey
 from core.errors import UserError
 from core.ports.jobs import Job, JobState
 from db.engine import inserted, reading, writing
@@ -25,8 +26,10 @@ class SqlJobs:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def enqueue(self, project_id: int, metrics: Sequence[str]) -> Job:
-        """Queue the scoring of a project, or return the unfinished job with the same metrics."""
+    def enqueue(
+        self, project_id: int, metrics: Sequence[str], segments: Sequence[SegmentKey] = (), *, timing: bool = False
+    ) -> Job:
+        """Queue the scoring of a project, or return the unfinished job with the same metrics for the same outputs."""
         names = list(dict.fromkeys(metrics))
         if not names:
             raise UserError("no metric is chosen", hint="Choose at least one")
@@ -34,9 +37,11 @@ class SqlJobs:
             require_project(connection, project_id, lock=True)
             same = select(jobs).where(jobs.c.project_id == project_id, jobs.c.state.in_(UNFINISHED)).order_by(jobs.c.id)
             for row in connection.execute(same):
-                if set(row.metrics) == set(names):
-                    return _job(row)
+                there = _job(row)
+                if set(there.metrics) == set(names) and (set(there.segments), there.timing) == (set(segments), timing):
+                    return there
             fresh = {"state": "queued", "done": 0, "total": 0, "message": "", "attempts": 0, "created": now()}
+            fresh |= {"segments": [list(key) for key in segments] or None, "timing": timing or None}
             made = inserted(connection, insert(jobs).values(project_id=project_id, metrics=names, **fresh))
             return _get(connection, made)
 
@@ -65,7 +70,7 @@ class SqlJobs:
             if connection.execute(waiting.limit(1)).first() is None:
                 return None
         with writing(self._engine) as connection:
-            for row in connection.execute(waiting).all():
+            for row in sorted(connection.execute(waiting).all(), key=lambda row: not _job(row).short):
                 if row.state == "running" and row.attempts >= ATTEMPTS:
                     message = f"the worker died {row.attempts} times without progress; see worker.log"
                     _take(connection, row, state="failed", finished=now(), message=message)
@@ -80,6 +85,11 @@ class SqlJobs:
                 ):
                     return _get(connection, row.id)
         return None
+
+    def short_waits(self) -> bool:
+        short = and_(jobs.c.state == "queued", or_(jobs.c.timing.is_not(None), jobs.c.segments.is_not(None)))
+        with reading(self._engine) as connection:
+            return connection.execute(select(jobs.c.id).where(short).limit(1)).first() is not None
 
     def beat(self, job_id: int, worker: str, done: int, total: int, message: str = "") -> bool:
         further = case((jobs.c.done < done, 0), else_=jobs.c.attempts)
@@ -142,4 +152,5 @@ def _get(connection: Connection, job_id: int) -> Job:
 
 def _job(row: Row[tuple[object, ...]]) -> Job:
     fields = {name: getattr(row, name) for name in Job._fields}
-    return Job(**fields | {"metrics": tuple(row.metrics)})
+    segments = tuple(SegmentKey(*key) for key in row.segments or ())
+    return Job(**fields | {"metrics": tuple(row.metrics), "segments": segments, "timing": bool(row.timing)})

@@ -15,6 +15,7 @@ from db.labels import SqlLabels
 from db.projects import SqlProjects
 from db.scores import SqlScores
 from db.stress_test_runs import SqlStressTestRuns
+from db.timings import SqlTimings
 
 
 def open_store(url: str) -> Store:
@@ -38,4 +39,5 @@ def store_over(engine: Engine) -> Store:
         SqlJudgements(engine),
         SqlCases(engine),
         SqlStressTestRuns(engine),
+        SqlTimings(engine),
     )

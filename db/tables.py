@@ -86,8 +86,8 @@ class Json(TypeDecorator[Any]):
     impl = _LONG
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
-        return to_json(value)
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else to_json(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
         return None if value is None else json.loads(value)
@@ -237,6 +237,8 @@ jobs = _of_project(
     Column("worker", NAME),
     Column("heartbeat", Utc),
     Column("attempts", Integer, nullable=False),  # leases since the last progress
+    Column("segments", Json),  # [[document, segment], …]; NULL for all
+    Column("timing", Boolean),  # NULL for false
     sqlite_autoincrement=True,
 )
 
@@ -247,6 +249,16 @@ claims = Table(
     Column("content_key", String(64), primary_key=True),
     _part_of("job", "jobs", index=True),
     Column("worker", NAME, nullable=False),  # holds while the job is this worker's
+)
+
+timings = _table(
+    "timings",
+    Column("digest", String(64), nullable=False, index=True),  # of metric, model and machine
+    Column("n", Integer, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("length", Double, nullable=False),
+    Column("created", Utc, nullable=False),
 )
 
 raters = _table(

@@ -15,6 +15,7 @@ import os
 import signal
 import socket
 import sys
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -42,6 +43,8 @@ log = logging.getLogger("errorscope.worker")
 Load = Callable[[str], Metric]
 
 LOG_BYTES, LOG_FILES = 1_000_000, 3
+LOOK_SECONDS = 2.0
+"""Between looks for short jobs during a job for all outputs."""
 
 
 class Pace(NamedTuple):
@@ -226,18 +229,27 @@ def _score(
     store: Store, job: Job, worker: str, load: Load, stop: Event, lease: Lease, seconds: float
 ) -> tuple[JobState, str]:
     metrics, unusable = _loaded(job.metrics, load)
+    looked = time.monotonic()
 
     def on_scoring(at: ScoringProgress) -> None:
+        nonlocal looked
         lease.report(at)
         if stop.is_set() or lease.lost.is_set():
             raise Cancelled
+        if not job.short and time.monotonic() - looked > LOOK_SECONDS:
+            looked = time.monotonic()
+            if store.jobs.short_waits():  # this job returns to the queue, behind the short one
+                raise Cancelled
 
     def claim(signature: str, keys: Collection[str]) -> set[str]:
         return store.jobs.claim(job.id, worker, signature, keys, seconds)
 
     while True:
         dataset = store.projects.dataset(job.project_id)
-        results = score_dataset(dataset, metrics, store.scores, on_scoring, claim=claim)
+        results = score_dataset(
+            dataset, metrics, store.scores, on_scoring, claim=claim, segments=job.segments, timings=store.timings,
+            only_time=job.timing,
+        )  # fmt: skip
         if store.projects.dataset(job.project_id) == dataset:  # else something was imported meanwhile: score that too
             break
     complaints = [*unusable, *(_complaint(result) for result in results if result.failed)]

@@ -15,7 +15,7 @@ from core.data import SegmentKey
 from core.errors import UserError
 from core.metrics import registry
 from core.progress import no_progress
-from core.scoring.dataset import values_of
+from core.scoring.values import values_of
 from core.stats.correlation.correlation import Statistic, agreement
 
 Array = npt.NDArray[np.float64]

@@ -6,10 +6,14 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
+from core.data import SegmentKey
+
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 class Job(NamedTuple):
+    """A job for all outputs, or only those of `segments`. With `timing` it only measures how long the metrics take."""
+
     id: int
     project_id: int
     metrics: tuple[str, ...]
@@ -22,18 +26,34 @@ class Job(NamedTuple):
     finished: datetime | None
     worker: str | None
     heartbeat: datetime | None
+    segments: tuple[SegmentKey, ...] = ()
+    timing: bool = False
+
+    @property
+    def short(self) -> bool:
+        """Return whether jobs for all outputs let this one go first."""
+        return self.timing or bool(self.segments)
 
 
 class Jobs(Protocol):
-    def enqueue(self, project_id: int, metrics: Sequence[str]) -> Job:
-        """Add a job to the queue, or return the unfinished job with the same metrics."""
+    def enqueue(
+        self, project_id: int, metrics: Sequence[str], segments: Sequence[SegmentKey] = (), *, timing: bool = False
+    ) -> Job:
+        """Add a job to the queue, or return the unfinished job with the same metrics for the same outputs."""
         ...
 
     def get(self, job_id: int) -> Job: ...
     def recent(self, project_id: int | None = None, limit: int = 20) -> list[Job]: ...  # newest first
     def cancel(self, job_id: int) -> None: ...
     def lease(self, worker: str, seconds: float = 30.0) -> Job | None:
-        """Return the oldest job that is queued, or running with a heartbeat older than `seconds`; never to two workers."""
+        """Return the oldest job that is queued, or running with a heartbeat older than `seconds`; never to two workers.
+
+        Short jobs go first.
+        """
+        ...
+
+    def short_waits(self) -> bool:
+        """Return whether a short job is queued, for which a worker interrupts a job for all outputs."""
         ...
 
     def beat(self, job_id: int, worker: str, done: int, total: int, message: str = "") -> bool:

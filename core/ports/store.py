@@ -13,6 +13,7 @@ from core.ports.labels import LabelLog
 from core.ports.projects import Projects
 from core.ports.scores import Scores
 from core.ports.stress_test_runs import StressTestRuns
+from core.ports.timings import Timings
 
 
 class Store(NamedTuple):
@@ -27,3 +28,4 @@ class Store(NamedTuple):
     judgements: Judgements
     cases: KeptCases
     stress: StressTestRuns
+    timings: Timings

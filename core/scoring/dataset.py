@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from core.data import Dataset, Item, Output, Segment, Value, grouped
+from core.data import Dataset, Item, Output, Segment, SegmentKey, Value, grouped
 from core.errors import Unavailable, UserError
+from core.formatting import format_duration
 from core.metrics.base import Metric, MetricSpec
-from core.progress import Cancelled, Progress
+from core.ports.timings import Timings
+from core.progress import Cancelled
+from core.scoring.timing import Stopwatch, spread
+from core.scoring.values import WrongCountError, reason_of, values_of
 from core.signature import content_key
 
 log = logging.getLogger(__name__)
@@ -23,6 +26,7 @@ LARGEST_CHUNK = 1024
 QUICK_SECONDS, SLOW_SECONDS = 1.0, 10.0  # faster chunks are doubled, slower ones halved
 GIVE_UP_AFTER = 5  # consecutive chunks in which all texts fail
 WAIT_SECONDS = 0.3  # between checks for values of other workers
+SAMPLE_SECONDS, SAMPLE_ITEMS, SAMPLE_MOST = 2.0, 8, 30.0  # a timed sample has both of the first, or the last
 
 
 class ScoreCache(Protocol):
@@ -48,7 +52,7 @@ class Memory:
 class ScoringProgress(NamedTuple):
     """Progress of scoring. `done` and `total` count distinct items over all metrics, known ones included.
 
-    `seconds_left` is an estimate for the current metric, None before its first item is done.
+    `seconds_left` is an estimate for the whole job, None while it is unknown; without `whole`, for the current metric only.
     """
 
     done: int
@@ -57,14 +61,18 @@ class ScoringProgress(NamedTuple):
     metric_done: int
     metric_total: int
     seconds_left: float | None
+    whole: bool = True
 
     def sentence(self) -> str:
         """Return for example "BARTScore · 12 of 160 · about 2 min left"."""
-        text = f"{self.metric} · {self.metric_done} of {self.metric_total}"
-        if self.seconds_left is None or self.metric_done == self.metric_total:
+        text = f"{self.metric} · {self.metric_done:,} of {self.metric_total:,}"
+        if (
+            self.seconds_left is None
+            or self.done == self.total
+            or (not self.whole and self.metric_done == self.metric_total)
+        ):
             return text
-        minutes, seconds = divmod(math.ceil(self.seconds_left), 60)
-        return f"{text} · about {f'{minutes + (seconds > 30)} min' if minutes else f'{seconds} s'} left"
+        return f"{text} · about {format_duration(self.seconds_left)} left{'' if self.whole else ' for this metric'}"
 
 
 class ScoringResult(NamedTuple):
@@ -95,10 +103,6 @@ class _ModelChanged(UserError):  # noqa: N818  (a state, not a fault)
     """The metric's model changed during the run."""
 
 
-class _WrongCountError(RuntimeError):
-    """A metric returned the wrong number of values, so they cannot be assigned to texts."""
-
-
 def score_dataset(
     dataset: Dataset,
     metrics: Sequence[Metric],
@@ -107,6 +111,9 @@ def score_dataset(
     *,
     chunk: int = FIRST_CHUNK,
     claim: Claim = claim_all,
+    segments: Collection[SegmentKey] = (),
+    timings: Timings | None = None,
+    only_time: bool = False,
 ) -> list[ScoringResult]:
     """Score every output with every metric, with `scores` as cache; equal texts are scored once.
 
@@ -116,14 +123,19 @@ def score_dataset(
     chunks in a row, or the same `UserError` on two texts in a row. `claim` decides which values to compute here; others are
     awaited, and computed here if no worker stores them. `on_scoring` is called between items.
 
+    With `segments`, only their outputs are scored. With `timings`, a sample of each metric is scored first if its speed is
+    unknown, so that the time of the whole job is known; with `only_time` nothing else is scored.
+
     Raises `Cancelled` if `on_scoring` does, and `Unavailable` if `scores` cannot store a chunk; stored values are kept.
     """
-    items = {content_key(*item): item for _, item in dataset.items()}
-    total = len(items) * len(metrics)
-    results = []
-    for i, metric in enumerate(for_dataset(m, dataset) for m in metrics):
-        results.append(_Run(items, metric, scores, claim, on_scoring, i * len(items), total, chunk).score())
-    return results
+    wanted = set(segments)
+    items = {content_key(*item): item for key, item in dataset.items() if not wanted or key.segment in wanted}
+    work = _Work(on_scoring)
+    for metric in metrics:
+        work.runs.append(_Run(items, for_dataset(metric, dataset), scores, claim, work, chunk, timings))
+    for run in work.runs if timings is not None else ():
+        run.time_sample()
+    return [run.result() if only_time else run.score() for run in work.runs]
 
 
 class ScoredItems(NamedTuple):
@@ -159,46 +171,106 @@ def for_dataset(metric: Metric, dataset: Dataset) -> Metric:
     return metric.for_outputs([(key.segment, item) for key, item in dataset.items()])
 
 
+class _Work:
+    """All runs of a job, and its progress."""
+
+    def __init__(self, on_scoring: OnScoring | None) -> None:
+        self.on_scoring, self.runs = on_scoring, list[_Run]()
+
+    def report(self, current: _Run, within: float) -> None:
+        """Report progress; `within` is the share of the current part that is done."""
+        if self.on_scoring is None:
+            return
+        ahead = math.floor(within * len(current.part) + 1e-6)  # 3 / 7 * 7 may be less than 3
+        done, total = current.done + ahead, len(current.items)
+        all_done, everything = sum(run.done for run in self.runs) + ahead, total * len(self.runs)
+        own = current.seconds_left(within)
+        others = [run.seconds_left() for run in self.runs if run is not current]
+        known = [seconds for seconds in others if seconds is not None]
+        whole = len(known) == len(others)
+        left = None if own is None else own + (sum(known) if whole else 0.0)
+        label = f"Timing {current.metric.spec.label}" if current.sampling else current.metric.spec.label
+        self.on_scoring(ScoringProgress(all_done, everything, label, done, total, left, whole))
+
+
+_warm = set[str]()
+"""Signatures scored in this process: the first part of a metric is not timed, because it loads models."""
+
+
 class _Run:
     """The scoring of one metric: open items, items claimed by other workers, and results."""
 
     def __init__(
-        self, items: Mapping[str, Item], metric: Metric, scores: ScoreCache, claim: Claim, on_scoring: OnScoring | None,
-        before: int, total: int, chunk: int,
+        self, items: Mapping[str, Item], metric: Metric, scores: ScoreCache, claim: Claim, work: _Work, chunk: int,
+        timings: Timings | None,
     ) -> None:  # fmt: skip
         self.items, self.metric, self.scores, self.claim, self.chunk = items, metric, scores, claim, chunk
-        self.signature = metric.signature()
-        self.on_scoring, self.before, self.total = on_scoring, before, total
+        self.signature, self.work = metric.signature(), work
+        self.watch = Stopwatch(metric.spec, self.signature, items, timings)
+        self.sampling, self.part = False, list[str]()
         known = scores.known(self.signature, items.keys())
         self.left = deque(key for key in items if key not in known)
         self.halves: list[list[str]] = []  # of failed parts, the next one last
         self.elsewhere: deque[str] = deque()
         self.known, self.new, self.failed, self.reason = len(known), 0, 0, ""
         self.size, self.in_a_row, self.last_why = chunk, 0, ""
-        self.started = time.monotonic()
+        self.open_size = sum(self.watch.sizes[key] for key in self.left)
+
+    @property
+    def done(self) -> int:
+        return self.known + self.new + self.failed
 
     def score(self) -> ScoringResult:
-        while True:
-            self._report(0)
-            if part := self.halves.pop() if self.halves else self._claimed():
-                self._score(part)
-            elif self.elsewhere and not self.left:
-                time.sleep(WAIT_SECONDS)
-                self._look_elsewhere()
-            elif not self.left:
-                return ScoringResult(
-                    self.metric.spec.name, self.signature, self.new, self.known, self.failed, self.reason
-                )
+        while self._step():
+            pass
+        if self.watch.seconds >= SAMPLE_SECONDS:
+            self.watch.keep()
+        return self.result()
 
-    def _report(self, within: int) -> None:
-        if self.on_scoring is None:
+    def result(self) -> ScoringResult:
+        return ScoringResult(self.metric.spec.name, self.signature, self.new, self.known, self.failed, self.reason)
+
+    def time_sample(self) -> None:
+        """Score a sample of all lengths, unless the speed is known or only one part is open."""
+        if self.watch.pace(SAMPLE_SECONDS) is not None or len(self.left) <= self.chunk:
             return
-        new = self.new + self.failed + within
-        done = self.known + new
-        left = (time.monotonic() - self.started) / new * (len(self.items) - done) if new else None
-        self.on_scoring(
-            ScoringProgress(self.before + done, self.total, self.metric.spec.label, done, len(self.items), left)
-        )
+        self.left = deque(spread(sorted(self.left, key=self.watch.sizes.__getitem__)))
+        self.size, self.sampling = 1, True
+        while not self._is_timed() and self._step():
+            pass
+        rest = {*self.left, *(key for half in self.halves for key in half)}
+        self.left, self.halves = deque(key for key in self.items if key in rest), []
+        self.size, self.sampling = max(self.size, self.chunk), False
+        self.watch.keep()
+
+    def _is_timed(self) -> bool:
+        seconds, n = self.watch.seconds, sum(c.n for c in self.watch.chunks)
+        return (seconds >= SAMPLE_SECONDS and n >= SAMPLE_ITEMS) or seconds >= SAMPLE_MOST
+
+    def seconds_left(self, within: float = 0.0) -> float | None:
+        """Return the estimated time of the open items, without the share `within` of the current part."""
+        pace = self.watch.pace(SAMPLE_SECONDS)
+        if pace is None:
+            return 0.0 if not self.open_size else None
+        return pace * max(0.0, self.open_size - within * sum(self.watch.sizes[key] for key in self.part))
+
+    def _step(self) -> bool:
+        """Score the next part. Return False if none is left."""
+        self.work.report(self, 0.0)
+        began = time.monotonic()
+        if part := self.halves.pop() if self.halves else self._claimed():
+            self.part = part
+            self._score(part, began)
+            self.part = []
+        elif self.elsewhere and not self.left:
+            time.sleep(WAIT_SECONDS)
+            self._look_elsewhere()
+        return bool(self.halves or self.left or self.elsewhere) or self._finished()
+
+    def _finished(self) -> bool:
+        """Report the end of the metric. Return False."""
+        self.work.report(self, 0.0)
+        return False
 
     def _claimed(self) -> list[str]:
         """Return the next part that no other worker has claimed or stored."""
@@ -207,7 +279,7 @@ class _Run:
             return asked
         granted = set(self.claim(self.signature, asked))
         stored = self.scores.known(self.signature, asked)
-        self.known += len(stored)
+        self._count_known(stored)
         self.elsewhere.extend(key for key in asked if key not in granted and key not in stored)
         return [key for key in asked if key in granted and key not in stored]
 
@@ -215,22 +287,22 @@ class _Run:
         """Count values stored by other workers, and reclaim a part of the rest in case their worker stopped."""
         waited = list(self.elsewhere)
         stored = self.scores.known(self.signature, waited)
-        self.known += len(stored)
+        self._count_known(stored)
         rest = [key for key in waited if key not in stored]
         self.left.extend(rest[: self.size])
         self.elsewhere = deque(rest[self.size :])
 
-    def _score(self, part: list[str]) -> None:
-        began = time.monotonic()
+    def _count_known(self, stored: Collection[str]) -> None:
+        self.known += len(stored)
+        self.open_size -= sum(self.watch.sizes[key] for key in stored)
 
-        def report(share: float) -> None:
-            self._report(math.floor(share * len(part) + 1e-6))  # 3 / 7 * 7 may be less than 3
-
+    def _score(self, part: list[str], began: float) -> None:
+        scoring = time.monotonic()
         try:
-            values = values_of(self.metric, [self.items[key] for key in part], report)
+            values = values_of(self.metric, [self.items[key] for key in part], lambda at: self.work.report(self, at))
             if self.metric.signature() != self.signature:
                 raise _ModelChanged("the model was changed during scoring", hint="Score again")
-            self._store(dict(zip(part, values, strict=True)), time.monotonic() - began)
+            self._store(dict(zip(part, values, strict=True)), time.monotonic() - scoring)
         except (Cancelled, Unavailable):  # only `scores` raises `Unavailable`: the texts are not the cause
             raise
         except Exception as error:
@@ -238,6 +310,9 @@ class _Run:
             return
         self.in_a_row, self.last_why = 0, ""
         took = time.monotonic() - began
+        if self.signature in _warm:
+            self.watch.add(part, took)
+        _warm.add(self.signature)
         if took < QUICK_SECONDS:
             self.size = min(2 * self.size, max(self.chunk, LARGEST_CHUNK))
         elif took > SLOW_SECONDS:
@@ -245,12 +320,12 @@ class _Run:
 
     def _isolate(self, part: list[str], error: Exception) -> None:
         """Retry the halves of a failed part, so that only the failing text has no value."""
-        if len(part) > 1 and not isinstance(error, _ModelChanged | _WrongCountError):
+        if len(part) > 1 and not isinstance(error, _ModelChanged | WrongCountError):
             middle = len(part) // 2
             self.halves += [part[middle:], part[:middle]]
             self.size = self.chunk
             return
-        why = _reason(error)
+        why = reason_of(error)
         if not isinstance(error, UserError):
             log.error("%s failed on %d texts", self.metric.spec.name, len(part), exc_info=error)
         self.in_a_row += len(part)
@@ -265,55 +340,8 @@ class _Run:
 
     def _store(self, values: Mapping[str, Value], seconds: float) -> None:
         self.scores.put(self.metric.spec.name, self.signature, values, seconds)
+        self.open_size -= sum(self.watch.sizes[key] for key in values)
         failed = [value.reason for value in values.values() if value.status == "error"]
         self.reason = self.reason or next(iter(failed), "")
         self.failed += len(failed)
         self.new += len(values) - len(failed)
-
-
-def values_of(metric: Metric, items: Sequence[Item], progress: Progress) -> list[Value]:
-    """Return one storable value per item: "needs" if the item lacks a text, "undefined" if the metric gave no finite value."""
-    lacking = [missing(metric.spec, item) for item in items]
-    able = [item for item, lack in zip(items, lacking, strict=True) if not lack]
-    scored = metric.score(able, lambda share: progress(share * len(able) / len(items))) if able else []
-    if len(scored) != len(able):
-        raise _WrongCountError(f"{metric.spec.name} returned {len(scored)} values for {len(able)} items")
-    given = iter(scored)
-    return [Value(None, "needs", lack) if lack else _finite(next(given)) for lack in lacking]
-
-
-def missing(spec: MetricSpec, item: Item) -> str:
-    """Return which required text the item lacks, or ""."""
-    if "source" in spec.needs and item.source is None:
-        return f"{spec.label} needs a source, but this segment has none"
-    if "reference" in spec.needs and not item.references:
-        return f"{spec.label} needs a reference, but this segment has none"
-    return ""
-
-
-def _finite(value: Value) -> Value:
-    parts = {name: number for name, number in value.parts.items() if math.isfinite(number)}
-    if why := _unstorable(value.detail):
-        return Value(None, "error", f"the metric returned details that cannot be stored ({why})")
-    if value.status == "ok" and (value.value is None or not math.isfinite(value.value)):
-        return Value(None, "undefined", f"the metric returned no finite number ({value.value})", parts, value.detail)
-    return Value(value.value if value.status == "ok" else None, value.status, value.reason, parts, value.detail)
-
-
-def _unstorable(detail: Mapping[str, Any] | None) -> str:
-    """Return why the details of a value cannot be stored as JSON, or ""."""
-    if detail is None:
-        return ""
-    constants: list[str] = []
-    try:
-        json.loads(json.dumps(dict(detail)), parse_constant=constants.append)
-    except (TypeError, ValueError, RecursionError) as error:
-        return f"{type(error).__name__}: {error}"
-    return "NaN" if "NaN" in constants else ""
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, UserError):
-        return str(error)
-    first = str(error).partition("\n")[0][:200]
-    return f"the metric stopped with an unexpected error ({type(error).__name__.lstrip('_')}{': ' + first if first else ''}); see worker.log"

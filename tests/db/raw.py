@@ -13,6 +13,7 @@ TABLES = (
     "external_scores",
     "jobs",
     "claims",
+    "timings",
     "raters",
     "events",
     "calibrations",

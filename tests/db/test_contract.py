@@ -11,6 +11,7 @@ from core.errors import ImportProblems, UserError
 from core.ports.labels import Action, LabelBatch
 from core.ports.projects import ImportReport
 from core.ports.store import Store
+from core.ports.timings import Timing
 from core.signature import content_key
 from db.store import open_store
 from tests.fakes import memory_store, small_dataset
@@ -157,6 +158,31 @@ def test_the_same_unfinished_request_is_queued_once(store: Store, project: int) 
         store.jobs.enqueue(project, [])
     with pytest.raises(UserError):
         store.jobs.enqueue(999, ["chrf"])
+
+
+def test_short_jobs_go_first(store: Store, project: int) -> None:
+    key = SegmentKey("d", "1")
+    long = store.jobs.enqueue(project, ["chrf"])
+    assert not store.jobs.short_waits()
+    some = store.jobs.enqueue(project, ["chrf"], [key])
+    timed = store.jobs.enqueue(project, ["chrf"], timing=True)
+    assert store.jobs.enqueue(project, ["chrf"], [key]) == some
+    assert store.jobs.short_waits()
+    assert [(j.segments, j.timing, j.short) for j in map(store.jobs.get, (long.id, some.id, timed.id))] == [
+        ((), False, False), ((key,), False, True), ((), True, True),
+    ]  # fmt: skip
+    assert [job.id for job in iter(lambda: store.jobs.lease("w"), None)] == [some.id, timed.id, long.id]
+    assert not store.jobs.short_waits()
+
+
+def test_the_newest_timings_of_a_metric_and_model_come_back(store: Store) -> None:
+    given = [Timing(n, 10 * n, 0.5, 10.0) for n in range(1, 13)]
+    for timing in given:
+        store.timings.add("chrf", "", timing)
+    store.timings.add("chrf", "model:x", given[0])
+    assert store.timings.of("chrf", "") == given[:3:-1]
+    assert store.timings.of("chrf", "model:x") == [given[0]]
+    assert store.timings.of("bleu", "") == []
 
 
 def test_a_job_goes_through_its_states(store: Store, project: int) -> None:

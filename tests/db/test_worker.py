@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from core.data import Dataset, Output, Segment
+from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import Unavailable
 from core.ports.jobs import Job
 from core.ports.store import Store
+from core.ports.timings import Timing
 from core.progress import no_progress
 from db.worker import Pace, work
 from tests.db.raw import rows, scalar
@@ -75,6 +76,7 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
 def job(store: Store) -> Job:
     project = store.projects.create("p").id
     store.projects.add(project, small_dataset(N // 2))
+    store.timings.add("slow", "", Timing(100, 1200, 1.0, 12.0))  # a known speed, so that no sample is taken
     return store.jobs.enqueue(project, ["slow"])
 
 
@@ -91,6 +93,35 @@ def test_a_job_is_scored_and_reported(start: Start, store: Store, engine: Engine
     assert done.started is not None
     assert len(store.scores.table(job.project_id, "slow|v:1")) == N
     assert f"job {job.id}: done" in (tmp_path / "home" / "worker.log").read_text(encoding="utf-8")
+
+
+def test_a_short_job_interrupts_a_long_one_that_continues_afterwards(
+    start: Start, store: Store, job: Job, begun: Callable[[], list[str]]
+) -> None:
+    other = store.projects.create("other").id
+    data = Dataset(
+        (Segment("d", "1", "s"), Segment("d", "2", "s")), (Output("A", "d", "1", "x"), Output("A", "d", "2", "y"))
+    )
+    store.projects.add(other, data)
+    running = start("--once", seconds=0.4)
+    until(lambda: bool(begun()))
+    short = store.jobs.enqueue(other, ["slow"], [SegmentKey("d", "2")])
+    assert running.wait(timeout=120) == 0
+    assert [store.jobs.get(j.id).state for j in (short, job)] == ["done", "done"]
+    assert begun().index("y") < len(begun()) - 8
+    assert "x" not in begun()
+    assert len(store.scores.table(job.project_id, "slow|v:1")) == N
+
+
+def test_a_timing_job_scores_a_sample_and_keeps_its_time(start: Start, store: Store) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(100))
+    timed = store.jobs.enqueue(project, ["slow"], timing=True)
+    assert start("--once", seconds=0.2).wait(timeout=120) == 0
+    assert store.jobs.get(timed.id).state == "done"
+    [timing] = store.timings.of("slow", "")
+    assert 0.2 <= timing.seconds / timing.n < 1
+    assert 8 <= len(store.scores.table(project, "slow|v:1")) < 60
 
 
 def test_after_a_kill_another_worker_continues(

@@ -13,7 +13,7 @@ from tests.fakes.kept import FakeCalibrations, FakeCases, FakeStressRuns
 from tests.fakes.labels import FakeBatches, FakeJudgements, FakeLabels
 from tests.fakes.memory import Memory
 from tests.fakes.projects import FakeProjects
-from tests.fakes.scores import FakeJobs, FakeScores
+from tests.fakes.scores import FakeJobs, FakeScores, FakeTimings
 
 
 def memory_store() -> Store:
@@ -29,6 +29,7 @@ def memory_store() -> Store:
         FakeJudgements(memory),
         FakeCases(memory),
         FakeStressRuns(memory),
+        FakeTimings(memory),
     )
 
 

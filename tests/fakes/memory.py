@@ -20,6 +20,7 @@ from core.ports.cases import KeptCase
 from core.ports.jobs import Job
 from core.ports.labels import Event
 from core.ports.stress_test_runs import StressTestRun
+from core.ports.timings import Timing
 
 
 def now() -> datetime:
@@ -43,6 +44,7 @@ class Memory:
     stress: dict[int, list[tuple[StressTestRun, str]]] = field(default_factory=dict)
     judged: dict[int, dict[tuple[OutputKey, str, str], Judgement]] = field(default_factory=dict)
     external: dict[tuple[int, str], tuple[ExternalScores, datetime]] = field(default_factory=dict)
+    timings: dict[tuple[str, str], list[Timing]] = field(default_factory=dict)
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def need(self, project_id: int) -> None:

@@ -15,6 +15,7 @@ from core.data import (
 from core.errors import UserError
 from core.ports.jobs import Job, JobState
 from core.ports.scores import ExternalMetric, ScoredBy
+from core.ports.timings import Timing
 from core.signature import content_key
 from tests.fakes.memory import Memory, now
 
@@ -77,15 +78,20 @@ class FakeJobs:
     def __init__(self, memory: Memory) -> None:
         self.m = memory
 
-    def enqueue(self, project_id: int, metrics: Sequence[str]) -> Job:
+    def enqueue(
+        self, project_id: int, metrics: Sequence[str], segments: Sequence[SegmentKey] = (), *, timing: bool = False
+    ) -> Job:
         self.m.need(project_id)
         names = tuple(dict.fromkeys(metrics))
         if not names:
             raise UserError("no metric is chosen")
         for job in self.m.jobs.values():
-            if job.project_id == project_id and job.state in UNFINISHED and set(job.metrics) == set(names):
+            same = set(job.metrics) == set(names) and (job.segments, job.timing) == (tuple(segments), timing)
+            if job.project_id == project_id and job.state in UNFINISHED and same:
                 return job
-        job = Job(next(self.m.ids), project_id, names, "queued", 0, 0, "", now(), None, None, None, None)
+        job = Job(
+            next(self.m.ids), project_id, names, "queued", 0, 0, "", now(), None, None, None, None, tuple(segments), timing
+        )  # fmt: skip
         self.m.jobs[job.id] = job
         return job
 
@@ -105,13 +111,16 @@ class FakeJobs:
 
     def lease(self, worker: str, seconds: float = 30.0) -> Job | None:
         late = now() - timedelta(seconds=seconds)
-        for job in self.m.jobs.values():
+        for job in sorted(self.m.jobs.values(), key=lambda job: not job.short):
             expired = job.state == "running" and job.heartbeat is not None and job.heartbeat < late
             if job.state == "queued" or expired:
                 taken = job._replace(state="running", worker=worker, heartbeat=now(), started=job.started or now())
                 self.m.jobs[job.id] = taken
                 return taken
         return None
+
+    def short_waits(self) -> bool:
+        return any(job.short and job.state == "queued" for job in self.m.jobs.values())
 
     def _held(self, job_id: int, worker: str) -> Job | None:
         job = self.m.jobs.get(job_id)
@@ -143,3 +152,14 @@ class FakeJobs:
             back = state == "queued"
             ended = {"worker": None, "heartbeat": None} if back else {"finished": now(), "heartbeat": now()}
             self.m.jobs[job_id] = job._replace(state=state, message=message, **ended)
+
+
+class FakeTimings:
+    def __init__(self, memory: Memory) -> None:
+        self.m = memory
+
+    def of(self, metric: str, model: str) -> list[Timing]:
+        return self.m.timings.get((metric, model), [])[:8]
+
+    def add(self, metric: str, model: str, timing: Timing) -> None:
+        self.m.timings.setdefault((metric, model), []).insert(0, timing)

@@ -11,7 +11,7 @@ from core.perturbations import registry as noises
 from core.perturbations.noise.base import NoiseContext
 from core.ports.cases import KeptScore
 from core.progress import no_progress
-from core.scoring.dataset import values_of
+from core.scoring.values import values_of
 from core.services.projects import sample
 from core.services.robustness.break_metric import TextPair
 from core.text.edits import Change

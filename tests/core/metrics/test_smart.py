@@ -13,7 +13,7 @@ from core.metrics import registry, smart_matchers
 from core.metrics.base import Metric, MetricSpec, Need
 from core.metrics.smart_matchers import cosines, pairwise
 from core.progress import Cancelled, Progress, no_progress
-from core.scoring.dataset import values_of
+from core.scoring.values import values_of
 from core.smart.strings import chrf_matrices
 from tests.core.smart.oracle import RECALLS, measured
 from tests.fakes import stop_when
