@@ -38,7 +38,7 @@ def main() -> None:
     order = ordered(view, query, lam)
     if toolbar.jumps(project, query) and len(order):
         state.go_to_segment(project.id, view.segments[order[0]].key)
-    segment(project, query, blind, lam)
+    segment(project, view, query, blind, lam)
     if view.columns and len(order):
         st.subheader("All segments" if len(order) == len(view.segments) else "Matching segments", anchor=False)
         all_segments.overview(project, view, query, lam, blind)
@@ -60,15 +60,22 @@ def scoring_box(project: Project, view: View) -> None:
         )
         st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
     label = f"Compute scores: {format_count(len(metrics), 'metric')} computed" + (", job running" if running else "")
-    with st.expander(label, expanded=not metrics and not running):
-        scoring.panel(project, wiring.dataset(project))
+    opened = not metrics and not running
+    box = st.expander(label, expanded=opened, key=f"compare-scoring-{project.id}-{opened}", on_change="rerun")
+    if box.open:  # the panel of a closed box would take most of the time of the page
+        with box:
+            scoring.panel(project, wiring.dataset(project))
 
 
 @st.fragment
 @errors.guarded
-def segment(project: Project, query: Query, blind: bool, lam: float) -> None:
-    """Draw the cards of the open segment. Another segment redraws this part only; another λ redraws the page."""
-    store, view, now = wiring.store(), wiring.view(project), state.current_lambda(project.id)
+def segment(project: Project, view: View, query: Query, blind: bool, lam: float) -> None:
+    """Draw the cards of the open segment. Another segment redraws this part only; another λ redraws the page.
+
+    The view is that of the page: looking for new scores takes longer than all else here, and the page is drawn again
+    when a metric is done.
+    """
+    store, now = wiring.store(), state.current_lambda(project.id)
     if now != lam:
         st.rerun()
     order = ordered(view, query, lam)

@@ -187,3 +187,13 @@ def test_a_preset_says_what_it_was_chosen_with_and_what_is_other_here(
     assert labels()["Rank19 factuality"] == (
         "Rank19 factuality, summaries (fitted with other direction and prompts than yours): faithfulness, no prompt"
     )
+
+
+def test_the_scoring_panel_is_drawn_when_its_box_is_opened(store: Store, project: int, seen: list[Any]) -> None:
+    score(store, project)
+    at = open_page(project)
+    box = next(e for e in at.expander if e.label.startswith("Compute scores"))
+    assert not box.children
+    at.session_state[f"compare-scoring-{project}-False"] = True
+    at.run()
+    assert any(m.key.startswith("metrics-") for m in at.multiselect)
