@@ -47,6 +47,13 @@ class SqlLabels:
         with reading(self._engine) as connection:
             return _events(connection, project_id, rater, segment)
 
+    def newest(self, project_id: int) -> int:
+        latest = (
+            select(events.c.number).where(events.c.project_id == project_id).order_by(events.c.number.desc()).limit(1)
+        )
+        with reading(self._engine) as connection:
+            return connection.execute(latest).scalar() or 0
+
     def raters(self, project_id: int | None = None) -> list[str]:
         """Return the names of raters in the order of their first action: all, or those of a project who did more than open a segment."""
         found = select(raters.c.name).order_by(raters.c.id)

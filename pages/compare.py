@@ -12,9 +12,10 @@ from core.formats.parsing.numbers import parse_lambda
 from core.formatting import format_count
 from core.ports.projects import Project
 from core.services.compare.compare import Order, Query, ordered
+from core.services.compare.inspector import Marks
 from core.services.compare.segment import SegmentQuery, names_of, payload
 from core.services.projects.view import View
-from pages._ui.compare import alignment, all_segments, inspector, toolbar
+from pages._ui.compare import alignment, all_segments, inspector, labels, toolbar
 from pages._ui.components.output_cards import cards
 from pages._ui.projects import scoring
 from pages._ui.shared import errors, jobs, page, state, theme, wiring
@@ -29,16 +30,16 @@ def main() -> None:
     project = page.start("Compare", "Read the outputs of all systems side by side, with the scores of every metric.")
     if project is None:
         return
-    view, lam = wiring.view(project), state.current_lambda(project.id)
+    (view, marks), lam = labels.visible(project), state.current_lambda(project.id)
     state.show_lambda(project.id, lam)
-    scored = any(not c.human for c in view.columns)
+    scored = any(not c.human and not c.labelled for c in view.columns)
     if not scored:
         scoring_box(project, view)
-    query, blind = toolbar.toolbar(project, view)
+    query, blind = toolbar.toolbar(project, view, labelled=marks is not None)
     order = ordered(view, query, lam)
     if toolbar.jumps(project, query) and len(order):
         state.go_to_segment(project.id, view.segments[order[0]].key)
-    segment(project, view, query, blind, lam)
+    segment(project, view, marks, query, blind, lam)
     if view.columns and len(order):
         st.subheader("All segments" if len(order) == len(view.segments) else "Matching segments", anchor=False)
         all_segments.overview(project, view, query, lam, blind)
@@ -50,7 +51,7 @@ def main() -> None:
 
 def scoring_box(project: Project, view: View) -> None:
     """Draw the scoring panel, open while there are no scores."""
-    metrics = [c for c in view.columns if not c.human]
+    metrics = [c for c in view.columns if not c.human and not c.labelled]
     running = jobs.active(project.id)
     if not metrics:
         text = (
@@ -69,10 +70,10 @@ def scoring_box(project: Project, view: View) -> None:
 
 @st.fragment
 @errors.guarded
-def segment(project: Project, view: View, query: Query, blind: bool, lam: float) -> None:
+def segment(project: Project, view: View, marks: Marks | None, query: Query, blind: bool, lam: float) -> None:
     """Draw the cards of the open segment. Another segment redraws this part only; another λ redraws the page.
 
-    The view is that of the page: looking for new scores takes longer than all else here, and the page is drawn again
+    The view and the labels are those of the page: looking for new scores takes longer than all else here, and the page is drawn again
     when a metric is done.
     """
     store, now = wiring.store(), state.current_lambda(project.id)
@@ -119,8 +120,10 @@ def segment(project: Project, view: View, query: Query, blind: bool, lam: float)
     def inspect(asked: Mapping[str, Any]) -> None:
         inspector.choose(project.id, key, names_of(view, shown), asked)
 
-    data, of = payload(view, shown, details) | extra, str(project.id)
+    data, of = payload(view, shown, details, marks) | extra, str(project.id)
     cards(data, key=CARDS, of=of, on_go=go, on_lam=new_lambda, on_reference=new_reference, on_inspect=inspect)
+    if marks:
+        labels.warning(project)
     if main and (who := theme.scored_by(main.signature)):
         st.caption(f"Refinements and log probabilities {who}")
     if main:

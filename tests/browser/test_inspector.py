@@ -140,9 +140,10 @@ def test_tries_pile_up_and_may_be_gone_on_from(server: Server, page: Page) -> No
 
 def test_marks_of_others_are_not_drawn_until_they_are_asked_for(server: Server, page: Page) -> None:
     desk, _, _ = inspected(server, page)
+    page.get_by_text("Labels of all annotators", exact=True).click()
     expect(desk.locator(".esi-overlap")).to_contain_text("stay hidden")
     expect(desk.locator(".esi-layers, .esi-overlap table")).to_have_count(0)
-    page.get_by_text("Show error spans of all annotators").click()
+    page.get_by_text("Labels of all annotators", exact=True).click()
     expect(desk.locator(".esi-overlap tbody tr")).to_have_count(3)
     expect(desk.locator(".esi-layers")).to_be_visible()
     expect(page.get_by_text("it would bias your labels")).to_be_visible()

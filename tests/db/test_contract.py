@@ -302,6 +302,8 @@ def test_events_can_be_read_for_one_rater_and_one_segment(store: Store, project:
     other = store.projects.create("other")
     assert store.labels.raters() == store.labels.raters(project) == ["ann", "bob"]
     assert store.labels.raters(other.id) == []
+    last = store.labels.events(project)[-1].number
+    assert (store.labels.newest(project), store.labels.newest(other.id)) == (last, 0)
 
 
 def test_who_only_opened_a_segment_is_a_rater_of_no_project(store: Store, project: int) -> None:

@@ -42,6 +42,9 @@ class FakeLabels:
         mine = [event for project, event in self.m.events if project == project_id]
         return [e for e in mine if rater in (None, e.rater) and segment in (None, e.segment)]
 
+    def newest(self, project_id: int) -> int:
+        return max((event.number for event in self.events(project_id)), default=0)
+
     def raters(self, project_id: int | None = None) -> list[str]:
         def counts(project: int, event: Event) -> bool:
             return project_id is None or (project == project_id and event.action.kind != "open")

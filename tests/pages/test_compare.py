@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.data import Dataset, Output, Segment, Value
+from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span, Value
+from core.mqm.actions import label_actions
 from core.ports.store import Store
 from core.refine.result import Refinement, Token
 from core.signature import content_key
+from pages._ui.annotate import identity
 from pages._ui.components import output_cards
 from tests.pages.test_shell import run, store
 
@@ -197,3 +199,37 @@ def test_the_scoring_panel_is_drawn_when_its_box_is_opened(store: Store, project
     at.session_state[f"compare-scoring-{project}-False"] = True
     at.run()
     assert any(m.key.startswith("metrics-") for m in at.multiselect)
+
+
+def label(store: Store, project: int) -> None:
+    rated = [
+        RatedOutput(OutputKey("alpha", "d", "2"), "ann", (Span("output", 0, 7, "Bananas", "Major", "Accuracy"),)),
+        RatedOutput(OutputKey("beta", "d", "2"), "ann", ()),
+    ]
+    for (who, segment), actions in label_actions(rated).actions.items():
+        store.labels.append(project, who, segment, actions)
+
+
+def test_labels_are_on_the_cards_and_segments_are_ordered_by_mqm(store: Store, project: int, seen: list[Any]) -> None:
+    label(store, project)
+    at = open_page(project)
+    assert "Not scored yet" in at.info[0].value
+    assert [c.get("labels") for c in seen[-1]["cards"]] == [None, None]
+    at.radio(key="compare-sort").set_value("a metric").run()
+    assert seen[-1]["segment"] == "2"
+    assert [len(c["labels"]["errors"]) for c in seen[-1]["cards"]] == [1, 0]
+    assert [m["origin"] for m in seen[-1]["metrics"]] == ["labels"]
+
+
+def test_who_annotates_sees_the_labels_of_others_only_when_asked(
+    store: Store, project: int, seen: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label(store, project)
+    monkeypatch.setattr(identity, "rater", lambda: "bob")
+    at = open_page(project, doc="d", segment="2")
+    assert seen[-1]["hidden"]
+    assert not seen[-1]["metrics"]
+    at.toggle(key=f"compare-labels-{project}").set_value(True).run()
+    assert not seen[-1]["hidden"]
+    assert seen[-1]["cards"][0]["labels"]["errors"][0]["quote"] == "Bananas"
+    assert any("would bias your labels" in c.value for c in at.caption)

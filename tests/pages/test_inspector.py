@@ -15,6 +15,7 @@ from core.refine.result import EditStep, Refinement, Token
 from core.signature import content_key
 from pages._ui.annotate import identity
 from pages._ui.compare import inspector as inspector_section
+from pages._ui.compare import labels
 from pages._ui.compare.inspector import OpenInspector
 from pages._ui.components import inspector, output_cards, shared
 from pages._ui.shared import wiring
@@ -158,17 +159,18 @@ def test_blind_names_stay_blind(store: Store, project: int, drawn: list[Any]) ->
 
 
 def test_marks_stay_hidden_from_who_has_not_submitted_until_asked_for(
-    store: Store, project: int, drawn: list[Any]
+    store: Store, project: int, drawn: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     score(store, project)
     label(store, project, "ann")
+    monkeypatch.setattr(identity, "rater", lambda: "carl")
     at = opened(project)
     hidden = drawn[-1]["overlap"]
     assert (hidden["layers"], hidden["rows"]) == (None, [])
     assert "stay hidden" in hidden["lines"][0]
-    assert not at.warning
-    at.toggle(key=inspector_section.toggle_key(project)).set_value(True).run()
-    assert "would bias your labels" in checked(at).warning[0].value
+    assert not any("would bias your labels" in c.value for c in at.caption)
+    at.toggle(key=labels.switch_key(project)).set_value(True).run()
+    assert any("would bias your labels" in c.value for c in checked(at).caption)
     shown = drawn[-1]["overlap"]
     # the model took away "river", ann marked "river"; beta was not edited and has no mark
     assert [(r["label"], r["p"], r["r"], r["counts"]) for r in shown["rows"]] == [
@@ -198,8 +200,7 @@ def test_who_has_submitted_the_segment_sees_the_marks(
 def test_undefined_overlap_is_a_reason_and_no_number(store: Store, project: int, drawn: list[Any]) -> None:
     score(store, project)
     label(store, project, "ann")
-    at = opened(project, "beta")
-    at.toggle(key=inspector_section.toggle_key(project)).set_value(True).run()
+    opened(project, "beta")
     row = drawn[-1]["overlap"]["rows"][0]
     assert (row["p"], row["r"], row["f"]) == (None, None, None)
     assert row["why"] == "the model removed nothing and no rater marked an error"

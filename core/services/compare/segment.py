@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from core.data import OutputKey, Segment, Value
 from core.refine.result import Refinement
 from core.services.compare.compare import NOT_SCORED, blind_names
+from core.services.compare.inspector import Marks
+from core.services.compare.labels import card_labels
 from core.services.projects.view import View
 from core.text.diff import DiffPiece, diff
 
@@ -23,8 +25,13 @@ class SegmentQuery(NamedTuple):
     blind: int | None = None
 
 
-def payload(view: View, shown: SegmentQuery, details: Mapping[str, Value]) -> dict[str, Any]:
-    """Return the segment's texts, its metrics and one card per output. `details` are the refinement's values by system."""
+def payload(
+    view: View, shown: SegmentQuery, details: Mapping[str, Value], marks: Marks | None = None
+) -> dict[str, Any]:
+    """Return the segment's texts, its metrics and one card per output. `details` are the refinement's values by system.
+
+    With `marks` the outputs have the labels that may be seen.
+    """
     segment = view.segments[shown.row]
     names = names_of(view, shown)
     metrics = [
@@ -35,11 +42,15 @@ def payload(view: View, shown: SegmentQuery, details: Mapping[str, Value]) -> di
             "refinement": c.refinement,
             "main": c.name == shown.refinement,
             "digits": c.digits,
+            "origin": c.origin,
             "hint": "\n".join(p for p in (c.direction, c.help, c.signature) if p),
         }
         for c in view.columns
     ]
     cards = [_card(view, shown, segment, system, name, details.get(system)) for system, name in names.items()]
+    for card, system in zip(cards, names, strict=True):
+        if marks and (rated := marks.by_output.get(OutputKey(system, *segment.key))):
+            card["labels"] = card_labels(card["text"], rated)
     cards.sort(key=lambda card: str(card["name"]))
     return {
         "doc": segment.doc_id,
@@ -50,6 +61,7 @@ def payload(view: View, shown: SegmentQuery, details: Mapping[str, Value]) -> di
         "metrics": metrics,
         "cards": cards,
         "blind": shown.blind is not None,
+        "hidden": marks is not None and segment.key in marks.hidden,
     }
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from core.data import Dataset, OutputKey, Segment, SegmentKey, Value
 from core.metrics import registry
 from core.metrics.base import MetricSpec
+from core.metrics.external import MARK, is_external
 from core.metrics.generation.bartscore_pp import refinement_of
 from core.ports.scores import ScoredBy
 from core.refine.result import weighted
@@ -23,13 +24,15 @@ from core.signature import fields_of, signature
 
 Array = npt.NDArray[np.float64]
 Cell = tuple[int, int]
+HUMAN, LABELS = "human score", "labels"
+"""Added in brackets to the labels of imported human scores, and of scores computed from error spans."""
 
 
 class Column(NamedTuple):
     """One kind of score of a project: a metric with one signature, or an imported human score.
 
     `name` is unique within a view: the metric's name with options for its newest signature, else the signature. `digits` is
-    the number of decimals to show.
+    the number of decimals to show. `labelled` scores are computed from error spans.
     """
 
     name: str
@@ -41,6 +44,12 @@ class Column(NamedTuple):
     help: str = ""
     human: bool = False
     digits: int = 3
+    labelled: bool = False
+
+    @property
+    def origin(self) -> str:
+        """Return what the label says in brackets of scores that are not those of a metric computed here, else ""."""
+        return LABELS if self.labelled else HUMAN if self.human else MARK if is_external(self.metric) else ""
 
     @property
     def arrow(self) -> str:
@@ -160,7 +169,7 @@ def build(
         by_name[name] = {key: Value(value) for key, value in scores.items()}
         plain[name] = _filled(shape, ((cell[k], value) for k, value in scores.items() if k in cell))
         note, digits, sign = "imported with the data", _digits(plain[name]), signature("human", {"name": title})
-        columns.append(Column(name, name, f"{title} (people)", sign, True, False, note, True, digits))
+        columns.append(Column(name, name, f"{title} ({HUMAN})", sign, True, False, note, True, digits))
     present = _filled(shape, ((at_cell, 1.0) for at_cell in cell.values())) == 1
     outputs = dataset.outputs_of()
     folded = tuple(

@@ -21,6 +21,7 @@ from core.services.compare.segment import SegmentQuery, names_of, status_of
 from core.services.projects.view import Column, View
 from core.signature import fields_of
 from pages._ui.annotate import identity
+from pages._ui.compare import labels
 from pages._ui.components.inspector import inspector
 from pages._ui.components.shared import last
 from pages._ui.shared import errors, wiring
@@ -86,7 +87,6 @@ def panel(project: Project, view: View, main: Column, shown: SegmentQuery, detai
     status, why = status_of(value, scored=True, reference=True)
     data |= {"status": status, "why": why, "overlap": overlap(project, view, main, key, analysis)}
     inspector(data, key=KEY, on_close=close)
-    marks_toggle(toggle_key(project.id))
 
 
 def stage(
@@ -187,7 +187,7 @@ def notes(
 
 def overlap(project: Project, view: View, main: Column, key: OutputKey, analysis: Refinement) -> dict[str, Any]:
     """Return the overlap of edits and error spans. Hidden spans never leave the server."""
-    rater, everyone = identity.rater(), bool(st.session_state.get(toggle_key(project.id)))
+    rater, everyone = identity.rater(), labels.everyone(project)
     found = service.marks(
         wiring.store(), project.id, wiring.dataset(project), rater, everyone=everyone, segment=key.segment
     )
@@ -214,10 +214,6 @@ def overlap(project: Project, view: View, main: Column, key: OutputKey, analysis
             "annotator is compared with the model separately; the characters of all comparisons are summed."
         )
     return {"rows": rows, "lines": lines, "layers": layers, "raters": raters}
-
-
-def toggle_key(project_id: int) -> str:
-    return f"inspector-marks-{project_id}"
 
 
 def marks_toggle(key: str) -> bool:

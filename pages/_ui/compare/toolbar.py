@@ -11,6 +11,7 @@ from core.services.compare.compare import (
     Sort,
 )
 from core.services.projects.view import Column, View
+from pages._ui.compare import labels
 from pages._ui.shared import errors, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -32,8 +33,8 @@ ORDERS: dict[str, Sort] = {
 }
 
 
-def toolbar(project: Project, view: View) -> tuple[Query, bool]:
-    """Draw search, order, filter, refinement and blind mode; return the query and whether names are hidden."""
+def toolbar(project: Project, view: View, *, labelled: bool) -> tuple[Query, bool]:
+    """Draw search, order, filter, refinement, labels and blind mode; return the query and whether names are hidden."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="compare-toolbar"):
         search = st.text_input(
             SEARCH, key="compare-search", placeholder="Search  /", icon=":material/search:",
@@ -42,6 +43,8 @@ def toolbar(project: Project, view: View) -> tuple[Query, bool]:
         query = _filter(project, view, _order(project, view, Query(search or "")))
         _choose_refinement(project, view)
         text = "Hide the names of the systems and shuffle the outputs of each segment"
+        if labelled:
+            labels.switch(project)
         blind = st.toggle("Blind", key="compare-blind", help=text)
     return query, blind
 

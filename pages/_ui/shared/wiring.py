@@ -27,7 +27,7 @@ from core.refine.inspect import Round
 from core.refine.options import Options
 from core.refine.overlap import Characters, Overlap
 from core.refine.result import EditStep, Variant
-from core.services.compare import inspector
+from core.services.compare import inspector, labels
 from core.services.labels import judgements as numbers
 from core.services.projects import sample
 from core.services.projects.view import View, build
@@ -129,6 +129,27 @@ def judgements(project: Project) -> list[Judgement]:
 def view(project: Project) -> View:
     """Return the project as Compare shows it; read again when texts or scores have changed."""
     return _view(*_version(project), tuple(store().scores.signatures(project.id)))
+
+
+def labelled(project: Project, rater: str | None, everyone: bool) -> tuple[View, inspector.Marks | None]:
+    """Return the view with the MQM scores of the labels that this person may see, and these labels; None if there are none."""
+    read = *_version(project), tuple(store().scores.signatures(project.id))
+    newest = store().labels.newest(project.id)
+    return _labelled(*read, newest, rater, everyone) if newest else (_view(*read), None)
+
+
+@st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading error spans …")
+def _labelled(
+    database: str,
+    project: Project,
+    generation: int,
+    scored: tuple[ScoredBy, ...],
+    newest: int,
+    rater: str | None,
+    everyone: bool,
+) -> tuple[View, inspector.Marks]:
+    seen = inspector.marks(store(), project.id, _dataset(database, project, generation), rater, everyone=everyone)
+    return labels.with_mqm(_view(database, project, generation, scored), seen), seen
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)

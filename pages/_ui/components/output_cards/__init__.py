@@ -13,7 +13,9 @@ from typing import Any
 
 from pages._ui.components import shared
 
-_component = partial(shared.build, "errorscope_compare_cards", __file__, "cards.css", shared.ELEMENTS, "cards.js")
+_component = partial(
+    shared.build, "errorscope_compare_cards", __file__, "cards.css", shared.ELEMENTS, "labels.js", "cards.js"
+)
 
 
 def cards(

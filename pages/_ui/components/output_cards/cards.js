@@ -1,4 +1,5 @@
 const INF_AT = 106, TOP = 100, DEBOUNCE = 300;
+const MQM = "labels:mqm"; // core.services.compare.labels.MQM
 
 const signed = (x, digits) => {
   const size = Math.abs(x).toFixed(digits);
@@ -101,7 +102,7 @@ function trace(card, memory) {
 }
 
 function foot(card, memory, parts) {
-  parts.inspect = el("button", "esc-inspect", "Inspect word by word (below)");
+  parts.inspect = el("button", "esc-inspect", "Inspect");
   parts.inspect.title = "Opens below the cards: step through the edits, see likely alternatives, and try your own edits";
   parts.inspect.setAttribute("aria-label", `inspect ${card.name} word by word (below)`);
   parts.inspect.addEventListener("click", () => memory.inspect(card.id));
@@ -134,6 +135,11 @@ function drawCard(card, data, memory, scale) {
   put(head, parts.rank, name, parts.score);
   const output = el("div", "esc-output");
   put(output, card.text === "" ? el("p", "esc-status", "the output is empty") : text(card.diff, true));
+  if (card.labels) {
+    const [mqm, column] = [card.scores[MQM]?.v ?? null, data.metrics.find((m) => m.name === MQM)];
+    if (card.text !== "") output.append(markedText(card.labels.pieces));
+    output.append(labelList(card.labels, mqm === null ? null : signed(mqm, column.digits)));
+  }
   put(box, head, output);
   const refined = el("div", "esc-refined");
   if (card.status === "refined") {
@@ -168,7 +174,8 @@ function table(view, rows) {
   const top = put(el("tr"), el("th", "", ""));
   const values = new Map();
   for (const metric of data.metrics) {
-    const th = el("th", "", `${metric.label} ${metric.higher ? "\u2191" : "\u2193"}`);
+    const arrow = metric.higher === null ? "" : metric.higher ? " \u2191" : " \u2193";
+    const th = put(el("th", "", metric.origin ? metric.label.replace(` (${metric.origin})`, "") + arrow : metric.label + arrow), metric.origin ? el("span", "esc-origin", metric.origin) : null);
     th.title = metric.hint.replace(/\|lambda:[^|]*/, metric.refinement ? `|lambda:${fromLam(lam)}` : "$&");
     top.append(th);
     const column = rows.map(({ part }) => {
@@ -336,23 +343,29 @@ function context(view) {
   return box;
 }
 
-function diffTools(view) {
+function textTools(view) {
+  const labelled = view.data.cards.some((c) => c.labels);
+  const modes = [["off", "plain"], ["errors", "error spans"], ["marks", "differences"], ["all", "differences in full"]];
+  const hints = { marks: "Underlined: not in the reference. \u2038: words of the reference are missing here", all: "Underlined: not in the reference. Struck through: only in the reference", errors: "The errors that annotators marked: Major underlined, Minor dotted, Neutral thin" };
   const seg = el("span", "esc-seg");
-  const buttons = [["off", "off"], ["marks", "marked"], ["all", "in full"]].map(([mode, label]) => {
+  const buttons = modes.filter(([mode]) => labelled || mode !== "errors").map(([mode, label]) => {
     const b = el("button", "", label);
-    b.addEventListener("click", () => { view.memory.diff = mode; apply(); });
+    b.title = hints[mode] ?? "";
+    b.addEventListener("click", () => { view.memory.shown = mode; apply(); });
     return put(seg, b) && [mode, b];
   });
   const apply = () => {
-    view.cards.dataset.diff = view.memory.diff;
-    for (const [mode, b] of buttons) b.setAttribute("aria-pressed", String(mode === view.memory.diff));
-    for (const gap of view.cards.querySelectorAll(".esc-output .esc-gap")) gap.hidden = view.memory.diff !== "marks";
-    for (const del of view.cards.querySelectorAll(".esc-output del")) del.hidden = view.memory.diff !== "all";
+    const wanted = view.memory.shown ?? "errors";
+    const mode = wanted === "errors" && !labelled ? "marks" : wanted;
+    view.cards.dataset.shown = mode;
+    for (const [name, b] of buttons) b.setAttribute("aria-pressed", String(name === mode));
+    for (const gap of view.cards.querySelectorAll(".esc-output .esc-gap")) gap.hidden = mode !== "marks";
+    for (const del of view.cards.querySelectorAll(".esc-output del")) del.hidden = mode !== "all";
   };
-  const keys = el("span", "esc-keys");
-  put(keys, el("kbd", "", "\u2190"), " ", el("kbd", "", "\u2192"), " segments, ", el("kbd", "", "/"), " search. Underlined: not in the reference. Struck through or \u2038: only in the reference.");
+  const keys = put(el("span", "esc-keys"), el("kbd", "", "\u2190"), " ", el("kbd", "", "\u2192"), " segments, ", el("kbd", "", "/"), " search");
+  const hidden = view.data.hidden ? el("span", "", "Labels of this segment are hidden until you have submitted it.") : null;
   apply();
-  return put(el("div", "esc-tools"), put(el("span"), "differences from the reference", seg), keys);
+  return put(el("div", "esc-tools"), put(el("span"), "show in the outputs", seg), hidden, keys);
 }
 
 function draw(view) {
@@ -372,7 +385,7 @@ function draw(view) {
   view.parts = data.cards.map((card) => drawCard(card, data, view.memory, scale));
   for (const part of view.parts) view.cards.append(part.box);
   const bar = put(el("div", "esc-bar"), navBox(view), data.metrics.some((m) => m.main) ? lambdaBox(view) : null);
-  root.replaceChildren(bar, context(view), diffTools(view), view.cards, view.tablebox);
+  root.replaceChildren(bar, context(view), textTools(view), view.cards, view.tablebox);
   if (view.slider?.isConnected) setLam(view, view.lam, false);
   else rank(view, false);
   if (elsewhere && root.getBoundingClientRect().top < 0) root.scrollIntoView({ block: "start" });
@@ -392,7 +405,7 @@ function onKey(view, event) {
 function create(parentElement, data) {
   const root = el("section", "esc");
   parentElement.append(root);
-  const view = { root, memory: { diff: "marks", open: new Set() }, lam: toLam(data.lam), server: data.lam };
+  const view = { root, memory: { open: new Set() }, lam: toLam(data.lam), server: data.lam };
   view.listener = (event) => onKey(view, event);
   document.addEventListener("keydown", view.listener);
   return view;

@@ -1,0 +1,63 @@
+"""Human labels on Compare: MQM scores as a column of the view, and the error spans of single outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from core.data import RatedOutput, Span, Value
+from core.mqm.schemes import GOOGLE
+from core.mqm.scores import segment_scores
+from core.services.compare.inspector import Marks
+from core.services.labels.agreement import stretches
+from core.services.projects.view import LABELS, Column, View
+
+MQM = "labels:mqm"
+"""Name of the column of MQM scores; no metric or human score has a colon after this word."""
+
+
+def with_mqm(view: View, marks: Marks) -> View:
+    """Return the view with a first column of MQM scores (Google's weights, mean over annotators); as it is without labels."""
+    rated = [r for of_output in marks.by_output.values() for r in of_output if r.key.segment in view.row]
+    found = {s.key: s.score for s in segment_scores(rated, GOOGLE) if s.key in view.texts}
+    if not found:
+        return view
+    at = {name: i for i, name in enumerate(view.systems)}
+    values = np.full(view.present.shape, np.nan)
+    for key, score in found.items():
+        values[view.row[key.segment], at[key.system]] = score
+    signature = f"{GOOGLE.signature()}|raters:{len({r.rater for r in rated})}"
+    digits = 1 if np.allclose(list(found.values()), np.round(list(found.values()), 1)) else 2
+    note = "MQM score: minus the mean penalty of the errors marked, Google’s weights; 0 is best"
+    column = Column(MQM, "mqm", f"MQM ({LABELS})", signature, True, help=note, digits=digits, labelled=True)
+    return replace(
+        view,
+        columns=(column, *view.columns),
+        tables={**view.tables, MQM: {key: Value(score) for key, score in found.items()}},
+        plain={**view.plain, MQM: values},
+    )
+
+
+def card_labels(text: str, rated: Sequence[RatedOutput]) -> dict[str, Any]:
+    """Return the labels of one output as plain JSON values.
+
+    `pieces` are [text, worst severity, [error, …]] of the output, `errors` the errors of all annotators, numbered from 1 in
+    the order of the text, those in the source last.
+    """
+    errors = sorted(
+        ((error, r.rater) for r in rated for error in r.errors),
+        key=lambda e: (e[0].side == "source", e[0].start, e[0].end),
+    )
+    return {
+        "pieces": [list(piece) for piece in stretches(text, [error for error, _ in errors])],
+        "errors": [_error(*error) for error in errors],
+        "raters": len({r.rater for r in rated}),
+    }
+
+
+def _error(error: Span, rater: str) -> dict[str, str]:
+    names = ("severity", "category", "quote", "note", "side")
+    return {name: str(getattr(error, name)) for name in names} | {"rater": rater}

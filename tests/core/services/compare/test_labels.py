@@ -1,0 +1,76 @@
+"""Human labels on Compare: the column of MQM scores, and the error spans of one output."""
+
+import numpy as np
+
+from core.data import OutputKey, RatedOutput, SegmentKey, Span, grouped
+from core.services.compare.compare import Query, ordered, signature_at
+from core.services.compare.inspector import Marks
+from core.services.compare.labels import MQM, card_labels, with_mqm
+from core.services.compare.segment import SegmentQuery, payload
+from tests.core.services.compare.test_compare import make_view
+
+MAJOR = Span("output", 4, 9, "river", "Major", "Accuracy/Mistranslation")
+MINOR = Span("output", 0, 3, "The", "Minor", "Fluency/Grammar")
+LEFT_OUT = Span("source", 0, 3, "Der", "Major", "Accuracy/Omission")
+A, B = OutputKey("a", "d1", "1"), OutputKey("b", "d1", "1")
+RATED = [
+    RatedOutput(A, "ann", (MAJOR,)),
+    RatedOutput(A, "bob", (LEFT_OUT, MINOR)),
+    RatedOutput(B, "ann", ()),
+    RatedOutput(OutputKey("a", "d1", "2"), "ann", (MINOR,)),
+    RatedOutput(OutputKey("gone", "d9", "9"), "ann", (MAJOR,)),
+]
+
+
+def marks(*rated: RatedOutput) -> Marks:
+    return Marks(grouped((r.key, r) for r in rated), {SegmentKey("d2", "1")})
+
+
+def test_mqm_is_a_column_before_the_metrics() -> None:
+    view = with_mqm(make_view(), marks(*RATED))
+    column = view.columns[0]
+    assert (column.name, column.label, column.arrow, column.human) == (MQM, "MQM (labels)", "↑", False)
+    assert signature_at(column, 1.0).endswith("|raters:2")
+    # a: −(5 + 5 + 1) / 2 of two annotators; b has no error; the second output of b has no label
+    np.testing.assert_array_equal(view.values(MQM, 1.0), [[-5.5, 0.0], [-1.0, np.nan], [np.nan, np.nan]])
+
+
+def test_segments_are_ordered_by_mqm() -> None:
+    view = with_mqm(make_view(), marks(*RATED))
+    assert list(ordered(view, Query(sort="metric", metric=MQM), 1.0)) == [0, 1, 2]
+    assert list(ordered(view, Query(sort="metric", metric=MQM, descending=True), 1.0)) == [1, 0, 2]
+
+
+def test_without_labels_the_view_stays_as_it_is() -> None:
+    view = make_view()
+    assert with_mqm(view, marks()) is view
+    assert with_mqm(view, marks(RATED[-1])) is view
+
+
+def test_labels_say_where_their_scores_come_from() -> None:
+    view = with_mqm(make_view(), marks(*RATED))
+    assert [c.origin for c in view.columns] == ["labels", "", "", "", "human score"]
+
+
+def test_errors_of_all_annotators_are_numbered_along_the_text() -> None:
+    labels = card_labels("The river rose.", RATED[:2])
+    assert [(e["quote"], e["rater"], e["side"]) for e in labels["errors"]] == [
+        ("The", "bob", "output"),
+        ("river", "ann", "output"),
+        ("Der", "bob", "source"),
+    ]
+    assert labels["pieces"] == [["The", "Minor", (1,)], [" ", "", ()], ["river", "Major", (2,)], [" rose.", "", ()]]
+    assert labels["raters"] == 2
+
+
+def test_cards_have_the_labels_that_may_be_seen() -> None:
+    seen = marks(*RATED)
+    view = with_mqm(make_view(), seen)
+    data = payload(view, SegmentQuery(0), {}, seen)
+    assert [card["labels"]["raters"] for card in data["cards"]] == [2, 1]
+    assert [card["scores"][MQM]["v"] for card in data["cards"]] == [-5.5, 0.0]
+    assert not data["hidden"]
+    other = payload(view, SegmentQuery(2), {}, seen)
+    assert other["hidden"]
+    assert "labels" not in other["cards"][0]
+    assert not payload(view, SegmentQuery(2), {})["hidden"]
