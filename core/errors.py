@@ -42,6 +42,10 @@ class Unavailable(UserError):  # noqa: N818  (a state, not a fault)
     """The database is locked, full or not writable. Nothing was changed; trying again later may succeed."""
 
 
+class Stale(UserError):  # noqa: N818  (a state, not a fault)
+    """What this action was made on has changed since. Nothing was changed; the user decides between the two versions."""
+
+
 class ImportProblems(UserError):  # noqa: N818  (the table it carries)
     """An upload with problems; nothing was imported."""
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.data import Dataset, SegmentKey
-from core.mqm.log import SegmentLabels
+from core.mqm.log import SegmentLabels, fold_segment
 from core.ports.projects import Project
 from core.services.labels import labels as work
-from pages._ui.annotate import batches, identity
+from pages._ui.annotate import batches, identity, reveal
 from pages._ui.annotate.scores import scores
 from pages._ui.components.span_annotator import sent, span_editor
 from pages._ui.components.span_annotator.exchange import OutboxAnswer, editor_data, receive
@@ -50,18 +50,15 @@ def workspace(project: Project, rater: str) -> None:
     order = work.open_segment(store, project.id, rater, segment, systems, seed_of(project.id, rater, segment))
     rest = work.next_unlabelled(asked, mine, segment)
     header(dataset, asked, rater, mine, segment)
-    submitted = work.finished(mine.get(segment), order)
-    reveal = f"annotate-reveal-{(project.id, rater, *segment)!r}"
-    names = submitted and st.session_state.get(reveal, False)
     events = store.labels.events(project.id, rater=rater, segment=segment)
-    data = editor_data(
-        dataset, project.id, rater, segment, order, events, answer, more=rest not in (None, segment), names=names
-    )
+    data = editor_data(dataset, project.id, rater, segment, order, events, answer, more=rest not in (None, segment))
     span_editor(data, key=EDITOR, on_go=go)
-    if submitted:
-        st.toggle("Show system names and metric scores", key=reveal)
-        if names:
-            scores(wiring.view(project), segment, order)
+    revealed = fold_segment(events).revealed
+    if revealed.issuperset(order):
+        scores(wiring.view(project), segment, order)
+    elif work.finished(mine.get(segment), order) and reveal.asked(project.id, rater, segment):
+        work.reveal(store, project.id, rater, segment, order)
+        st.rerun()
 
 
 def recorded(project: Project, rater: str) -> tuple[dict[SegmentKey, SegmentLabels], OutboxAnswer]:

@@ -29,6 +29,8 @@ def malformed(action: Action) -> str:
         return f"id {_shown(action.id)}; expected 1 to 200 printable ASCII characters"
     if not _is_time(action.client_time):
         return f"time {_shown(action.client_time)}; expected an ISO 8601 date and time"
+    if not (isinstance(seen := p.get("seen", ""), str) and (not seen or _ID.fullmatch(seen))):
+        return f"version {_shown(seen)}; expected the id of an action"
     if action.kind in ("add", "change", "delete") and not (isinstance(p.get("mark"), str) and _ID.fullmatch(p["mark"])):
         return f"mark {_shown(p.get('mark'))}; expected 1 to 200 printable ASCII characters"
     if action.kind in ("add", "change"):
@@ -37,10 +39,10 @@ def malformed(action: Action) -> str:
         return f"verdict {_shown(p.get('value'))}"
     if action.kind == "submit" and not (isinstance(p.get("systems", []), list | tuple) and p.get("systems", [""])):
         return f"systems {_shown(p['systems'])}"
-    if action.kind == "open":
-        order = p.get("order")
-        if not (isinstance(order, list | tuple) and all(isinstance(system, str) for system in order)):
-            return f"order {_shown(order)}"
+    if name := {"open": "order", "reveal": "systems"}.get(action.kind):
+        systems = p.get(name)
+        if not (isinstance(systems, list | tuple) and all(isinstance(system, str) for system in systems)):
+            return f"{name} {_shown(systems)}"
     return ""
 
 

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from core.data import Segment, SegmentKey, Span, Verdict
-from core.errors import UserError
+from core.errors import Stale, UserError
 from core.mqm.action_form import malformed
 from core.ports.labels import Action, Event
 
 EDITS = frozenset({"add", "change", "delete", "verdict"})
+STEPS = frozenset({"undo", "redo"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +43,35 @@ class OutputLabels:
 
 @dataclass(frozen=True, slots=True)
 class SegmentLabels:
-    """One rater's labels of one segment. `outputs` has an entry for each system with at least one action."""
+    """One rater's labels of one segment. `outputs` has an entry for each system with at least one action.
+
+    `versions` has the id of the last edit in effect by system, `last` that of all outputs, `undone` the one that a redo
+    restores. Together they identify a state of the labels. The names of the systems in `revealed` were shown to the rater.
+    """
 
     outputs: Mapping[str, OutputLabels] = field(default_factory=dict)
     submitted: bool = False
     order: tuple[str, ...] = ()
     seed: int | None = None
-    can_undo: bool = False
-    can_redo: bool = False
+    versions: Mapping[str, str] = field(default_factory=dict)
+    last: str = ""
+    undone: str = ""
+    revealed: frozenset[str] = frozenset()
     seconds: float = 0.0
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(self.last)
+
+    @property
+    def can_redo(self) -> bool:
+        return bool(self.undone)
+
+    def version(self, kind: str, system: str | None) -> str:
+        """Return the version of the labels that an action of this kind replaces or confirms."""
+        if kind in EDITS:
+            return self.versions.get(system or "", "")
+        return self.undone if kind == "redo" else self.last
 
     def of(self, system: str) -> OutputLabels:
         return self.outputs.get(system, OutputLabels())
@@ -73,6 +94,7 @@ def fold_segment(events: Iterable[Event]) -> SegmentLabels:
     done: list[Action] = []
     undone: list[Action] = []
     submitted, order, seed, seconds, last = False, (), None, 0.0, None
+    revealed: frozenset[str] = frozenset()
     for event in events:
         action = event.action
         if last is not None and action.kind != "open":
@@ -83,6 +105,8 @@ def fold_segment(events: Iterable[Event]) -> SegmentLabels:
                 order, seed = tuple(action.payload.get("order", ())), action.payload.get("seed")
             case "submit":
                 submitted = True
+            case "reveal":
+                revealed |= set(action.payload.get("systems", ()))
             case "reopen":
                 submitted = False
             case "undo" if done:
@@ -99,7 +123,9 @@ def fold_segment(events: Iterable[Event]) -> SegmentLabels:
     for action in done:
         system = action.system or ""
         outputs[system] = apply_action(outputs.get(system, OutputLabels()), action)
-    return SegmentLabels(outputs, submitted, order, seed, bool(done), bool(undone), seconds)
+    versions = {action.system or "": action.id for action in done}
+    latest, restored = (stack[-1].id if stack else "" for stack in (done, undone))
+    return SegmentLabels(outputs, submitted, order, seed, versions, latest, restored, revealed, seconds)
 
 
 def span_of(action: Action) -> Span:
@@ -125,7 +151,10 @@ def apply_action(labels: OutputLabels, action: Action) -> OutputLabels:
 
 
 def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapping[str, str]) -> None:
-    """Raise `UserError` if `action` is malformed or cannot follow `labels`. `outputs` maps systems to texts of the segment."""
+    """Raise `UserError` if `action` is malformed or cannot follow `labels`. `outputs` maps systems to texts of the segment.
+
+    An action may name the version of the labels that it was made on (`seen`); `Stale` is raised if they have changed since.
+    """
     if wrong := malformed(action):
         raise UserError(
             "this action cannot be read", where=str(action.kind), got=wrong, hint="Reload the page; nothing was changed"
@@ -134,6 +163,13 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
         raise UserError(
             "there is no such output", got=repr(action.system), expected=", ".join(outputs), hint="Reload the page"
         )
+    if action.kind in STEPS and labels.revealed or action.kind in EDITS and action.system in labels.revealed:
+        raise UserError(
+            "this segment is locked, because its system names were shown",
+            hint="Labels made before that are kept and count",
+        )
+    if action.payload.get("seen", now := labels.version(action.kind, action.system)) != now:
+        raise Stale("the labels were changed in another tab or window", hint="Compare both versions")
     current = labels.of(action.system or "")
     if action.kind in ("add", "change", "delete"):
         mark = action.payload["mark"]

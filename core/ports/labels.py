@@ -8,16 +8,17 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from core.data import SegmentKey
 
-ActionKind = Literal["open", "add", "change", "delete", "verdict", "undo", "redo", "submit", "reopen"]
+ActionKind = Literal["open", "add", "change", "delete", "verdict", "undo", "redo", "submit", "reopen", "reveal"]
 
 
 class Action(NamedTuple):
     """One action of an annotator, as the browser sends it. The browser makes the `id`, which is applied once.
 
-    `system` is None for actions on a whole segment (open, undo, redo, submit, reopen). `payload` by kind:
+    `system` is None for actions on a whole segment (open, undo, redo, submit, reopen, reveal). `payload` by kind:
     open {order: [system, …], seed: int} · add / change {mark: str, side, start, end, quote, severity, category, note} ·
     delete {mark: str} · verdict {value: "no_error" | "non_translation" | None} · submit {}, or {systems: [system, …]}
-    if a file has the labels of these outputs only · the others {}.
+    if a file has the labels of these outputs only · reveal {systems: [system, …]} after their names were shown · the others
+    {}. Actions of the browser also have {seen: str}, the version of the labels they were made on (`SegmentLabels.version`).
     """
 
     id: str
@@ -49,8 +50,9 @@ class LabelLog(Protocol):
     def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
         """Record the actions with new ids, in order, and return all ids once they are on disk.
 
-        Raises `UserError` and records nothing if a span does not match its text, is an exact duplicate, does not exist, or
-        if a submit comes before every output has an error span or a verdict.
+        Raises `UserError` and records nothing if a span does not match its text, is an exact duplicate, does not exist, if a
+        submit comes before every output has an error span or a verdict, or if the output is locked after a reveal. Raises
+        `Stale` if the labels changed after the version that the action names.
         """
         ...
 

@@ -208,9 +208,9 @@ def test_submit_names_what_is_missing_and_goes_there_then_on_to_the_next(server:
     assert edits(server, "submit", "submit") == []
     page.keyboard.press("x")
     cards.nth(2).get_by_role("button", name="Non-translation").click()
-    expect(page.get_by_text("Show system names")).to_have_count(0)
+    expect(page.get_by_text("Reveal system names")).to_have_count(0)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Show system names")).to_be_visible()
+    expect(page.get_by_text("Reveal system names")).to_be_visible()
     saved(page)
     assert len(edits(server, "submit", "submit")) == 1
     page.keyboard.press("Enter")
@@ -234,6 +234,52 @@ def test_a_reload_and_a_second_tab_show_what_was_saved_and_nobody_else_sees_it(
     expect(other.locator(".esa-p.marked")).to_have_count(0)
     for name in TEXTS:
         assert name not in other.content()
+
+
+def test_no_error_in_a_stale_tab_erases_nothing_and_shows_both_versions(server: Server, page: Page) -> None:
+    opened(server, page, "stale")
+    page.wait_for_function("document.cookie.includes('errorscope_annotator=stale')")
+    second = opened(server, page.context.new_page())
+    click(page, "weather")
+    page.keyboard.press("1")
+    category(page, "spell")
+    saved(page)
+    card = second.locator(".esa-output", has_text="weather")
+    card.get_by_role("button", name="No error").click()
+    versions = second.get_by_role("dialog", name="Two versions").locator(".esa-versions")
+    expect(versions).to_contain_text(
+        "Saved\nMajor · Fluency/Spelling · “weather”\nYours\nNo error", use_inner_text=True
+    )
+    assert [a.kind for a in edits(server, "stale")] == ["add"]
+    second.get_by_role("button", name="Keep the saved version").click()
+    expect(second.locator(".esa-p.marked")).to_have_text("weather")
+    card.get_by_role("button", name="No error").click()  # now that she has seen the mark
+    saved(second)
+    assert [a.kind for a in edits(server, "stale")] == ["add", "verdict"]
+    click(page, "home")  # and the first tab has become the stale one
+    page.keyboard.press("2")
+    category(page, "gram")
+    page.get_by_role("button", name="Use my version").click()
+    saved(page)
+    expect(page.locator(".esa-p.marked")).to_have_text(["weather", "home"])
+    assert [a.kind for a in edits(server, "stale")] == ["add", "verdict", "add", "add"]
+
+
+def test_a_segment_whose_system_names_were_shown_is_locked(server: Server, page: Page) -> None:
+    opened(server, page, "locked")
+    for card in page.locator(".esa-output").all():
+        card.get_by_role("button", name="No error").click()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Reveal system names").click()
+    page.get_by_role("button", name="Reveal and lock this segment").click()
+    expect(page.locator(".esa-name").first).not_to_be_empty()
+    expect(page.locator(".esa-said")).to_contain_text("Locked")
+    expect(page.locator(".esa-verdicts button:not(:disabled)")).to_have_count(0)
+    click(page, "weather")
+    page.keyboard.press("1")
+    expect(page.locator(".esa-picker")).to_be_hidden()
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+    assert [a.kind for a in edits(server, "locked")] == ["verdict"] * 3 + ["submit", "reveal"]
 
 
 def tab(context: BrowserContext) -> Page:
@@ -350,7 +396,7 @@ def test_the_browser_folds_the_log_as_the_server_does(page: Page) -> None:
         theirs = in_browser(
             page,
             "log.js",
-            "(f => ({ outputs: Object.fromEntries(f.outputs), submitted: f.submitted, undo: !!f.canUndo, redo: !!f.canRedo }))(fold(argument))",
+            "(f => ({ outputs: Object.fromEntries(f.outputs), submitted: f.submitted, versions: ['verdict', 'undo', 'redo'].map(k => versionFor(f, k, 'a')) }))(fold(argument))",
             log,
         )
         expected = {
@@ -369,8 +415,7 @@ def test_the_browser_folds_the_log_as_the_server_does(page: Page) -> None:
         assert theirs == {
             "outputs": expected,
             "submitted": ours.submitted,
-            "undo": ours.can_undo,
-            "redo": ours.can_redo,
+            "versions": [ours.version(kind, "a") for kind in ("verdict", "undo", "redo")],
         }, json.dumps(log)
 
 

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment, SegmentKey, Value
 from core.ports.labels import Action
+from core.ports.store import Store
 from core.signature import content_key
 from db.store import open_store
 from pages._ui.components.span_annotator.exchange import blind_id
@@ -95,18 +96,25 @@ def test_names_shown_for_one_segment_are_shown_for_no_other(app: AppTest, tmp_pa
             store.labels.append(project, rater, key, [verdict, Action(f"{rater}{n}s", "submit", None, {})])
     app.query_params["doc"], app.query_params["segment"] = places[0]
     signed_in(app)
-    app.toggle[0].set_value(True).run()
-    assert app.toggle[0].value is True
-    keys = {app.toggle[0].key}
+    lock(app).click().run()
+    assert not app.exception
+    assert revealed(store, project) == [("Ana", places[0])]
     next(b for b in app.button if b.label == "Next").click()
     app.run()
     assert address(app, "doc") == "a"
-    assert app.toggle[0].value is False
-    keys.add(app.toggle[0].key)
+    lock(app)  # asks again for this segment
     app.session_state["errorscope_annotator"] = "Ben"
     app.run()
-    assert app.toggle[0].value is False
-    assert len(keys | {app.toggle[0].key}) == 3
+    lock(app)
+    assert revealed(store, project) == [("Ana", places[0])]
+
+
+def lock(at: AppTest) -> Any:
+    return next(b for b in at.button if b.label == "Reveal and lock this segment")
+
+
+def revealed(store: Store, project: int) -> list[tuple[str, SegmentKey]]:
+    return [(e.rater, e.segment) for e in store.labels.events(project) if e.action.kind == "reveal"]
 
 
 def test_scores_and_names_come_after_the_submission_and_only_on_request(app: AppTest, tmp_path: Path) -> None:
@@ -114,7 +122,7 @@ def test_scores_and_names_come_after_the_submission_and_only_on_request(app: App
     key = content_key("Quelle 2", TEXTS["Aardvark"], ())
     store.scores.put("chrf", "chrF2|version:1", {key: Value(61.2)}, 0.1)
     signed_in(app)
-    assert not app.toggle
+    assert not [b for b in app.button if b.label.startswith("Reveal")]
     project = int(address(app, "project"))
     clean = {"kind": "verdict", "output": blind_id(project, HERE, "Buzzard"), "payload": {"value": "no_error"}}
     done = [add(project), {"id": "v", **clean}, {"id": "s", "kind": "submit", "output": None, "payload": {}}]
@@ -122,9 +130,12 @@ def test_scores_and_names_come_after_the_submission_and_only_on_request(app: App
     app.run()
     assert not app.exception
     assert not app.dataframe
-    app.toggle[0].set_value(True).run()
+    lock(app).click().run()
     assert not app.exception
     table = app.dataframe[0].value.set_index("output")
     (column,) = table.columns
     assert column.endswith("↑")
     assert table[column].to_dict() == {"Aardvark": "61.2", "Buzzard": "not scored"}
+    app.session_state["annotate-editor"] = {"outbox": outbox(project, add(project, 2, severity="Minor"), n=8)}
+    app.run()
+    assert not [e for e in store.labels.events(project) if e.action.id == "a2"]  # locked

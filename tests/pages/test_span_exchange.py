@@ -286,7 +286,34 @@ def test_the_browser_is_told_no_system() -> None:
     receive(store, "Ana", outbox(project, add(project)), systems(store))
     told = json.dumps(drawn(store, project, "Ana"), ensure_ascii=False)
     assert not any(name in told for name in TEXTS)
-    assert "Buzzard" in json.dumps(drawn(store, project, "Ana", names=True))
+    work.reveal(store, project, "Ana", HERE, list(TEXTS))
+    shown = drawn(store, project, "Ana")
+    assert {o["name"] for o in shown["outputs"]} == set(TEXTS)
+    assert set(shown["locked"]) == {o["id"] for o in shown["outputs"]}
+    assert drawn(store, project, "Ben")["locked"] == []
+
+
+NO_ERROR = {"id": "v", "kind": "verdict", "payload": {"value": "no_error", "seen": ""}}
+
+
+def test_a_stale_verdict_is_refused_and_the_saved_mark_stays() -> None:
+    store, project = filled()
+    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    verdict = NO_ERROR | {"output": blind_id(project, HERE, "Aardvark")}
+    other = NO_ERROR | {"id": "w", "output": blind_id(project, HERE, "Buzzard")}
+    answer = receive(store, "Ana", outbox(project, verdict, other), systems(store))
+    assert (answer.stale, list(answer.refused), answer.acknowledged) == (["v"], ["v"], ["w"])
+    labels = work.current(store, project, "Ana")[HERE]
+    assert [m.id for m in labels.of("Aardvark").marks] == ["m1"]
+    assert labels.of("Buzzard").verdict == "no_error"
+    assert drawn(store, project, "Ana", answer)["stale"] == ["v"]
+
+
+def test_an_action_made_after_a_wrong_one_is_not_stale() -> None:
+    store, project = filled()
+    wrong = add(project, 1, category="Accuracy/Nonsense", seen="")
+    answer = receive(store, "Ana", outbox(project, wrong, add(project, 2, seen="a1")), systems(store))
+    assert (list(answer.refused), answer.stale, answer.acknowledged) == (["a1"], [], ["a2"])
 
 
 def test_an_annotator_is_sent_no_label_of_another() -> None:

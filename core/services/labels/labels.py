@@ -62,6 +62,14 @@ def save(store: Store, project_id: int, rater: str, segment: SegmentKey, actions
     return Saved(ids, _labels(store, project_id, rater, segment))
 
 
+def reveal(store: Store, project_id: int, rater: str, segment: SegmentKey, systems: Collection[str]) -> None:
+    """Record that this rater has seen the names of `systems`; from then on the labels of their outputs are locked."""
+    action = Action(
+        f"reveal-{_digest(project_id, rater, segment, *sorted(systems))}", "reveal", None, {"systems": list(systems)}
+    )
+    store.labels.append(project_id, rater, segment, [action])
+
+
 def _labels(store: Store, project_id: int, rater: str, segment: SegmentKey) -> SegmentLabels:
     return fold_segment(store.labels.events(project_id, rater=rater, segment=segment))
 

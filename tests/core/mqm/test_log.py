@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import SEVERITIES, Segment, SegmentKey
-from core.errors import UserError
+from core.errors import Stale, UserError
 from core.mqm.log import OutputLabels, SegmentLabels, check, fold, fold_segment
 from core.ports.labels import Action, Event
 
@@ -267,3 +267,37 @@ def test_time_counts_between_events_but_not_pauses() -> None:
 
 def test_a_clock_set_back_never_takes_time_away() -> None:
     assert fold_segment(events([FINE_A, FINE_B, SUBMIT], [100, 40, 50])).seconds == 10
+
+
+def seeing(action: Action, seen: str) -> Action:
+    return action._replace(id=f"{action.id}-seen-{seen}", payload={**action.payload, "seen": seen})
+
+
+def test_an_action_on_labels_that_changed_since_is_stale() -> None:
+    first = add("m1")
+    labels_after(first, seeing(FINE_A, first.id))
+    for stale in (seeing(FINE_A, ""), seeing(add("m2"), "other"), seeing(UNDO, ""), seeing(REDO, first.id)):
+        with pytest.raises(Stale):
+            labels_after(first, stale)
+    labels_after(first, seeing(FINE_B, ""))  # another output: nothing of it has changed
+    with pytest.raises(Stale):
+        labels_after(first, FINE_B, seeing(SUBMIT, first.id))
+    labels_after(first, FINE_B, seeing(SUBMIT, FINE_B.id))
+
+
+def test_an_undo_and_a_redo_restore_the_version() -> None:
+    first, second = add("m1"), add("m2", 4, 5)
+    before = labels_after(first, second)
+    again = labels_after(first, second, UNDO, REDO)
+    assert (before.versions, before.last, before.undone) == (again.versions, again.last, again.undone)
+    assert labels_after(first, second, UNDO).version("redo", None) == second.id
+    assert labels_after(first, second, UNDO).version("add", "A") == first.id
+
+
+def test_outputs_whose_systems_were_shown_are_locked() -> None:
+    reveal = simple("reveal", systems=["A"])
+    assert labels_after(FINE_A, FINE_B, SUBMIT, reveal).submitted
+    for late in (add("m1"), simple("verdict", "A", value=None), UNDO):
+        with pytest.raises(UserError, match="locked"):
+            labels_after(FINE_A, FINE_B, SUBMIT, reveal, late)
+    assert labels_after(FINE_A, reveal, FINE_B, SUBMIT).submitted  # B was added later, and is still blind

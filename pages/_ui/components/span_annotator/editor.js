@@ -2,6 +2,7 @@
 
 const SEVERITIES = ["Major", "Minor", "Neutral"];
 const VERDICTS = { no_error: "No error", non_translation: "Non-translation" };
+const LOCKED = "Locked: you have seen the system names of this segment, so its labels can no longer be changed.";
 const FIRST_RETRY = 4000;
 const LAST_RETRY = 30000;
 const KEYS = [
@@ -34,8 +35,9 @@ function createEditor(parent) {
   const tool = el("div", { class: "esa-tool", role: "toolbar", "aria-label": "Mark the selection", hidden: true });
   const picker = el("div", { class: "esa-picker", role: "dialog", "aria-label": "Category", hidden: true });
   const help = el("dialog", { class: "esa-help", "aria-label": "All keys" });
+  const clash = el("dialog", { class: "esa-help", "aria-label": "Two versions" });
   const aloud = el("div", { class: "esa-aloud", "aria-live": "polite" });
-  root.append(el("div", { class: "esa-grid" }, read, side), foot, tool, picker, help, aloud);
+  root.append(el("div", { class: "esa-grid" }, read, side), foot, tool, picker, help, clash, aloud);
   parent.append(root);
 
   let data = null;
@@ -76,11 +78,18 @@ function createEditor(parent) {
   }
 
   function act(kind, outputId, payload) {
-    outbox.put(place, { id: freshId(), kind, output: outputId, payload, time: new Date().toISOString() });
+    const seen = versionFor(labels, kind, outputId);
+    outbox.put(place, { id: freshId(), kind, output: outputId, payload: { ...payload, seen }, time: new Date().toISOString() });
     wanted = [];
     message = null;
     refold();
     setTimeout(flush, 20);
+  }
+
+  /** Whether the labels of an output can no longer change, because the system names were shown; says so. */
+  function barred(id) {
+    if (data.locked.includes(id)) say(LOCKED, "alert");
+    return data.locked.includes(id);
   }
 
   function duplicate(span, except) {
@@ -114,6 +123,7 @@ function createEditor(parent) {
 
   function changeMark(id, change) {
     const m = find(id);
+    if (barred(target)) return draw();
     if (!m || Object.entries(change).every(([k, v]) => m[k] === v)) return;
     const { id: _, ...span } = { ...m, ...change };
     if (duplicate(span, id)) return draw();
@@ -123,7 +133,7 @@ function createEditor(parent) {
 
   function deleteMark(id) {
     const m = find(id);
-    if (!m) return;
+    if (!m || barred(target)) return;
     textOf(m).last = textOf(m).units(m.end);
     act("delete", target, { mark: id });
     say("Error span deleted · U to undo");
@@ -131,6 +141,7 @@ function createEditor(parent) {
   }
 
   function severity(level) {
+    if (barred(target)) return;
     if (!isEmpty(sel)) addMark(level);
     else if (mark) changeMark(mark, { severity: level });
     else say("Select a word or a passage first.");
@@ -140,6 +151,7 @@ function createEditor(parent) {
     const now = of(id);
     const n = now.marks.length;
     target = id;
+    if (barred(id)) return draw();
     [sel, mark, half, rebound] = [null, null, false, null];
     act("verdict", id, { value: now.verdict === value ? null : value });
     if (n) say(`${n === 1 ? "1 error span" : `${n} error spans`} of ${output(id).label} deleted · U to undo`);
@@ -148,6 +160,7 @@ function createEditor(parent) {
 
   function step(kind) {
     const last = kind === "undo" ? labels.canUndo : labels.canRedo;
+    if (data.locked.length) return say(LOCKED, "alert");
     if (!last) return say(kind === "undo" ? "Nothing to undo." : "Nothing to redo.");
     act(kind, null, {});
     if (output(last.output)) target = last.output;
@@ -224,15 +237,19 @@ function createEditor(parent) {
     drawFoot();
   }
 
-  function heard() {
+  /** `mine` are the labels as shown until now. */
+  function heard(mine) {
     const before = outbox.of(place.rater).length;
     outbox.drop([...data.events.map((e) => e.id), ...data.acknowledged]);
     const left = outbox.of(place.rater);
     const refused = left.filter((e) => data.refused[e.action.id]);
+    const stale = refused.filter((e) => data.stale.includes(e.action.id));
+    outbox.rebase(refused.filter((e) => !stale.includes(e)));
     outbox.drop([...refused, ...strays(left, data.refused)].map((e) => e.action.id));
+    if (stale.length) collided(stale, mine);
     flight.heard = Date.now();
     if (before > left.length) flight.savedAt = new Date();
-    if (refused.length) message = { text: `Not saved: ${data.refused[refused[0].action.id]}`, tone: "alert" };
+    if (refused.length > stale.length) message = { text: `Not saved: ${data.refused[refused.find((e) => !stale.includes(e)).action.id]}`, tone: "alert" };
     if (!outbox.of(place.rater).length) {
       clearTimeout(flight.timer);
       Object.assign(flight, { open: false, stalled: false, wait: FIRST_RETRY });
@@ -241,6 +258,50 @@ function createEditor(parent) {
       if (outbox.of(place.rater).some((e) => flight.ids.has(e.action.id))) flight.stalled = true; // neither recorded nor refused: kept, sent again
       if (outbox.of(place.rater).some((e) => !flight.ids.has(e.action.id))) setTimeout(flush, 20);
     }
+  }
+
+  /** Actions were refused because the labels changed in another tab: show both versions, and nothing is lost. */
+  function collided(stale, mine) {
+    const elsewhere = stale.find((e) => Object.keys(place).some((k) => e[k] !== place[k]));
+    if (elsewhere) {
+      message = { text: `Not saved: your last change to ${elsewhere.doc} / ${elsewhere.segment}, because its labels were changed in another tab or window. Go back to check them.`, tone: "alert" };
+      return;
+    }
+    refold();
+    const shown = (all, id) => JSON.stringify(all.outputs.get(id) ?? NO_LABELS);
+    const differ = data.outputs.filter(({ id }) => shown(mine, id) !== shown(labels, id));
+    if (!differ.length) {
+      message = { text: "Not saved: this segment was changed in another tab or window. Check the labels and try again.", tone: "alert" };
+      return;
+    }
+    const version = (title, all, id) => el("section", {}, el("h4", { text: title }), ...worded(all.outputs.get(id) ?? NO_LABELS).map((text) => el("p", { dir: "auto", text })));
+    const choose = (label, merge) => el("button", { type: "button", text: label, onclick: () => {
+      clash.close();
+      if (merge) for (const { id } of differ) restore(id, merge(mine.outputs.get(id) ?? NO_LABELS, of(id)));
+      draw();
+    } });
+    const both = (a, b) => ({ marks: [...b.marks, ...a.marks.filter((m) => !b.marks.some((k) => k.id === m.id || samePlace(k, m)))], verdict: null });
+    const mergeable = differ.every(({ id }) => mine.outputs.get(id)?.marks.length && of(id).marks.length);
+    clash.replaceChildren(
+      el("h4", { text: "Changed in another tab or window" }),
+      el("p", { text: "Your last change is not saved, because the saved labels are not those that you saw. Nothing is deleted. Choose a version:" }),
+      ...differ.map((o) => el("div", { class: "esa-versions", "data-output": o.id }, el("h4", { text: o.label }), version("Saved", labels, o.id), version("Yours", mine, o.id))),
+      el("div", { class: "esa-choices" }, choose("Keep the saved version"), choose("Use my version", (a) => a), mergeable ? choose("Keep both", both) : null));
+    if (!clash.open) clash.showModal();
+  }
+
+  /** Change the labels of an output to `want`, in actions that can be undone. */
+  function restore(id, { marks, verdict: wish }) {
+    const now = of(id);
+    const fields = ({ id: name, ...span }) => ({ mark: name, ...span });
+    for (const m of now.marks) if (!wish && !marks.some((k) => k.id === m.id)) act("delete", id, { mark: m.id });
+    if (!wish && now.verdict && !marks.length) act("verdict", id, { value: null });
+    for (const m of marks) {
+      const there = now.marks.find((k) => k.id === m.id);
+      if (!there) act("add", id, fields(m));
+      else if (JSON.stringify(there) !== JSON.stringify(m)) act("change", id, fields(m));
+    }
+    if (wish && wish !== now.verdict) act("verdict", id, { value: wish });
   }
 
   /** Another tab may have added to the log: synchronize when the window gets focus again. */
@@ -368,7 +429,7 @@ function createEditor(parent) {
       const { marks, verdict: given } = of(o.id);
       name.textContent = o.name ?? "";
       state.textContent = given ? "" : marks.length ? `${marks.length} ${marks.length === 1 ? "error span" : "error spans"}` : "not labelled yet";
-      buttons.forEach((b) => b.setAttribute("aria-pressed", String(b.dataset.verdict === given)));
+      buttons.forEach((b) => { b.setAttribute("aria-pressed", String(b.dataset.verdict === given)); b.disabled = data.locked.includes(o.id); });
       card.classList.toggle("esa-target", o.id === target);
       card.classList.toggle("esa-wanted", wanted.some((w) => w.output === o.id));
       card.classList.toggle("esa-done", Boolean(given || marks.length));
@@ -411,6 +472,7 @@ function createEditor(parent) {
       drawFoot();
     });
     note.addEventListener("blur", () => { clearTimeout(timer); commitNote(); setTimeout(draw, 0); });
+    note.readOnly = data.locked.includes(target);
     return el("li", { class: `esa-mark ${m.severity.toLowerCase()}${active ? " active" : ""}`, "data-mark": m.id },
       el("button", { type: "button", class: "esa-quote", onclick: pick, title: "Select this error span" },
         el("span", { class: "esa-n", text: String(n) }), el("q", { dir: "auto", text: m.quote || "(position)" }), m.side === "source" ? el("small", { text: "source" }) : null),
@@ -428,11 +490,13 @@ function createEditor(parent) {
   function drawFoot() {
     if (!data) return;
     const [tone, text] = savedState();
-    const keys = [["1", "Major"], ["2", "Minor"], ["3", "Neutral"], ["C", "category"], ["N", "no error"], ["X", "non-translation"], ["U", "undo"], ["R", "redo"]];
+    const keys = [["1", "Major"], ["2", "Minor"], ["3", "Neutral"], ["C", "category"], ["N", "no error"], ["X", "non-translation"]];
+    const steps = [["undo", "U", "Undo", labels.canUndo], ["redo", "R", "Redo", labels.canRedo]];
     const said = wanted.length
       ? el("div", { class: "esa-said alert", role: "alert" }, el("span", { text: wanted.length === 1 ? "1 thing is missing:" : `${wanted.length} things are missing:` }),
         ...wanted.slice(0, 4).map((w) => el("button", { type: "button", class: "esa-plain", text: w.text, onclick: () => reach(w) })), wanted.length > 4 ? el("span", { text: `and ${wanted.length - 4} more` }) : null)
       : message ? el("div", { class: `esa-said ${message.tone}`, role: "status", text: message.text })
+      : data.locked.length ? el("div", { class: "esa-said done", role: "status", text: LOCKED })
       : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: data.next ? "Submitted. Enter goes to the next segment that you have not submitted." : "Submitted." })
       : withdrawn() ? el("div", { class: "esa-said alert", role: "status", text: "You changed this segment after you submitted it. It does not count until you submit it again." }) : null;
     foot.replaceChildren(
@@ -441,13 +505,15 @@ function createEditor(parent) {
           el("div", { class: "esa-hints" }, ...keys.map(([k, what]) => el("span", {}, el("kbd", { text: k }), ` ${what}`)),
             el("button", { type: "button", class: "esa-plain", onclick: toggleHelp }, el("kbd", { text: "?" }), " all keys"),
             data.outputs.some((o) => o.before || o.after) ? el("button", { type: "button", class: "esa-plain", "aria-pressed": String(around), title: "Text of the same system before and after", onclick: toggleAround }, el("kbd", { text: "D" }), around ? " hide context" : " context") : null),
+          el("span", { class: "esa-steps" }, ...steps.map(([kind, k, what, possible]) =>
+            el("button", { type: "button", "data-key": kind, disabled: !possible || data.locked.length > 0, title: `${what} (${k})`, onclick: () => step(kind) }, el("kbd", { text: k }), ` ${what}`))),
           el("span", { class: `esa-saved ${tone}`, role: "status", "data-testid": "saved-state", text }),
           el("button", { type: "button", class: "esa-submit", "data-testid": "submit", text: labels.submitted ? (data.next ? "Next not submitted ⏎" : "Submitted ✓") : "Submit ⏎", disabled: labels.submitted && !data.next, onclick: submit }))].filter(Boolean),
     );
   }
 
   function drawTool() {
-    const show = focus && sel && !isEmpty(sel) && !dragging && picker.hidden;
+    const show = focus && sel && !isEmpty(sel) && !dragging && picker.hidden && !data.locked.includes(target);
     tool.hidden = !show;
     if (!show) return;
     tool.replaceChildren(...(rebound
@@ -573,6 +639,7 @@ function createEditor(parent) {
 
   function editCategory(anchor = null) {
     const m = find(mark);
+    if (barred(target)) return;
     if (!m) return say("Select an error span first (M: next one).");
     const text = textOf(m);
     focus = text.id;
@@ -642,6 +709,7 @@ function createEditor(parent) {
   }
 
   function editNote() {
+    if (barred(target)) return;
     if (!mark) return say("Select an error span first (M: next one).");
     drawSide();
     const note = side.querySelector(`textarea[data-mark="${CSS.escape(mark)}"]`);
@@ -661,6 +729,7 @@ function createEditor(parent) {
 
   function startRebound() {
     const m = find(mark);
+    if (barred(target)) return;
     if (!m) return say("Select an error span first (M: next one).");
     const text = textOf(m);
     rebound = m.id;
@@ -773,7 +842,7 @@ function createEditor(parent) {
       texts.get(focus ?? target)?.el.focus({ preventScroll: true });
       return;
     }
-    if (help.open) return;
+    if (help.open || clash.open) return;
     const text = [...texts.values()].find((t) => t.el === on);
     let run = null;
     if (e.ctrlKey || e.metaKey) {
@@ -825,6 +894,7 @@ function createEditor(parent) {
       if (place && place.rater !== there.rater) flight.savedAt = null;
       const rebuilt = moved || shape(next) !== shape(data);
       const had = rebuilt && !moved ? focus : null;
+      const mine = labels;
       [data, place] = [next, there];
       if (moved) {
         outbox.recall();
@@ -833,7 +903,7 @@ function createEditor(parent) {
       }
       if (rebuilt) build();
       if (had && texts.has(had)) texts.get(had).el.focus({ preventScroll: true });
-      heard();
+      heard(mine);
       refold();
       draw();
       if (outbox.of(place.rater).length && !flight.open && ![...flight.ids].length) flush();

@@ -8,27 +8,26 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey, SegmentKey, is_storable
-from core.errors import Unavailable, UserError
+from core.errors import Stale, Unavailable, UserError
 from core.mqm import typology
-from core.mqm.log import SegmentLabels
+from core.mqm.log import STEPS, SegmentLabels, fold_segment
 from core.ports.labels import Action, Event
 from core.ports.store import Store
 from core.services.labels.labels import save
 
-_SPAN = ("mark", "side", "start", "end", "quote", "severity", "category", "note")
+_SPAN = ("mark", "side", "start", "end", "quote", "severity", "category", "note", "seen")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "add": _SPAN,
     "change": _SPAN,
-    "delete": ("mark",),
-    "verdict": ("value",),
-    "undo": (),
-    "redo": (),
-    "submit": ("outputs",),
-    "reopen": (),
+    "delete": ("mark", "seen"),
+    "verdict": ("value", "seen"),
+    "undo": ("seen",),
+    "redo": ("seen",),
+    "submit": ("outputs", "seen"),
+    "reopen": ("seen",),
 }
 """The actions of the browser, and the fields of their payloads: never a system name."""
 ON_OUTPUT = frozenset({"add", "change", "delete", "verdict"})
-STEPS = frozenset({"undo", "redo"})
 BEFORE, AFTER = 2, 1
 LARGEST_NUMBER, LONGEST_ID = 2**53, 200
 
@@ -45,12 +44,15 @@ def blind_id(project_id: int, segment: SegmentKey, system: str) -> str:
 class OutboxAnswer:
     """The result of an outbox: its number, the saved actions, and the refused ones with their reasons.
 
-    An action in neither could not be saved now; the browser keeps it and sends it again.
+    `stale` are the refused ones that were made on labels which have changed since. An action in neither could not be saved
+    now; the browser keeps it and sends it again.
     """
 
     received: int = 0
     acknowledged: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
+    stale: list[str] = field(default_factory=list)
+    seen: dict[str, str] = field(default_factory=dict)  # by refused action: the version that it was made on
     labels: dict[tuple[int, SegmentKey], SegmentLabels] = field(default_factory=dict)
     broken: set[tuple[int, SegmentKey]] = field(default_factory=set)  # where something was refused
 
@@ -98,7 +100,7 @@ def _record(store: Store, rater: str, batch: Mapping[str, Any], systems: Systems
         return
     for entry in raw:
         try:
-            action = _action(entry, names)
+            action = _without_refused(_action(entry, names), answer)
             if action.kind in STEPS and place in answer.broken:
                 raise UserError(
                     "an earlier action was refused, so this undo or redo was skipped", hint="Check the error spans"
@@ -107,8 +109,26 @@ def _record(store: Store, rater: str, batch: Mapping[str, Any], systems: Systems
         except Unavailable:
             raise
         except UserError as error:
-            answer.refused[entry["id"]] = str(error)
-            answer.broken.add(place)
+            _refuse(entry, place, error, answer)
+
+
+def _refuse(entry: Mapping[str, Any], place: EditorPlace, why: UserError, answer: OutboxAnswer) -> None:
+    answer.refused[entry["id"]] = str(why)
+    answer.broken.add(place)
+    payload = entry.get("payload")
+    seen = payload.get("seen") if isinstance(payload, Mapping) else None
+    if isinstance(why, Stale):
+        answer.stale.append(entry["id"])
+    elif isinstance(seen, str):
+        answer.seen[entry["id"]] = answer.seen.get(seen, seen)
+
+
+def _without_refused(action: Action, answer: OutboxAnswer) -> Action:
+    """Return the action as made on the version before actions that were refused (for another reason than being stale)."""
+    seen = action.payload.get("seen")
+    if not isinstance(seen, str) or seen not in answer.seen:
+        return action
+    return action._replace(payload={**action.payload, "seen": answer.seen[seen]})
 
 
 def _entries(actions: Any, answer: OutboxAnswer) -> list[Mapping[str, Any]]:
@@ -151,8 +171,7 @@ def _check_categories(
             problem = UserError(
                 "this category does not exist", got=repr(category[:60]), hint="Choose one from the list"
             )
-            answer.refused[entry["id"]] = str(problem)
-            answer.broken.add(place)
+            _refuse(entry, place, problem, answer)
 
 
 def _disagreement() -> UserError:
@@ -190,7 +209,7 @@ def _action(raw: Mapping[str, Any], names: Mapping[str, str]) -> Action:
         system = names[raw["output"]] if kind in ON_OUTPUT else None
         payload = {k: given[k] for k in FIELDS[kind] if k in given}
         if kind == "submit" and "outputs" in payload:
-            payload = _rated({names[output] for output in payload["outputs"]}, names.values())
+            payload |= _rated({names[output] for output in payload.pop("outputs")}, names.values())
     except (KeyError, TypeError, ValueError) as error:
         raise _disagreement() from error
     return Action(raw["id"], kind, system, payload, str(raw.get("time", "")))
@@ -212,9 +231,10 @@ def editor_data(
     answer: OutboxAnswer,
     *,
     more: bool,
-    names: bool = False,
 ) -> dict[str, Any]:
-    """Return the data of the editor. `more`: another segment is unlabelled; `names`: show system names."""
+    """Return the data of the editor. `more`: another segment is unlabelled. Names of systems are sent once they were revealed."""
+    recorded = list(events)
+    revealed = fold_segment(recorded).revealed
     document = [s for s in dataset.segments if s.doc_id == segment.doc_id]
     at = next(i for i, s in enumerate(document) if s.key == segment)
     before, here, after = document[max(0, at - BEFORE) : at], document[at], document[at + 1 : at + 1 + AFTER]
@@ -236,14 +256,14 @@ def editor_data(
             {
                 "id": blind_id(project_id, segment, system),
                 "label": f"Output {number}",
-                "name": system if names else None,
+                "name": system if system in revealed else None,
                 "text": texts[OutputKey(system, *segment)],
                 "before": around(system, before[-1:]),
                 "after": around(system, after[:1]),
             }
             for number, system in enumerate(order, start=1)
         ],
-        "events": [_sent(e.action, project_id, segment) for e in events if e.action.kind in FIELDS],
+        "events": [_sent(e.action, project_id, segment) for e in recorded if e.action.kind in FIELDS],
         "categories": [
             {"path": path, "where": typology.marked_in(path), "needs_note": typology.needs_note(path)}
             for path in typology.paths(marks_only=True)
@@ -253,6 +273,8 @@ def editor_data(
         "received": answer.received,
         "acknowledged": answer.acknowledged,
         "refused": answer.refused,
+        "stale": answer.stale,
+        "locked": sorted(blind_id(project_id, segment, system) for system in revealed),
     }
 
 

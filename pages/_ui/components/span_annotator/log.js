@@ -28,7 +28,14 @@ function fold(actions) {
   }
   const outputs = new Map();
   for (const action of done) outputs.set(action.output, applied(outputs.get(action.output) ?? NO_LABELS, action));
-  return { outputs, submitted, canUndo: done.at(-1) ?? null, canRedo: undone.at(-1) ?? null };
+  const versions = new Map(done.map((action) => [action.output, action.id]));
+  return { outputs, submitted, versions, canUndo: done.at(-1) ?? null, canRedo: undone.at(-1) ?? null };
+}
+
+/** The version of the labels that an action replaces or confirms, as `SegmentLabels.version` in core/mqm/log.py. */
+function versionFor(labels, kind, output) {
+  if (EDITS.has(kind)) return labels.versions.get(output) ?? "";
+  return (kind === "redo" ? labels.canRedo : labels.canUndo)?.id ?? "";
 }
 
 const samePlace = (a, b) =>
@@ -48,4 +55,11 @@ function missing(outputs, labels, categories) {
     }
   });
   return found;
+}
+
+/** The labels of an output in words, one line each. */
+function worded({ marks, verdict }) {
+  if (verdict) return [verdict === "no_error" ? "No error" : "Non-translation"];
+  if (!marks.length) return ["not labelled"];
+  return marks.map((m) => `${m.severity} · ${m.category || "no category"} · “${m.quote || "position"}”${m.note ? ` · ${m.note}` : ""}`);
 }

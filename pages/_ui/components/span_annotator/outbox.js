@@ -58,6 +58,13 @@ const outbox = {
       // memory still holds it
     }
   },
+  /** Actions made on a refused one count as made on what was there before it. */
+  rebase(refused) {
+    const before = new Map(refused.map((e) => [e.action.id, e.action.payload.seen]));
+    for (const { action } of held.values()) {
+      while (before.has(action.payload.seen)) action.payload.seen = before.get(action.payload.seen);
+    }
+  },
   drop(ids) {
     for (const id of ids) {
       held.delete(id);
