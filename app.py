@@ -17,19 +17,13 @@ from core.settings import offline, share_cores
 from pages._ui.shared import errors, jobs, state, theme
 from pages._ui.shared.headers import SecurityHeaders
 from pages._ui.shared.open_browser import opens_browser
+from pages._ui.shared.page import icon
 
 PAGES = {
-    "Data": (("projects", "Projects", ":material/folder_open:"), ("compare", "Compare", ":material/view_column:")),
-    "Human evaluation": (
-        ("annotate", "Annotate", ":material/edit_note:"),
-        ("labels_and_raters", "Labels and raters", ":material/group:"),
-    ),
-    "Metrics": (
-        ("meta_evaluation", "Meta-evaluation", ":material/leaderboard:"),
-        ("calibrate", "Calibrate λ", ":material/tune:"),
-        ("robustness", "Robustness", ":material/shield:"),
-    ),
-    "Setup": (("models", "Models", ":material/memory:"),),
+    "Data": {"projects": "Projects", "compare": "Compare"},
+    "Human evaluation": {"annotate": "Annotate", "labels_and_raters": "Labels and raters"},
+    "Metrics": {"meta_evaluation": "Meta-evaluation", "calibrate": "Calibrate λ", "robustness": "Robustness"},
+    "Setup": {"models": "Models", "help": "Help"},
 }
 # Addresses of earlier versions, which links may still hold, and the pages that replace them. (No string: Streamlit shows it.)
 MOVED = {"people": "labels_and_raters", "evaluate": "meta_evaluation", "lambda_studio": "calibrate"}
@@ -93,7 +87,9 @@ def main() -> None:
     share_cores()
     st.set_page_config(page_title="Errorscope", page_icon=str(HERE / "pages/_ui/shared/icon.png"), layout="wide")
     sections = {
-        section: [st.Page(f"pages/{name}.py", title=title, icon=icon, url_path=name) for name, title, icon in pages]
+        section: [
+            st.Page(f"pages/{name}.py", title=title, icon=icon(name), url_path=name) for name, title in pages.items()
+        ]
         for section, pages in PAGES.items()
     }
     sections["Setup"] += [redirect(old) for old in MOVED]

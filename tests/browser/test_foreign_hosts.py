@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Response, expect
 from tests import hostile
 from tests.browser.conftest import Server, at_rest
 
-PAGES = ("", "compare", "annotate", "labels_and_raters", "meta_evaluation", "calibrate", "robustness", "models")
+PAGES = ("", "compare", "annotate", "labels_and_raters", "meta_evaluation", "calibrate", "robustness", "models", "help")
 TABS = "[data-testid=stTab], button[data-testid^=stBaseButton-segmented_control]"
 POLICY = ("default-src 'self'", "connect-src 'self'", "object-src 'none'", "base-uri 'self'", "frame-ancestors 'none'")
 

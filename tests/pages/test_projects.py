@@ -348,3 +348,13 @@ def test_after_files_with_problems_others_can_be_chosen(store: Store) -> None:
     press(at, "Choose other files")
     assert not at.error
     assert at.file_uploader[0].value == []
+
+
+def test_the_open_project_names_its_next_step_and_leads_there(store: Store) -> None:
+    at = press(uploaded(("p.csv", CSV)), "Import")
+    (project,) = store.projects.list()
+    assert "**What next:** No metric has been computed yet" in texts(at)
+    assert ":material/check: Upload → **Score** → Label → Calibrate λ → Evaluate" in texts(at)
+    at.button(key=f"next-{project.id}").click().run()
+    assert not at.exception
+    assert at.title[0].value == "Compare"

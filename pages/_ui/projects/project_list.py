@@ -12,6 +12,7 @@ from core.mqm.log import fold
 from core.ports.projects import Project
 from core.services.projects import references
 from pages._ui.projects import exports
+from pages._ui.projects.what_next import what_next
 from pages._ui.shared import errors, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -38,6 +39,8 @@ def listing(projects: Sequence[Project], current: Project | None) -> None:
                 else:
                     st.button("Open", key=f"open-{project.id}", on_click=errors.guarded(state.open_project),
                               args=(project.id,), width="stretch")  # fmt: skip
+            if is_open:
+                what_next(project)
 
 
 def facts(project: Project) -> list[str]:

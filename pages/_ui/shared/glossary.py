@@ -18,7 +18,13 @@ def definition(term: str) -> str:
 
 @cache
 def entries() -> dict[str, str]:
-    """Return every definition by its term, the terms case-folded and in the order of the file."""
+    """Return every definition by its term, case-folded."""
+    return {term.casefold(): text for term, text in terms().items()}
+
+
+@cache
+def terms() -> dict[str, str]:
+    """Return every definition by its term, in the order of the file."""
     sections = GLOSSARY.read_text(encoding="utf-8").split("\n## ")[1:]
     paragraphs = [section.split("\n\n") for section in sections]
-    return {term.strip().casefold(): " ".join(first.split()) for term, first, *_ in paragraphs}
+    return {term.strip(): " ".join(first.split()) for term, first, *_ in paragraphs}

@@ -12,8 +12,12 @@ ICONS = {
     "projects": "folder_open",
     "compare": "view_column",
     "annotate": "edit_note",
-    "labels_and_raters": "groups",
+    "labels_and_raters": "group",
+    "meta_evaluation": "leaderboard",
+    "calibrate": "tune",
+    "robustness": "shield",
     "models": "memory",
+    "help": "help",
 }
 
 
@@ -51,4 +55,9 @@ def caption(text: str) -> None:
 
 def link(page: str, label: str) -> None:
     """Draw a link to another page, with the icon of the page."""
-    st.page_link(f"pages/{page}.py", label=label, icon=f":material/{ICONS[page]}:")
+    st.page_link(f"pages/{page}.py", label=label, icon=icon(page))
+
+
+def icon(page: str) -> str:
+    """Return the icon of a page, as in the sidebar."""
+    return f":material/{ICONS[page]}:"

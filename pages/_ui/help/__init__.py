@@ -1,0 +1,1 @@
+"""What the Help page draws with."""

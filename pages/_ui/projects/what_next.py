@@ -1,0 +1,34 @@
+"""The line *What next* of a project: the steps done, and a button for the next one."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.ports.projects import Project
+from core.services.projects.next_step import Step, next_step
+from pages._ui.shared import jobs, page, state, wiring
+from pages._ui.shared.markdown import escape_markdown
+
+STEPS: dict[Step, str] = {
+    "upload": "Upload", "score": "Score", "label": "Label", "calibrate": "Calibrate λ", "evaluate": "Evaluate",
+}  # fmt: skip
+BUTTONS: dict[Step, tuple[str, str]] = {
+    "score": ("compare", "Compute scores"),
+    "label": ("annotate", "Annotate outputs"),
+    "calibrate": ("calibrate", "Calibrate λ"),
+    "evaluate": ("meta_evaluation", "Evaluate metrics"),
+}
+
+
+def what_next(project: Project) -> None:
+    """Draw the line for the open project."""
+    found = next_step(wiring.store(), project, scoring=bool(jobs.active(project.id)))
+    words = [f":material/check: {name}" if step in found.done else name for step, name in STEPS.items()]
+    words = [f"**{word}**" if step == found.step else word for step, word in zip(STEPS, words, strict=True)]
+    text, action = st.columns([3, 1], vertical_alignment="center")
+    text.markdown(f"**What next:** {escape_markdown(found.why)}")
+    text.caption(" → ".join(words))
+    if found.step in BUTTONS:
+        target, label = BUTTONS[found.step]
+        if action.button(label, icon=page.icon(target), type="primary", width="stretch", key=f"next-{project.id}"):
+            st.switch_page(f"pages/{target}.py", query_params={state.PROJECT: str(project.id)})

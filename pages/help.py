@@ -1,0 +1,34 @@
+"""Help: the steps of an evaluation, keys, glossary, and the facts for a report of a problem."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._ui.help import keys, report, term_search, workflow
+from pages._ui.shared import wiring
+from pages._ui.shared.page import heading
+
+
+def main() -> None:
+    """Draw the page."""
+    wiring.store()
+    heading("Help", "See the steps of an evaluation, look up keys and terms, and report a problem.")
+    first, second, third, fourth = st.tabs(
+        [
+            ":material/route: Workflow",
+            ":material/keyboard: Keys",
+            ":material/menu_book: Glossary",
+            ":material/bug_report: Report a problem",
+        ]
+    )
+    with first:
+        workflow.draw()
+    with second:
+        keys.draw()
+    with third:
+        term_search.draw()
+    with fourth:
+        report.draw()
+
+
+main()
