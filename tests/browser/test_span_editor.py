@@ -200,14 +200,14 @@ def test_undo_redo_and_verdicts(server: Server, page: Page) -> None:
 def test_submit_names_what_is_missing_and_goes_there_then_on_to_the_next(server: Server, page: Page) -> None:
     opened(server, page, "submit")
     cards = page.locator(".esa-output")
-    cards.nth(0).get_by_role("button", name="No error").click()
+    page.get_by_role("button", name="No error in output 1", exact=True).click()
     page.get_by_test_id("submit").click()
     expect(page.locator(".esa-said")).to_contain_text("Output 2: mark an error")
     expect(page.locator(".esa-said")).to_contain_text("Output 3: mark an error")
     expect(cards.nth(1).locator(".esa-text")).to_be_focused()
     assert edits(server, "submit", "submit") == []
     page.keyboard.press("x")
-    cards.nth(2).get_by_role("button", name="Non-translation").click()
+    page.get_by_role("button", name="Non-translation in output 3", exact=True).click()
     expect(page.get_by_text("Reveal system names")).to_have_count(0)
     page.keyboard.press("Enter")
     expect(page.get_by_text("Reveal system names")).to_be_visible()

@@ -342,7 +342,7 @@ function createEditor(parent) {
     for (const o of data.outputs) {
       const state = el("span", { class: "esa-state" });
       const buttons = Object.entries(VERDICTS).map(([value, label]) =>
-        el("button", { type: "button", "data-verdict": value, text: label, title: `${label} (${value === "no_error" ? "N" : "X"})`, onclick: () => { focusOn(o.id); verdict(o.id, value); } }));
+        el("button", { type: "button", "data-verdict": value, text: label, "aria-label": `${label} in ${o.label.toLowerCase()}`, title: `${label} (${value === "no_error" ? "N" : "X"})`, onclick: () => { focusOn(o.id); verdict(o.id, value); } }));
       const card = el("section", { class: "esa-output", "data-output": o.id },
         el("div", { class: "esa-head" }, el("h4", { text: o.label }), el("span", { class: "esa-name" }), state, el("span", { class: "esa-verdicts" }, ...buttons)),
         el("div", { class: "esa-flow" },
@@ -435,13 +435,13 @@ function createEditor(parent) {
       card.classList.toggle("esa-done", Boolean(given || marks.length));
     }
     const forWhom = read.querySelector(".esa-for");
-    forWhom?.replaceChildren(el("span", { text: "Omission: select the missing words here. They are missing in output" }), chips());
+    forWhom?.replaceChildren(el("span", { text: "Omission: select the missing words here. They are missing in output" }), chips("Omission in"));
     root.classList.toggle("esa-wide", around);
   }
 
-  const chips = () =>
-    el("span", { class: "esa-chips", role: "group", "aria-label": "Output" }, ...data.outputs.map((o, i) =>
-      el("button", { type: "button", text: String(i + 1), title: o.label, "aria-label": o.label, "aria-pressed": String(o.id === target), onclick: () => { commitNote(); target = o.id; mark = null; draw(); } })));
+  const chips = (what) =>
+    el("span", { class: "esa-chips", role: "group", "aria-label": `${what} output` }, ...data.outputs.map((o, i) =>
+      el("button", { type: "button", text: String(i + 1), title: o.label, "aria-label": `${what} ${o.label.toLowerCase()}`, "aria-pressed": String(o.id === target), onclick: () => { commitNote(); target = o.id; mark = null; draw(); } })));
 
   function drawSide() {
     if (side.contains(document.activeElement) && document.activeElement.tagName === "TEXTAREA") return;
@@ -451,7 +451,7 @@ function createEditor(parent) {
     const empty = given ? `${VERDICTS[given]}.` : "No error spans yet. Select a word or a passage, then press 1, 2 or 3. If there is no error, press N.";
     const scrolled = side.scrollTop;
     side.replaceChildren(
-      el("div", { class: "esa-head" }, el("h4", { text: output(target).label }), chips()),
+      el("div", { class: "esa-head" }, el("h4", { text: output(target).label }), chips("Error spans of")),
       rows.length ? el("ol", { class: "esa-marks" }, ...rows) : el("p", { class: "esa-quiet", text: empty }),
     );
     side.scrollTop = scrolled;
