@@ -12,14 +12,14 @@ from core.calibration.learning import Learning, Spread
 from core.calibration.top_systems import Top
 from core.formatting import format_lambda
 from core.plots.calibration import TICKS, agreement_axis, lambda_axis, lambda_row, measure_title
-from core.plots.encodings import BLUE, GREY, ORANGE, inline, names_axis, tooltip
+from core.plots.encodings import BLUE, GREEN, GREY, ORANGE, inline, names_axis, tooltip
 from core.plots.labels import chart_label
 
-SEQUENCE = ("#4c8bf5", "#8f86c8", "#c07a7e", "#e07b39")
+SEQUENCE = (BLUE, "#7d80b8", "#b0727a", ORANGE)
 """From few to many systems."""
 COLOURS = (
-    "#e07b39", "#4c8bf5", "#3fa37a", "#b565c9", "#c9a227", "#d9607a",
-    "#2fa5b5", "#8c7355", "#7f9a3c", "#7a7fd6", "#c44fa0", "#6f8fa8",
+    ORANGE, BLUE, GREEN, "#b565c9", "#a98a20", "#d9607a",
+    "#24909f", "#8c7355", "#7f9a3c", "#7a7fd6", "#c44fa0", "#6f8fa8",
 )  # fmt: skip
 CURVE_POINTS = 30
 OVERLAP = 0.002

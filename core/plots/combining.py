@@ -74,7 +74,11 @@ def improvements(rows: pd.DataFrame) -> alt.LayerChart:
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title=title, axis=alt.Axis(format="+%")), y2="high:Q")
     shape = alt.Shape("what:N", scale=scale, legend=None)
     line = base.mark_line(point=True).encode(y=alt.Y("change:Q", title=title), shape=shape)
-    zero = alt.Chart(there.head(1)).mark_rule(strokeDash=[4, 4], color="gray", opacity=0.6).encode(y=alt.YDatum(0.0))
+    zero = (
+        alt.Chart(there.head(1))
+        .mark_rule(aria=False, strokeDash=[4, 4], color="gray", opacity=0.6)
+        .encode(y=alt.YDatum(0.0))
+    )
     return alt.LayerChart(layer=[zero, band, line]).properties(height=300)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import altair as alt
 
-BLUE, ORANGE, GREY, GREEN = "#4c8bf5", "#e07b39", "#8a8f98", "#3fa37a"
-"""Mid tones, readable on light and dark pages and distinguishable for colour-blind readers."""
+BLUE, ORANGE, GREY, GREEN = "#2f7fb0", "#cc6d24", "#82878f", "#389a72"
+"""Mid tones with a contrast of at least 3:1 to light and dark pages, distinguishable for colour-blind readers."""
 Line = str | tuple[str, str] | tuple[str, str, str]
 """A field with its type, such as "n:Q", with its title ("" for the name of the field) and format."""
 

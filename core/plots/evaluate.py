@@ -53,7 +53,7 @@ def ties(rows: pd.DataFrame, best: float, chance: float) -> alt.LayerChart:
     y = alt.Y("accuracy:Q", title="acc_eq", scale=alt.Scale(zero=False, padding=12))
     line = alt.Chart(rows).mark_line(interpolate="step-after", color=BLUE).encode(x=x, y=y)
     here = alt.Chart(rows[rows["epsilon"] == best]).mark_point(filled=True, size=90, color=BLUE, opacity=1)
-    floor = alt.Chart(rows.head(1)).mark_rule(strokeDash=[5, 4], color=GREY).encode(y=alt.YDatum(chance))
+    floor = alt.Chart(rows.head(1)).mark_rule(aria=False, strokeDash=[5, 4], color=GREY).encode(y=alt.YDatum(chance))
     lines = tooltip(("epsilon:Q", "ε", ".4g"), ("accuracy:Q", "", ".3f"))
     return alt.LayerChart(layer=[line, floor, here.encode(x=x, y=y, tooltip=lines)]).properties(height=240)
 

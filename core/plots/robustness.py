@@ -5,11 +5,11 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from core.plots.encodings import distinct, tooltip
+from core.plots.encodings import BLUE, ORANGE, distinct, tooltip
 from core.plots.labels import with_labels
 
 NOTICED, MISSED = "notices (changed text scores worse)", "misses (same or better)"
-_COLOURS = alt.Scale(domain=[NOTICED, MISSED], range=["#2563eb", "#d97706"])
+_COLOURS = alt.Scale(domain=[NOTICED, MISSED], range=[BLUE, ORANGE])
 ROW, COLUMN, LABELS, HEAD = 26, 72, 130, 110
 """Pixels; charts with labels are fitted into the size that is given."""
 
@@ -46,7 +46,7 @@ def changes(rows: pd.DataFrame) -> alt.LayerChart:
     words = base.mark_text(align="left", dx=5, fontWeight="bold").encode(
         text="mark:N", x=alt.X("edge:Q"), tooltip=alt.value(None)
     )
-    zero = alt.Chart(there.head(1)).mark_rule(color="gray", opacity=0.6).encode(x=alt.XDatum(0.0))
+    zero = alt.Chart(there.head(1)).mark_rule(aria=False, color="gray", opacity=0.6).encode(x=alt.XDatum(0.0))
     words.transform = [alt.CalculateTransform(calculate="max(datum.share, 0)", **{"as": "edge"})]
     return alt.LayerChart(layer=[base.mark_bar(), zero, words]).properties(height=HEAD + max(60, ROW * len(there)))
 
@@ -78,8 +78,8 @@ def sweep(rows: pd.DataFrame) -> alt.LayerChart:
         ),
     )
     drop = alt.Color("fall:Q", scale=alt.Scale(scheme="blues", domain=[0, 0.6]), legend=None)
-    cells = base.mark_rect().encode(color=alt.condition("datum.fooled", alt.value("#d97706"), drop))
-    dark = "datum.fooled || datum.fall > 0.33"
+    cells = base.mark_rect().encode(color=alt.condition("datum.fooled", alt.value("#b45309"), drop))
+    dark = "datum.fooled || datum.fall > 0.44"
     words = base.mark_text().encode(text="mark:N", color=alt.condition(dark, alt.value("white"), alt.value("black")))
     return alt.LayerChart(layer=[cells, words]).properties(
         width=COLUMN * len(metrics) + LABELS, height=ROW * len(names) + LABELS

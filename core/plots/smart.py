@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from core.plots.encodings import BLUE, colour_and_shape, names_axis, tooltip
+from core.plots.encodings import BLUE, GREY, ORANGE, colour_and_shape, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels, with_labels
 
-ORANGE, GREY, INK = "#e08a2e", "#7d838d", "#101418"
+INK = "black"
 STRONG = 0.5
 """Share of the largest difference above which a cell is filled and its numbers are dark. Other cells are only tinted, so that their
 numbers are readable on light and dark pages."""
@@ -34,7 +34,7 @@ def lengths(rows: pd.DataFrame, metrics: Sequence[str], y_label: str) -> alt.Lay
     )
     y = alt.Y("value:Q", title=y_label, scale=alt.Scale(zero=False, nice=True, padding=12))
     lines = tooltip("metric:N", ("bucket:O", "words"), "segments:Q", ("shown:N", y_label))
-    zero = alt.Chart(rows.head(1)).mark_rule(strokeDash=[5, 4], color=GREY).encode(y=alt.YDatum(0))
+    zero = alt.Chart(rows.head(1)).mark_rule(aria=False, strokeDash=[5, 4], color=GREY).encode(y=alt.YDatum(0))
     bars = base.mark_rule(strokeWidth=2, opacity=0.4).encode(y=alt.Y("low:Q", title=y_label), y2="high:Q")
     line = base.mark_line(strokeWidth=1.5, opacity=0.55).encode(y=y)
     dots = base.mark_point(filled=True, size=70, opacity=1).encode(y=y, shape=shape, tooltip=lines)

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from core.plots.encodings import distinct, names_axis, tooltip
+from core.plots.encodings import BLUE, GREY, ORANGE, distinct, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels, with_labels
 from core.robustness.stress.report import PARTS, MetricFacts, StressTestInfo, StressTestResult
 
@@ -17,7 +17,7 @@ PICK = "pick"
 VERDICT_LABELS = {"fail": "✕ fail", "pass": "✓ pass", "unclear": "? inconclusive", "untold": "– no result"}
 FILL = {"fail": "#b45309", "pass": "#dbeafe", "unclear": "#9ca3af", "untold": "#e5e7eb"}
 INK = {"fail": "white", "pass": "#1e3a8a", "unclear": "black", "untold": "#4b5563"}
-FAIL, PASS, OTHER = "#d97706", "#2563eb", "#9ca3af"
+FAIL, PASS, OTHER = ORANGE, BLUE, GREY
 ROW, COLUMN, LABELS, HEAD = 36, 90, 190, 110
 """Pixels; charts with labels are fitted into the size that is given."""
 SMALL = 150
@@ -116,7 +116,7 @@ def curve(rows: pd.DataFrame, gold: float, title: str, *, fails: bool, graded: b
         ),
     )  # fmt: skip
     colour, shape = (FAIL, "diamond") if fails else (PASS, "circle")
-    rule = alt.Chart(start).mark_rule(strokeDash=[5, 4], color="gray").encode(y=y)
+    rule = alt.Chart(start).mark_rule(aria=False, strokeDash=[5, 4], color="gray").encode(y=y)
     dots = base.mark_point(filled=True, size=80 if graded else 110, opacity=1, color=colour, shape=shape).encode(y=y)
     if graded:
         band = base.mark_area(opacity=0.22, color=colour).encode(y=low, y2="high:Q")
@@ -160,7 +160,7 @@ def multiples(rows: pd.DataFrame, *, graded: bool) -> alt.FacetChart:
         color=_verdict(alt.Color, [FAIL, PASS, OTHER, OTHER]),
         tooltip=tooltip("metric:N", ("label:N", "level"), ("fall:Q", "change", "+.1%"), "verdict:N"),
     )
-    rule = alt.Chart().mark_rule(color="gray", opacity=0.7).encode(y=alt.YDatum(0.0))
+    rule = alt.Chart().mark_rule(aria=False, color="gray", opacity=0.7).encode(y=alt.YDatum(0.0))
     line = base.mark_line().encode(strokeWidth=_verdict(alt.StrokeWidth, [4, 1.5, 1.5, 1.5]))
     layered = alt.layer(rule, line, base.mark_point(filled=True, size=30), data=shown)
     names = alt.Facet("metric:N", sort=distinct(rows["metric"]), title=None, header=alt.Header(labelLimit=SMALL))

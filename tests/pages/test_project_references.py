@@ -61,4 +61,6 @@ def test_what_became_of_add_as_references_is_said(store: Store) -> None:
     at = run("projects", project=str(project.id))
     next(s for s in at.selectbox if s.label == "System").select("A")
     next(b for b in at.button if b.label == "Add as references").click().run()
-    assert "The outputs of A are references now: 1 new reference for 1 segment." in at.success[0].value.replace("\\", "")
+    assert "The outputs of A are references now: 1 new reference for 1 segment." in at.success[0].value.replace(
+        "\\", ""
+    )

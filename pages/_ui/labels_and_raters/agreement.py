@@ -24,7 +24,7 @@ from core.stats.raters.span_agreement import SpanAgreement
 from pages._ui.annotate import identity
 from pages._ui.compare.inspector import marks_toggle
 from pages._ui.components.marked_texts import marked_texts
-from pages._ui.shared import errors, page, state, wiring
+from pages._ui.shared import errors, page, state, theme, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
@@ -108,7 +108,7 @@ def figures(all_of: Agreement) -> None:
         )
         taus = [RaterPair(p.first, p.second, p.tau) for p in all_of.pairs]
         names = [r.rater for r in all_of.raters]
-        st.altair_chart(tau_matrix(names, taus, ink=_ink()), width=matrix_width(len(names)))
+        st.altair_chart(tau_matrix(names, taus, ink=theme.colour("ink")), width=matrix_width(len(names)))
     else:
         st.markdown(
             f"**Same ranking of the outputs**: Kendall τ-b {escape_markdown(_value(all_of.pairs[0].tau))} (1 = identical, 0 = chance)"
@@ -146,14 +146,9 @@ def _marks(all_of: Agreement) -> None:
             (*SEVERITIES, service.UNMARKED),
             rows=first,
             columns=second,
-            ink=_ink(),
+            ink=theme.colour("ink"),
         )
         st.altair_chart(chart, width="stretch")
-
-
-def _ink() -> str:
-    """Return the text colour of the active theme, for charts with numbers on colour."""
-    return "#eceae6" if st.context.theme.type == "dark" else "#2b2a28"
 
 
 def empties(spans: SpanAgreement) -> str:

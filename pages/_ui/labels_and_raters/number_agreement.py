@@ -10,7 +10,7 @@ from core.ports.projects import Project
 from core.services.labels import number_agreement as service
 from core.services.labels.number_agreement import ALPHAS, NumberAgreement
 from core.settings import load as settings
-from pages._ui.shared import page, wiring
+from pages._ui.shared import page, theme, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 MATRIX = 3
@@ -72,8 +72,8 @@ def _agreement(found: NumberAgreement) -> None:
         st.markdown(f"**Same ranking of the outputs** (Kendall τ-b, 1 = identical), {over}: {escape_markdown(said)}")
     else:
         st.markdown(f"**Same ranking of the outputs** by each pair of annotators (Kendall τ-b, 1 = identical), {over}")
-        names, ink = [r.rater for r in found.raters], "#eceae6" if st.context.theme.type == "dark" else "#2b2a28"
-        st.altair_chart(tau_matrix(names, found.pairs, ink=ink), width=matrix_width(len(names)))
+        names = [r.rater for r in found.raters]
+        st.altair_chart(tau_matrix(names, found.pairs, ink=theme.colour("ink")), width=matrix_width(len(names)))
     st.caption(
         "α: 1 is perfect agreement, 0 is chance; 95 % CI: bootstrap over segments. Annotators with the same ranking but a different "
         "use of the scale disagree in the scores and agree in z-scores (mean 0 and deviation 1 for each annotator)."

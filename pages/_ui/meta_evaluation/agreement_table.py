@@ -51,7 +51,7 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
         tied = done[n].tied if n in done else ()
         frame[label] = [report.cell(found.of(name, n)) + (" •" if name in tied else "") for name in order]
     colour = pd.DataFrame("", frame.index, frame.columns)
-    colour.loc[[m.sentinel for m in metrics], list(by_label)] = "color: #959ba5"
+    colour.loc[[m.sentinel for m in metrics], list(by_label)] = f"color: {theme.colour('neutral')}"
     styled = frame.style.apply(lambda _: colour, axis=None)
 
     @errors.guarded

@@ -16,21 +16,21 @@ MARKS: dict[State, str] = {"ready": "●", "weights": "○", "package": "□", "
 STYLE = """
 <style>
 .es-metrics { width: 100%; border-collapse: collapse; font-size: .9rem; line-height: 1.45; }
-.es-metrics th { text-align: left; font-weight: 500; font-size: .78rem; opacity: .65; padding: .25rem .9rem .45rem 0; white-space: nowrap; }
-.es-metrics td { vertical-align: top; padding: .6rem .9rem .6rem 0; border-top: 1px solid rgba(128, 128, 128, .22); }
+.es-metrics th { text-align: left; font-weight: 500; font-size: .78rem; color: var(--quiet); padding: .25rem .9rem .45rem 0; white-space: nowrap; }
+.es-metrics td { vertical-align: top; padding: .6rem .9rem .6rem 0; border-top: 1px solid var(--line); }
 .es-metrics td:last-child, .es-metrics th:last-child { padding-right: 0; }
 .es-metrics .es-name { font-weight: 600; white-space: nowrap; }
-.es-metrics .es-soft, .es-metrics .es-why { display: block; font-size: .8rem; opacity: .68; }
+.es-metrics .es-soft, .es-metrics .es-why { display: block; font-size: .8rem; color: var(--quiet); }
 .es-metrics .es-range { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .es-state { white-space: nowrap; font-size: .82rem; font-weight: 500; }
-.es-state.ready { color: light-dark(#1c7a4d, #5cc795); }
-.es-state.weights, .es-state.package, .es-state.range { color: light-dark(#96590a, #e6ae55); }
-.es-state.unreadable { color: light-dark(#b3362f, #f08a82); }
-.es-chip { display: inline-block; font-size: .76rem; padding: .02rem .45rem; margin: 0 .25rem .2rem 0; border-radius: .7rem; border: 1px solid rgba(128, 128, 128, .38); white-space: nowrap; }
+.es-state.ready { color: var(--good); }
+.es-state.weights, .es-state.package, .es-state.range { color: var(--minor); }
+.es-state.unreadable { color: var(--major); }
+.es-chip { display: inline-block; font-size: .76rem; padding: .02rem .45rem; margin: 0 .25rem .2rem 0; border-radius: .7rem; border: 1px solid var(--quiet); white-space: nowrap; }
 .es-chip.model { border-style: dashed; }
 @media (max-width: 760px) {
   .es-metrics thead { display: none; }
-  .es-metrics tr { display: grid; grid-template-columns: 1fr auto; padding: .7rem 0; border-top: 1px solid rgba(128, 128, 128, .25); }
+  .es-metrics tr { display: grid; grid-template-columns: 1fr auto; padding: .7rem 0; border-top: 1px solid var(--line); }
   .es-metrics td { border: 0; padding: .1rem 0; }
   .es-metrics td:nth-child(3) { grid-column: 1 / -1; padding: .25rem 0; }
   .es-metrics .es-name { white-space: normal; }

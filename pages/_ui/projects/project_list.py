@@ -27,7 +27,7 @@ def listing(projects: Sequence[Project], current: Project | None) -> None:
         with st.container(border=True, key=f"project-{project.id}"):
             text, actions = st.columns([3, 2] if is_open else [5, 1], vertical_alignment="center")
             with text:
-                mark = " :primary-badge[currently open]" if is_open else ""
+                mark = " :blue-badge[currently open]" if is_open else ""
                 kind = " :gray-badge[sample]" if project.sample else ""
                 st.markdown(f"**{escape_markdown(project.name)}**{mark}{kind}")
                 st.caption("  \n".join(map(escape_markdown, facts(project))))

@@ -28,9 +28,9 @@ FIRST = "demo"
 
 _STYLE = """<style>
 .rob-text { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0 0 .5rem; line-height: 1.6; font-size: 1.05rem; }
-.rob-text small { display: block; opacity: .7; }
-.rob-text del { color: #b91c1c; background: rgba(220, 38, 38, .14); text-decoration: line-through; }
-.rob-text ins { background: rgba(37, 99, 235, .2); text-decoration: underline; font-weight: 600; }
+.rob-text small { display: block; color: var(--quiet); }
+.rob-text del { background: color-mix(in srgb, var(--major) 16%, transparent); text-decoration: line-through; }
+.rob-text ins { background: color-mix(in srgb, var(--accent) 18%, transparent); text-decoration: underline; font-weight: 600; }
 </style>"""
 
 

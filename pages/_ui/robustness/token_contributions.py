@@ -19,9 +19,9 @@ _STYLE = """<style>
 .lab-strip { display: flex; flex-wrap: wrap; gap: .3rem .15rem; margin: 0 0 .6rem; }
 .lab-sub { display: inline-flex; flex-direction: column; align-items: center; font-size: .95rem; line-height: 1.3; max-width: 100%; }
 .lab-sub bdi { white-space: pre-wrap; overflow-wrap: anywhere; }
-.lab-sub i { display: block; width: 70%; min-width: .5rem; background: #d97706; border-radius: 1px; }
-.lab-sub i.good { background: #2563eb; }
-.lab-sub small { font-size: .65rem; opacity: .75; font-variant-numeric: tabular-nums; }
+.lab-sub i { display: block; width: 70%; min-width: .5rem; background: var(--minor); border-radius: 1px; }
+.lab-sub i.good { background: var(--accent); }
+.lab-sub small { font-size: .65rem; color: var(--quiet); font-variant-numeric: tabular-nums; }
 </style>"""
 _TALL = 34
 """Pixels of the tallest bar."""

@@ -1,22 +1,44 @@
-"""The style that all pages share; colours come from the active theme."""
+"""The style that all pages share. Colours come from the theme in .streamlit/config.toml, as CSS variables for pages and components."""
 
 from __future__ import annotations
+
+import tomllib
+from pathlib import Path
 
 import streamlit as st
 
 from pages._ui.shared.markdown import escape_markdown
 
-_STYLE = """
-<style>
+_THEME = tomllib.loads((Path(__file__).parents[3] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+ROLES = {
+    "paper": "backgroundColor",
+    "soft": "secondaryBackgroundColor",
+    "ink": "textColor",
+    "accent": "linkColor",
+    "filled": "primaryColor",
+    "major": "redColor",
+    "minor": "orangeColor",
+    "neutral": "grayColor",
+    "good": "greenTextColor",
+}
+"""The CSS variables and the colours of the theme that they are."""
+VARIABLES = (
+    ":root { "
+    + "".join(f"--{r}: light-dark({_THEME['light'][c]}, {_THEME['dark'][c]}); " for r, c in ROLES.items())
+    + "--quiet: color-mix(in srgb, var(--ink) 66%, transparent); --line: color-mix(in srgb, var(--ink) 16%, transparent); }"
+)
+
+STYLE = """
 .stMainBlockContainer { padding-top: 3.25rem; padding-bottom: 5rem; max-width: 96rem; }
 @media (min-width: 800px) { .stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem; } }
 .stLayoutWrapper:has(.st-key-errorscope-foot), [data-testid="stLayoutWrapper"]:has(.st-key-errorscope-foot) { position: sticky; bottom: 0; z-index: 90; }
-.st-key-errorscope-foot { background: var(--st-background-color, Canvas); border-top: 1px solid rgba(128, 128, 128, .25); padding: .4rem 0 1rem; margin-bottom: -.6rem; }
+.st-key-errorscope-foot { background: var(--paper); border-top: 1px solid var(--line); padding: .4rem 0 1rem; margin-bottom: -.6rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; font-weight: 600; padding: 0 0 .25rem; }
 .stMainBlockContainer h2, .stMainBlockContainer h3 { font-size: 1.1rem; font-weight: 600; padding: .5rem 0 .1rem; }
+.stTabs [role="tab"][aria-selected="true"], [data-testid="stButtonGroup"] [data-selected="true"] p { color: var(--accent); }  /* primaryColor is too dark for text on a dark page */
+::placeholder { color: var(--quiet) !important; opacity: 1; }
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }  /* a cut choice shows that it is cut */
 [data-testid="stElementToolbar"] button[aria-label="Download as CSV"] { display: none; }  /* it does not escape spreadsheet formulas */
-</style>
 """
 
 
@@ -28,7 +50,7 @@ _BUNDLED = {
 
 def apply() -> None:
     """Put the shared style on the page."""
-    st.html(_STYLE)
+    st.html(f"<style>{VARIABLES}{STYLE}</style>")
 
 
 def scored_by(signature: str) -> str:
@@ -38,3 +60,9 @@ def scored_by(signature: str) -> str:
         return ""
     name = _BUNDLED.get(facts["model"], escape_markdown(facts["model"]))
     return f"scored by {name} (revision {escape_markdown(facts.get('rev', 'unknown'))})"
+
+
+def colour(role: str) -> str:
+    """Return the colour of a role (`ROLES`) in the theme that the browser shows, for charts and tables."""
+    chosen: str = _THEME["dark" if st.context.theme.type == "dark" else "light"][ROLES[role]]
+    return chosen
