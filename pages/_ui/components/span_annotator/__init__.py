@@ -19,7 +19,7 @@ import streamlit as st
 
 from pages._ui.components import shared
 
-SCRIPTS = ("text.js", "log.js", "outbox.js", "editor.js")
+SCRIPTS = ("text.js", "align.js", "log.js", "outbox.js", "editor.js")
 _component = partial(shared.build, "errorscope_span_editor", __file__, "editor.css", *SCRIPTS)
 
 

@@ -25,10 +25,13 @@ function el(tag, props = {}, ...children) {
   return node;
 }
 
+let lastFocus = {}; // {place, id} of the text that had the focus; outlives a remount of the component
+
 const judged = (props, text) => el("p", { dir: "auto", ...props, text });
 
 function createEditor(parent) {
   const root = el("div", { class: "esa", "data-testid": "span-editor" });
+  const pane = el("div", { class: "esa-pane" });
   const read = el("div", { class: "esa-read" });
   const side = el("aside", { class: "esa-side", "aria-label": "Error spans" });
   const foot = el("div", { class: "esa-foot" });
@@ -37,7 +40,7 @@ function createEditor(parent) {
   const help = el("dialog", { class: "esa-help", "aria-label": "All keys" });
   const clash = el("dialog", { class: "esa-help", "aria-label": "Two versions" });
   const aloud = el("div", { class: "esa-aloud", "aria-live": "polite" });
-  root.append(el("div", { class: "esa-grid" }, read, side), foot, tool, picker, help, clash, aloud);
+  root.append(el("div", { class: "esa-grid" }, el("div", { class: "esa-main" }, pane, read), side), foot, tool, picker, help, clash, aloud);
   parent.append(root);
 
   let data = null;
@@ -57,6 +60,8 @@ function createEditor(parent) {
   let wanted = []; // what a refused submit is missing
   let message = null;
   let around = false;
+  let near = null; // the sentence of the source for the cursor in an output
+  let followed = -1; // where the one begins that was brought into view last
   let drafting = false;
   const flight = { n: 0, ids: new Set(), open: false, stalled: false, wait: FIRST_RETRY, timer: 0, savedAt: null, heard: 0 };
 
@@ -201,6 +206,30 @@ function createEditor(parent) {
     draw();
   }
 
+  /** Put the cursor where work goes on: `id`, or the first output without labels. A field elsewhere on the page keeps the focus. */
+  function begin(id) {
+    target = texts.has(id) && id !== "source" ? id : (data.outputs.find((o) => !of(o.id).marks.length && !of(o.id).verdict) ?? data.outputs[0]).id;
+    const on = document.activeElement;
+    if (on && !root.contains(on) && on.matches("input, textarea, select, [contenteditable=true]")) return;
+    focusOn(target);
+    if (root.getBoundingClientRect().top < 0) root.scrollIntoView({ block: "start" });
+    if (target !== data.outputs[0].id) showCursor();
+  }
+
+  function showCursor() {
+    texts.get(focus)?.el.querySelector(".esa-caret")?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Replace the children of a part. If the keyboard focus was in it, it stays on the same button, else it goes to the text. */
+  function fill(part, children) {
+    const key = (b) => b.dataset.key ?? b.getAttribute("aria-label") ?? b.textContent;
+    const had = part.contains(document.activeElement) ? key(document.activeElement) : null;
+    part.replaceChildren(...children);
+    if (had === null) return;
+    const same = [...part.querySelectorAll("button:not(:disabled)")].find((b) => key(b) === had);
+    (same ?? texts.get(focus ?? target).el).focus({ preventScroll: true });
+  }
+
   function travel(to) {
     commitNote();
     flush();
@@ -328,17 +357,20 @@ function createEditor(parent) {
   function build() {
     texts = new Map();
     cards = new Map();
+    followed = -1;
     read.replaceChildren();
+    pane.replaceChildren();
     if (data.source !== null) {
       const line = textLine("source", data.source, "Source");
-      read.append(
+      pane.append(
         el("section", { class: "esa-source" },
           el("div", { class: "esa-head" }, el("h4", { text: "Source" }), el("div", { class: "esa-for" })),
           el("div", { class: "esa-flow" }, ...data.before.map((t) => judged({ class: "esa-dim" }, t)), line, ...data.after.map((t) => judged({ class: "esa-dim" }, t)))),
       );
     } else if (data.references.length) {
-      read.append(el("section", { class: "esa-source" }, el("div", { class: "esa-head" }, el("h4", { text: "Reference" })), el("div", { class: "esa-flow" }, ...data.references.map((t) => judged({ class: "esa-dim" }, t)))));
+      pane.append(el("section", { class: "esa-source" }, el("div", { class: "esa-head" }, el("h4", { text: "Reference" })), el("div", { class: "esa-flow" }, ...data.references.map((t) => judged({ class: "esa-dim" }, t)))));
     }
+    pane.hidden = !pane.childElementCount;
     for (const o of data.outputs) {
       const state = el("span", { class: "esa-state" });
       const buttons = Object.entries(VERDICTS).map(([value, label]) =>
@@ -357,7 +389,7 @@ function createEditor(parent) {
 
   function textLine(id, raw, label) {
     const node = el("div", { class: "esa-text", dir: "auto", tabindex: "0", role: "textbox", "aria-readonly": "true", "aria-multiline": "true", "aria-label": label });
-    const text = Object.assign(readText(raw), { id, el: node, nodes: [], last: 0 });
+    const text = Object.assign(readText(raw), { id, el: node, nodes: [], last: 0, sentences: readSentences(raw) });
     texts.set(id, text);
     node.addEventListener("mousedown", (e) => e.preventDefault());
     node.addEventListener("selectstart", (e) => e.preventDefault());
@@ -365,6 +397,7 @@ function createEditor(parent) {
     node.addEventListener("focus", () => {
       if (focus !== id) [sel, half] = [null, false];
       focus = id;
+      lastFocus = { place: JSON.stringify(place), id };
       if (id !== "source") target = id;
       if (!sel && !mark) sel = placed(text.last);
       draw();
@@ -392,7 +425,8 @@ function createEditor(parent) {
     const marks = laid(id);
     const deepest = Math.max(0, ...marks.map((m) => m.lane));
     const cursor = focus === id ? sel : null;
-    const cuts = [...new Set([0, text.raw.length, ...marks.flatMap((m) => [m.from, m.to]), ...(cursor ? [startOf(cursor), endOf(cursor)] : [])])].sort((a, b) => a - b);
+    const lit = id === "source" ? near : null;
+    const cuts = [...new Set([0, text.raw.length, ...marks.flatMap((m) => [m.from, m.to]), ...(cursor ? [startOf(cursor), endOf(cursor)] : []), ...(lit ? [lit.start, lit.end] : [])])].sort((a, b) => a - b);
     const line = [];
     text.nodes = [];
     cuts.forEach((from, i) => {
@@ -404,7 +438,7 @@ function createEditor(parent) {
       const starts = over.filter((m) => m.from === from);
       const chosen = cursor && startOf(cursor) <= from && endOf(cursor) >= to;
       const piece = el("span", {
-        class: ["esa-p", ...new Set(over.map((m) => m.severity.toLowerCase())), over.length && "marked", over.some((m) => m.id === mark) && "active", chosen && "chosen"].filter(Boolean).join(" "),
+        class: ["esa-p", ...new Set(over.map((m) => m.severity.toLowerCase())), over.length && "marked", over.some((m) => m.id === mark) && "active", chosen && "chosen", lit && lit.start <= from && lit.end >= to && "esa-near"].filter(Boolean).join(" "),
         "data-marks": over.length ? over.map((m) => m.id).join(" ") : null,
         "data-n": starts.length ? starts.map((m) => m.n).join("·") : null,
       });
@@ -434,8 +468,8 @@ function createEditor(parent) {
       card.classList.toggle("esa-wanted", wanted.some((w) => w.output === o.id));
       card.classList.toggle("esa-done", Boolean(given || marks.length));
     }
-    const forWhom = read.querySelector(".esa-for");
-    forWhom?.replaceChildren(el("span", { text: "Omission: select the missing words here. They are missing in output" }), chips("Omission in"));
+    const forWhom = pane.querySelector(".esa-for");
+    if (forWhom) fill(forWhom, [el("span", { text: "Omission: select the missing words here. They are missing in output" }), chips("Omission in")]);
     root.classList.toggle("esa-wide", around);
   }
 
@@ -450,10 +484,10 @@ function createEditor(parent) {
     const rows = marks.map((m, i) => markRow(m, i + 1));
     const empty = given ? `${VERDICTS[given]}.` : "No error spans yet. Select a word or a passage, then press 1, 2 or 3. If there is no error, press N.";
     const scrolled = side.scrollTop;
-    side.replaceChildren(
+    fill(side, [
       el("div", { class: "esa-head" }, el("h4", { text: output(target).label }), chips("Error spans of")),
       rows.length ? el("ol", { class: "esa-marks" }, ...rows) : el("p", { class: "esa-quiet", text: empty }),
-    );
+    ]);
     side.scrollTop = scrolled;
   }
 
@@ -499,8 +533,8 @@ function createEditor(parent) {
       : data.locked.length ? el("div", { class: "esa-said done", role: "status", text: LOCKED })
       : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: data.next ? "Submitted. Enter goes to the next segment that you have not submitted." : "Submitted." })
       : withdrawn() ? el("div", { class: "esa-said alert", role: "status", text: "You changed this segment after you submitted it. It does not count until you submit it again." }) : null;
-    foot.replaceChildren(
-      ...[said,
+    fill(foot,
+      [said,
         el("div", { class: "esa-bar" },
           el("div", { class: "esa-hints" }, ...keys.map(([k, what]) => el("span", {}, el("kbd", { text: k }), ` ${what}`)),
             el("button", { type: "button", class: "esa-plain", onclick: toggleHelp }, el("kbd", { text: "?" }), " all keys"),
@@ -508,8 +542,9 @@ function createEditor(parent) {
           el("span", { class: "esa-steps" }, ...steps.map(([kind, k, what, possible]) =>
             el("button", { type: "button", "data-key": kind, disabled: !possible || data.locked.length > 0, title: `${what} (${k})`, onclick: () => step(kind) }, el("kbd", { text: k }), ` ${what}`))),
           el("span", { class: `esa-saved ${tone}`, role: "status", "data-testid": "saved-state", text }),
-          el("button", { type: "button", class: "esa-submit", "data-testid": "submit", text: labels.submitted ? (data.next ? "Next not submitted ⏎" : "Submitted ✓") : "Submit ⏎", disabled: labels.submitted && !data.next, onclick: submit }))].filter(Boolean),
+          el("button", { type: "button", class: "esa-submit", "data-key": "submit", "data-testid": "submit", text: labels.submitted ? (data.next ? "Next not submitted ⏎" : "Submitted ✓") : "Submit ⏎", disabled: labels.submitted && !data.next, onclick: submit }))].filter(Boolean),
     );
+    root.style.setProperty("--below", `${foot.offsetHeight}px`); // what is scrolled to stays clear of it
   }
 
   function drawTool() {
@@ -532,8 +567,24 @@ function createEditor(parent) {
     node.style.top = `${(over ? anchor.top - h - 6 : anchor.bottom + 6) - box.top}px`;
   }
 
+  /** Find the sentence of the source for the cursor; light it up, and bring it into view if the source scrolls. */
+  function followSource() {
+    const source = texts.get("source");
+    const text = texts.get(focus);
+    const m = find(mark);
+    const at = sel ? sel.head : m && m.side === "output" ? texts.get(target).units(m.end) : text?.last;
+    near = source && text && text !== source ? aligned(source.sentences, text.sentences, at) : null;
+    drawText("source");
+    if (!near || !at || near.start === followed) return; // a new segment is read from its start
+    followed = near.start;
+    const lit = source.el.querySelector(".esa-near")?.getBoundingClientRect();
+    const box = pane.getBoundingClientRect();
+    if (lit && (lit.top < box.top || lit.bottom > box.bottom)) pane.scrollTop += lit.top - box.top - pane.clientHeight / 3;
+  }
+
   function draw() {
     if (!data) return;
+    if (texts.has("source") && !pressing) followSource();
     for (const id of texts.keys()) drawText(id);
     drawCards();
     if (!pressing) { // nothing moves under a pointer that is down
@@ -671,7 +722,8 @@ function createEditor(parent) {
         return [...head, option];
       }));
       if (!shown.length) list.append(el("p", { class: "esa-quiet", text: "No matching category" }));
-      list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+      const [row, box] = [list.querySelector("[aria-selected=true]")?.getBoundingClientRect(), list.getBoundingClientRect()];
+      if (row) list.scrollTop += Math.min(0, row.top - box.top) + Math.max(0, row.bottom - box.bottom); // the page stays where it is
     };
     input.addEventListener("input", () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -786,6 +838,7 @@ function createEditor(parent) {
     text.last = sel.head;
     aloud.textContent = isEmpty(sel) ? "" : text.raw.slice(startOf(sel), endOf(sel));
     draw();
+    showCursor();
   }
 
   function byLine(text, from, way, e) {
@@ -851,8 +904,9 @@ function createEditor(parent) {
     } else if (text && /^(Arrow|Home|End)/.test(e.key)) run = () => arrow(text, e);
     else if (text && e.key === "Tab") {
       const next = [...texts.keys()][[...texts.keys()].indexOf(text.id) + (e.shiftKey ? -1 : 1)];
-      if (next) run = () => { mark = null; focusOn(next); texts.get(next).el.scrollIntoView({ block: "nearest" }); };
-    } else if (!e.altKey && !(on?.tagName === "BUTTON" && (e.key === "Enter" || e.key === " "))) {
+      if (next) run = () => { mark = null; focusOn(next); showCursor(); };
+    } else if (e.key === "Tab" && !e.shiftKey && (!on || on === document.body)) run = () => { focusOn(target); showCursor(); };
+    else if (!e.altKey && !(on?.tagName === "BUTTON" && (e.key === "Enter" || e.key === " "))) {
       const command = commands[nameOf(e)];
       if (command) run = () => command(e);
     }
@@ -905,6 +959,7 @@ function createEditor(parent) {
       if (had && texts.has(had)) texts.get(had).el.focus({ preventScroll: true });
       heard(mine);
       refold();
+      if (moved) begin(lastFocus.place === JSON.stringify(place) ? lastFocus.id : null);
       draw();
       if (outbox.of(place.rater).length && !flight.open && ![...flight.ids].length) flush();
       else if (moved && outbox.of(place.rater).length) flush(true);

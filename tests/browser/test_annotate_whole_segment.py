@@ -1,0 +1,237 @@
+"""A whole segment with every action, by keyboard alone and by mouse alone; where the focus is; long texts and many outputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from core.data import Dataset, Output, Segment, SegmentKey
+from tests.browser.conftest import Server, serving
+from tests.browser.test_span_editor import category, drag, saved
+
+PROJECT = "whole segments"
+SOURCE = "Gestern regnete es stark. Trotzdem kam Anna."
+OUTPUTS = ("It rained hard yesterday. Anna came.", "Rain fell. Anna came anyway.", "Nothing of this.")
+LONG = " ".join(f"In {1900 + i} the town of Arden{i} built bridge number {i}." for i in range(150))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("home")
+    with serving(home, ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
+        store = running.store()
+        project = store.projects.create(PROJECT).id
+        short = tuple(Segment("news", str(i), f"{SOURCE} Seite {i}.") for i in (1, 2))
+        outputs = [Output(f"sys{n}", *s.key, text) for s in short for n, text in enumerate(OUTPUTS)]
+        many = [
+            Output(f"sys{n:02}", "long", "1", f"The town of Arden{n + 60} has a new bridge. " * 5) for n in range(14)
+        ]
+        store.projects.add(project, Dataset((*short, Segment("long", "1", LONG)), (*outputs, *many)))
+        yield running
+
+
+def opened(server: Server, page: Page, doc: str = "news") -> None:
+    page.goto(f"{server.url}/annotate?project={server.project(PROJECT)}&doc={doc}&segment=1")
+
+
+def sign_in(page: Page, name: str) -> None:
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_role("button", name="Start").click()
+    expect(output(page, 1)).to_be_focused()
+
+
+def output(page: Page, number: int) -> Locator:
+    return page.get_by_role("textbox", name=f"Output {number}", exact=True)
+
+
+def shown(page: Page, doc: str, segment: str) -> None:
+    """Wait until the address and the editor are at this segment."""
+    expect(page).to_have_url(re.compile(f"doc={doc}&segment={segment}"))
+    source = LONG if doc == "long" else f"Seite {segment}."
+    expect(page.get_by_role("textbox", name="Source", exact=True)).to_contain_text(source)
+
+
+def kinds(server: Server, rater: str, segment: str = "1") -> list[str]:
+    events = server.store().labels.events(server.project(PROJECT), rater=rater, segment=SegmentKey("news", segment))
+    return [e.action.kind for e in events if e.action.kind != "open"]
+
+
+def test_a_segment_with_every_action_by_keyboard_alone(server: Server, page: Page) -> None:
+    press, typed = page.keyboard.press, page.keyboard.type
+    opened(server, page)
+    expect(page.get_by_label("Name", exact=True)).to_be_visible()
+    for _ in range(40):
+        if page.evaluate("document.activeElement.getAttribute('aria-label') === 'Name'"):
+            break
+        press("Tab")
+    typed("Keys")
+    press("Enter")
+    expect(output(page, 1)).to_be_focused()  # without a Tab
+    press("ArrowRight")
+    press("Shift+ArrowRight")
+    press("1")
+    category(page, "mistr")
+    press("3")  # its severity
+    press("c")
+    category(page, "gram")
+    press("t")
+    typed("a note")
+    press("Escape")
+    press("b")
+    press("Shift+ArrowRight")
+    press("Enter")
+    saved(page)
+    assert kinds(server, "Keys") == ["add", "change", "change", "change", "change"]
+    press("Escape")
+    press("End")
+    press("ArrowLeft")
+    press("2")
+    category(page, "punct")
+    press("m")
+    press("Shift+M")
+    press("Delete")
+    press("u")
+    press("r")
+    press("Control+z")
+    press("Control+y")
+    saved(page)
+    assert kinds(server, "Keys")[5:] == ["add", "delete", "undo", "redo", "undo", "redo"]
+    press("Escape")
+    press("Shift+Tab")
+    expect(page.get_by_role("textbox", name="Source", exact=True)).to_be_focused()
+    press("o")  # the omission is in Output 2
+    press("ArrowRight")
+    press("1")
+    saved(page)
+    press("Tab")
+    press("Tab")
+    expect(output(page, 2)).to_be_focused()
+    press("d")
+    press("d")
+    press("?")
+    expect(page.get_by_role("dialog", name="All keys")).to_be_visible()
+    press("Escape")
+    press("Enter")  # Output 3 is missing: it goes there
+    expect(output(page, 3)).to_be_focused()
+    press("n")
+    press("x")
+    press("Enter")
+    saved(page)
+    assert kinds(server, "Keys")[11:] == ["add", "verdict", "verdict", "submit"]
+    press("Enter")
+    shown(page, "news", "2")
+    expect(output(page, 1)).to_be_focused()
+    press("n")
+    press("k")
+    shown(page, "news", "1")
+    expect(output(page, 1)).to_be_focused()  # all are judged, so it is the first
+    press("j")
+    shown(page, "news", "2")
+    expect(output(page, 2)).to_be_focused()  # the first one not judged
+    press("g")
+    shown(page, "long", "1")
+    expect(output(page, 1)).to_be_focused()
+    assert kinds(server, "Keys", "2") == ["verdict"]
+
+
+def test_a_segment_with_every_action_by_mouse_alone(server: Server, page: Page) -> None:
+    opened(server, page)
+    sign_in(page, "Mouse")
+    texts = [output(page, n).inner_text() for n in (1, 2, 3)]
+    first, last = texts[0].split()[0], texts[0].split()[-1].rstrip(".")
+
+    def button(name: str) -> Locator:
+        return page.locator(".esa").get_by_role("button", name=name)
+
+    drag(page, first, first)
+    page.locator(".esa-tool").get_by_role("button", name="Major").click()
+    page.get_by_role("option", name="Mistranslation").click()
+    button("Neutral").click()
+    page.locator(".esa-category").click()
+    page.get_by_role("option", name="Grammar").click()
+    page.get_by_label("Note on error span 1").click()
+    page.keyboard.insert_text("a note")
+    button("boundaries").click()
+    drag(page, first, last)
+    button("Set boundaries").click()
+    saved(page)
+    assert kinds(server, "Mouse") == ["add", "change", "change", "change", "change"]
+    page.get_by_role("button", name="Delete error span 1").click()
+    button("Undo").click()
+    expect(page.locator(".esa-p.marked")).not_to_have_count(0)
+    button("Redo").click()
+    expect(page.locator(".esa-p.marked")).to_have_count(0)
+    button("Undo").click()
+    saved(page)
+    assert kinds(server, "Mouse")[5:] == ["delete", "undo", "redo", "undo"]
+    page.get_by_role("group", name="Omission in output").get_by_role("button", name="Output 2").click()
+    drag(page, "Trotzdem", "Trotzdem")
+    page.locator(".esa-tool").get_by_role("button", name="Minor").click()
+    page.get_by_role("group", name="Error spans of output").get_by_role("button", name="Output 1").click()
+    page.locator(".esa-quote").click()
+    button("all keys").click()
+    button("Close").click()
+    page.get_by_test_id("submit").click()
+    expect(page.locator(".esa-said")).to_contain_text("1 thing is missing")
+    button("No error, Output 3").click()
+    button("Non-translation, Output 3").click()
+    page.get_by_test_id("submit").click()
+    saved(page)
+    assert kinds(server, "Mouse")[9:] == ["add", "verdict", "verdict", "submit"]
+    page.get_by_role("button", name="Reveal system names").click()
+    page.get_by_role("button", name="Reveal and lock this segment").click()
+    expect(page.locator(".esa-said")).to_contain_text("Locked")
+    page.get_by_test_id("submit").click()
+    shown(page, "news", "2")
+    expect(output(page, 1)).to_be_focused()
+
+
+def test_tab_from_nowhere_goes_to_the_output_and_buttons_keep_the_focus(server: Server, page: Page) -> None:
+    opened(server, page)
+    sign_in(page, "Focus")
+    address = page.url
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Tab")
+    expect(output(page, 1)).to_be_focused()
+    page.keyboard.press("n")
+    page.get_by_role("button", name="Undo").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Redo")).to_be_enabled()
+    expect(output(page, 1)).to_be_focused()  # there is nothing more to undo, so the button has gone
+    saved(page)
+    assert page.url == address
+
+
+def test_long_source_scrolls_by_itself_and_follows_the_cursor(server: Server, page: Page) -> None:
+    opened(server, page, "long")
+    sign_in(page, "Long")
+    pane, last = page.locator(".esa-pane"), page.locator(".esa-output").last
+    assert pane.evaluate("e => e.scrollHeight > 3 * e.clientHeight && e.clientHeight < innerHeight")
+    boxes = [e.bounding_box() for e in (pane, last)]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]  # type: ignore[index]
+    town = output(page, 1).inner_text().split()[3]
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".esa-near")).to_contain_text(f"town of {town} ")
+    expect(page.locator(".esa-near").first).to_be_in_viewport()
+    assert pane.evaluate("e => e.scrollTop") > 0
+    chips = page.get_by_role("group", name="Error spans of output").get_by_role("button")
+    expect(chips).to_have_count(14)
+    room = page.locator(".esa-side").bounding_box()
+    assert room
+    assert all(c.bounding_box()["x"] + c.bounding_box()["width"] <= room["x"] + room["width"] for c in chips.all())  # type: ignore[index]
+
+
+def test_the_cursor_never_hides_behind_the_footer(server: Server, page: Page) -> None:
+    opened(server, page, "long")
+    sign_in(page, "Footer")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        for _ in range(9):
+            page.keyboard.press("ArrowDown")
+            bottom, foot = page.evaluate(
+                "['.esa-chosen, .esa-p.chosen', '.esa-foot'].map((s, i) => document.querySelector(s)?.getBoundingClientRect()[i ? 'top' : 'bottom'])"
+            )
+            assert bottom <= foot
