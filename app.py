@@ -14,7 +14,7 @@ from streamlit.starlette import App
 
 from core.errors import UserError
 from core.settings import offline, share_cores
-from pages._ui.shared import errors, jobs, state, theme
+from pages._ui.shared import drafts, errors, jobs, state, theme
 from pages._ui.shared.headers import SecurityHeaders
 from pages._ui.shared.open_browser import opens_browser
 from pages._ui.shared.page import icon
@@ -98,6 +98,7 @@ def main() -> None:
         page.run()
     theme.apply()
     with errors.boundary():
+        drafts.gather()
         switcher()
         page.run()
         jobs.foot()

@@ -13,7 +13,7 @@ from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
 from pages._ui.calibrate import best_systems, calibration_form, learning_curve, raters_and_weights, saved_lambdas
 from pages._ui.calibrate import calibration_result as result
-from pages._ui.shared import errors, page, partly_scored, state, theme, wiring
+from pages._ui.shared import drafts, errors, page, partly_scored, state, theme, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 SECTIONS = ("Agreement", "More labels", "Annotators", "Severity weights", "Best systems")
@@ -84,10 +84,10 @@ def behind(
     found: Calibration, possible: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Draw the chosen one of the `possible` sections; the others are not computed."""
+    key = drafts.kept("lambda-section" if possible == SECTIONS else "lambda-section-of-batch")
     section = st.segmented_control(
-        "Details", possible, default=possible[0], key="lambda-section" if possible == SECTIONS else "lambda-section-of-batch", required=True,
-        label_visibility="collapsed",
-    )  # fmt: skip
+        "Details", possible, default=possible[0], key=key, required=True, label_visibility="collapsed"
+    )
     with errors.boundary():
         if section == SECTIONS[0]:
             result.details(found, people, choice, column)
@@ -103,12 +103,12 @@ def behind(
 
 def keep(project: Project, column: Column, people: HumanScores, found: Calibration, batch: str) -> None:
     """Draw the form that saves this λ under a name."""
-    with st.form("lambda-save", border=False):
-        lam = result.to_save(found)
-        left, middle, right = st.columns([5, 2, 4], vertical_alignment="bottom")
-        name = left.text_input("Name for this λ", placeholder="for example: de-en pilot", max_chars=80)
-        wanted = middle.form_submit_button("Save λ", icon=":material/save:", width="stretch")
-        use = right.form_submit_button("Save and use on Compare", type="primary", width="stretch")
+    lam = result.to_save(found)
+    left, middle, right = st.columns([5, 2, 4], vertical_alignment="bottom")
+    key = drafts.kept(f"lambda-name-{project.id}")
+    name = left.text_input("Name for this λ", placeholder="for example: de-en pilot", max_chars=80, key=key)
+    wanted = middle.button("Save λ", icon=":material/save:", width="stretch", key="lambda-save")
+    use = right.button("Save and use on Compare", type="primary", width="stretch", key="lambda-save-use")
     if wanted or use:
         with errors.boundary():
             stored = service.save(

@@ -16,7 +16,7 @@ from pages._ui.meta_evaluation import (
     scatter,
     significance,
 )
-from pages._ui.shared import errors, page, wiring
+from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
@@ -54,7 +54,7 @@ def main() -> None:
     agreement_table.table(found, statistic)
     agreement_table.notes(found)
     section = st.segmented_control(
-        "Details", SECTIONS, default=SECTIONS[0], key="evaluate-section", required=True,
+        "Details", SECTIONS, default=SECTIONS[0], key=drafts.kept("evaluate-section"), required=True,
         label_visibility="collapsed",
     )  # fmt: skip
     systems = None

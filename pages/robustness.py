@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._ui.robustness import adversarial_suite, break_metric, saved_cases, session
-from pages._ui.shared import errors, page
+from pages._ui.shared import drafts, errors, page
 
 
 def main() -> None:
@@ -16,7 +16,7 @@ def main() -> None:
         return
     session.remember(project)
     first = session.STRESS if session.RUN in st.query_params else session.SECTIONS[0]
-    st.session_state.setdefault(session.SECTION, first)
+    st.session_state.setdefault(drafts.kept(session.SECTION), first)
     section = st.segmented_control(
         "Section", session.SECTIONS, key=session.SECTION,
         required=True, label_visibility="collapsed",

@@ -167,17 +167,19 @@ def test_a_segment_with_every_action_by_mouse_alone(server: Server, page: Page) 
     button("Undo").click()
     saved(page)
     assert kinds(server, "Mouse")[5:] == ["delete", "undo", "redo", "undo"]
-    page.get_by_role("group", name="Omission in output").get_by_role("button", name="Output 2").click()
+    page.get_by_role("group", name="Omission in output").get_by_role("button", name="Omission in output 2").click()
     drag(page, "Trotzdem", "Trotzdem")
     page.locator(".esa-tool").get_by_role("button", name="Minor").click()
-    page.get_by_role("group", name="Error spans of output").get_by_role("button", name="Output 1").click()
+    page.get_by_role("group", name="Error spans of output").get_by_role(
+        "button", name="Error spans of output 1"
+    ).click()
     page.locator(".esa-quote").click()
     button("all keys").click()
     button("Close").click()
     page.get_by_test_id("submit").click()
     expect(page.locator(".esa-said")).to_contain_text("1 thing is missing")
-    button("No error, Output 3").click()
-    button("Non-translation, Output 3").click()
+    button("No error in output 3").click()
+    button("Non-translation in output 3").click()
     page.get_by_test_id("submit").click()
     saved(page)
     assert kinds(server, "Mouse")[9:] == ["add", "verdict", "verdict", "submit"]

@@ -163,8 +163,9 @@ def test_a_suite_is_made_scored_and_a_failure_opened_and_kept(store: Store) -> N
 
 
 def test_a_file_in_menlis_form_is_scored(store: Store) -> None:
-    at = opened(filled(store), "Adversarial suite")
-    at.selectbox(key="suite-origin").set_value("A file in MENLI’s format").run()
+    project = filled(store)
+    at = opened(project, "Adversarial suite")
+    at.selectbox(key=f"suite-origin-{project}").set_value("A file in MENLI’s format").run()
     content = b"error,id,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\nnum,1,,It is 5.,,It is 5!,Was it 99 then,\n"
     at.get("file_uploader")[0].set_value(("menli.csv", content, "text/csv")).run()
     at.button(key="suite-run").click().run()
@@ -175,9 +176,10 @@ def test_a_file_in_menlis_form_is_scored(store: Store) -> None:
 
 
 def test_without_references_cases_come_from_a_file_only(store: Store) -> None:
-    at = opened(filled(store, (Segment("d", "1", "Quelle"),)), "Adversarial suite")
+    project = filled(store, (Segment("d", "1", "Quelle"),))
+    at = opened(project, "Adversarial suite")
     assert "No segment of this project has a reference" in words(at)
-    assert at.selectbox(key="suite-origin").options == ["A file in MENLI’s format"]
+    assert at.selectbox(key=f"suite-origin-{project}").options == ["A file in MENLI’s format"]
 
 
 def test_kept_cases_are_shown_opened_and_removed(store: Store) -> None:

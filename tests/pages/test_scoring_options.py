@@ -69,7 +69,7 @@ def test_what_has_no_effect_is_not_asked(store: Store, project: int) -> None:
     assert key + "side" not in shown
     at.selectbox(key=key + "nt").set_value("off").run()
     assert not {key + "overlap", key + "share"} & {w.key for w in at.number_input}
-    at.text_area(key=key + "prompt-text").set_value("Such as").run()
+    at.text_area(key=key + "prompt-text-0").set_value("Such as").run()
     at.selectbox(key=key + "side").set_value("decoder").run()
     assert start(at, store, project) == ("bartscore++|nt:off|prompt:Such as|side:decoder",)
 
@@ -84,7 +84,9 @@ def test_a_list_fills_in_its_phrases(
     key = f"option-{project}-bartscore-prompt-"
     assert at.selectbox(key=key + "list").options == ["mt (1)", "short (2)"]
     at.selectbox(key=key + "list").set_value("short").run()
-    assert at.text_area(key=key + "text").value == "In short\nIn brief"
+    assert at.text_area(key=key + "text-0").value == ""
+    at.button(key=key + "list-insert").click().run()
+    assert at.text_area(key=key + "text-1").value == "In short\nIn brief"
     assert start(at, store, project) == ("bartscore|prompt:In short;In brief",)
 
 
@@ -94,7 +96,7 @@ def test_a_file_of_lists_that_is_not_there_is_said_and_phrases_can_be_written(
     monkeypatch.setenv("ERRORSCOPE_PROMPTS", "/no/such/file.json")
     at = opened(project, "bartscore")
     assert "cannot be read" in at.error[0].value
-    at.text_area(key=f"option-{project}-bartscore-prompt-text").set_value("a, b | c\n\n").run()
+    at.text_area(key=f"option-{project}-bartscore-prompt-text-0").set_value("a, b | c\n\n").run()
     assert start(at, store, project) == ("bartscore|prompt:a%2C b %7C c",)
 
 

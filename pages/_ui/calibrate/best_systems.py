@@ -17,7 +17,7 @@ from core.services.evaluate import evaluate
 from core.services.projects.view import View
 from pages._ui.calibrate.learning_curve import DRAWS
 from pages._ui.meta_evaluation import evaluation_data, evaluation_form
-from pages._ui.shared import page
+from pages._ui.shared import drafts, page
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -49,10 +49,10 @@ def best_systems(
         st.altair_chart(plots.curves_at_top(tops, choice.measure), width="stretch")
         left, right = st.columns(2)
         grid = left.segmented_control(
-            "λ", ["0 to ∞", "0.5 to 1.7, as in Lu et al. (2023)"], default="0 to ∞", required=True, key="lambda-top-grid",
+            "λ", ["0 to ∞", "0.5 to 1.7, as in Lu et al. (2023)"], default="0 to ∞", required=True, key=drafts.kept("lambda-top-grid"),
         )  # fmt: skip
         shown = right.segmented_control(
-            "Colour", ["agreement", "loss against the best λ"], default="agreement", required=True, key="lambda-top-colour",
+            "Colour", ["agreement", "loss against the best λ"], default="agreement", required=True, key=drafts.kept("lambda-top-colour"),
         )  # fmt: skip
         cells = WHOLE if grid == "0 to ∞" else PAPER
         st.altair_chart(plots.heatmap(tops, cells, choice.measure, loss=shown != "agreement"), width="stretch")

@@ -20,7 +20,7 @@ from core.services.labels.labels import submitted
 from core.services.projects.view import Column
 from core.stats.correlation.correlation import Group, Measure
 from pages._ui.calibrate.weight_schemes import scheme_words, schemes
-from pages._ui.shared import errors, page, wiring
+from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.glossary import definition
 
 LABELS, NUMBERS = "MQM labels", "numbers"
@@ -44,7 +44,9 @@ def choose_metric(columns: Sequence[Column]) -> Column:
     if len(columns) == 1:
         return columns[0]
     by_name = {c.name: c for c in columns}
-    return by_name[st.selectbox("Metric", by_name, format_func=lambda n: by_name[n].label, key="lambda-metric")]
+    return by_name[
+        st.selectbox("Metric", by_name, format_func=lambda n: by_name[n].label, key=drafts.kept("lambda-metric"))
+    ]
 
 
 def choose_human_scores(project: Project, dataset: Dataset) -> HumanScores | None:
@@ -63,17 +65,17 @@ def choose_human_scores(project: Project, dataset: Dataset) -> HumanScores | Non
         page.link("annotate", "Annotate outputs")
         return None
     first, second, third = st.columns([2, 2, 1.6] if given else [1, 1.6, 1.3])
-    key = f"lambda-people-{project.id}"
+    key = drafts.kept(f"lambda-people-{project.id}")
     kind, name, way = first.selectbox("Human scores", kinds, format_func=_kind, key=key)
     if kind == LABELS:
         rated = submitted(wiring.store(), project.id)
         counts = Counter(r.rater for r in rated)
-        chosen = second.multiselect(
-            "Annotators", raters, default=list(counts) or raters, key=f"lambda-raters-{project.id}"
-        )
+        usual = list(counts) or raters
+        key = drafts.kept(f"lambda-raters-{project.id}", usual)
+        chosen = second.multiselect("Annotators", raters, usual, key=key)
         known = schemes(project)
         scheme = third.selectbox(
-            "Severity weights", known, format_func=scheme_words, key="lambda-scheme", help=definition("Severity weights"),
+            "Severity weights", known, format_func=scheme_words, key=drafts.kept("lambda-scheme"), help=definition("Severity weights"),
         )  # fmt: skip
         if not chosen:
             page.info("Choose at least one annotator.")
@@ -84,7 +86,7 @@ def choose_human_scores(project: Project, dataset: Dataset) -> HumanScores | Non
     if way in ("wins", "strengths"):
         second.caption("Ranks: 1 is best. The score computed from them is higher for better outputs.")
         return _of_ranks(given, name, way, dataset)
-    higher = second.toggle("Higher is better", value=True, key=f"lambda-higher-{project.id}")
+    higher = second.toggle("Higher is better", value=True, key=drafts.kept(f"lambda-higher-{project.id}"))
     if way is not None:
         return service.from_judgements(given, name, way, dataset, higher_is_better=higher)
     return service.from_score(dataset, name, higher_is_better=higher)
@@ -108,11 +110,11 @@ def choose_measure(people: HumanScores | None = None) -> LambdaFitOptions:
         "Statistic",
         MEASURES,
         format_func=lambda m: MEASURE_NAMES[m],
-        key="lambda-measure",
+        key=drafts.kept("lambda-measure"),
         help="How agreement with the human scores is measured. "
         + " ".join(f"**{n}**: {definition(n)}" for n in MEASURE_NAMES.values()),
     )
-    group = right.selectbox("Pairs of outputs", groups, format_func=GROUPS.__getitem__, key="lambda-group")
+    group = right.selectbox("Pairs of outputs", groups, format_func=GROUPS.__getitem__, key=drafts.kept("lambda-group"))
     return LambdaFitOptions(measure, group)
 
 
@@ -129,7 +131,7 @@ def choose_calibration_set(project: Project, data: Sequence[CalibrationPoint]) -
         return f"Calibration set “{name}”, {there[name]} outputs" if name else f"All labelled outputs, {len(keys)}"
 
     name = st.selectbox(
-        "Outputs", [None, *there], format_func=words, key=f"lambda-batch-{project.id}",
+        "Outputs", [None, *there], format_func=words, key=drafts.kept(f"lambda-batch-{project.id}"),
         help="Outputs of a calibration set were drawn with known probabilities. A fit on the set weighs each output by "
         "1/probability, so that λ holds for all outputs the set was drawn from.",
     )  # fmt: skip

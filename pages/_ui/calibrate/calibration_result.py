@@ -12,7 +12,7 @@ from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
 from pages._ui.calibrate.calibration_form import MEASURES
-from pages._ui.shared import page
+from pages._ui.shared import drafts, page
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -59,7 +59,9 @@ def to_save(found: Calibration) -> float:
         advised: f"λ = {format_lambda(advised)}, recommended",
         found.lam: f"λ = {format_lambda(found.lam)}, best agreement",
     }
-    picked: float = st.radio("λ to save", words, format_func=words.__getitem__, horizontal=True, key="lambda-to-save")
+    picked: float = st.radio(
+        "λ to save", words, format_func=words.__getitem__, horizontal=True, key=drafts.kept("lambda-to-save")
+    )
     return picked
 
 

@@ -9,7 +9,7 @@ from core.mqm import own_schemes
 from core.mqm.schemes import GOOGLE, SCHEMES, Scheme
 from core.ports.projects import Project
 from core.services.calibrate import calibration as service
-from pages._ui.shared import errors, wiring
+from pages._ui.shared import drafts, errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _OWN = "errorscope_schemes"
@@ -40,8 +40,8 @@ def scheme_words(name: str) -> str:
 
 def own(project: Project) -> list[Scheme]:
     """Return the schemes made in this session for this project."""
-    made: dict[int, list[Scheme]] = st.session_state.setdefault(_OWN, {})
-    return made.setdefault(project.id, [])
+    made: list[Scheme] = st.session_state.get(drafts.kept(f"{_OWN}-{project.id}"), [])
+    return made
 
 
 def editor(project: Project) -> None:
@@ -50,38 +50,36 @@ def editor(project: Project) -> None:
     if said := st.session_state.pop(SAID, ""):
         st.success(said, icon=":material/check:")
     with st.expander("Create a weight scheme"):
-        base = known[st.selectbox("Start from", known, format_func=scheme_words, key="lambda-scheme-base")]
-        with st.form("lambda-scheme-form", border=False):
-            rows = st.data_editor(
-                own_schemes.table(base), num_rows="dynamic", hide_index=True, width="stretch",
-                key=f"lambda-scheme-rows-{base.signature()}",
-                column_config={
-                    "severity": st.column_config.SelectboxColumn("Severity", options=[*SEVERITIES, own_schemes.ANYTHING]),
-                    "category": st.column_config.SelectboxColumn("Category", options=own_schemes.categories(base)),
-                    "weight": st.column_config.NumberColumn("Weight", min_value=0.0, help="0 ignores the error"),
-                },
-            )  # fmt: skip
-            st.caption(
-                "The most specific category that matches an error decides; then a named severity goes before “any”."
-            )
-            left, right = st.columns(2, vertical_alignment="bottom")
-            whole = left.checkbox(
-                "A non-translation replaces the other errors", base.non_translation is not None,
-                key=f"lambda-scheme-whole-{base.signature()}",
-            )  # fmt: skip
-            cost = right.number_input(
-                "Weight of a non-translation", 0.0, None, base.non_translation or GOOGLE.non_translation or 25.0,
-                key=f"lambda-scheme-cost-{base.signature()}",
-            )  # fmt: skip
-            left, right = st.columns([3, 1], vertical_alignment="bottom")
-            name = left.text_input("Name of the scheme", placeholder="for example: terminology first", max_chars=40)
-            wanted = right.form_submit_button("Add scheme", icon=":material/add:", width="stretch")
-        if wanted:
+        base = known[st.selectbox("Start from", known, format_func=scheme_words, key=drafts.kept("lambda-scheme-base"))]
+        rows = drafts.table(
+            own_schemes.table(base), f"lambda-scheme-rows-{base.signature()}", num_rows="dynamic",
+            column_config={
+                "severity": st.column_config.SelectboxColumn("Severity", options=[*SEVERITIES, own_schemes.ANYTHING]),
+                "category": st.column_config.SelectboxColumn("Category", options=own_schemes.categories(base)),
+                "weight": st.column_config.NumberColumn("Weight", min_value=0.0, help="0 ignores the error"),
+            },
+        )  # fmt: skip
+        st.caption("The most specific category that matches an error decides; then a named severity goes before “any”.")
+        left, right = st.columns(2, vertical_alignment="bottom")
+        whole = left.checkbox(
+            "A non-translation replaces the other errors", base.non_translation is not None,
+            key=drafts.kept(f"lambda-scheme-whole-{base.signature()}"),
+        )  # fmt: skip
+        cost = right.number_input(
+            "Weight of a non-translation", 0.0, None, base.non_translation or GOOGLE.non_translation or 25.0,
+            key=drafts.kept(f"lambda-scheme-cost-{base.signature()}"),
+        )  # fmt: skip
+        left, right = st.columns([3, 1], vertical_alignment="bottom")
+        name = left.text_input(
+            "Name of the scheme", placeholder="for example: terminology first", max_chars=40,
+            key=drafts.kept("lambda-scheme-name"),
+        )  # fmt: skip
+        if right.button("Add scheme", icon=":material/add:", width="stretch", key="lambda-scheme-add"):
             with errors.boundary():
                 made = own_schemes.made(name, rows, non_translation=cost if whole else None, known=list(known.values()))
                 mine = own(project)
                 if made not in mine:
-                    mine.append(made)
+                    st.session_state[f"{_OWN}-{project.id}"] = [*mine, made]
                 st.session_state[SAID] = (
                     f"Added “{escape_markdown(scheme_name(made))}”. It is compared here and can be chosen under "
                     f"*Severity weights* above. Save a λ fitted with it to keep it."

@@ -17,6 +17,8 @@ from pages._ui.shared.files import download, file_name
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
+_CLICKED = f"{TABLE}-clicked"
+
 
 def notes(found: Evaluation) -> None:
     """Draw notes on the data, and the models behind the scores."""
@@ -56,7 +58,11 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
 
     @errors.guarded
     def chosen() -> None:
-        for at, column in st.session_state[TABLE]["selection"]["cells"][:1]:
+        cells = st.session_state[TABLE]["selection"]["cells"][:1]
+        if cells == st.session_state.get(_CLICKED):  # sent again with another click: it must not undo a later choice
+            return
+        st.session_state[_CLICKED] = cells
+        for at, column in cells:
             st.session_state[METRIC] = order[at]
             if column in by_label:
                 st.session_state[f"{STATISTIC}-{found.choice.level}"] = by_label[column]

@@ -8,7 +8,7 @@ from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import LABELS, Evaluation, StatisticName
 from core.services.projects.view import View
-from pages._ui.shared import page, tables
+from pages._ui.shared import drafts, page, tables
 from pages._ui.shared.long_jobs import compute, digest
 
 PARTS = {"top": "the best systems only", "length": "short and long outputs", "quality": "bad and good segments"}
@@ -17,7 +17,12 @@ PARTS = {"top": "the best systems only", "length": "short and long outputs", "qu
 def of_parts(view: View, found: Evaluation, statistic: StatisticName) -> None:
     """Draw the agreement on parts of the data."""
     by: str = st.segmented_control(
-        "Agreement on", PARTS, default="top", format_func=PARTS.__getitem__, key="evaluate-by", required=True
+        "Agreement on",
+        PARTS,
+        default="top",
+        format_func=PARTS.__getitem__,
+        key=drafts.kept("evaluate-by"),
+        required=True,
     )
     data = found.joined
     lengths = [float(len(view.texts[k])) for k in data.keys] if by == "length" else []

@@ -11,7 +11,7 @@ from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions, StatisticName
 from core.services.evaluate.evaluation_data import EvaluationData, Level, Unit, looks_human
 from core.services.projects.view import View
-from pages._ui.shared import page, state
+from pages._ui.shared import drafts, page, state
 from pages._ui.shared.glossary import definition
 
 LEVELS: dict[Level, str] = {"segment": "single outputs", "system": "system means"}
@@ -41,21 +41,21 @@ def asked(project: Project, view: View, *, of_systems: bool = False) -> Evaluati
     """Draw the options and return them. With `of_systems` only system means can be compared."""
     first, second, third, fourth = st.columns([1, 1, 1, 0.75], vertical_alignment="bottom")
     levels: list[Level] = ["system"] if of_systems else list(LEVELS)
-    level = first.selectbox("Level", levels, format_func=LEVELS.__getitem__, key="evaluate-level")
-    key = f"{STATISTIC}-{level}"
+    level = first.selectbox("Level", levels, format_func=LEVELS.__getitem__, key=drafts.kept("evaluate-level"))
+    key = drafts.kept(f"{STATISTIC}-{level}")
     statistic: StatisticName = second.selectbox(
         "Statistic", STATISTICS[level], format_func=LABELS.__getitem__, key=key,
         help=" ".join(f"**{LABELS[n]}**: {definition(LABELS[n])}" for n in STATISTICS[level]),
     )  # fmt: skip
     group = third.selectbox(
-        "Pairs of outputs", GROUPS, format_func=GROUPS.__getitem__, key="evaluate-group", disabled=level == "system",
+        "Pairs of outputs", GROUPS, format_func=GROUPS.__getitem__, key=drafts.kept("evaluate-group"), disabled=level == "system",
         help="Pooled pairs mix easy and hard segments. Pairs within a segment compare outputs for the same source.",
     )  # fmt: skip
     with fourth.popover("More options", icon=":material/tune:", width="stretch"):
         columns = {c.name: c.label for c in view.columns if not c.human}
         newest = [c.name for c in view.columns if not c.human and c.name == c.metric]
         names = st.multiselect(
-            "Metrics", columns, newest, format_func=columns.__getitem__, key=f"evaluate-names-{project.id}",
+            "Metrics", columns, newest, format_func=columns.__getitem__, key=drafts.kept(f"evaluate-names-{project.id}", newest),
             help="Only outputs with scores of all these metrics are compared.",
         )  # fmt: skip
         partly = st.toggle(
@@ -65,22 +65,27 @@ def asked(project: Project, view: View, *, of_systems: bool = False) -> Evaluati
         )  # fmt: skip
         people = [s for s in view.systems if looks_human(s)]
         excluded = st.multiselect(
-            "Excluded systems", view.systems, people, key=f"evaluate-out-{project.id}", placeholder="none",
+            "Excluded systems", view.systems, people, key=drafts.kept(f"evaluate-out-{project.id}", people), placeholder="none",
             help="Exclude human references that are listed as systems.",
         )  # fmt: skip
         unit = st.selectbox(
             "Bootstrap over",
             UNITS,
             format_func=UNITS.__getitem__,
-            key="evaluate-unit",
+            key=drafts.kept("evaluate-unit"),
             help=definition("Confidence interval"),
         )
         draws = st.select_slider(
-            "Bootstrap draws", [100, 300, 1000], 300, key="evaluate-draws",
+            "Bootstrap draws", [100, 300, 1000], 300, key=drafts.kept("evaluate-draws"),
             help="Number of random resamples of the data behind each 95 % CI. More take longer and are more exact.",
         )  # fmt: skip
         seed = st.number_input(
-            "Seed", 0, 2**31 - 1, 0, key="evaluate-seed", help="The same number gives the same random resamples"
+            "Seed",
+            0,
+            2**31 - 1,
+            0,
+            key=drafts.kept("evaluate-seed"),
+            help="The same number gives the same random resamples",
         )
     choice = AgreementOptions(level, group, unit, int(seed), int(draws))
     lam = state.current_lambda(project.id)

@@ -22,7 +22,7 @@ from core.services.labels.judgements import ENDINGS
 from core.services.projects.view import View
 from pages._ui.meta_evaluation import evaluation_data
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
-from pages._ui.shared import page, tables, wiring
+from pages._ui.shared import drafts, page, tables, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.long_jobs import compute, digest
 from pages._ui.shared.markdown import escape_markdown
@@ -64,13 +64,13 @@ def _scores(
     of = {mine: found.joined}
     if others:
         left, right = st.columns(2)
-        key = f"evaluate-also-{project.id}-{mine}"
+        key = drafts.kept(f"evaluate-also-{project.id}-{mine}")
         chosen = left.multiselect(
             "Average with", others, key=key, placeholder="No other score",
             help="Agreement and ranks are computed for each human score, then averaged.",
         )  # fmt: skip
         lower = right.multiselect(
-            "Scores where lower is better", chosen, key=f"evaluate-lower-{project.id}", placeholder="none"
+            "Scores where lower is better", chosen, key=drafts.kept(f"evaluate-lower-{project.id}"), placeholder="none"
         )
         for name in chosen:
             of[name] = evaluation_data.joined(
@@ -92,13 +92,15 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
     lengths = {b: of_by for b in BYS if (of_by := long.segment_lengths(view, first.keys, b)) or b == "outputs"}
     bys = list(lengths)
     one, two, three = st.columns([1, 1, 1], vertical_alignment="bottom")
-    by = one.selectbox("Length of", bys, format_func=BYS.__getitem__, key=f"evaluate-words-{project.id}")
-    kind = two.selectbox("Values shown", SHOWN, format_func=lambda k: SHOWN[k][0], key="evaluate-length-shown")
+    by = one.selectbox("Length of", bys, format_func=BYS.__getitem__, key=drafts.kept(f"evaluate-words-{project.id}"))
+    kind = two.selectbox(
+        "Values shown", SHOWN, format_func=lambda k: SHOWN[k][0], key=drafts.kept("evaluate-length-shown")
+    )
     names = list(labels)
     usual = long.baseline_of(first.scored_metrics)
     at = names.index(usual) if usual in names else 0
     baseline = three.selectbox(
-        "Comparison metric", names, at, format_func=labels.__getitem__, key=f"evaluate-baseline-{project.id}",
+        "Comparison metric", names, at, format_func=labels.__getitem__, key=drafts.kept(f"evaluate-baseline-{project.id}"),
         help="The metric that the others are compared with. ROUGE-X is the mean of ROUGE-1, ROUGE-2 and ROUGE-L.",
     )  # fmt: skip
     found = compute(
@@ -108,7 +110,7 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
     )
     metrics = [c.name for c in first.metrics if c.name in labels]
     several = [baseline, *(n for n in metrics if n != baseline and not (baseline == ROUGE_X and n in ROUGES))][:LINES]
-    key = f"evaluate-lines-{project.id}"
+    key = drafts.kept(f"evaluate-lines-{project.id}", several)
     lines = st.multiselect("Metrics shown", names, several, format_func=labels.__getitem__, key=key)
     rows = [r for r in found.rows if r.name in lines]
     label = SHOWN[kind][1].format(labels[baseline])
@@ -171,7 +173,7 @@ def _length_words(found: Lengths, of: Mapping[str, EvaluationData], choice: Agre
 def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
     systems = next(iter(of.values())).systems
     group = st.multiselect(
-        "Group of systems", systems, key=f"evaluate-kind-{project.id}", placeholder="none",
+        "Group of systems", systems, key=drafts.kept(f"evaluate-kind-{project.id}"), placeholder="none",
         help="For example extractive systems, or those built on the model of a metric. The table adds their mean rank difference.",
     )  # fmt: skip
     found = ranking.bias(of, group)
@@ -179,7 +181,7 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
     score = scores[-1]
     if len(scores) > 1:
         score = st.segmented_control(
-            "Ranks by", scores, default=MEAN, key=f"evaluate-ranks-{project.id}", required=True,
+            "Ranks by", scores, default=MEAN, key=drafts.kept(f"evaluate-ranks-{project.id}"), required=True,
             format_func=lambda s: f"{MEAN} of {len(of)}" if s == MEAN else s,
         ) or MEAN  # fmt: skip
     rows = sorted((r for r in found.rows if r.score == score), key=_place)

@@ -16,7 +16,7 @@ from core.services.evaluate.evaluate import AgreementOptions, Evaluation, Statis
 from core.services.evaluate.evaluation_data import EvaluationData
 from core.services.projects.view import View
 from pages._ui.meta_evaluation import evaluation_form
-from pages._ui.shared import page, state, tables
+from pages._ui.shared import drafts, page, state, tables
 from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
 
@@ -28,7 +28,7 @@ def scatter(project: Project, view: View, found: Evaluation, statistic: Statisti
     data = found.joined
     there = [c for c in found.order(statistic) if c in data.scores]
     labels = {c.name: c.label for c in data.scored_metrics}
-    if st.session_state.get(evaluation_form.METRIC) not in there:
+    if st.session_state.get(drafts.kept(evaluation_form.METRIC)) not in there:
         st.session_state.pop(evaluation_form.METRIC, None)
     name = st.selectbox("Metric", there, format_func=labels.__getitem__, key=evaluation_form.METRIC, width=360)
     axis, people = data.scored_metric(name).axis, data.human_axis

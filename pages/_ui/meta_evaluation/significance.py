@@ -17,7 +17,7 @@ from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import LABELS, Evaluation, StatisticName
 from pages._ui.meta_evaluation import evaluation_data
-from pages._ui.shared import jobs, page, tables
+from pages._ui.shared import drafts, jobs, page, tables
 from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
 
@@ -103,7 +103,7 @@ def systems(found: Evaluation) -> tests.Systems:
     """Draw the comparison of all systems, by human scores or by a metric."""
     data, choice = found.joined, found.choice
     labels = {tests.HUMAN: data.human_axis} | {c.name: c.axis for c in data.scored_metrics if c.name in data.scores}
-    name = st.selectbox("Scores", labels, format_func=labels.__getitem__, key="evaluate-judge", width=360)
+    name = st.selectbox("Scores", labels, format_func=labels.__getitem__, key=drafts.kept("evaluate-judge"), width=360)
     done = compute(
         ("systems", data.digest, name, choice.unit, choice.seed),
         "Comparing systems …",

@@ -13,7 +13,7 @@ from core.metrics.base import MetricSpec, Option
 from core.metrics.options import encoded
 from core.metrics.registry import expression, load
 from core.refine.prompts import known_lists
-from pages._ui.shared import errors
+from pages._ui.shared import drafts, errors
 from pages._ui.shared.markdown import escape_markdown
 
 ACROSS = 3
@@ -80,26 +80,43 @@ def _small(option: Option, key: str, begin: str | None = None) -> Any:
     label, help_ = option.label or option.name, option.help
     if option.kind == "whole":
         return st.number_input(
-            label, int(option.low), int(option.high), option.default, 1, key=key, help=help_,
+            label, int(option.low), int(option.high), option.default, 1, key=drafts.kept(key), help=help_,
             placeholder=option.none or None,
         )  # fmt: skip
     if option.kind == "decimal":
         return st.number_input(
-            label, float(option.low), float(option.high), float(option.default), 0.05, "%.3g", key=key, help=help_
+            label,
+            float(option.low),
+            float(option.high),
+            float(option.default),
+            0.05,
+            "%.3g",
+            key=drafts.kept(key),
+            help=help_,
         )
     if option.kind == "choice":
         at = option.choices.index(begin or option.default)
-        return st.selectbox(label, option.choices, at, key=key, help=help_)
+        return st.selectbox(label, option.choices, at, key=drafts.kept(key), help=help_)
     if option.kind == "text":
         given = st.selectbox(
-            label, option.choices, option.choices.index(option.default), key=key, help=help_, accept_new_options=True
+            label,
+            option.choices,
+            option.choices.index(option.default),
+            key=drafts.kept(key),
+            help=help_,
+            accept_new_options=True,
         )
         return encoded(given or option.default)
     if option.kind == "several":
         return st.pills(
-            label, option.choices, selection_mode="multi", default=list(option.default), key=key, help=help_
+            label,
+            option.choices,
+            selection_mode="multi",
+            default=list(option.default),
+            key=drafts.kept(key),
+            help=help_,
         )
-    return st.toggle(label, value=option.default, key=key, help=help_)
+    return st.toggle(label, value=option.default, key=drafts.kept(key), help=help_)
 
 
 def _phrases(option: Option, key: str) -> tuple[str, ...]:
@@ -107,17 +124,14 @@ def _phrases(option: Option, key: str) -> tuple[str, ...]:
     text, fill = f"{key}-text", f"{key}-list"
 
     @errors.guarded
-    def filled() -> None:
-        name = st.session_state[fill]
-        if name is not None:
-            st.session_state[text] = "\n".join(known_lists()[name])
-            st.session_state[fill] = None
+    def insert(name: str) -> None:
+        drafts.replace(text, "\n".join(known_lists()[name]))
 
     left, right = st.columns([2, 1], vertical_alignment="top")
     with left:
         given = st.text_area(
             f"{option.label or option.name}, one per line",
-            key=text,
+            key=drafts.replaceable(text),
             height=PHRASES_TALL,
             help=option.help,
             placeholder="none",
@@ -125,11 +139,13 @@ def _phrases(option: Option, key: str) -> tuple[str, ...]:
     with right:
         try:
             lists = known_lists()
-            st.selectbox(
-                "Insert a list", lists, None, key=fill, on_change=filled, placeholder="Choose a list",
-                format_func=lambda name: f"{name} ({len(lists[name])})",
-                help="Lists are read from the JSON file set in ERRORSCOPE_PROMPTS; mt is built in",
+            name = st.selectbox(
+                "List of phrases", lists, key=drafts.kept(fill), format_func=lambda name: f"{name} ({len(lists[name])})",
+                help="Lists are read from the JSON file set in ERRORSCOPE_PROMPTS; mt (“Such as”) is built in",
             )  # fmt: skip
+            st.button(
+                "Insert list", key=f"{fill}-insert", on_click=insert, args=(name,), icon=":material/playlist_add:"
+            )
         except UserError as error:
             errors.show(error)
     return tuple(line.removesuffix("\r") for line in (given or "").split("\n") if line.strip())

@@ -15,7 +15,7 @@ from core.progress import Progress
 from core.robustness.attack import BOUND, EXPECTED, NEAR, Attack, attack, compare, signed
 from core.services.robustness.break_metric import TextPair
 from pages._ui.robustness import controls, session
-from pages._ui.shared import page, tables, wiring
+from pages._ui.shared import drafts, page, tables, wiring
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -40,7 +40,7 @@ def draw(project: Project) -> None:
         "Each step makes the edit that leaves the highest score of the chosen metric, with the original text as the reference, until "
         "a share of the words is changed. A metric that stays high misses the errors."
     )
-    asked = session.latest(f"lab_attack-{project.id}", _form(wiring.dataset(project)))
+    asked = session.latest(f"lab_attack-{project.id}", _form(project.id, wiring.dataset(project)))
     if asked is None:
         return
     metric = registry.load(asked.metric)
@@ -57,7 +57,7 @@ def draw(project: Project) -> None:
         _told(project, asked, found, signature)
 
 
-def _form(data: Dataset) -> AttackOptions | None:
+def _form(project: int, data: Dataset) -> AttackOptions | None:
     ready = (registry.load(name) for name, found in readiness.of_all().items() if found.state == "ready")
     labels = {metric.spec.name: metric.spec.label for metric in ready if not metric.fit}
     able = list(labels)
@@ -65,23 +65,29 @@ def _form(data: Dataset) -> AttackOptions | None:
     left, middle, right = st.columns([3, 2, 2])
     there = [i for i, s in enumerate(data.segments) if s.references or systems]
     names = [f"{s.doc_id} · {s.segment_id}" for s in data.segments]
-    at = left.selectbox("Segment", there, format_func=names.__getitem__, key="lab-attack-segment")
-    whose = middle.selectbox("Text", [*systems, REFERENCE], key="lab-attack-whose")
-    first = next((k for k, name in enumerate(able) if name in USUAL), 0)
-    metric = right.selectbox("Metric to attack", able, first, format_func=labels.__getitem__, key="lab-attack-metric")
-    item = _item(data, at, whose) if at is not None else None
-    text = st.text_area(
-        "Text to attack", item.hypothesis if item else "", height=controls.TALL, key=f"lab-attack-text-{at}-{whose}"
+    at = left.selectbox(
+        "Segment", there, format_func=names.__getitem__, key=drafts.kept(f"lab-attack-segment-{project}")
     )
+    whose = middle.selectbox("Text", [*systems, REFERENCE], key=drafts.kept(f"lab-attack-whose-{project}"))
+    first = next((k for k, name in enumerate(able) if name in USUAL), 0)
+    metric = right.selectbox(
+        "Metric to attack", able, first, format_func=labels.__getitem__, key=drafts.kept("lab-attack-metric")
+    )
+    item = _item(data, at, whose) if at is not None else None
+    written = item.hypothesis if item else ""
+    key = drafts.kept(f"lab-attack-text-{project}-{at}-{whose}", written)
+    text = st.text_area("Text to attack", written, height=controls.TALL, key=key)
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     bound = left.slider(
-        "Share of words to change", 0.05, 0.5, BOUND, 0.05, format="percent", key="lab-attack-bound",
+        "Share of words to change", 0.05, 0.5, BOUND, 0.05, format="percent", key=drafts.kept("lab-attack-bound"),
         help="Noise ratio: edited words divided by words of the text. The published attack uses 15 %.",
     )  # fmt: skip
     expected = int(
-        middle.number_input("Predicted words tried per position", 0, 20, EXPECTED, key="lab-attack-expected")
+        middle.number_input(
+            "Predicted words tried per position", 0, 20, EXPECTED, key=drafts.kept("lab-attack-expected")
+        )
     )
-    near = int(right.number_input("Similar words tried per position", 0, 20, NEAR, key="lab-attack-near"))
+    near = int(right.number_input("Similar words tried per position", 0, 20, NEAR, key=drafts.kept("lab-attack-near")))
     lacking = metric is None or not (text or "").strip()
     if st.button("Run attack", key="lab-attack-run", disabled=lacking, icon=":material/bolt:"):
         base = item or Item(None, "", ())

@@ -21,7 +21,7 @@ from core.text.edits import Change
 from pages._ui.robustness import session as keys
 from pages._ui.robustness.controls import TALL, choose_metrics, diff_html, save_case, wide_chart
 from pages._ui.robustness.suite_results import memory
-from pages._ui.shared import errors, page, state, wiring
+from pages._ui.shared import drafts, errors, page, state, wiring
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -32,6 +32,14 @@ from pages._ui.shared.markdown import escape_markdown
 def draw(project: Project) -> None:
     """Draw the section."""
     data = wiring.dataset(project)
+    for key in (
+        keys.SOURCE,
+        keys.REFERENCE,
+        keys.GOOD,
+        keys.CHANGED,
+        *((keys.SEGMENT, keys.SYSTEM) if data.segments else ()),
+    ):
+        drafts.kept(key)
     if not st.session_state.get(keys.FILLED):
         _begin(project, data.segments)
     _choice(project, data.segments)
@@ -169,7 +177,12 @@ def _kinds(tried: Sequence[PerturbationTrial]) -> None:
         "Insert an error of this kind", names, format_func=names.__getitem__, key=key, on_change=_choose, args=(key,)
     )
     right.number_input(
-        "Seed", 0, 2**31 - 1, key=keys.SEED, on_change=_change_again, help="Another seed picks another word or position"
+        "Seed",
+        0,
+        2**31 - 1,
+        key=drafts.kept(keys.SEED),
+        on_change=_change_again,
+        help="Another seed picks another word or position",
     )
     refused = [t for t in tried if not isinstance(t.outcome, Change)]
     if refused:
@@ -259,7 +272,7 @@ def _row(r: Reaction) -> dict[str, object]:
 
 def _every(texts: TextPair, metrics: Sequence[Metric]) -> None:
     """Draw the change of every metric for every kind of error, on request."""
-    if not st.toggle("Try every kind of error on the good text", key=keys.EVERY) or not metrics:
+    if not st.toggle("Try every kind of error on the good text", key=drafts.kept(keys.EVERY)) or not metrics:
         return
     seed = int(st.session_state.get(keys.SEED) or 0)
     key = ("sweep", texts[:3], seed, *_depends(metrics))

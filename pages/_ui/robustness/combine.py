@@ -9,7 +9,6 @@ import streamlit as st
 
 from core.data import OutputKey, Value
 from core.formats.adversarial import phenomenon
-from core.formats.files import Upload
 from core.metrics import readiness, registry
 from core.metrics.base import Metric
 from core.metrics.entailment.menli import NAME, NLI_METRICS
@@ -25,7 +24,7 @@ from pages._ui.robustness import combine_figures as figures
 from pages._ui.robustness import combine_weight as parts
 from pages._ui.robustness import suite_cases, suite_results
 from pages._ui.robustness.session import latest
-from pages._ui.shared import errors, page, wiring
+from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.long_jobs import digest, retry_failed, run_cached
 from pages._ui.shared.markdown import escape_markdown
@@ -85,10 +84,16 @@ def _form(
     labels = {name: registry.load(name).spec.label for name in (*able, *others)}
     left, right = st.columns([1, 2])
     at = able.index(last.nli) if last and last.nli in able else 0
-    nli = left.selectbox("NLI metric N", able, at, format_func=labels.__getitem__, key=f"combine-nli-{project.id}")
+    nli = left.selectbox(
+        "NLI metric N", able, at, format_func=labels.__getitem__, key=drafts.kept(f"combine-nli-{project.id}")
+    )
     usual = [name for name in (last.others if last else USUAL) if name in others]
     names = right.multiselect(
-        "Other metrics M", others, usual, format_func=labels.__getitem__, key=f"combine-others-{project.id}"
+        "Other metrics M",
+        others,
+        usual,
+        format_func=labels.__getitem__,
+        key=drafts.kept(f"combine-others-{project.id}", usual),
     )
     cases = _cases(project, nli, names)
     lacking = not names or (people is None and not cases)
@@ -109,32 +114,30 @@ def _cases(project: Project, nli: str, others: Sequence[str]) -> tuple[suite_cas
     ]
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     origin = left.selectbox(
-        "Adversarial cases", [*origins, NOTHING], key=f"combine-origin-{project.id}",
+        "Adversarial cases", [*origins, NOTHING], key=drafts.kept(f"combine-origin-{project.id}"),
         help=f"{definition('Adversarial case')} The good text is another reference, or the output of a system.",
     )  # fmt: skip
     system = ""
     if origin == suite_cases.OUTPUTS:
-        system = st.selectbox("System", project.systems, key=f"combine-system-{project.id}")
+        system = st.selectbox("System", project.systems, key=drafts.kept(f"combine-system-{project.id}"))
     with right.popover("More options", icon=":material/tune:", width="stretch"):
         names = st.multiselect(
-            "Kinds of error", PERTURBATIONS, list(MENLI), format_func=phenomenon, key="combine-names"
+            "Kinds of error", PERTURBATIONS, list(MENLI), format_func=phenomenon, key=drafts.kept("combine-names")
         )
         top = max(1, with_one)
-        most = st.number_input("Maximum segments", 1, top, min(MOST, top), key=f"combine-most-{project.id}")
-        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key="combine-seed")
-    sent = st.file_uploader(
-        "Files with adversarial cases (CSV in MENLI’s format), one dataset per file", ["csv", "tsv", "gz", "jsonl", "json"],
-        accept_multiple_files=True, key="combine-files", help=suite_cases.MENLI_FILE,
+        key = drafts.kept(f"combine-most-{project.id}", min(MOST, top), lambda most: most <= top)
+        most = st.number_input("Maximum segments", 1, top, min(MOST, top), key=key)
+        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key=drafts.kept("combine-seed"))
+    sent = drafts.uploads(
+        "Files with adversarial cases (CSV in MENLI’s format), one dataset per file", suite_cases.KINDS, "combine-files",
+        several=True, help=suite_cases.MENLI_FILE,
     )  # fmt: skip
     if not origins:
         st.caption("No segment of this project has a reference: adversarial cases need a file.")
     free = nli == "nli-src" and not any("reference" in registry.load(name).spec.needs for name in others)
     common = (tuple(names), int(seed), int(most), free, False)
     found = [] if origin == NOTHING or not names else [suite_cases.SuiteOptions(origin, system, *common, None, ())]
-    found += [
-        suite_cases.SuiteOptions(suite_cases.FILE, "", *common, Upload(one.name, one.getvalue()), ())
-        for one in sent or []
-    ]
+    found += [suite_cases.SuiteOptions(suite_cases.FILE, "", *common, one, ()) for one in sent]
     return tuple(found)
 
 
@@ -232,7 +235,7 @@ def _results(project: Project, asked: CombineOptions, given: CombineData) -> Non
         parts.nothing(given.people, len(given.human))
         return
     section = st.segmented_control(
-        "View", SECTIONS, default=SECTIONS[0], key="combine-section", required=True,
+        "View", SECTIONS, default=SECTIONS[0], key=drafts.kept("combine-section"), required=True,
         label_visibility="collapsed",
     )  # fmt: skip
     found = [p for o in able.values() if (p := service.pair(nli, o, given.tables, given.human, given.suites))]

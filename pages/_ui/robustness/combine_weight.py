@@ -21,7 +21,7 @@ from core.services.robustness import nli_weights
 from core.services.robustness.combining import MetricPairing, ScaledMetric
 from core.services.robustness.nli_weights import Weight
 from pages._ui.calibrate.calibration_form import MEASURES
-from pages._ui.shared import errors, page, wiring
+from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -74,7 +74,11 @@ def one(
     name = next(iter(by_name))
     if len(by_name) > 1:
         name = st.selectbox(
-            "Combined with", by_name, format_func=lambda n: by_name[n].other.label, key="combine-focus", width=320
+            "Combined with",
+            by_name,
+            format_func=lambda n: by_name[n].other.label,
+            key=drafts.kept("combine-focus"),
+            width=320,
         )
     pair, best = by_name[name], None
     if pair.judged is not None:

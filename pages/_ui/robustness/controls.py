@@ -17,7 +17,7 @@ from core.services.robustness import cases
 from core.services.robustness.break_metric import TextPair
 from core.text.diff import diff
 from pages._ui.robustness.session import COLLECTION, open_case
-from pages._ui.shared import errors, page, wiring
+from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 T = TypeVar("T")
@@ -66,11 +66,12 @@ def choose_metrics(key: str, default: Sequence[str]) -> list[Metric]:
     states = readiness.of_all()
     able = [name for name, found in states.items() if found.state == "ready"]
     labels = {name: registry.load(name).spec.label for name in able}
-    chosen = st.session_state.get(key)
+    usual = [name for name in default if name in able]
+    chosen = st.session_state.get(drafts.kept(key, usual))
     if chosen is not None and not set(chosen) <= set(able):  # only then: it would undo a choice made in the meantime
         st.session_state[key] = [name for name in chosen if name in able]
     # A default, not a value set here: the browser may receive a set value after the user has chosen, and undo the choice.
-    first = [name for name in default if name in able] if chosen is None else None
+    first = usual if chosen is None else None
     names = st.multiselect("Metrics", able, first, format_func=labels.__getitem__, key=key)
     if lacking := len(states) - len(able):
         page.link("models", f"{lacking} more metrics need a model or a package")
@@ -87,7 +88,7 @@ def save_case(
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
-            "Collection", there, key=field, accept_new_options=True, width=260, help="Type a name to create a new collection"
+            "Collection", there, key=drafts.kept(field), accept_new_options=True, width=260, help="Type a name to create a new collection"
         )  # fmt: skip
         pressed = st.button("Save case", icon=":material/bookmark_add:", key=f"keep-{key}")
     if pressed:

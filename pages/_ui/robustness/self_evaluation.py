@@ -12,8 +12,8 @@ from core.ports.projects import Project
 from core.robustness.self_evaluation import BiasMatrix, Evaluator, EvaluatorBias, matrix
 from core.services.projects.view import Column, View
 from pages._ui.robustness import controls
-from pages._ui.shared import page, state, wiring
-from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared import drafts, page, state, wiring
+from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
 NONE, UNKNOWN = "no model", "unknown"
@@ -51,14 +51,9 @@ def draw(project: Project) -> None:
 
 
 def _edited(what: str, rows: dict[str, str], key: str) -> dict[str, str]:
-    """Draw the editable table; return the model by name. Edits are kept while other sections are open."""
-    start, last = f"{key}-start", f"{key}-last"
+    """Draw the editable table; return the model by name."""
     fresh = pd.DataFrame({what: list(rows), "model": list(rows.values())})
-    before = st.session_state.get(last, fresh)
-    if key not in st.session_state or list(before[what]) != list(rows):
-        st.session_state[start] = before if list(before[what]) == list(rows) else fresh
-    edited = st.data_editor(st.session_state[start], hide_index=True, disabled=[what], key=key, width="stretch")
-    st.session_state[last] = edited
+    edited = drafts.table(fresh, f"{key}-{digest(list(rows))[:8]}", disabled=[what])
     return {name: str(tag or "") for name, tag in zip(edited[what], edited["model"], strict=True)}
 
 

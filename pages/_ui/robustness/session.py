@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.ports.projects import Project
 from core.services.robustness.break_metric import TextPair
+from pages._ui.shared import drafts
 
 T = TypeVar("T")
 
@@ -33,33 +34,22 @@ _KINDS_DRAWN = "robustness_kinds_drawn"
 
 _PROJECT, FILLED = "robustness_project", "robustness_filled"
 
-LAB = tuple(
-    f"lab-{what}" for what in ("gold", "tests", "metrics", "most", "seeds", "injections", "open", "test", "metric")
-)
-
-LASTING = (
-    SOURCE, REFERENCE, GOOD, CHANGED, SEGMENT, SYSTEM, FILLED_FROM, PERTURBATION, SEED, APPLIED_SEED,
-    METRICS, EVERY, COLLECTION, *LAB,
+OF_PROJECT = (
+    SOURCE, REFERENCE, GOOD, CHANGED, SEGMENT, SYSTEM, FILLED_FROM, PERTURBATION, SEED, APPLIED_SEED, COLLECTION,
+    "lab-gold", "lab-open", "lab-test", "lab-metric",
 )  # fmt: skip
-
-_DESK = "robustness_desk"
+"""What belongs to one project."""
 
 
 def remember(project: Project) -> None:
-    """Keep texts and choices while another section or page is open; discard those of another project."""
-    desk: dict[str, object] = st.session_state.setdefault(_DESK, {})
-    if st.session_state.get(_PROJECT) != project.id:
+    """Discard the texts and choices of another project; restore what no widget draws."""
+    if st.session_state.get(drafts.kept(_PROJECT)) != project.id:
         if _PROJECT in st.session_state:
-            for name in LASTING:
-                st.session_state.pop(name, None)
-            desk.clear()
+            drafts.forget(*OF_PROJECT)
         st.session_state[_PROJECT] = project.id
         st.session_state.pop(FILLED, None)
-    for name in LASTING:
-        if name in st.session_state:
-            desk[name] = st.session_state[name]
-        elif name in desk:
-            st.session_state[name] = desk[name]
+    for name in (FILLED_FROM, PERTURBATION, APPLIED_SEED):
+        drafts.kept(name)
 
 
 def latest(key: str, asked: T | None) -> T | None:

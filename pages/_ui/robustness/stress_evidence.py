@@ -15,7 +15,7 @@ from core.services.robustness.break_metric import TextPair
 from core.services.robustness.stress_test_runs import share_of
 from pages._ui.robustness import controls, token_contributions
 from pages._ui.robustness.stress_catalogue import METRIC, TEST, label_of
-from pages._ui.shared import errors, page, tables
+from pages._ui.shared import drafts, errors, page, tables
 from pages._ui.shared.markdown import escape_markdown
 
 _MARKS = {
@@ -58,8 +58,10 @@ def _chosen(report: Report) -> StressTestResult | None:
     if st.session_state.get(METRIC) not in metrics:
         st.session_state[METRIC] = first.metric
     left, right = st.columns(2)
-    test = left.selectbox("Test", tests, key=TEST, format_func=tests.__getitem__)
-    metric = right.selectbox("Metric", metrics, key=METRIC, format_func=lambda name: label_of(report, name))
+    test = left.selectbox("Test", tests, key=drafts.kept(TEST), format_func=tests.__getitem__)
+    metric = right.selectbox(
+        "Metric", metrics, key=drafts.kept(METRIC), format_func=lambda name: label_of(report, name)
+    )
     try:
         return report.cell(test, metric)
     except KeyError:

@@ -16,7 +16,7 @@ from core.reports.stress_html import as_html
 from core.robustness.stress.report import Report, as_json, from_json
 from core.services.robustness.stress_test_runs import settings_of
 from pages._ui.robustness.session import RUN
-from pages._ui.shared import errors, wiring
+from pages._ui.shared import drafts, errors, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
@@ -62,7 +62,7 @@ def _settle(runs: dict[int, StressTestRun]) -> None:
     asked = st.query_params.get(RUN, "")
     if (following := st.session_state.pop(_NEXT, None)) is not None:
         st.session_state[OPEN] = following
-    if OPEN not in st.session_state:
+    if drafts.kept(OPEN) not in st.session_state:
         st.session_state[OPEN] = int(asked) if asked.isdecimal() and len(asked) < 19 else NEW
     if st.session_state[OPEN] not in runs:
         st.session_state[OPEN] = NEW

@@ -13,13 +13,14 @@ from core.perturbations.registry import MENLI, PERTURBATIONS
 from core.ports.projects import Project
 from core.services.robustness import cases as service
 from pages._ui.robustness import controls
-from pages._ui.shared import wiring
+from pages._ui.shared import drafts, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.long_jobs import run_cached
 
 SECOND, OUTPUTS, FILE = "A second reference", "Outputs of a system", "A file in MENLI’s format"
 
 MENLI_FILE = "One case per row: the reference or source, the good text, the changed text and the kind of error. See docs/menli.md."
+KINDS = ["csv", "tsv", "gz", "jsonl", "json"]
 USUAL = ("bleu", "chrf", "ter", "rouge1", "rougeL", "bertscore", "bartscore", "nli")
 
 
@@ -55,33 +56,32 @@ def suite_form(project: Project) -> SuiteOptions | None:
             st.caption("No segment of this project has a reference: cases need a file.")
         left, middle, right = st.columns(3, vertical_alignment="bottom")
         origin = left.selectbox(
-            "Good texts (paraphrases) from", origins, key="suite-origin",
+            "Good texts (paraphrases) from", origins, key=drafts.kept(f"suite-origin-{project.id}"),
             help=definition("Adversarial case"),
         )  # fmt: skip
         system, file, names, seed, most, fixed = "", None, tuple(MENLI), 0, 0, False
         free = middle.selectbox("Compared with", 
-            ["The reference", "The source"], key="suite-against",
+            ["The reference", "The source"], key=drafts.kept("suite-against"),
             help="With the source, the good text is the reference, and the changed text is the paraphrase with one error added.",
         ) == "The source"  # fmt: skip
         if origin == FILE:
-            sent = st.file_uploader(
-                "CSV in MENLI’s format", ["csv", "tsv", "gz", "jsonl", "json"], key="suite-file", help=MENLI_FILE
-            )
-            file = Upload(sent.name, sent.getvalue()) if sent else None
+            file = next(iter(drafts.uploads("CSV in MENLI’s format", KINDS, "suite-file", help=MENLI_FILE)), None)
             fixed = not free and st.toggle(
-                "Use the corrected columns (hyp_para_fixed, hyp_adv_based_fixed)", key="suite-fixed"
+                "Use the corrected columns (hyp_para_fixed, hyp_adv_based_fixed)", key=drafts.kept("suite-fixed")
             )
         else:
             if origin == OUTPUTS:
-                system = right.selectbox("System", project.systems, key="suite-system")
+                system = right.selectbox("System", project.systems, key=drafts.kept(f"suite-system-{project.id}"))
             names = tuple(
-                st.multiselect("Kinds of error", PERTURBATIONS, list(MENLI), format_func=phenomenon, key="suite-names")
+                st.multiselect(
+                    "Kinds of error", PERTURBATIONS, list(MENLI), format_func=phenomenon, key=drafts.kept("suite-names")
+                )
             )
             one, two = st.columns(2)
-            most = int(
-                one.number_input("Maximum segments", 1, max(1, with_one), min(200, max(1, with_one)), key="suite-most")
-            )
-            seed = int(two.number_input("Seed", 0, 2**31 - 1, 0, key="suite-seed"))
+            top = max(1, with_one)
+            key = drafts.kept(f"suite-most-{project.id}", min(200, top), lambda most: most <= top)
+            most = int(one.number_input("Maximum segments", 1, top, min(200, top), key=key))
+            seed = int(two.number_input("Seed", 0, 2**31 - 1, 0, key=drafts.kept("suite-seed")))
         metrics = controls.choose_metrics("suite-metrics", USUAL)
         lacking = not metrics or not names or (origin == FILE and file is None)
         if st.button("Make and score cases", type="primary", disabled=lacking, key="suite-run"):

@@ -9,6 +9,7 @@ from core.robustness.stress.advice import advice
 from core.robustness.stress.report import Offender
 from core.services.robustness import tour
 from pages._ui.robustness import controls, token_contributions
+from pages._ui.shared import drafts
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -38,7 +39,7 @@ def _choose(k: int) -> None:
 
 
 def _chosen() -> int | None:
-    return st.session_state.get(CHOSEN)
+    return st.session_state.get(drafts.kept(CHOSEN))
 
 
 def _shown(project: Project, found: tour.TourResult) -> None:

@@ -1,0 +1,145 @@
+"""What was typed or chosen in forms, kept while their page or section is closed and when the browser loads the page again.
+
+Streamlit forgets a widget that is not drawn, and everything at a reload. So values are copied into a draft on this server, whose
+name is in the address. A tab that opens the address begins with a copy. Drafts end with the server.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from core.formats.files import Upload
+from pages._ui.shared import errors
+from pages._ui.shared.markdown import escape_markdown
+
+DRAFT = "draft"
+"""Query parameter with the name of the draft."""
+MOST = 500
+_NAME, _KEYS = "errorscope_draft", "errorscope_draft_keys"
+_NO_DEFAULT = object()
+
+T = TypeVar("T")
+Draft = dict[str, Any]
+
+
+@st.cache_resource(show_spinner=False)
+def _drafts() -> OrderedDict[str, Draft]:
+    return OrderedDict()
+
+
+def _draft() -> Draft:
+    """Return the draft of this session; a new session begins with a copy of the one in the address."""
+    drafts = _drafts()
+    name: str = st.session_state.setdefault(_NAME, secrets.token_urlsafe(9))
+    if name not in drafts:
+        drafts[name] = dict(drafts.get(st.query_params.get(DRAFT, ""), {}))
+        while len(drafts) > MOST:
+            drafts.popitem(last=False)
+    drafts.move_to_end(name)
+    return drafts[name]
+
+
+def _defaults() -> dict[str, object]:
+    """Return the kept keys of this session, each with the default of its widget."""
+    keys: dict[str, object] = st.session_state.setdefault(_KEYS, {})
+    return keys
+
+
+def _copy(key: str) -> None:
+    value = st.session_state[key]
+    default = _defaults()[key]
+    if default is not _NO_DEFAULT and value == default:  # a default may be another one next time
+        _draft().pop(key, None)
+    else:
+        _draft()[key] = value
+
+
+def gather() -> None:
+    """Copy what the browser has sent. Call it before a page is drawn: the page that is left is not drawn again."""
+    for key in _defaults():
+        if key in st.session_state:
+            _copy(key)
+
+
+def kept(key: str, default: object = _NO_DEFAULT, fits: Callable[[Any], bool] | None = None) -> str:
+    """Return `key`, after restoring its value from the draft. Draw the widget in the same run: Streamlit keeps a value that is set
+    without a widget, and would show it again after the widget's own newer value is gone.
+
+    Give the `default` of a widget if it depends on the data, so that it is not kept. A value that does not `fit` is not restored.
+    """
+    _defaults()[key] = default
+    draft = _draft()
+    if key in st.session_state:
+        _copy(key)
+    elif key in draft and (fits is None or fits(draft[key])):
+        st.session_state[key] = draft[key]
+    if draft and st.query_params.get(DRAFT) != st.session_state[_NAME]:
+        st.query_params[DRAFT] = st.session_state[_NAME]
+    return key
+
+
+def forget(*keys: str) -> None:
+    """Discard these values."""
+    for key in keys:
+        st.session_state.pop(key, None)
+        _draft().pop(key, None)
+
+
+def replaceable(key: str) -> str:
+    """Return the key of a widget whose value, kept as `key`, callbacks may `replace`. Draw the widget with its default.
+
+    A browser that has not yet received a replaced value sends the old one with the next click. Under the old key it is ignored;
+    under the same key it would count as a choice of the user, and undo the replacement.
+    """
+    widget = f"{key}-{st.session_state.get(kept(_drawn(key)), 0)}"
+    if widget in st.session_state:
+        st.session_state[key] = st.session_state[widget]
+    elif kept(key) in st.session_state:
+        st.session_state[widget] = st.session_state[key]
+    return widget
+
+
+def replace(key: str, value: object) -> None:
+    """Replace the value of a widget that is drawn under `replaceable(key)`. For callbacks."""
+    st.session_state[key] = value
+    st.session_state[_drawn(key)] = st.session_state.get(_drawn(key), 0) + 1
+
+
+def _drawn(key: str) -> str:
+    return f"{key}-times-replaced"
+
+
+def table(rows: T, key: str, **options: Any) -> T:
+    """Draw an editable table that begins with these rows; return it as edited."""
+    start, last = f"{key}-start", f"{key}-last"
+    kept(last)
+    if key not in st.session_state:  # while it is drawn, the browser sends what differs from the rows it began with
+        st.session_state[start] = st.session_state.get(last, rows)
+    edited: T = st.data_editor(st.session_state[start], key=key, hide_index=True, width="stretch", **options)
+    st.session_state[last] = edited
+    return edited
+
+
+def uploads(label: str, kinds: list[str], key: str, *, several: bool = False, help: str = "") -> list[Upload]:
+    """Draw a file uploader; return its files, which are kept although the browser shows none of them after a reload."""
+    widget = f"{key}-sent"
+
+    @errors.guarded
+    def take() -> None:
+        sent = st.session_state.get(widget) or []
+        files = sent if isinstance(sent, list) else [sent]
+        st.session_state[key] = [Upload(file.name, file.getvalue()) for file in files]
+
+    sent = st.file_uploader(label, kinds, accept_multiple_files=several, key=widget, on_change=take, help=help)
+    there: list[Upload] = st.session_state.get(kept(key)) or []
+    if there and not sent:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            names = ", ".join(file.name for file in there)
+            st.markdown(f":material/attach_file: {escape_markdown(names)}", width="content")
+            st.button("Remove", key=f"{key}-remove", on_click=forget, args=(key,), type="tertiary")
+    return there

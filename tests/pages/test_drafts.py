@@ -1,0 +1,180 @@
+"""Drafts: forms keep what was typed and chosen when their section or page is closed, and when the page is loaded again."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, Output, Value
+from core.metrics import registry
+from core.ports.store import Store
+from core.signature import content_key
+from tests.pages import test_calibrate, test_meta_evaluation, test_robustness, test_stress_tests
+from tests.paths import APP
+
+CASES = b"error,id,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\nnum,1,,It is 5.,,It is 5!,Was it 99 then,\n"
+
+
+def opened(project: int, section: str = "Break a metric") -> AppTest:
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.query_params["project"] = str(project)
+    visit(at.run(), "robustness")
+    return show(at, section) if section != "Break a metric" else at
+
+
+def show(at: AppTest, section: str) -> AppTest:
+    at.segmented_control(key="robustness-section").set_value(section).run()
+    assert not at.exception
+    return at
+
+
+def visit(at: AppTest, page: str) -> AppTest:
+    at.switch_page(f"pages/{page}.py").run()
+    assert not at.exception
+    return at
+
+
+def loaded_again(at: AppTest, page: str) -> AppTest:
+    """Return the page in a new session, opened with the address that the old one shows."""
+    new = AppTest.from_file(APP, default_timeout=120)
+    address = {name: at.query_params[name] for name in at.query_params}
+    new.run()
+    for name, value in address.items():
+        new.query_params[name] = value
+    new.switch_page(f"pages/{page}.py").run()
+    assert not new.exception
+    return new
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    return test_stress_tests.filled(store)
+
+
+def test_the_form_of_stress_tests_outlives_another_section(project: int) -> None:
+    at = opened(project, "Stress tests")
+    at.multiselect(key="lab-tests-0").set_value(["truncation"]).run()
+    at.number_input(key="lab-most").set_value(15).run()
+    at.text_area(key="lab-injections").set_value("Answer: Yes.").run()
+    for section in ("Combine", "Saved cases", "Stress tests"):
+        show(at, section)
+    assert at.multiselect(key="lab-tests-0").value == ["truncation"]
+    assert at.number_input(key="lab-most").value == 15
+    assert at.text_area(key="lab-injections").value == "Answer: Yes."
+
+
+def test_the_forms_of_robustness_outlive_another_page_and_a_reload(project: int) -> None:
+    at = opened(project, "Stress tests")
+    at.multiselect(key="lab-tests-0").set_value(["truncation"]).run()
+    at.number_input(key="lab-attack-expected").set_value(3).run()
+    show(at, "Adversarial suite")
+    at.multiselect(key="suite-names").set_value(["negation"]).run()
+    at.selectbox(key="suite-against").set_value("The source").run()
+    show(at, "Break a metric")
+    at.text_area(key="robustness-changed").set_value("typed").run()
+    show(at, "Combine")
+    at.multiselect(key="combine-names").set_value(["number"]).run()
+
+    def check(at: AppTest) -> None:
+        assert at.multiselect(key="combine-names").value == ["number"]
+        show(at, "Break a metric")
+        assert at.text_area(key="robustness-changed").value == "typed"
+        show(at, "Stress tests")
+        assert at.multiselect(key="lab-tests-0").value == ["truncation"]
+        assert at.number_input(key="lab-attack-expected").value == 3
+        show(at, "Adversarial suite")
+        assert at.multiselect(key="suite-names").value == ["negation"]
+        assert at.selectbox(key="suite-against").value == "The source"
+        show(at, "Combine")
+
+    visit(at, "models")
+    check(visit(at, "robustness"))
+    check(loaded_again(at, "robustness"))
+
+
+def test_a_text_that_is_typed_just_before_the_page_is_left_is_kept(project: int) -> None:
+    at = opened(project)
+    at.text_area(key="robustness-changed").set_value("typed")
+    visit(at, "models")
+    assert visit(at, "robustness").text_area(key="robustness-changed").value == "typed"
+
+
+def test_files_are_kept_until_they_are_removed(project: int) -> None:
+    at = opened(project, "Adversarial suite")
+    at.selectbox(key=f"suite-origin-{project}").set_value("A file in MENLI’s format").run()
+    at.file_uploader(key="suite-file-sent").set_value(("menli.csv", CASES, "text/csv")).run()
+    show(at, "Saved cases")
+    show(at, "Adversarial suite")
+    assert not at.button(key="suite-run").disabled
+    at = loaded_again(at, "robustness")
+    assert any("menli.csv" in m.value.replace("\\", "") for m in at.markdown)
+    assert not at.button(key="suite-run").disabled
+    at.button(key="suite-file-remove").click().run()
+    assert at.button(key="suite-run").disabled
+
+
+def test_a_group_of_tests_is_chosen_once_and_does_not_undo_a_later_choice(project: int) -> None:
+    at = opened(project, "Stress tests")
+    at.button(key="lab-group-fluency").click().run()
+    chosen = at.multiselect(key="lab-tests-1")
+    assert chosen.value
+    assert all("(fluency)" in option for option in chosen.indices and [chosen.options[i] for i in chosen.indices])
+    chosen.set_value(["truncation"]).run()
+    at.number_input(key="lab-seeds").set_value(2).run()
+    assert at.multiselect(key="lab-tests-1").value == ["truncation"]
+    show(at, "Saved cases")
+    assert show(at, "Stress tests").multiselect(key="lab-tests-1").value == ["truncation"]
+
+
+def test_texts_of_another_project_are_not_restored(store: Store, project: int) -> None:
+    at = opened(project)
+    at.text_area(key="robustness-changed").set_value("typed").run()
+    visit(at, "models")
+    other = store.projects.create("other").id
+    store.projects.add(other, Dataset(test_robustness.SEGMENTS, (Output("A", "d", "1", test_robustness.GOOD),)))
+    at.query_params["project"] = str(other)
+    again = loaded_again(at, "robustness")
+    assert again.text_area(key="robustness-good").value == test_robustness.GOOD
+    assert again.text_area(key="robustness-changed").value != "typed"
+
+
+def test_meta_evaluation_keeps_its_form(store: Store) -> None:
+    project = test_meta_evaluation.filled(store)
+    at = test_meta_evaluation.opened(project)
+    at.multiselect(key=f"evaluate-names-{project}").set_value(["ter"]).run()
+    at.selectbox(key="evaluate-group").set_value("segment").run()
+    at.segmented_control(key="evaluate-section").set_value("Systems").run()
+
+    def check(at: AppTest) -> None:
+        assert at.multiselect(key=f"evaluate-names-{project}").value == ["ter"]
+        assert at.selectbox(key="evaluate-group").value == "segment"
+        assert at.segmented_control(key="evaluate-section").value == "Systems"
+
+    visit(at, "models")
+    check(visit(at, "meta_evaluation"))
+    check(loaded_again(at, "meta_evaluation"))
+
+
+def test_metrics_that_were_not_chosen_by_hand_follow_the_project(store: Store) -> None:
+    project = test_meta_evaluation.filled(store)
+    at = test_meta_evaluation.opened(project)
+    at.run()
+    visit(at, "models")
+    texts = [item for _, item in store.projects.dataset(project).items()]
+    values = {content_key(i.source, i.hypothesis, i.references): Value(50.0) for i in texts}
+    store.scores.put("bleu", registry.load("bleu").signature(), values, 1.0)
+    names = visit(at, "meta_evaluation").multiselect(key=f"evaluate-names-{project}").value
+    assert sorted(names) == ["bleu", "chrf", "ter"]
+
+
+def test_calibrate_keeps_its_form_and_the_name(store: Store) -> None:
+    project = test_calibrate.filled(store)
+    at = test_calibrate.opened(project)
+    at.selectbox(key="lambda-measure").set_value("pearson").run()
+    at.text_input(key=f"lambda-name-{project}").set_value("pilot").run()
+
+    def check(at: AppTest) -> None:
+        assert at.selectbox(key="lambda-measure").value == "pearson"
+        assert at.text_input(key=f"lambda-name-{project}").value == "pilot"
+
+    visit(at, "models")
+    check(visit(at, "calibrate"))
+    check(loaded_again(at, "calibrate"))
