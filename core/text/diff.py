@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from os.path import commonprefix
 from typing import Literal, NamedTuple
@@ -19,6 +20,7 @@ class DiffPiece(NamedTuple):
     text: str
 
 
+@lru_cache(maxsize=512)
 def diff(a: str, b: str) -> tuple[DiffPiece, ...]:
     """Return how `b` differs from `a`, word by word (character by character in scripts without spaces).
 
@@ -29,18 +31,22 @@ def diff(a: str, b: str) -> tuple[DiffPiece, ...]:
     words_a, words_b = ([text[u.start : u.end] for u in found] for text, found in ((a, left), (b, right)))
     # the order of the two decides which of several longest subsequences is taken
     blocks = LCSseq.opcodes(words_b, words_a).as_matching_blocks()
-    pairs = [(block.b + k, block.a + k) for block in blocks for k in range(block.size)]
-    return tuple(_merged(_pieces(a, b, left, right, pairs)))
+    shared = [(block.b, block.a, block.size) for block in blocks if block.size]
+    return tuple(_merged(_pieces(a, b, left, right, shared)))
 
 
 def _pieces(
-    a: str, b: str, left: Sequence[TextUnit], right: Sequence[TextUnit], pairs: Sequence[tuple[int, int]]
+    a: str, b: str, left: Sequence[TextUnit], right: Sequence[TextUnit], shared: Sequence[tuple[int, int, int]]
 ) -> Iterator[DiffPiece]:
+    """Yield the pieces; `shared` are runs of equal words: their first words in `a` and `b`, and their number."""
     done_a = done_b = 0
-    for i, j in pairs:
-        yield from _gap(a[done_a : left[i].start], b[done_b : right[j].start])
-        yield DiffPiece("same", a[left[i].start : left[i].end])
-        done_a, done_b = left[i].end, right[j].end
+    for first, second, size in shared:
+        same = a[left[first].start : left[first + size - 1].end]
+        whole = same == b[right[second].start : right[second + size - 1].end]  # else the white space differs
+        for i, j, n in [(first, second, size)] if whole else [(first + k, second + k, 1) for k in range(size)]:
+            yield from _gap(a[done_a : left[i].start], b[done_b : right[j].start])
+            done_a, done_b = left[i + n - 1].end, right[j + n - 1].end
+            yield DiffPiece("same", a[left[i].start : done_a])
     yield from _gap(a[done_a:], b[done_b:])
 
 

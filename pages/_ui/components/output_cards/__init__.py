@@ -1,4 +1,5 @@
-"""The side-by-side cards of one segment, drawn in the browser so that moving λ re-ranks them at once.
+"""The side-by-side cards of one segment, drawn in the browser so that moving λ re-ranks them at once,
+and as a table. Order, pinned systems and view are remembered by the browser for each project.
 
 `data` is `core.services.compare.segment.payload` plus position, total, lam, presets, search (the label of the search box) and
 inspected (the id of the card in the inspector, or None). The browser sends four messages (`pages._ui.components.shared`): `go` {to},
@@ -13,9 +14,8 @@ from typing import Any
 
 from pages._ui.components import shared
 
-_component = partial(
-    shared.build, "errorscope_compare_cards", __file__, "cards.css", shared.ELEMENTS, "labels.js", "cards.js"
-)
+SCRIPTS = (shared.ELEMENTS, "lambda.js", "ranking.js", "table.js", "labels.js", "cards.js")
+_component = partial(shared.build, "errorscope_compare_cards", __file__, "cards.css", *SCRIPTS)
 
 
 def cards(

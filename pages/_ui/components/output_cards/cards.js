@@ -1,17 +1,6 @@
-const INF_AT = 106, TOP = 100, DEBOUNCE = 300;
 const MQM = "labels:mqm"; // core.services.compare.labels.MQM
-
-const signed = (x, digits) => {
-  const size = Math.abs(x).toFixed(digits);
-  return (x < 0 && Number(size) > 0 ? "\u2212" : "") + size;
-};
-const toLam = (text) => (text === "inf" ? Infinity : Number(text));
-const fromLam = (lam) => (lam === Infinity ? "inf" : String(+lam.toFixed(6)));
-const shownLam = (lam) => (lam === Infinity ? "\u221e" : lam.toFixed(2));
-const toPosition = (lam) => (lam === Infinity ? INF_AT : lam > 5 ? TOP + 1 : Math.round(lam * 20));
-const fromPosition = (at) => (at > TOP + 2 ? Infinity : Math.min(at, TOP) / 20);
-const share = (lam) => (lam === Infinity ? 1 : lam / (1 + lam));
-const weigh = (cell, lam) => -(share(lam) * cell.exp + (1 - share(lam)) * cell.imp);
+const FOLD = 900; // longer texts are folded
+const BESIDE = 500; // a longer source with its references stands beside the outputs in wide windows
 
 function text(pieces, output) {
   const p = el("p", "esc-text");
@@ -31,6 +20,27 @@ function text(pieces, output) {
     }
   }
   return p;
+}
+
+function outputTexts(card) {
+  if (card.text === "") return [el("p", "esc-status", "the output is empty")];
+  return card.labels ? [text(card.diff, true), markedText(card.labels.pieces)] : [text(card.diff, true)];
+}
+
+/** Fold a box with a long text to some lines, with a button; what is unfolded stays so until another segment is drawn. */
+function foldable(view, id, box, words, limit, what) {
+  if (words.length <= limit) return box;
+  const button = el("button", "esc-plain esc-more");
+  const open = view.memory.unfolded;
+  const apply = () => {
+    box.classList.toggle("esc-folded", !open.has(id));
+    button.textContent = open.has(id) ? "show less" : `show all (${words.trim().split(/\s+/).length.toLocaleString("en")} words)`;
+    button.setAttribute("aria-expanded", String(open.has(id)));
+  };
+  button.title = what;
+  button.addEventListener("click", () => { open[open.has(id) ? "delete" : "add"](id); apply(); });
+  apply();
+  return put(el("div"), box, button);
 }
 
 function strip(card) {
@@ -126,25 +136,25 @@ const STATUS = {
   missing: ["no refinement", ""],
 };
 
-function drawCard(card, data, memory, scale) {
+function drawCard(view, card, scale) {
+  const { data, memory } = view;
   const box = el("article", "esc-card");
   const head = el("header", "esc-head");
-  const parts = { box, card, rank: el("span", "esc-rank"), score: el("span", "esc-score") };
+  const parts = { box, card, rank: el("span", "esc-rank"), score: el("span", "esc-score"), pin: el("span") };
   const name = el("span", "esc-name", card.name);
   name.dir = "auto";
-  put(head, parts.rank, name, parts.score);
-  const output = el("div", "esc-output");
-  put(output, card.text === "" ? el("p", "esc-status", "the output is empty") : text(card.diff, true));
+  put(head, parts.rank, name, parts.pin, parts.score);
+  const output = put(el("div", "esc-output"), ...outputTexts(card));
+  const whole = put(el("div"), foldable(view, card.id, output, card.text, FOLD, "the whole output"));
   if (card.labels) {
     const [mqm, column] = [card.scores[MQM]?.v ?? null, data.metrics.find((m) => m.name === MQM)];
-    if (card.text !== "") output.append(markedText(card.labels.pieces));
-    output.append(labelList(card.labels, mqm === null ? null : signed(mqm, column.digits)));
+    whole.append(labelList(card.labels, mqm === null ? null : signed(mqm, column.digits)));
   }
-  put(box, head, output);
+  put(box, head, whole);
   const refined = el("div", "esc-refined");
   if (card.status === "refined") {
     const used = data.references.length > 1 && card.condition >= 0 ? ` toward reference ${card.condition + 1}` : "";
-    put(refined, el("div", "esc-label", `refined by the model${used} (struck through: removed, underlined: added)`), text(card.refined, false));
+    put(refined, el("div", "esc-label", `refined by the model${used} (struck through: removed, underlined: added)`), foldable(view, `refined ${card.id}`, text(card.refined, false), card.text, FOLD, "the whole refined text"));
   } else {
     const [title, fallback] = STATUS[card.status];
     const line = el("p", "esc-status" + (card.status === "non_translation" ? " alert" : ""));
@@ -155,138 +165,6 @@ function drawCard(card, data, memory, scale) {
   const full = card.tokens !== undefined;
   put(box, full ? strip(card) : el("div"), full ? bars(card, scale) : el("div"), full ? foot(card, memory, parts) : el("div"));
   return parts;
-}
-
-function ranked(view) {
-  const main = view.data.metrics.find((m) => m.main);
-  const value = (card) => {
-    const cell = main && card.scores[main.name];
-    return cell && cell.exp !== undefined && cell.v !== null ? weigh(cell, view.lam) : null;
-  };
-  const rows = view.parts.map((part) => ({ part, value: value(part.card) }));
-  rows.sort((a, b) => (a.value === null) - (b.value === null) || b.value - a.value || (a.part.card.name < b.part.card.name ? -1 : 1));
-  return rows;
-}
-
-function table(view, rows) {
-  const { data, lam } = view;
-  const grid = el("table");
-  const top = put(el("tr"), el("th", "", ""));
-  const values = new Map();
-  for (const metric of data.metrics) {
-    const arrow = metric.higher === null ? "" : metric.higher ? " \u2191" : " \u2193";
-    const th = put(el("th", "", metric.origin ? metric.label.replace(` (${metric.origin})`, "") + arrow : metric.label + arrow), metric.origin ? el("span", "esc-origin", metric.origin) : null);
-    th.title = metric.hint.replace(/\|lambda:[^|]*/, metric.refinement ? `|lambda:${fromLam(lam)}` : "$&");
-    top.append(th);
-    const column = rows.map(({ part }) => {
-      const cell = part.card.scores[metric.name];
-      return cell.v === null ? null : metric.refinement && cell.exp !== undefined ? weigh(cell, lam) : cell.v;
-    });
-    const there = column.filter((v) => v !== null);
-    const best = metric.higher ? Math.max(...there) : Math.min(...there);
-    values.set(metric.name, { column, best: metric.higher !== null && there.length > 1 && there.some((v) => v !== best) ? best : null });
-  }
-  const body = el("tbody");
-  rows.forEach(({ part }, i) => {
-    const name = el("th", "", part.card.name);
-    name.dir = "auto";
-    const row = put(el("tr"), name);
-    for (const metric of data.metrics) {
-      const { column, best } = values.get(metric.name);
-      const td = el("td", "", column[i] === null ? "\u2013" : signed(column[i], metric.digits));
-      if (column[i] === null) { td.className = "none"; td.title = part.card.scores[metric.name].why || "no value"; }
-      else if (column[i] === best) { td.className = "best"; td.setAttribute("aria-label", `${td.textContent}, best`); }
-      row.append(td);
-    }
-    body.append(row);
-  });
-  return put(grid, put(el("thead"), top), body);
-}
-
-function rank(view, animate) {
-  const rows = ranked(view);
-  const order = rows.map((r) => r.part);
-  const moved = order.some((part, i) => view.cards.children[i] !== part.box);
-  if (moved) {
-    const still = !animate || matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const from = still ? null : order.map((part) => part.box.getBoundingClientRect());
-    for (const part of order) view.cards.append(part.box);
-    if (from) order.forEach((part, i) => {
-      const to = part.box.getBoundingClientRect();
-      const [dx, dy] = [from[i].left - to.left, from[i].top - to.top];
-      if (dx || dy) part.box.animate([{ transform: `translate(${dx}px, ${dy}px)` }, { transform: "none" }], { duration: 220, easing: "ease-out" });
-    });
-  }
-  const omega = share(view.lam);
-  rows.forEach(({ part, value }, i) => {
-    part.rank.textContent = value === null ? "" : String(i + 1);
-    part.score.replaceChildren();
-    if (value === null) return;
-    const main = view.data.metrics.find((m) => m.main);
-    const cell = part.card.scores[main.name];
-    put(part.score, el("small", "", main.label), signed(value, 3));
-    part.score.title = `\u2212(${omega.toFixed(2)} \u00d7 explicit ${signed(cell.exp, 3)} + ${(1 - omega).toFixed(2)} \u00d7 implicit ${signed(cell.imp, 3)}), \u03bb = ${shownLam(view.lam)}; higher (nearer 0) is better`;
-  });
-  view.tablebox.replaceChildren(table(view, rows));
-}
-
-function setLam(view, lam, report) {
-  view.lam = lam;
-  view.slider.value = String(toPosition(lam));
-  view.slider.setAttribute("aria-valuetext", shownLam(lam));
-  view.out.textContent = shownLam(lam);
-  const options = [...view.preset.options].filter((o) => o.value !== "" && toLam(o.value) === lam);
-  const same = options.find((o) => o === view.preset.selectedOptions[0]) ?? options.find((o) => o.dataset.kind === "saved");
-  view.preset.selectedIndex = same ? same.index : 0;
-  if (view.parts) rank(view, report);
-  if (!report) return;
-  clearTimeout(view.timer);
-  view.timer = setTimeout(() => {
-    view.sent = fromLam(view.lam);
-    view.send("lam", { value: view.sent });
-  }, DEBOUNCE);
-}
-
-function lambdaBox(view) {
-  const { data } = view;
-  const box = el("div", "esc-lambda");
-  const label = el("label", "", "\u03bb: weight of explicit errors (?)");
-  label.title = "Weight of explicit errors (which the model could correct) relative to implicit ones in BARTScore++: at 0 only implicit errors count, at 1 both count equally, at \u221e only explicit errors. The scores change at once; the model is not run again.";
-  view.slider = el("input");
-  Object.assign(view.slider, { type: "range", min: "0", max: String(INF_AT), step: "1", id: "esc-lambda" });
-  view.slider.setAttribute("aria-label", "lambda, 0 to 5, then infinity");
-  label.htmlFor = "esc-lambda";
-  view.out = el("output");
-  view.preset = el("select");
-  view.preset.setAttribute("aria-label", "lambda presets");
-  const first = el("option", "", "choose \u03bb: 1 if unsure");
-  first.value = "";
-  view.preset.append(first);
-  const ticks = el("div", "esc-ticks");
-  const at = (lam) => `${(toPosition(lam) / INF_AT) * 100}%`;
-  for (const [title, kind] of [["saved in this project", "saved"], ["best \u03bb for other data: Lu et al. (2023), Table 7", "paper"]]) {
-    const group = el("optgroup");
-    group.label = title;
-    for (const p of data.presets.filter((p) => p.kind === kind)) {
-      const option = el("option", "", `${shownLam(toLam(p.value))} \u00b7 ${p.label}`);
-      option.value = p.value;
-      option.dataset.kind = kind;
-      group.append(option);
-      const tick = el("i", kind);
-      tick.style.left = at(toLam(p.value));
-      tick.title = option.title = p.hint ? `${option.textContent}; chosen for: ${p.hint}` : option.textContent;
-      ticks.append(tick);
-    }
-    if (group.children.length) view.preset.append(group);
-  }
-  for (const lam of [0, 1, 2, 3, 4, 5, Infinity]) {
-    const mark = el("span", "", lam === Infinity ? "\u221e" : lam);
-    mark.style.left = at(lam);
-    ticks.append(mark);
-  }
-  view.slider.addEventListener("input", () => setLam(view, fromPosition(Number(view.slider.value)), true));
-  view.preset.addEventListener("change", () => view.preset.value !== "" && setLam(view, toLam(view.preset.value), true));
-  return put(box, label, put(el("div", "esc-range"), view.slider, ticks), view.out, view.preset);
 }
 
 function go(view, step) {
@@ -318,10 +196,13 @@ function navBox(view) {
 function context(view) {
   const { data } = view;
   const box = el("div", "esc-context");
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", "source and references");
+  box.tabIndex = 0; // it scrolls by itself beside long outputs
   const line = (key, words) => {
     const p = el("p", "esc-text", words);
     p.dir = "auto";
-    put(box, put(el("div", "esc-key"), key), p);
+    put(box, put(el("div", "esc-key"), key), foldable(view, key, p, words, FOLD, `the whole ${key}`));
   };
   if (data.source !== null) line("source", data.source);
   if (!data.references.length) put(box, el("div", "esc-key", "reference"), el("p", "esc-status", "this segment has no reference"));
@@ -343,35 +224,46 @@ function context(view) {
   return box;
 }
 
-function textTools(view) {
-  const labelled = view.data.cards.some((c) => c.labels);
-  const modes = [["off", "plain"], ["errors", "error spans"], ["marks", "differences"], ["all", "differences in full"]];
-  const hints = { marks: "Underlined: not in the reference. \u2038: words of the reference are missing here", all: "Underlined: not in the reference. Struck through: only in the reference", errors: "The errors that annotators marked: Major underlined, Minor dotted, Neutral thin" };
+/** Return a group of buttons of which one is pressed. `choices` are [value, label, hint]. */
+function segments(choices, now, choose) {
   const seg = el("span", "esc-seg");
-  const buttons = modes.filter(([mode]) => labelled || mode !== "errors").map(([mode, label]) => {
+  const buttons = choices.map(([value, label, hint]) => {
     const b = el("button", "", label);
-    b.title = hints[mode] ?? "";
-    b.addEventListener("click", () => { view.memory.shown = mode; apply(); });
-    return put(seg, b) && [mode, b];
+    b.title = hint ?? "";
+    b.addEventListener("click", () => { choose(value); press(value); });
+    seg.append(b);
+    return [value, b];
   });
-  const apply = () => {
-    const wanted = view.memory.shown ?? "errors";
-    const mode = wanted === "errors" && !labelled ? "marks" : wanted;
-    view.cards.dataset.shown = mode;
-    for (const [name, b] of buttons) b.setAttribute("aria-pressed", String(name === mode));
-    for (const gap of view.cards.querySelectorAll(".esc-output .esc-gap")) gap.hidden = mode !== "marks";
-    for (const del of view.cards.querySelectorAll(".esc-output del")) del.hidden = mode !== "all";
-  };
+  const press = (value) => buttons.forEach(([own, b]) => b.setAttribute("aria-pressed", String(own === value)));
+  press(now);
+  return seg;
+}
+
+function tools(view) {
+  const { data, memory, root } = view;
+  const labelled = data.cards.some((c) => c.labels);
+  const shown = memory.shown === "errors" && !labelled ? "marks" : memory.shown;
+  const modes = [
+    ["off", "plain"],
+    ["errors", "error spans", "The errors that annotators marked: Major underlined, Minor dotted, Neutral thin"],
+    ["marks", "differences", "Underlined: not in the reference. \u2038: words of the reference are missing here"],
+    ["all", "differences in full", "Underlined: not in the reference. Struck through: only in the reference"],
+  ].filter(([mode]) => labelled || mode !== "errors");
+  const look = () => { root.dataset.view = memory.table ? "table" : "cards"; };
+  root.dataset.shown = shown;
+  look();
+  const views = segments([[false, "cards"], [true, "table"]], memory.table, (table) => { remember(view, { table }); look(); rank(view, false); });
+  const texts = segments(modes, shown, (mode) => { remember(view, { shown: mode }); root.dataset.shown = mode; });
   const keys = put(el("span", "esc-keys"), el("kbd", "", "\u2190"), " ", el("kbd", "", "\u2192"), " segments, ", el("kbd", "", "/"), " search");
-  const hidden = view.data.hidden ? el("span", "", "Labels of this segment are hidden until you have submitted it.") : null;
-  apply();
-  return put(el("div", "esc-tools"), put(el("span"), "show in the outputs", seg), hidden, keys);
+  const hidden = data.hidden ? el("span", "", "Labels of this segment are hidden until you have submitted it.") : null;
+  return put(el("div", "esc-tools"), put(el("span"), "view", views), put(el("span"), "show in the outputs", texts), orderBox(view), hidden, keys);
 }
 
 function draw(view) {
   const { data, root } = view;
   const place = JSON.stringify([data.doc, data.segment]);
   const elsewhere = view.place !== undefined && view.place !== place && !view.target;
+  if (view.place !== place) view.memory.unfolded.clear();
   view.place = place;
   view.target = null;
   root.removeAttribute("aria-busy");
@@ -381,11 +273,18 @@ function draw(view) {
   view.cards = el("div", "esc-cards");
   view.tablebox = el("div", "esc-tablebox");
   view.tablebox.tabIndex = 0;
+  view.tablebox.setAttribute("role", "group");
   view.tablebox.setAttribute("aria-label", "scores of this segment");
-  view.parts = data.cards.map((card) => drawCard(card, data, view.memory, scale));
+  view.parts = data.cards.map((card) => drawCard(view, card, scale));
   for (const part of view.parts) view.cards.append(part.box);
   const bar = put(el("div", "esc-bar"), navBox(view), data.metrics.some((m) => m.main) ? lambdaBox(view) : null);
-  root.replaceChildren(bar, context(view), textTools(view), view.cards, view.tablebox);
+  const given = [data.source ?? "", ...data.references].join("").length;
+  root.classList.toggle("esc-panes", given > BESIDE);
+  const outputs = put(el("div", "esc-outputs"), tools(view), view.cards, view.tablebox);
+  root.replaceChildren(bar, put(el("div", "esc-body"), context(view), outputs));
+  view.sizes?.disconnect();
+  view.sizes = new ResizeObserver(() => root.style.setProperty("--bar", `${bar.offsetHeight}px`));
+  view.sizes.observe(bar);
   if (view.slider?.isConnected) setLam(view, view.lam, false);
   else rank(view, false);
   if (elsewhere && root.getBoundingClientRect().top < 0) root.scrollIntoView({ block: "start" });
@@ -405,7 +304,7 @@ function onKey(view, event) {
 function create(parentElement, data) {
   const root = el("section", "esc");
   parentElement.append(root);
-  const view = { root, memory: { open: new Set() }, lam: toLam(data.lam), server: data.lam };
+  const view = { root, memory: { open: new Set(), unfolded: new Set() }, lam: toLam(data.lam), server: data.lam };
   view.listener = (event) => onKey(view, event);
   document.addEventListener("keydown", view.listener);
   return view;
@@ -413,6 +312,7 @@ function create(parentElement, data) {
 
 function destroy(view) {
   clearTimeout(view.timer);
+  view.sizes?.disconnect();
   view.stop();
   document.removeEventListener("keydown", view.listener);
   view.root.remove();
@@ -422,6 +322,10 @@ export default function (component) {
   const { data, parentElement } = component;
   const [view, release] = mounted(parentElement, () => create(parentElement, data), destroy);
   [view.send, view.stop] = connected(component);
+  if (view.of !== data.messages.of) {
+    view.of = data.messages.of;
+    Object.assign(view.memory, remembered(view.of));
+  }
   view.memory.inspect = (id) => view.send("inspect", { id, doc: view.data.doc, segment: view.data.segment, n: Date.now() });
   if (data.lam !== view.server && data.lam !== view.sent) { view.lam = toLam(data.lam); clearTimeout(view.timer); }
   view.server = data.lam;

@@ -1,0 +1,59 @@
+// The scores of a segment as a table; in the table view with the outputs, shortened, and their errors.
+
+function headCell(view, label, order, sorted, origin) {
+  const button = el("button", "esc-plain", label);
+  button.addEventListener("click", () => { remember(view, { order }); rank(view, true); });
+  const th = put(el("th"), button, origin ? el("span", "esc-origin", origin) : null);
+  if (sorted) th.setAttribute("aria-sort", sorted);
+  return th;
+}
+
+function metricHead(view, metric) {
+  const arrow = metric.higher === null ? "" : metric.higher ? " \u2191" : " \u2193";
+  const label = (metric.origin ? metric.label.replace(` (${metric.origin})`, "") : metric.label) + arrow;
+  const sorted = orderOf(view)?.name === metric.name ? (metric.higher === false ? "ascending" : "descending") : "";
+  const th = headCell(view, label, metric.name, sorted, metric.origin);
+  th.title = metric.hint.replace(/\|lambda:[^|]*/, metric.refinement ? `|lambda:${fromLam(view.lam)}` : "$&");
+  return th;
+}
+
+function textCell(view, part) {
+  if (!part.cell) {
+    const { card } = part;
+    const box = put(el("div", "esc-output"), ...outputTexts(card));
+    part.cell = put(el("td", "esc-wide"), foldable(view, `row ${card.id}`, box, card.text, 130, "the whole output"));
+  }
+  return part.cell;
+}
+
+function table(view, rows) {
+  const { data, lam } = view;
+  const whole = view.memory.table;
+  const labelled = whole && data.cards.some((c) => c.labels);
+  const sorted = orderOf(view) === null ? "ascending" : "";
+  const top = put(el("tr"), headCell(view, "system", "name", sorted), whole ? el("th", "esc-wide", "output") : null, labelled ? el("th", "esc-found", "errors") : null);
+  const values = new Map();
+  for (const metric of data.metrics) {
+    top.append(metricHead(view, metric));
+    const column = rows.map(({ part }) => valueOf(part.card, metric, lam));
+    const there = column.filter((v) => v !== null);
+    const best = metric.higher ? Math.max(...there) : Math.min(...there);
+    values.set(metric.name, { column, best: metric.higher !== null && there.length > 1 && there.some((v) => v !== best) ? best : null });
+  }
+  const body = el("tbody");
+  rows.forEach(({ part }, i) => {
+    const { card } = part;
+    const name = el("bdi", "", card.name);
+    const row = put(el("tr"), put(el("th"), name, whole ? pinButton(view, card.name) : null), whole ? textCell(view, part) : null);
+    if (labelled) row.append(el("td", "esc-found", card.labels ? severities(card.labels.errors) : "\u2013"));
+    for (const metric of data.metrics) {
+      const { column, best } = values.get(metric.name);
+      const td = el("td", "", column[i] === null ? "\u2013" : signed(column[i], metric.digits));
+      if (column[i] === null) { td.className = "none"; td.title = card.scores[metric.name].why || "no value"; }
+      else if (column[i] === best) { td.className = "best"; td.setAttribute("aria-label", `${td.textContent}, best`); }
+      row.append(td);
+    }
+    body.append(row);
+  });
+  return put(el("table"), put(el("thead"), top), body);
+}

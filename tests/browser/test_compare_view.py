@@ -1,0 +1,106 @@
+"""Compare in a real browser: labels in the outputs, the table, pinned systems, and long texts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span, Value
+from core.mqm.actions import label_actions
+from core.signature import content_key
+from tests.browser.conftest import Server, at_rest
+
+LONG = "The river rose and the town was warned in time. " * 320  # 3,200 words
+TEXTS = {"alpha": "The river sank.", "beta": "The river rose.", "gamma": "A river, it rose."}
+CHRF = {"alpha": 20.0, "beta": 90.0, "gamma": 50.0}
+SANK = Span("output", 10, 14, "sank", "Major", "Accuracy/Mistranslation", "the opposite")
+COMMA = Span("output", 7, 8, ",", "Minor", "Fluency/Punctuation")
+
+
+@pytest.fixture(scope="module")
+def project(shared: Server) -> int:
+    """Three systems with labels and chrF; the second segment is a document of 3,200 words."""
+    store = shared.store()
+    segments = (Segment("d", "1", "Der Fluss stieg.", ("The river rose.",)), Segment("d", "2", LONG, (LONG,)))
+    outputs = [Output(s, "d", "1", text) for s, text in TEXTS.items()]
+    outputs += [Output(s, "d", "2", LONG.replace("warned", s)) for s in TEXTS]
+    made = store.projects.create("rivers with labels").id
+    store.projects.add(made, Dataset(segments, tuple(outputs)))
+    marks = {"alpha": (SANK,), "beta": (), "gamma": (COMMA,)}
+    rated = [RatedOutput(OutputKey(s, "d", "1"), "ann", errors) for s, errors in marks.items()]
+    for (who, segment), actions in label_actions(rated).actions.items():
+        store.labels.append(made, who, segment, actions)
+    items = store.projects.dataset(made).items()
+    store.scores.put("chrf", "chrf|v:test", {content_key(*i): Value(CHRF[k.system]) for k, i in items}, 1.0)
+    return made
+
+
+def opened(server: Server, page: Page, project: int, segment: str = "1") -> None:
+    page.goto(f"{server.url}/compare?project={project}&doc=d&segment={segment}")
+    expect(page.locator(".esc-card")).to_have_count(3)
+    at_rest(page)
+
+
+def names(page: Page) -> list[str]:
+    return page.locator(".esc-tablebox tbody th bdi").all_inner_texts()
+
+
+def test_error_spans_are_marked_and_named_in_words(shared: Server, page: Page, project: int) -> None:
+    opened(shared, page, project)
+    card = page.locator(".esc-card", has=page.get_by_text("alpha", exact=True))
+    expect(card.locator("mark.major")).to_contain_text("sank")
+    assert card.locator("mark.major").evaluate("m => getComputedStyle(m).borderBottomStyle") == "solid"
+    minor = page.locator(".esc-card mark.minor")
+    assert minor.evaluate("m => getComputedStyle(m).borderBottomStyle") == "dotted"
+    card.locator("summary", has_text="MQM −5.0 · 1 Major · 1 annotator").click()
+    expect(card.locator(".esc-errors li")).to_contain_text("Major Accuracy/Mistranslation “sank”")
+    expect(card.locator(".esc-errors .esc-note")).to_have_text("the opposite")
+    page.get_by_role("button", name="differences", exact=True).click()
+    expect(card.locator("mark.major")).to_be_hidden()
+    expect(card.locator(".esc-output ins").first).to_be_visible()
+
+
+def test_table_order_and_pins_survive_a_reload(shared: Server, page: Page, project: int) -> None:
+    opened(shared, page, project)
+    page.get_by_role("button", name="table", exact=True).click()
+    expect(page.locator(".esc-card").first).to_be_hidden()
+    expect(page.locator(".esc-tablebox mark.major")).to_contain_text("sank")
+    expect(page.locator(".esc-tablebox .esc-origin")).to_have_text("labels")
+    page.get_by_role("columnheader").get_by_role("button", name="chrF").click()
+    assert names(page) == ["beta", "gamma", "alpha"]
+    page.locator(".esc-tablebox").get_by_role("button", name="pin gamma").click()
+    assert names(page) == ["gamma", "beta", "alpha"]
+    opened(shared, page, project)
+    expect(page.locator(".esc-card").first).to_be_hidden()
+    assert names(page) == ["gamma", "beta", "alpha"]
+    page.get_by_label("order of the outputs").select_option("MQM (labels)")
+    page.locator(".esc-tablebox").get_by_role("button", name="pin gamma").click()
+    assert names(page) == ["beta", "gamma", "alpha"]
+
+
+def test_a_long_source_is_folded_and_stays_in_sight(shared: Server, page: Page, project: int) -> None:
+    opened(shared, page, project, "2")
+    source = page.locator(".esc-context")
+    assert source.bounding_box()["height"] < 1000
+    page.mouse.wheel(0, 600)
+    expect(source).to_be_in_viewport(ratio=0.5)
+    beside = page.locator(".esc-outputs").bounding_box()
+    assert beside["x"] > source.bounding_box()["x"] + 250
+    tall = page.locator(".esc-card").first.bounding_box()["height"]
+    page.locator(".esc-card").first.get_by_role("button", name=re.compile("show all \\(3,200 words\\)")).first.click()
+    assert page.locator(".esc-card").first.bounding_box()["height"] > 3 * tall
+    source.get_by_role("button", name=re.compile("show all")).first.click()
+    assert source.evaluate("c => c.scrollHeight > 2 * c.clientHeight")  # it scrolls by itself
+
+
+def test_narrow_windows_have_one_column(shared: Server, page: Page, project: int) -> None:
+    page.set_viewport_size({"width": 420, "height": 900})
+    for segment in ("1", "2"):
+        opened(shared, page, project, segment)
+        for view in ("table", "cards"):
+            page.get_by_role("button", name=view, exact=True).click()
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        left, right = page.locator(".esc-context").bounding_box(), page.locator(".esc-outputs").bounding_box()
+        assert left["y"] + left["height"] <= right["y"] + 1
