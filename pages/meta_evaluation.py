@@ -37,7 +37,7 @@ def main() -> None:
         people = calibration_form.choose_human_scores(project, wiring.dataset(project))
         if people is None:
             return
-        wanted = evaluation_form.asked(project, view, of_systems=people.of_systems)
+        wanted = evaluation_form.asked(project, view, people)
         if people.of_systems:
             st.caption(calibration_form.FIXED)
     if not wanted.names:

@@ -41,7 +41,8 @@ def paths(points: pd.DataFrame, measure: str = "") -> alt.LayerChart:
     )
     size = alt.condition("datum.w == 0", alt.value(110), alt.value(35))
     dots = base.mark_point(filled=True, opacity=1).encode(size=size, shape=shape)
-    return alt.LayerChart(layer=[base.mark_line(opacity=0.7), dots]).properties(height=360)
+    alone = base.transform_filter("datum.w == 0").mark_text(dy=-12, limit=160).encode(text="metric:N")
+    return alt.LayerChart(layer=[base.mark_line(opacity=0.7), dots, alone]).properties(height=360)
 
 
 def _metrics(rows: pd.DataFrame) -> tuple[alt.Color, alt.Shape]:

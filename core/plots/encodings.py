@@ -9,6 +9,9 @@ import altair as alt
 
 BLUE, ORANGE, GREY, GREEN = "#2f7fb0", "#cc6d24", "#82878f", "#389a72"
 """Mid tones with a contrast of at least 3:1 to light and dark pages, distinguishable for colour-blind readers."""
+SHAPES = (
+    "circle", "square", "cross", "diamond", "triangle-up", "triangle-down", "triangle-right", "triangle-left",
+)  # fmt: skip
 Line = str | tuple[str, str] | tuple[str, str, str]
 """A field with its type, such as "n:Q", with its title ("" for the name of the field) and format."""
 
@@ -33,8 +36,13 @@ def tooltip(*lines: Line) -> list[alt.Tooltip]:
 
 
 def colour_and_shape(field: str, names: list[str], legend: alt.Legend) -> tuple[alt.Color, alt.Shape]:
-    """Return a colour and a shape per name, with one legend for both."""
-    return alt.Color(field, sort=names, legend=legend), alt.Shape(field, sort=names, legend=legend)
+    """Return a colour and a shape per name, with one legend for both. No two of 64 names have both in common.
+
+    The theme has eight colours, which come again; the shapes then begin one later.
+    """
+    shapes = [SHAPES[(i + i // len(SHAPES)) % len(SHAPES)] for i in range(len(names))]
+    scale = alt.Scale(domain=names, range=shapes)
+    return alt.Color(field, sort=names, legend=legend), alt.Shape(field, sort=names, scale=scale, legend=legend)
 
 
 def intervals(base: alt.Chart, value: str, title: str) -> alt.LayerChart:

@@ -55,6 +55,11 @@ def cell(row: AgreementRow) -> str:
     return text + ("" if row.ranked else f" {DAGGER}")
 
 
+def interval(low: float | None, high: float | None) -> str:
+    """Return "[.33, .53]", or a dash."""
+    return MISSING if low is None or high is None else f"[{format_number(low)}, {format_number(high)}]"
+
+
 def sentence(found: Evaluation, statistic: StatisticName) -> str:
     """Return the result in one sentence, and the best baseline in a second one."""
     best, baseline = found.best(statistic), found.best(statistic, sentinel=True)
@@ -283,11 +288,14 @@ def as_html(
         caption = f"{LABELS[tested.statistic]}: differences between metrics, {tested.test}"
         tables.append(_table(caption, ["better", "worse", "difference", "p", "p (Holm)"], pairs))
     if systems is not None and systems.means:
-        means = [
-            [str(m.cluster), m.system, format_number(m.mean), f"[{format_number(m.low)}, {format_number(m.high)}]"]
-            for m in systems.means
-        ]
-        tables.append(_table("Systems by rank cluster", ["cluster", "system", "mean", "95 % CI"], means))
+        means = [[m.rank_text, m.system, format_number(m.mean), interval(m.low, m.high)] for m in systems.means]
+        tables.append(
+            _table(
+                "Systems, with the ranks that the tests between all pairs allow",
+                ["ranks", "system", "mean", "95 % CI"],
+                means,
+            )
+        )
     return render(
         "evaluation.html.j2", title=title, sentence=sentence(found, statistic), tables=tables, short=SHORT,
         methods=methods(found, tests, systems), signatures=signatures(found), charts=_charts(found, statistic, tests, systems),

@@ -140,12 +140,12 @@ def test_meta_evaluation_keeps_its_form(store: Store) -> None:
     project = test_meta_evaluation.filled(store)
     at = test_meta_evaluation.opened(project)
     at.multiselect(key=f"evaluate-names-{project}").set_value(["ter"]).run()
-    at.selectbox(key="evaluate-group").set_value("segment").run()
+    at.selectbox(key=f"evaluate-group-{project}").set_value("segment").run()
     at.segmented_control(key="evaluate-section").set_value("Systems").run()
 
     def check(at: AppTest) -> None:
         assert at.multiselect(key=f"evaluate-names-{project}").value == ["ter"]
-        assert at.selectbox(key="evaluate-group").value == "segment"
+        assert at.selectbox(key=f"evaluate-group-{project}").value == "segment"
         assert at.segmented_control(key="evaluate-section").value == "Systems"
 
     visit(at, "models")

@@ -115,7 +115,7 @@ def test_metrics_and_systems_are_tested_when_asked(store) -> None:
     assert at.dataframe[0].value["Kendall τ-b"].iloc[0].endswith("•")
     at.button_group(key="evaluate-section").set_value("Systems").run()
     assert not at.exception
-    assert "the 2 systems fall into" in words(at)
+    assert "systems may be the best" in words(at)
     at.button_group(key="evaluate-section").set_value("Parts of the data").run()
     for part in ("length", "quality"):
         at.button_group(key="evaluate-by").set_value(part).run()

@@ -6,15 +6,23 @@ changed if lower is better. At system level only segments that all systems have 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
+from core.data import OutputKey
 from core.progress import Progress, no_progress
 from core.services.evaluate.evaluation_data import EvaluationData, Level, ScoredMetric, Unit
 from core.stats.correlation.agreement_interval import agreement_interval
 from core.stats.correlation.batch import cells
 from core.stats.correlation.correlation import Group, Measure, too_few_groups
-from core.stats.correlation.ties import MAX_PAIRS, TieCalibration, TieCurve, calibrate_ties_by, tie_curve_by
+from core.stats.correlation.ties import (
+    MAX_PAIRS,
+    SORTED_PAIRS,
+    TieCalibration,
+    TieCurve,
+    calibrate_ties_by,
+    tie_curve_by,
+)
 from core.stats.pairwise_accuracy import soft_pairwise_accuracy
 
 StatisticName = Literal["kendall", "acc_eq", "spearman", "pearson", "soft_pairwise", "pairwise"]
@@ -192,6 +200,16 @@ def measure_of(statistic: StatisticName) -> Measure:
     if statistic == "soft_pairwise":
         raise ValueError("soft pairwise accuracy is no statistic of single outputs")
     return "acc_eq" if statistic == "pairwise" else statistic
+
+
+def usual_group(outputs: Collection[OutputKey]) -> Literal["pooled", "segment"]:
+    """Return the usual pairs for these outputs: pooled, or within segments where there are millions of pooled pairs.
+
+    Then the exact statistics take minutes and their intervals use a sample of the pairs; the WMT metrics task compares within
+    segments too.
+    """
+    n, segments = len(outputs), len({key.segment for key in outputs})
+    return "segment" if n * (n - 1) // 2 > SORTED_PAIRS and n >= 2 * segments else "pooled"
 
 
 def ties(joined: EvaluationData, name: str, choice: AgreementOptions) -> TieCurve:

@@ -23,15 +23,16 @@ from core.stats.buckets import quantile_buckets
 from core.stats.correlation.agreement_interval import soft_pairwise_intervals
 from core.stats.correlation.correlation import group_ids
 from core.stats.means import group_means, row_means
-from core.stats.significance.clusters import rank_clusters, wins_of
 from core.stats.significance.holm import Comparison, holm
 from core.stats.significance.perm_both import perm_both
+from core.stats.significance.rank_ranges import rank_ranges, wins_of
 from core.stats.significance.system_comparison import compare_systems
 from core.stats.significance.williams import williams
 
 ALPHA = 0.05
 HUMAN = "human"
 LARGEST_K = 6
+NAMED = 5
 SOFT_DRAWS = 200
 By = Literal["length", "quality"]
 NO_TEST = "Soft pairwise accuracy has no test between metrics. Use pairwise accuracy."
@@ -71,14 +72,20 @@ class SignificanceMatrix(NamedTuple):
 
 
 class RankedSystem(NamedTuple):
-    """A system's mean score with its 95 % CI and rank cluster (1 is best)."""
+    """A system's mean score with its 95 % CI, and the smallest and largest rank that the tests allow (1 is best)."""
 
     system: str
     mean: float
     low: float | None
     high: float | None
     n: int
-    cluster: int
+    ranks: tuple[int, int]
+
+    @property
+    def rank_text(self) -> str:
+        """The rank, or the range: 1 or 1–3."""
+        first, last = self.ranks
+        return str(first) if first == last else f"{first}–{last}"
 
 
 class SystemTest(NamedTuple):
@@ -103,6 +110,16 @@ class Systems(NamedTuple):
     tests: tuple[SystemTest, ...]
     segments: int
     reason: str = ""
+
+
+def first_systems(means: Sequence[RankedSystem]) -> str:
+    """Return which systems may be the best one, in one sentence."""
+    first = [m for m in means if m.ranks[0] == 1]
+    if len(first) == 1:
+        return f"{first[0].system} is significantly better than the {len(means) - 1} others."
+    named = ", ".join(f"{m.system} ({m.rank_text})" for m in first[:NAMED])
+    more = f" and {len(first) - NAMED} more" if len(first) > NAMED else ""
+    return f"{len(first)} of {len(means)} systems may be the best: {named}{more}. In brackets: the ranks that the tests allow."
 
 
 class SubsetAgreement(NamedTuple):
@@ -208,11 +225,11 @@ def compare_all_systems(joined: EvaluationData, name: str, *, unit: Unit = "segm
     systems, means = data.systems, row_means(values).tolist()
     pairs = [(t.first, t.second) for t in tests]
     wins = wins_of(len(systems), pairs, [t.randomization.difference for t in tests], [t.adjusted for t in tests], ALPHA)
-    clusters = rank_clusters(means, wins)
+    ranks = rank_ranges(wins)
     rows = []
     for i, system in enumerate(systems):
         interval = mean_interval(values[i], seed, units=units)
-        rows.append(RankedSystem(system, means[i], interval.low, interval.high, segments, clusters[i]))
+        rows.append(RankedSystem(system, means[i], interval.low, interval.high, segments, ranks[i]))
     found = []
     for t in tests:
         i, j = (t.first, t.second) if means[t.first] >= means[t.second] else (t.second, t.first)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.ports.projects import Project
 from core.services.calibrate.calibration import HumanScores
-from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions, StatisticName
+from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions, StatisticName, usual_group
 from core.services.evaluate.evaluation_data import EvaluationData, Level, Unit, looks_human
 from core.services.projects.view import View
 from pages._ui.shared import drafts, page, state
@@ -37,20 +37,28 @@ class EvaluationOptions(NamedTuple):
     partly: bool = False
 
 
-def asked(project: Project, view: View, *, of_systems: bool = False) -> EvaluationOptions:
-    """Draw the options and return them. With `of_systems` only system means can be compared."""
+def asked(project: Project, view: View, people: HumanScores) -> EvaluationOptions:
+    """Draw the options and return them. If only systems have human scores, only system means can be compared."""
     first, second, third, fourth = st.columns([1, 1, 1, 0.75], vertical_alignment="bottom")
-    levels: list[Level] = ["system"] if of_systems else list(LEVELS)
+    levels: list[Level] = ["system"] if people.of_systems else list(LEVELS)
     level = first.selectbox("Level", levels, format_func=LEVELS.__getitem__, key=drafts.kept("evaluate-level"))
     key = drafts.kept(f"{STATISTIC}-{level}")
     statistic: StatisticName = second.selectbox(
         "Statistic", STATISTICS[level], format_func=LABELS.__getitem__, key=key,
         help=" ".join(f"**{LABELS[n]}**: {definition(LABELS[n])}" for n in STATISTICS[level]),
     )  # fmt: skip
+    usual = usual_group(people.scores)
     group = third.selectbox(
-        "Pairs of outputs", GROUPS, format_func=GROUPS.__getitem__, key=drafts.kept("evaluate-group"), disabled=level == "system",
+        "Pairs of outputs", GROUPS, list(GROUPS).index(usual), format_func=GROUPS.__getitem__, disabled=level == "system",
+        key=drafts.kept(f"evaluate-group-{project.id}", usual),
         help="Pooled pairs mix easy and hard segments. Pairs within a segment compare outputs for the same source.",
     )  # fmt: skip
+    if usual == "segment" and level == "segment":
+        n = len(people.scores)
+        st.caption(
+            f"{n:,} outputs have {n * (n - 1) / 2e6:,.0f} million pooled pairs. Pairs within segments are the default for so many, as in the "
+            "WMT metrics task. Pooled statistics are exact but slow; their tests and intervals use a random sample of the pairs."
+        )
     with fourth.popover("More options", icon=":material/tune:", width="stretch"):
         columns = {c.name: c.label for c in view.columns if not c.human}
         newest = [c.name for c in view.columns if not c.human and c.name == c.metric]
@@ -59,13 +67,13 @@ def asked(project: Project, view: View, *, of_systems: bool = False) -> Evaluati
             help="Only outputs with scores of all these metrics are compared.",
         )  # fmt: skip
         partly = st.toggle(
-            "Include partly scored metrics", key=f"evaluate-partly-{project.id}",
+            "Include partly scored metrics", key=drafts.kept(f"evaluate-partly-{project.id}"),
             help="Compares all metrics on the outputs that every metric has scored, which may be few. Otherwise metrics whose "
             "scoring is not finished are set aside.",
         )  # fmt: skip
-        people = [s for s in view.systems if looks_human(s)]
+        human = [s for s in view.systems if looks_human(s)]
         excluded = st.multiselect(
-            "Excluded systems", view.systems, people, key=drafts.kept(f"evaluate-out-{project.id}", people), placeholder="none",
+            "Excluded systems", view.systems, human, key=drafts.kept(f"evaluate-out-{project.id}", human), placeholder="none",
             help="Exclude human references that are listed as systems.",
         )  # fmt: skip
         unit = st.selectbox(

@@ -43,7 +43,12 @@ def scatter(project: Project, view: View, found: Evaluation, statistic: Statisti
     chart = compare_plots.scatter(frame, axis, people, data.systems)
     picked = st.altair_chart(chart, width="stretch", key=key, on_select="rerun")
     points = list(picked.get("selection", {}).get(compare_plots.PICK) or [])[:1]
-    st.caption(f"{len(frame):,} outputs. Click a point to see its segment.")
+    shown = (
+        f"A random sample of {len(frame):,} of {len(data.keys):,} outputs"
+        if len(frame) < len(data.keys)
+        else f"{len(frame):,} outputs"
+    )
+    st.caption(f"{shown}. Click a point to see its segment.")
     for point in points:
         where = [str(point["doc"]), str(point["segment"])]
         picked_key = next((key.segment for key in data.keys if chart_labels(key.segment) == where), None)

@@ -112,30 +112,34 @@ def systems(found: Evaluation) -> tests.Systems:
     if done.reason:
         page.info(escape_markdown(f"Systems cannot be compared: {done.reason}."))
         return done
-    best = [m.system for m in done.means if m.cluster == 1]
-    clusters = max(m.cluster for m in done.means)
-    first = f"{', '.join(best)} {'stands' if len(best) == 1 else 'stand'} first"
-    text = f"{first}; the {len(done.means)} systems fall into {format_count(clusters, 'cluster')}."
-    st.markdown(f"**{escape_markdown(text)}**")
-    left, right = st.columns([2, 3], gap="large")
-    frame = pd.DataFrame([m._asdict() for m in done.means])
-    frame["system"] = [f"{m.cluster} · {m.system}" for m in done.means]
+    st.markdown(f"**{escape_markdown(tests.first_systems(done.means))}**")
+    left, right = st.columns(2, gap="large")
+    frame = pd.DataFrame([m._asdict() for m in done.means]).drop(columns="ranks")
     left.altair_chart(compare_plots.means(frame, labels[name]), width="stretch")
     left.caption(
-        escape_markdown(
-            f"Rank cluster and mean over {done.segments} segments with outputs of all systems; 95 % CI (bootstrap)."
-        )
+        escape_markdown(f"Mean over {done.segments} segments with outputs of all systems; 95 % CI (bootstrap).")
     )
     shown = [
         {
             "better": t.first, "worse": t.second, "difference": format_number(t.difference),
-            "95 % CI": f"[{format_number(t.low)}, {format_number(t.high)}]" if t.low is not None else report.MISSING,
+            "95 % CI": report.interval(t.low, t.high),
             "p (Holm)": report.p_text(t.adjusted),
             "smallest detectable difference": format_number(t.detectable), "note": t.reason,
         }
         for t in done.tests
     ]  # fmt: skip
     with right:
+        tables.text_table(
+            [
+                {"ranks": m.rank_text, "system": m.system, "mean": format_number(m.mean), "95 % CI": report.interval(m.low, m.high)}
+                for m in done.means
+            ],
+            tall=24,
+        )  # fmt: skip
+        st.caption(
+            "Ranks: from 1 + the number of systems that are significantly better, to the rank above all that are significantly worse."
+        )
+    with st.expander(f"All {format_count(len(shown), 'pair')} of systems"):
         tables.text_table(shown)
         page.caption(
             "p: approximate randomization, 10,000 draws, Holm’s correction over all pairs. Smallest detectable difference: the smallest one "

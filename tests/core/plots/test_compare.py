@@ -1,10 +1,12 @@
 """The charts of Compare, as Vega-Lite."""
 
 import json
+import tomllib
 
 import pandas as pd
 
 from core.plots.compare import PICK, means, scatter
+from tests.paths import ROOT
 
 MEANS = pd.DataFrame(
     [
@@ -44,3 +46,14 @@ def test_charts_leave_colours_to_the_theme() -> None:
         assert "#" not in text.replace("$schema", "")
         assert "black" not in text
         assert "white" not in text
+
+
+def test_24_systems_differ_in_colour_or_shape() -> None:
+    names = [f"system {i}" for i in range(24)]
+    points = pd.DataFrame([(n, "d", "1", 1.0, 2.0) for n in names], columns=POINTS.columns)
+    shape = scatter(points, "chrF", "TER", names).to_dict()["encoding"]["shape"]["scale"]
+    assert shape["domain"] == names
+    theme = tomllib.loads((ROOT / ".streamlit/config.toml").read_text("utf-8"))["theme"]
+    colours = theme["chartCategoricalColors"]
+    looks = {(colours[i % len(colours)], shape["range"][i]) for i in range(24)}
+    assert len(looks) == 24

@@ -14,7 +14,7 @@ from core.ports.scores import ScoredBy
 from core.refine.result import weighted
 from core.reports.evaluation import methods
 from core.services.calibrate.calibration import HumanScores
-from core.services.evaluate.evaluate import STATISTICS, AgreementOptions, evaluate
+from core.services.evaluate.evaluate import STATISTICS, AgreementOptions, evaluate, usual_group
 from core.services.evaluate.evaluation_data import ScoredMetric, from_view, join, looks_human
 from core.services.evaluate.significance import (
     HUMAN,
@@ -23,6 +23,7 @@ from core.services.evaluate.significance import (
     compare_metrics,
     contenders,
     draws_for,
+    first_systems,
     top_systems,
     with_soft_intervals,
 )
@@ -184,7 +185,7 @@ def test_metric_tests_use_holm_over_all_pairs() -> None:
     assert draws_for(66) == 40 * 66 - 1  # so that 66 / (draws + 1) is .025
 
 
-def test_systems_are_compared_with_clusters() -> None:
+def test_systems_have_the_ranks_that_the_tests_allow() -> None:
     done = compare_all_systems(joined(), HUMAN, seed=1)
     assert [(m.system, m.mean) for m in done.means] == [("A", -0.75), ("B", -3.0), ("C", -12.0)]
     assert [(t.first, t.second, t.difference) for t in done.tests] == [
@@ -194,9 +195,19 @@ def test_systems_are_compared_with_clusters() -> None:
     ]
     # Four segments: with all differences of one sign 2 of 16 exchanges are as far: p = 1/8, so nothing is significant.
     assert done.tests[1].p == pytest.approx(1 / 8, abs=0.02)
-    assert {m.cluster for m in done.means} == {1}
+    assert {m.ranks for m in done.means} == {(1, 3)}
+    assert first_systems(done.means).startswith("3 of 3 systems may be the best: A (1–3), B (1–3), C (1–3).")
+    apart = [done.means[0]._replace(ranks=(1, 1)), *(m._replace(ranks=(2, 3)) for m in done.means[1:])]
+    assert first_systems(apart) == "A is significantly better than the 2 others."
     alone = compare_all_systems(joined(excluded=["B", "C"]), HUMAN)
     assert alone.reason == "needs at least two systems"
+
+
+def test_pairs_within_segments_are_usual_for_millions_of_pooled_pairs() -> None:
+    outputs = [OutputKey(system, "d", str(i)) for i in range(250) for system in "ABCDEFGHIJ"]
+    assert usual_group(outputs) == "segment"  # 2,500 · 2,499 / 2 > 3 million
+    assert usual_group(outputs[:2000]) == "pooled"
+    assert usual_group([OutputKey("A", "d", str(i)) for i in range(2500)]) == "pooled"  # no pair within a segment
 
 
 def test_top_k_and_buckets_evaluate_the_parts_alone() -> None:
