@@ -64,7 +64,7 @@ def metrics(found: Mapping[str, Readiness]) -> None:
         )
         st.code(
             'python -m core score outputs.csv --metrics "chrf,bartscore++|k:5|rounds:8" --out scores.csv',
-            language="shell",
+            language=None,
         )
         tables.text_table(metric_table.options(), tall=len(metric_table.options()))
     with st.expander("Signatures", icon=":material/fingerprint:"):

@@ -35,12 +35,14 @@ def rules(css: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Return every rule with its declarations, those inside @media and @container included."""
     for selector, body in RULE.findall(re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)):
         declared = (part.partition(":")[::2] for part in re.split(r";(?![^(]*\))", body))
-        yield selector.strip(), {name.strip(): value.strip() for name, value in declared if value}
+        yield (
+            selector.strip(),
+            {name.strip(): value.removesuffix("!important").strip() for name, value in declared if value},
+        )
 
 
 def colour(text: str, variables: Mapping[str, str], dark: bool) -> Rgba | None:
     """Return the colour of a CSS value; None if it is no colour, or one that the text alone does not say (inherit, calc, …)."""
-    text = text.removesuffix("!important").strip()
     name, _, inner = text.partition("(")
     parts = _arguments(inner.removesuffix(")"))
     if name == "var":

@@ -106,4 +106,4 @@ def files(project: Project, found: Evaluation, statistic: StatisticName, systems
         ):
             download(label, make, f"{file_name(project.name)}.evaluation.{ending}", f"evaluate-{ending}")
     with st.expander("LaTeX table to copy"):
-        st.code(latex, language="latex")
+        st.code(latex, language=None)

@@ -59,7 +59,7 @@ def card(player: ConfiguredModel) -> None:
         st.markdown(f":orange-badge[{badge}] {why}")
         st.caption(f"{used_by} {escape_markdown(sentence(player.lacking.note))}".strip())
         if player.lacking.command:
-            st.code(player.lacking.command, language="shell", wrap_lines=True)
+            st.code(player.lacking.command, language=None, wrap_lines=True)
         if player.chosen:
             st.caption(f"Set by `{role.variable}`.")
         return
@@ -74,14 +74,14 @@ def card(player: ConfiguredModel) -> None:
             "that you downloaded from the model hub. The model is part of the signature of a score: scores of another model "
             "are computed and stored separately."
         )
-        st.code(role.command, language="shell", wrap_lines=True)
+        st.code(role.command, language=None, wrap_lines=True)
         if role.name == "seq2seq":
             st.markdown(
                 "BARTScore, BARTScore++ and Prism share this setting: another model replaces it for all of them. Prism needs a "
                 "multilingual translation model such as M2M100."
             )
             st.markdown("To train one on your own pairs:")
-            st.code("python -m core.training.train_bart_mini --help", language="shell")
+            st.code("python -m core.training.train_bart_mini --help", language=None)
 
 
 def sentence(text: str) -> str:
@@ -99,4 +99,4 @@ def other_lacks(groups: Mapping[Readiness, list[str]]) -> None:
             st.markdown(f"**{escape_markdown(', '.join(labels))}**  :orange-badge[{one.words}]")
             page.caption(f"{sentence(one.reason)} {sentence(one.note)}".strip())
             if one.command:
-                st.code(one.command, language="shell", wrap_lines=True)
+                st.code(one.command, language=None, wrap_lines=True)

@@ -24,4 +24,4 @@ def draw(role: str) -> None:
             if p.note:
                 st.caption(f"{escape_markdown(p.note[:1].upper() + p.note[1:])}.")
             if p.command:
-                st.code(p.command, language="shell", wrap_lines=True)
+                st.code(p.command, language=None, wrap_lines=True)

@@ -257,7 +257,7 @@ def _without(project: Project, one: service.ScaledMetric) -> None:
             f":material/straighten: **{escape_markdown(one.label)}** is left out: its values are unbounded and it has no stored range. Both metrics are scaled to 0–1 with a "
             "frozen range. Fit one on as many of your scores as possible:"
         )
-        st.code(one.command, language="shell", wrap_lines=True)
+        st.code(one.command, language=None, wrap_lines=True)
         key = f"combine-fit-{one.name}"
         flag = f"{key}-{project.id}"
         if st.button("Fit range on this project", key=key, icon=":material/straighten:"):

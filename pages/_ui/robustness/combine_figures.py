@@ -115,9 +115,7 @@ def ranges_of(metrics: Sequence[ScaledMetric]) -> None:
         "a combination. Values outside a range are not clamped. A wider range gives its metric less influence: compare weights "
         "under the same ranges only. To fit a range on your own scores:"
     )
-    st.code(
-        "python -m core score FILES --metrics 'bartscore' --out s.csv\npython -m core ranges s.csv", language="shell"
-    )
+    st.code("python -m core score FILES --metrics 'bartscore' --out s.csv\npython -m core ranges s.csv", language=None)
 
 
 def _at(part: ScaledMetric, to: int) -> str:

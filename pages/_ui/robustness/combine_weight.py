@@ -39,7 +39,7 @@ def no_nli(lacking: Readiness) -> None:
     """Say that no NLI metric can run."""
     page.info(f"This needs an NLI metric, and none can run. {escape_markdown(lacking.sentence())}.")
     if lacking.command:
-        st.code(lacking.command, language="shell", wrap_lines=True)
+        st.code(lacking.command, language=None, wrap_lines=True)
     page.link("models", "Open Models")
 
 
@@ -237,4 +237,4 @@ def _use(project: Project, nli: ScaledMetric, other: ScaledMetric, w: float) -> 
         if st.session_state.get(flag) == name:
             st.markdown(":material/check: Scoring is running. Existing scores are reused.", width="content")
             page.link("compare", "Open Compare")
-    st.code(f'python -m core score FILES --metrics "{name}" --out scores.csv', language="shell", wrap_lines=True)
+    st.code(f'python -m core score FILES --metrics "{name}" --out scores.csv', language=None, wrap_lines=True)

@@ -35,7 +35,9 @@ STYLE = """
 .st-key-errorscope-foot { background: var(--paper); border-top: 1px solid var(--line); padding: .4rem 0 1rem; margin-bottom: -.6rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; font-weight: 600; padding: 0 0 .25rem; }
 .stMainBlockContainer h2, .stMainBlockContainer h3 { font-size: 1.1rem; font-weight: 600; padding: .5rem 0 .1rem; }
-.stTabs [role="tab"][aria-selected="true"], [data-testid="stButtonGroup"] [data-selected="true"] p { color: var(--accent); }  /* primaryColor is too dark for text on a dark page */
+.stTabs [role="tab"][aria-selected="true"] { color: var(--accent); }  /* primaryColor is too dark for text on a dark page */
+[data-testid="stButtonGroup"] [data-selected="true"] p { color: var(--ink); }
+.st-key-errorscope-foot [data-stale] { opacity: 1 !important; transition: none !important; }  /* it refreshes often: no fading */
 ::placeholder { color: var(--quiet) !important; opacity: 1; }
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }  /* a cut choice shows that it is cut */
 [data-testid="stElementToolbar"] button[aria-label="Download as CSV"] { display: none; }  /* it does not escape spreadsheet formulas */

@@ -1,0 +1,80 @@
+"""WCAG 2.2 AA on every page in both themes, as far as axe-core finds barriers: nothing serious or critical."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Server, at_rest
+
+KNOWN = {
+    "list": '[data-testid="stSidebarNavItems"]',
+    "listitem": '[data-testid="stSidebarNavItems"] li',
+}
+"""Findings that Streamlit causes and we cannot mend, by rule with the elements that have them: the groups of the navigation
+stand between its list and the entries."""
+
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
+VIEWS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "projects": (".st-key-begin-sample", ()),
+    "compare": (".esc-card", ()),
+    "annotate": (".esa-output", ()),
+    "labels_and_raters": ("h3", ()),
+    "meta_evaluation": (".stDataFrame", ()),
+    "calibrate": (".stVegaLiteChart", ()),
+    "robustness": (".stVegaLiteChart", ()),
+    "models": (".es-metrics", ("Models",)),
+    "help": ("h3", ("Report a problem",)),
+}
+"""Every page with an element to wait for, and tabs with more than text to open."""
+
+
+def found(page: Page, dark: bool) -> list[str]:
+    """Return the serious and critical findings on what the page shows. Only colours differ in the dark theme."""
+    only: dict[str, Any] = {"runOnly": ["color-contrast"] if dark else LEVELS, "resultTypes": ["violations"]}
+    violations = Axe().run(page, options=only).response["violations"]
+    return [
+        f"{v['id']}: {node['target']} {node['failureSummary']}"
+        for v in violations
+        for node in v["nodes"]
+        if v["impact"] in ("serious", "critical") and not is_known(page, v["id"], node["target"][0])
+    ]
+
+
+def is_known(page: Page, rule: str, target: str) -> bool:
+    return rule in KNOWN and bool(page.locator(target).first.evaluate("(e, known) => e.matches(known)", KNOWN[rule]))
+
+
+def show(page: Page, server: Server, name: str) -> None:
+    """Open a page of the sample and wait until it is drawn."""
+    page.goto(f"{server.url}/{name}?project={server.project('Sample: German and Arabic into English')}")
+    if name == "annotate":
+        page.get_by_label("Name", exact=True).fill("Sample rater A")
+        page.get_by_role("button", name="Start").click()
+    expect(page.locator(VIEWS[name][0]).first).to_be_visible()
+    at_rest(page)
+    page.add_style_tag(content=STILL)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_no_page_has_a_serious_barrier_in_either_theme(shared: Server, page: Page, name: str) -> None:
+    show(page, shared, name)
+    for theme, ground in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(23, 22, 20)")):
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        expect(page.get_by_test_id("stApp")).to_have_css("background-color", ground)
+        assert found(page, theme == "dark") == []
+        for tab in VIEWS[name][1]:
+            page.get_by_role("tab", name=tab).click()
+            assert found(page, theme == "dark") == [], tab
+
+
+def test_a_barrier_is_found(shared: Server, page: Page) -> None:
+    show(page, shared, "help")
+    page.evaluate("document.querySelector('h1').style.color = '#bbbbbb'")
+    (one,) = found(page, dark=True)
+    assert one.startswith("color-contrast: ")
+    assert "#bbbbbb" in one
