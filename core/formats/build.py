@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
@@ -10,7 +11,7 @@ from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Se
 from core.formats.mapping import ColumnMapping
 from core.formats.metric_columns import MetricScores, named, number_in, other_score
 from core.formats.notes import notes_on
-from core.formats.parsing.cells import FilePlace, FileTable, TableRow
+from core.formats.parsing.cells import Cell, FilePlace, FileTable, TableRow
 from core.formats.parsing.limits import limits, too_much
 from core.formats.parsing.numbers import is_absent
 from core.formats.problems import Collector, counted, shown
@@ -23,6 +24,10 @@ class _Segment:
     source_at: FilePlace
     references: tuple[str, ...]
     references_at: FilePlace
+
+
+def _texts(reader: CellReader, row: TableRow, mapping: ColumnMapping) -> tuple[Cell, ...]:
+    return tuple(reader.cell(row, column) for column in (mapping.source, *mapping.references))
 
 
 class Builder:
@@ -109,6 +114,7 @@ class Builder:
     def _keys(self, reader: CellReader, mapping: ColumnMapping) -> Iterator[tuple[TableRow, OutputKey]]:
         """Yield each row with its key (system "" in the wide layout); rows with an incomplete key are problems."""
         long = mapping.layout == "long"
+        by_text = self._ids_of_rated_texts(reader, mapping)
         for row in reader.table.rows:
             document = reader.text(row, mapping.document) or ""
             system = mapping.system_name if long else ""
@@ -118,12 +124,26 @@ class Builder:
                     continue
             if mapping.segment is not None:
                 segment = reader.needed(row, mapping.segment, "a segment id")
+            elif by_text:
+                segment = by_text[_texts(reader, row, mapping)]
             else:
                 place = (reader.file, system, document)
                 self._counts[place] = n = self._counts.get(place, 0) + 1
                 segment = str(n)
             if segment:
                 yield row, OutputKey(system, document, segment)
+
+    def _ids_of_rated_texts(self, reader: CellReader, mapping: ColumnMapping) -> dict[tuple[Cell, ...], str]:
+        """Return a number for each source with its references if rows have no IDs and every output stands in several rows, which
+        therefore are several ratings of it; otherwise nothing, and rows are matched by their order."""
+        identified = mapping.segment or mapping.document or not (mapping.source or mapping.references)
+        if mapping.layout == "wide" or mapping.output is None or not mapping.human_scores or identified:
+            return {}
+        texts = [_texts(reader, row, mapping) for row in reader.table.rows]
+        outputs = [(reader.cell(row, mapping.system), reader.cell(row, mapping.output)) for row in reader.table.rows]
+        if min(Counter(zip(texts, outputs, strict=True)).values(), default=0) < 2:
+            return {}
+        return {text: str(i) for i, text in enumerate(dict.fromkeys(texts), start=1)}
 
     def _check_counts(self) -> None:
         """Check that every system has the same number of rows: without segment ids rows are matched by order."""

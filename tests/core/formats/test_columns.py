@@ -144,6 +144,15 @@ def test_an_output_rated_several_times_has_the_mean_and_a_note() -> None:
     assert "rated several times (2 further rows)" in " ".join(builder.notes(got))
 
 
+def test_without_ids_rows_of_the_same_texts_are_ratings_if_every_output_stands_in_several() -> None:
+    rows = [f"{mr},{ref},{s},{s} {mr},{score}" for mr, ref in ("ab", "cd", "ab") for s in "AB" for score in (1, 2, 6)]
+    got = dataset("mr,ref,system,output,quality\n" + "\n".join(rows) + "\n")
+    assert [(s.source, s.references) for s in got.segments] == [("a", ("b",)), ("c", ("d",))]
+    assert [h.value for h in got.human_scores] == [3.0] * 4
+    once = dataset("mr,ref,system,output,quality\n" + "\n".join(rows[::3]) + "\n")
+    assert len(once.segments) == 3  # each output stands once, or twice for equal sources: rows are matched by order
+
+
 def test_references_that_differ_between_rows_are_a_problem() -> None:
     (problem,) = problems("seg,system,ref,output\n1,A,r,x\n1,B,R,y\n")
     assert (problem.row, problem.column, problem.expected) == (3, "ref", "“r”")
