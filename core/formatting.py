@@ -40,7 +40,7 @@ def format_count(n: int, noun: str, plural: str = "") -> str:
 def format_duration(seconds: float) -> str:
     """Return a rounded duration: "40 s", "2 min", "1 h 10 min", "14 h"."""
     if seconds <= 59:
-        return f"{max(1, math.ceil(seconds))} s"
+        return f"{max(1, round(seconds))} s"
     minutes = max(1, round(seconds / 60))
     hours, rest = divmod(minutes, 60)
     if not hours:

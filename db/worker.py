@@ -31,7 +31,7 @@ from core.metrics.base import Metric
 from core.ports.jobs import Job, JobState
 from core.ports.store import Store
 from core.progress import Cancelled
-from core.scoring.dataset import ScoringProgress, ScoringResult, score_dataset
+from core.scoring.dataset import Memory, ScoringProgress, ScoringResult, score_dataset
 from core.settings import load as settings
 from core.settings import offline, share_cores
 from db.jobs import ATTEMPTS
@@ -246,10 +246,12 @@ def _score(
 
     while True:
         dataset = store.projects.dataset(job.project_id)
+        if job.timing:  # the samples are not stored: half a score is worse than none
+            score_dataset(dataset, metrics, Memory(), on_scoring, timings=store.timings, only_time=True)
+            return ("failed" if unusable else "done"), "; ".join(unusable)
         results = score_dataset(
-            dataset, metrics, store.scores, on_scoring, claim=claim, segments=job.segments, timings=store.timings,
-            only_time=job.timing,
-        )  # fmt: skip
+            dataset, metrics, store.scores, on_scoring, claim=claim, segments=job.segments, timings=store.timings
+        )
         if store.projects.dataset(job.project_id) == dataset:  # else something was imported meanwhile: score that too
             break
     complaints = [*unusable, *(_complaint(result) for result in results if result.failed)]

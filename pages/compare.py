@@ -52,7 +52,7 @@ def main() -> None:
 def scoring_box(project: Project, view: View) -> None:
     """Draw the scoring panel, open while there are no scores."""
     metrics = [c for c in view.columns if not c.human and not c.labelled]
-    running = jobs.active(project.id)
+    running = [job for job in jobs.active(project.id) if not job.timing]
     if not metrics:
         text = (
             "Scoring is running. Scores appear here when they are ready."
@@ -61,11 +61,12 @@ def scoring_box(project: Project, view: View) -> None:
         )
         st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
     label = f"Compute scores: {format_count(len(metrics), 'metric')} computed" + (", job running" if running else "")
-    opened = not metrics and not running
-    box = st.expander(label, expanded=opened, key=f"compare-scoring-{project.id}-{opened}", on_change="rerun")
+    begin = not metrics and not running
+    box = st.expander(label, expanded=begin, key=f"compare-scoring-{project.id}-{begin}", on_change="rerun")
     if box.open:  # the panel of a closed box would take most of the time of the page
         with box:
-            scoring.panel(project, wiring.dataset(project))
+            opened = state.place(project.id) or view.segments[0].key
+            scoring.panel(project, wiring.dataset(project), segment=opened)
 
 
 @st.fragment

@@ -15,7 +15,7 @@ from core.formatting import format_duration
 from core.metrics.base import Metric, MetricSpec
 from core.ports.timings import Timings
 from core.progress import Cancelled
-from core.scoring.timing import Stopwatch, spread
+from core.scoring.timing import Stopwatch, model_of, spread
 from core.scoring.values import WrongCountError, reason_of, values_of
 from core.signature import content_key
 
@@ -26,7 +26,7 @@ LARGEST_CHUNK = 1024
 QUICK_SECONDS, SLOW_SECONDS = 1.0, 10.0  # faster chunks are doubled, slower ones halved
 GIVE_UP_AFTER = 5  # consecutive chunks in which all texts fail
 WAIT_SECONDS = 0.3  # between checks for values of other workers
-SAMPLE_SECONDS, SAMPLE_ITEMS, SAMPLE_MOST = 2.0, 8, 30.0  # a timed sample has both of the first, or the last
+SAMPLE_SECONDS, SAMPLE_ITEMS, SAMPLE_MOST = 2.0, 8, 60.0  # a timed sample has both of the first, or the last
 
 
 class ScoreCache(Protocol):
@@ -124,13 +124,13 @@ def score_dataset(
     awaited, and computed here if no worker stores them. `on_scoring` is called between items.
 
     With `segments`, only their outputs are scored. With `timings`, a sample of each metric is scored first if its speed is
-    unknown, so that the time of the whole job is known; with `only_time` nothing else is scored.
+    unknown, so that the time of the whole job is known; with `only_time` nothing else is scored, and progress counts metrics.
 
     Raises `Cancelled` if `on_scoring` does, and `Unavailable` if `scores` cannot store a chunk; stored values are kept.
     """
     wanted = set(segments)
     items = {content_key(*item): item for key, item in dataset.items() if not wanted or key.segment in wanted}
-    work = _Work(on_scoring)
+    work = _Work(on_scoring, only_time)
     for metric in metrics:
         work.runs.append(_Run(items, for_dataset(metric, dataset), scores, claim, work, chunk, timings))
     for run in work.runs if timings is not None else ():
@@ -174,8 +174,8 @@ def for_dataset(metric: Metric, dataset: Dataset) -> Metric:
 class _Work:
     """All runs of a job, and its progress."""
 
-    def __init__(self, on_scoring: OnScoring | None) -> None:
-        self.on_scoring, self.runs = on_scoring, list[_Run]()
+    def __init__(self, on_scoring: OnScoring | None, only_time: bool) -> None:
+        self.on_scoring, self.only_time, self.runs = on_scoring, only_time, list[_Run]()
 
     def report(self, current: _Run, within: float) -> None:
         """Report progress; `within` is the share of the current part that is done."""
@@ -184,6 +184,8 @@ class _Work:
         ahead = math.floor(within * len(current.part) + 1e-6)  # 3 / 7 * 7 may be less than 3
         done, total = current.done + ahead, len(current.items)
         all_done, everything = sum(run.done for run in self.runs) + ahead, total * len(self.runs)
+        if self.only_time:
+            all_done, everything = self.runs.index(current), len(self.runs)
         own = current.seconds_left(within)
         others = [run.seconds_left() for run in self.runs if run is not current]
         known = [seconds for seconds in others if seconds is not None]
@@ -194,7 +196,7 @@ class _Work:
 
 
 _warm = set[str]()
-"""Signatures scored in this process: the first part of a metric is not timed, because it loads models."""
+"""Models (or signatures without one) used in this process: the first part scored with a model is not timed, because it loads the model."""
 
 
 class _Run:
@@ -310,9 +312,10 @@ class _Run:
             return
         self.in_a_row, self.last_why = 0, ""
         took = time.monotonic() - began
-        if self.signature in _warm:
+        loaded = model_of(self.signature) or self.signature
+        if loaded in _warm:
             self.watch.add(part, took)
-        _warm.add(self.signature)
+        _warm.add(loaded)
         if took < QUICK_SECONDS:
             self.size = min(2 * self.size, max(self.chunk, LARGEST_CHUNK))
         elif took > SLOW_SECONDS:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.formatting import format_count, format_lambda, format_number
+from core.formatting import format_count, format_duration, format_lambda, format_number
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,14 @@ def test_nouns_agree_with_their_count() -> None:
     assert format_count(1, "output") == "1 output"
     assert format_count(1200, "output") == "1,200 outputs"
     assert format_count(0, "query", "queries") == "0 queries"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.2, "1 s"), (2.04, "2 s"), (59, "59 s"), (59.5, "1 min"), (95, "2 min"), (3570, "1 h"), (4200, "1 h 10 min"),
+        (7170, "2 h"), (36000 + 1200, "10 h"), (8 * 86400, "192 h"),
+    ],
+)  # fmt: skip
+def test_durations_are_rounded(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text

@@ -13,6 +13,7 @@ from core.data import Dataset, Output, Segment
 from core.ports.jobs import Job
 from core.ports.store import Store
 from pages._ui.shared import jobs, state, theme, wiring
+from tests.pages.said import unescaped
 from tests.paths import APP
 from tests.templates import empty_database
 
@@ -90,6 +91,16 @@ def test_a_running_job_stands_at_the_foot_and_can_be_cancelled(store: Store) -> 
     at.button(key=f"cancel-{queued.id}").click().run()
     assert store.jobs.get(queued.id).state == "cancelled"
     assert not at.exception
+
+
+def test_estimating_the_time_is_not_called_scoring(store: Store) -> None:
+    project = store.projects.create("only")
+    store.projects.add(project.id, DATA)
+    store.jobs.enqueue(project.id, ["chrf"], timing=True)
+    at = run(project=str(project.id))
+    assert not at.exception
+    [shown] = [unescaped(e.proto.text) for e in at.get("progress")]
+    assert shown.startswith("Estimating the time of scoring only: waiting for a worker.")
 
 
 def test_remaining_time_is_the_pace_so_far_times_what_is_left() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import streamlit as st
 
-from core.data import Dataset
+from core.data import Dataset, SegmentKey
 from core.errors import UserError
 from core.formatting import format_count
 from core.metrics import readiness, registry
@@ -17,9 +17,11 @@ from core.models.checkpoint import describe
 from core.models.kinds import MODEL_KINDS
 from core.ports.projects import Project
 from core.scoring.dataset import for_dataset
+from core.services.projects.task import Task, default_metrics
+from core.services.projects.time_estimates import start
 from core.settings import load as settings
-from pages._ui.projects import external_scores, metric_options
-from pages._ui.shared import errors, jobs, wiring
+from pages._ui.projects import external_scores, metric_options, scoring_time
+from pages._ui.shared import errors, jobs, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 NEED_WORDS = {"source": "a source", "reference": "a reference"} | {
@@ -28,6 +30,9 @@ NEED_WORDS = {"source": "a source", "reference": "a reference"} | {
 
 
 AGAINST = "against"
+TASKS: dict[Task, str] = {
+    "translation": "translations", "summary": "summaries", "data-to-text": "texts written from data", "other": "other texts",
+}  # fmt: skip
 
 
 class MetricLine(NamedTuple):
@@ -84,8 +89,8 @@ def _fitting(spec: MetricSpec, there: Mapping[str, bool]) -> dict[str, str]:
     return {}
 
 
-def panel(project: Project, data: Dataset) -> None:
-    """Draw the panel for one project."""
+def panel(project: Project, data: Dataset, *, segment: SegmentKey | None = None) -> None:
+    """Draw the panel for one project. `segment` is the open one, if any."""
     store = wiring.store()
     found, total = lines(project, data), len(data.outputs)
     running = jobs.active(project.id)
@@ -109,21 +114,33 @@ def panel(project: Project, data: Dataset) -> None:
     except UserError as error:
         errors.show(error)
     able = {line.spec.name: line.spec for line in found if not line.lacking and OPTIONS not in line.spec.name}
-    default = [line.spec.name for line in found if line.spec.name in STANDARD and line.open(total)]
+    default = _defaults(project, data, found, total)
+    picked = f"metrics-touched-{project.id}"
+    key: str = st.session_state.get(picked) or f"metrics-{project.id}-{','.join(default)}"
+
+    def touched() -> None:
+        st.session_state[picked] = key  # a later estimate must not replace what was chosen
+
     names = st.multiselect(
-        "Metrics to compute", able, default, format_func=lambda name: able[name].label,
-        key=f"metrics-{project.id}-{len(default)}", placeholder=("Default metrics are done. Add more:" if any(line.scored for line in found) else "Default metrics cannot run here. Choose others:") if able else "No metric can run. See the table above for what is missing.",
+        "Metrics to compute", able, default, format_func=lambda name: able[name].label, on_change=touched,
+        key=key, placeholder=("Default metrics are done. Add more:" if any(line.scored for line in found) else "Default metrics cannot run here. Choose others:") if able else "No metric can run. See the table above for what is missing.",
         disabled=not able,
     )  # fmt: skip
     chosen = metric_options.chosen(
         [able[name] for name in names], str(project.id), {line.spec.name: line.begin for line in found if line.begin}
     )
+    scope = scoring_time.choose_scope(project, data, segment)
+    opened = scoring_time.open_of(project, data, chosen or ())
+    is_long = scoring_time.estimate(project, opened, scope, running)
     with st.container(horizontal=True, vertical_alignment="center"):
         text = f"Compute scores ({format_count(len(names), 'metric')})" if names else "Compute scores"
         if st.button(text, type="primary", disabled=not chosen, key=f"score-{project.id}") and chosen:
-            store.jobs.enqueue(project.id, chosen)
+            start(store, project.id, chosen, scope.segments, scope.first if is_long else ())
+            st.session_state.pop(picked, None)
             st.rerun()
         for job in running:
+            if job.timing:
+                continue
             st.button(
                 "Cancel scoring",
                 key=f"panel-cancel-{job.id}",
@@ -131,3 +148,22 @@ def panel(project: Project, data: Dataset) -> None:
                 args=(job.id,),
             )
         st.caption("Existing scores are reused.")
+    scoring_time.progress(project, data)
+
+
+def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine], total: int) -> list[str]:
+    """Return the metrics chosen at first, by task and time; draw which defaults are left out."""
+    task = wiring.task(project)
+    possible = {line.spec.name: line.spec.label for line in found if line.spec.name in STANDARD and line.open(total)}
+    fitting = [name for name in possible if name in default_metrics(task)]
+    slow = scoring_time.too_long(scoring_time.open_of(project, data, fitting))
+    said = []
+    if others := [label for name, label in possible.items() if name not in fitting]:
+        said.append(f"Not chosen, because the outputs look like {TASKS[task]}: {', '.join(others)}.")
+    if slow:
+        said.append(
+            f"Not chosen, because of the time for all outputs: {', '.join(slow.values())}. Choose it for a sample."
+        )
+    if said:
+        page.caption(" ".join(said))
+    return [name for name in fitting if name not in slow]

@@ -79,7 +79,8 @@ def _line(own_worker: bool) -> None:
     with st.container(key="errorscope-foot"):
         for job in jobs[:2]:
             with st.container(horizontal=True, vertical_alignment="center"):
-                text = f"Scoring {names.get(job.project_id, '')}: {progress_text(job, now, own_worker)}"
+                what = "Estimating the time of scoring" if job.timing else "Scoring"
+                text = f"{what} {names.get(job.project_id, '')}: {progress_text(job, now, own_worker)}"
                 st.progress(min(1.0, job.done / job.total) if job.total else 0.0, escape_markdown(text))
                 name = escape_markdown(names.get(job.project_id, ""))
                 label = "Cancel" if len(jobs) == 1 else f"Cancel scoring: {name}"
@@ -94,4 +95,6 @@ def _farewell(job_id: int) -> str:
         return "The scoring job was deleted with its project."
     if job.state == "failed":
         return f"Scoring failed: {escape_markdown(job.message)}"
+    if job.timing and job.state == "done":
+        return "The time of scoring is estimated."
     return "Scoring was cancelled. Scores computed so far are kept." if job.state == "cancelled" else "Scoring is done."

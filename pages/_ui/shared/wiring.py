@@ -30,6 +30,8 @@ from core.refine.result import EditStep, Variant
 from core.services.compare import inspector, labels
 from core.services.labels import judgements as numbers
 from core.services.projects import sample
+from core.services.projects.task import Task, task_of
+from core.services.projects.time_estimates import DistinctOutputs, distinct_outputs
 from core.services.projects.view import View, build
 from core.settings import load as settings
 from db.private import private_file, private_folder
@@ -121,6 +123,16 @@ def dataset(project: Project) -> Dataset:
     return _dataset(*_version(project))
 
 
+def distinct(project: Project) -> DistinctOutputs:
+    """Return the outputs of a project, each text once; read again after an import."""
+    return _distinct(*_version(project))
+
+
+def task(project: Project) -> Task:
+    """Return the task that the texts of a project look like."""
+    return _task(*_version(project))
+
+
 def judgements(project: Project) -> list[Judgement]:
     """Return the scores and ranks of single raters; read again after an import."""
     return _judgements(*_version(project)) if project.judged else []
@@ -161,6 +173,16 @@ def _dataset(database: str, project: Project, generation: int) -> Dataset:
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
 def _judgements(database: str, project: Project, generation: int) -> list[Judgement]:
     return store().judgements.list(project.id)
+
+
+@st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
+def _distinct(database: str, project: Project, generation: int) -> DistinctOutputs:
+    return distinct_outputs(_dataset(database, project, generation))
+
+
+@st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
+def _task(database: str, project: Project, generation: int) -> Task:
+    return task_of(_dataset(database, project, generation))
 
 
 @st.cache_resource(max_entries=64, ttl=1800, show_spinner=False)

@@ -1,0 +1,48 @@
+"""Guess the task of a dataset from its texts, and the default metrics for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from statistics import median
+from typing import Literal
+
+from core.data import Dataset
+from core.metrics.registry import STANDARD
+
+Task = Literal["translation", "summary", "data-to-text", "other"]
+
+LOOKED_AT = 200
+"""Number of outputs that the guess is based on, spread over the dataset."""
+LONGER, LONG = 3.0, 300
+"""Sources of summaries are this many times as long as the outputs, and have at least this many characters."""
+_DATA = re.compile(r"""^\s*[\[{<(]|\w+\[[^\]]*\]|\w+\(.*=.*\)|\w+\s*=\s*['"]|\S \| \S.* \| \S|\w+::?\w+,""", re.DOTALL)
+
+WITHOUT: Mapping[Task, tuple[str, ...]] = {"summary": ("ter",)}
+"""Default metrics that are not meant for a task: TER counts the edits that turn an output into its reference."""
+
+
+def task_of(dataset: Dataset) -> Task:
+    """Return the task that sources and outputs look like; "other" without sources, or if nothing fits."""
+    pairs = [(item.source, item.hypothesis) for _, item in dataset.items() if item.source and item.hypothesis]
+    pairs = pairs[:: max(1, len(pairs) // LOOKED_AT)]
+    if not pairs:
+        return "other"
+    if sum(bool(_DATA.search(source)) for source, _ in pairs) > len(pairs) / 2:
+        return "data-to-text"
+    if median(len(s) / len(h) for s, h in pairs) >= LONGER and median(len(s) for s, _ in pairs) >= LONG:
+        return "summary"
+    if median(_shared(source, output) for source, output in pairs) < 0.4:
+        return "translation"
+    return "other"
+
+
+def default_metrics(task: Task) -> tuple[str, ...]:
+    """Return the metrics chosen at first for a task."""
+    return tuple(name for name in STANDARD if name not in WITHOUT.get(task, ()))
+
+
+def _shared(source: str, output: str) -> float:
+    """Return the share of the output's words that are in the source."""
+    words = set(output.casefold().split())
+    return len(words & set(source.casefold().split())) / max(1, len(words))

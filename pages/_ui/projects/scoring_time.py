@@ -1,0 +1,143 @@
+"""What scoring will take: the outputs to score, their estimated time, and the progress of running jobs by metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import streamlit as st
+
+from core.data import Dataset, SegmentKey
+from core.errors import UserError
+from core.formatting import format_count, format_duration
+from core.metrics.registry import load
+from core.ports.jobs import Job
+from core.ports.projects import Project
+from core.scoring.dataset import for_dataset
+from core.services.projects.time_estimates import (
+    LONG_SECONDS,
+    TOO_LONG_SECONDS,
+    OpenOutputs,
+    in_words,
+    open_outputs,
+    sample_of,
+    total_seconds,
+)
+from core.settings import load as settings
+from pages._ui.shared import errors, jobs, page, wiring
+
+SAMPLE, FIRST_SAMPLE = 100, 20
+"""Segments in the sample that is offered, and in the one that is scored before a long job."""
+ALL, SOME, ONE = "all", "sample", "segment"
+_TRIED = "errorscope_timed"
+
+
+class ScoringScope(NamedTuple):
+    """The segments to score (none means all), and those that go first if the job is long."""
+
+    segments: tuple[SegmentKey, ...]
+    first: tuple[SegmentKey, ...]
+
+
+def open_of(project: Project, data: Dataset, expressions: Sequence[str]) -> list[OpenOutputs]:
+    """Return what these metrics have not scored yet; metrics that cannot run are left out."""
+    metrics = []
+    for text in expressions:
+        try:
+            metrics.append(for_dataset(load(text), data))
+        except UserError:
+            continue
+    return open_outputs(wiring.store(), wiring.distinct(project), metrics)
+
+
+def too_long(opened: Sequence[OpenOutputs]) -> dict[str, str]:
+    """Return the metrics that are too slow to be chosen at first, with label and time."""
+    slow = [(o, o.seconds() or 0.0) for o in opened]
+    return {o.metric: f"{o.label} ({format_duration(s)})" for o, s in slow if s > TOO_LONG_SECONDS}
+
+
+def choose_scope(project: Project, data: Dataset, segment: SegmentKey | None) -> ScoringScope:
+    """Draw the choice between all outputs, a sample of segments, and the open `segment` if there is one."""
+    n = len(data.segments)
+    words = {ALL: f"All {format_count(len(data.outputs), 'output')}", SOME: "A sample"} | (
+        {ONE: "This segment"} if segment else {}
+    )
+    first = (segment,) if segment else tuple(sample_of(data, min(n, FIRST_SAMPLE)))
+    if n < 2:
+        return ScoringScope((), ())
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        scope = st.segmented_control(
+            "Outputs to score", words, default=ALL, format_func=words.__getitem__, key=f"scope-{project.id}-{len(words)}",
+            required=True,
+        )  # fmt: skip
+        size = min(SAMPLE, max(1, n // 4))
+        if scope == SOME:
+            size = st.number_input(
+                "Segments in the sample", 1, n, size, key=f"sample-{project.id}", width=200,
+                help="Drawn at random. A larger sample contains the smaller one, so its scores are reused.",
+            )  # fmt: skip
+    if scope == ALL:
+        return ScoringScope((), first)
+    return ScoringScope((segment,) if scope == ONE and segment else tuple(sample_of(data, int(size))), ())
+
+
+def estimate(project: Project, opened: Sequence[OpenOutputs], scope: ScoringScope, running: Sequence[Job]) -> bool:
+    """Draw the time that the chosen metrics take on this machine. Return whether the job is long.
+
+    While the speed of a metric is not known, the worker of this server measures it on a sample.
+    """
+    unknown = [o for o in opened if not o.timed]
+    if not unknown:
+        keys = wiring.distinct(project).of(scope.segments) if scope.segments else None
+        seconds = total_seconds(opened, keys)
+        is_long = seconds is not None and seconds > LONG_SECONDS
+        text = in_words(opened, keys)
+        if text and (seconds or 0.0) > 0:
+            first = (
+                " This segment is scored first."
+                if len(scope.first) == 1
+                else f" A sample of {len(scope.first)} segments is scored first."
+            )
+            page.caption(f"Time on this machine: {text}.{first if is_long and scope.first else ''}")
+        return is_long
+    names = tuple(o.metric for o in unknown)
+    tried: set[tuple[int, tuple[str, ...]]] = st.session_state.setdefault(_TRIED, set())
+    queue = wiring.store().jobs
+
+    @errors.guarded
+    def measure() -> None:
+        tried.add((project.id, names))
+        queue.enqueue(project.id, names, timing=True)
+
+    if any(job.timing for job in running):
+        page.caption(f"Measuring the speed of {format_count(len(names), 'metric')} on a short sample …")
+    elif not running and settings().worker != "off" and (project.id, names) not in tried:
+        measure()
+        st.rerun()
+    elif not running:
+        st.button("Estimate time", icon=":material/timer:", on_click=measure, key=f"estimate-{project.id}")
+    return sum(len(o.sizes) for o in unknown) > 1000
+
+
+def progress(project: Project, data: Dataset) -> None:
+    """Draw what running jobs have done and have left, by metric; refreshed while they run."""
+    if any(not job.timing for job in jobs.active(project.id)):
+        st.fragment(run_every=3.0)(errors.guarded(_progress))(project, data)
+
+
+def _progress(project: Project, data: Dataset) -> None:
+    rows = []
+    for job in jobs.active(project.id):
+        keys = wiring.distinct(project).of(job.segments) if job.segments else None
+        n = len(wiring.distinct(project).items if keys is None else keys)
+        for left in open_of(project, data, job.metrics) if not job.timing else ():
+            count = len(left.sizes if keys is None else left.sizes.keys() & keys)
+            seconds = left.seconds(keys)
+            time = "" if not count else "not known yet" if seconds is None else format_duration(seconds)
+            where = format_count(len(job.segments), "segment") if job.segments else "all"
+            rows.append(
+                {"running now": left.label, "outputs": where, "done": n - count, "left": count, "time left": time}
+            )
+    if rows:
+        st.dataframe(rows, hide_index=True, width="stretch", height=min(38 + 35 * len(rows), 283))
+        st.caption("Equal outputs count once.")

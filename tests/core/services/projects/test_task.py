@@ -1,0 +1,46 @@
+"""Which task texts look like, and the default metrics for it."""
+
+import pytest
+
+from core.data import Dataset, Output, Segment
+from core.metrics.registry import STANDARD
+from core.services.projects import sample
+from core.services.projects.task import default_metrics, task_of
+
+LONG = "The council met on Tuesday to discuss the flood defences along the river. " * 8
+
+
+def texts(source: str | None, output: str) -> Dataset:
+    return Dataset((Segment("d", "1", source, ("r",)),), (Output("A", "d", "1", output),))
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "task"),
+    [
+        ("Die Katze sitzt auf der Matte.", "The cat sits on the mat.", "translation"),
+        ("猫坐在垫子上。", "The cat sits on the mat.", "translation"),
+        (LONG, "The council discussed flood defences.", "summary"),
+        (
+            "inform(name='red door cafe';goodformeal='breakfast')",
+            "Red door cafe is good for breakfast.",
+            "data-to-text",
+        ),
+        ("name[The Eagle], food[French], area[riverside]", "The Eagle serves French food.", "data-to-text"),
+        ("Alan_Bean | occupation | Test_pilot", "Alan Bean was a test pilot.", "data-to-text"),
+        ('{"name": "The Eagle", "food": "French"}', "The Eagle serves French food.", "data-to-text"),
+        ("She go to school every days.", "She goes to school every day.", "other"),
+        (None, "The cat sits on the mat.", "other"),
+        ("", "", "other"),
+    ],
+)
+def test_the_task_is_guessed_from_the_texts(source: str | None, output: str, task: str) -> None:
+    assert task_of(texts(source, output)) == task
+
+
+def test_the_sample_is_a_translation() -> None:
+    assert task_of(sample.dataset()) == "translation"
+
+
+def test_summaries_are_not_scored_with_ter_at_first() -> None:
+    assert set(STANDARD) - set(default_metrics("summary")) == {"ter"}
+    assert default_metrics("translation") == STANDARD

@@ -1,0 +1,78 @@
+"""The time of a job before it starts, from times measured earlier."""
+
+import pytest
+
+from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
+from core.ports.timings import Timing
+from core.services.projects.time_estimates import (
+    distinct_outputs,
+    in_words,
+    open_outputs,
+    sample_of,
+    start,
+    total_seconds,
+)
+from core.signature import content_key
+from tests.fakes import counting_metric, memory_store, small_dataset
+
+DATA = Dataset(
+    tuple(Segment("d", str(i), "s") for i in range(20)),
+    tuple(Output(system, "d", str(i), "x" * 99 if i < 19 else "same") for i in range(20) for system in "AB"),
+)
+
+
+def test_only_open_outputs_take_time_and_equal_ones_count_once() -> None:
+    store = memory_store()
+    texts = small_dataset(50)
+    outputs = distinct_outputs(texts)
+    metric = counting_metric()
+    [before] = open_outputs(store, outputs, [metric])
+    assert (len(before.sizes), before.seconds(), before.timed) == (100, None, False)
+    size = sum(before.sizes.values())
+    store.timings.add("length", "", Timing(10, size // 2, 30.0, size / 100))
+    done = {content_key(*item): Value(1.0) for key, item in texts.items() if key.system == "A"}
+    store.scores.put("length", "length|v:1", done, 1.0)
+    [after] = open_outputs(store, outputs, [metric])
+    assert len(after.sizes) == 50
+    assert after.seconds() == pytest.approx(30.0, rel=0.03)
+    assert after.seconds(outputs.of([SegmentKey("doc", "3")])) == pytest.approx(0.6, rel=0.1)
+    assert len(distinct_outputs(DATA).items) == 2
+
+
+def test_the_total_names_what_takes_longest() -> None:
+    store, outputs = memory_store(), distinct_outputs(small_dataset(50))
+    metrics = [counting_metric(name) for name in ("slow", "quick", "fast")]
+    assert in_words(open_outputs(store, outputs, metrics)) == ""
+    length = sum(len(item.hypothesis) + 1 for item in outputs.items.values()) / 100
+    for name, seconds in (("slow", 7200.0), ("quick", 600.0), ("fast", 20.0)):
+        store.timings.add(name, "", Timing(100, round(100 * length), seconds, length))
+    opened = open_outputs(store, outputs, metrics)
+    assert total_seconds(opened) == pytest.approx(7820.0, rel=0.01)
+    assert in_words(opened) == "about 2 h 10 min (slow 2 h, quick 10 min, 1 other 20 s)"
+
+
+def test_a_larger_sample_contains_the_smaller_one() -> None:
+    small, large = sample_of(DATA, 5), sample_of(DATA, 12)
+    assert len(small) == 5
+    assert set(small) < set(large)
+    assert large == [s.key for s in DATA.segments if s.key in set(large)]
+    assert sample_of(DATA, 50) == [s.key for s in DATA.segments]
+
+
+def test_what_is_on_the_screen_is_queued_before_everything() -> None:
+    store = memory_store()
+    project = store.projects.create("p").id
+    key = SegmentKey("d", "3")
+    start(store, project, ["chrf"], (), (key,))
+    assert [job.segments for job in reversed(store.jobs.recent(project))] == [(key,), ()]
+    start(store, project, ["bleu"], (key,), (key,))
+    assert [job.segments for job in store.jobs.recent(project) if job.metrics == ("bleu",)] == [(key,)]
+    assert store.jobs.lease("w") == store.jobs.get(1 + project)
+
+
+def test_a_metric_with_few_open_outputs_needs_no_measured_time() -> None:
+    store = memory_store()
+    [few] = open_outputs(
+        store, distinct_outputs(DATA), [counting_metric(of=lambda item: Value(float(bool(Item(*item)))))]
+    )
+    assert (few.timed, len(few.sizes)) == (True, 2)
