@@ -12,6 +12,7 @@ from db.engine import connect, migrate
 from db.jobs import SqlJobs
 from db.judgements import SqlJudgements
 from db.labels import SqlLabels
+from db.project_settings import SqlProjectSettings
 from db.projects import SqlProjects
 from db.scores import SqlScores
 from db.stress_test_runs import SqlStressTestRuns
@@ -40,4 +41,5 @@ def store_over(engine: Engine) -> Store:
         SqlCases(engine),
         SqlStressTestRuns(engine),
         SqlTimings(engine),
+        SqlProjectSettings(engine),
     )

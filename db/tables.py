@@ -140,6 +140,13 @@ projects = _table(
     sqlite_autoincrement=True,  # deleted ids are never reused, because links and open pages may contain them
 )
 
+project_settings = _of_project(
+    "project_settings",
+    Column("name", NAME, nullable=False),
+    Column("value", Json, nullable=False),
+    UniqueConstraint("project_id", "name", name="one_setting_a_name"),
+)
+
 segments = _of_project(
     "segments",
     Column("doc_id", NAME, nullable=False),

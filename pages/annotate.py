@@ -11,6 +11,7 @@ from core.data import Dataset, SegmentKey
 from core.mqm.log import SegmentLabels, fold_segment
 from core.ports.projects import Project
 from core.services.labels import labels as work
+from core.services.labels.typologies import of_project
 from pages._ui.annotate import batches, identity, reveal
 from pages._ui.annotate.scores import scores
 from pages._ui.components.span_annotator import sent, span_editor
@@ -51,7 +52,10 @@ def workspace(project: Project, rater: str) -> None:
     rest = work.next_unlabelled(asked, mine, segment)
     header(dataset, asked, rater, mine, segment)
     events = store.labels.events(project.id, rater=rater, segment=segment)
-    data = editor_data(dataset, project.id, rater, segment, order, events, answer, more=rest not in (None, segment))
+    data = editor_data(
+        dataset, project.id, rater, segment, order, events, answer,
+        more=rest not in (None, segment), typology=of_project(store, project.id),
+    )  # fmt: skip
     span_editor(data, key=EDITOR, on_go=go)
     revealed = fold_segment(events).revealed
     if revealed.issuperset(order):

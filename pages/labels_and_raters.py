@@ -9,11 +9,11 @@ from core.ports.projects import Project
 from core.services.labels.labels import submitted
 from pages._ui.calibrate.weight_schemes import scheme_words
 from pages._ui.labels_and_raters import agreement as parts
-from pages._ui.labels_and_raters import batch_builder, number_agreement
+from pages._ui.labels_and_raters import batch_builder, number_agreement, typology_form
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.glossary import definition
 
-TABS = ("Agreement", "Largest disagreements", "Calibration sets")
+TABS = ("Agreement", "Largest disagreements", "Calibration sets", "Error typology")
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
     labels = submitted(store, project.id)
     batch_builder.missing(labels)
     first = TABS[0] if store.labels.raters(project.id) or project.judged else TABS[2]
-    agreement, disagreements, building = st.tabs(TABS, key="people-tabs", default=first)
+    agreement, disagreements, building, typology = st.tabs(TABS, key="people-tabs", default=first)
     with agreement, errors.boundary():
         if store.labels.raters(project.id) or not project.judged:
             labelled(project)
@@ -38,6 +38,8 @@ def main() -> None:
     with building, errors.boundary():
         batch_builder.builder(project)
         batch_builder.batches(project, labels)
+    with typology, errors.boundary():
+        typology_form.section(project)
 
 
 def _scheme() -> str:

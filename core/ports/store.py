@@ -10,6 +10,7 @@ from core.ports.cases import KeptCases
 from core.ports.jobs import Jobs
 from core.ports.judgements import Judgements
 from core.ports.labels import LabelLog
+from core.ports.project_settings import ProjectSettings
 from core.ports.projects import Projects
 from core.ports.scores import Scores
 from core.ports.stress_test_runs import StressTestRuns
@@ -29,3 +30,4 @@ class Store(NamedTuple):
     cases: KeptCases
     stress: StressTestRuns
     timings: Timings
+    settings: ProjectSettings

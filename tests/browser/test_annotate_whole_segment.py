@@ -112,7 +112,7 @@ def test_a_segment_with_every_action_by_keyboard_alone(server: Server, page: Pag
     press("d")
     press("d")
     press("?")
-    expect(page.get_by_role("dialog", name="All keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Definitions and keys")).to_be_visible()
     press("Escape")
     press("Enter")  # Output 3 is missing: it goes there
     expect(output(page, 3)).to_be_focused()
@@ -174,7 +174,7 @@ def test_a_segment_with_every_action_by_mouse_alone(server: Server, page: Page) 
         "button", name="Error spans of output 1"
     ).click()
     page.locator(".esa-quote").click()
-    button("all keys").click()
+    button("help").click()
     button("Close").click()
     page.get_by_test_id("submit").click()
     expect(page.locator(".esa-said")).to_contain_text("1 thing is missing")

@@ -21,6 +21,7 @@ TABLES = (
     "judgements",
     "cases",
     "stress_test_runs",
+    "project_settings",
 )
 
 

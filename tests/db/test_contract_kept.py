@@ -170,3 +170,16 @@ def test_stress_runs_belong_to_their_project_and_go_with_it(store: Store, projec
         store.stress.save(project + 1000, "R", REPORT, {})
     store.projects.delete(project)
     assert store.stress.list(project) == []
+
+
+def test_a_setting_is_kept_exactly_and_replaced(store: Store, project: int) -> None:
+    assert store.settings.get(project, "typology") is None
+    store.settings.put(project, "typology", {"name": "mqm", "rows": ["Länge", None, 1.5]})
+    store.settings.put(project, "other", 1)
+    store.settings.put(project, "typology", {"name": "own 😀", "rows": []})
+    assert store.settings.get(project, "typology") == {"name": "own 😀", "rows": []}
+    assert store.settings.get(project + 1, "typology") is None
+    with pytest.raises(UserError):
+        store.settings.put(project + 1, "typology", {})
+    store.projects.delete(project)
+    assert store.settings.get(project, "typology") is None

@@ -74,6 +74,7 @@ def test_versions_follow_each_other_in_one_line() -> None:
     assert len(scripts.get_heads()) == 1
     line = [(s.revision, s.down_revision) for s in scripts.walk_revisions()]
     assert line == [
+        ("0011", "0010"),
         ("0010", "0009"),
         ("0009", "0008"),
         ("0008", "0007"),
@@ -151,6 +152,7 @@ SHIPPED = {
     "0008_metric_names": "d7bafd44d309fea153fc584d93e25240840f7b4d8f61b6e05fce2e412e883f5c",
     "0009_stress_test_runs": "9c29d7da5bb1f93a0a509a2ba9c0d21e43b5664966b397d21474928763df46a5",
     "0010_timings": "d21256ee70ba2381135afcab1469e3de0b913599f463eb779de3ab647d410be2",
+    "0011_project_settings": "0caacd8f81f0227c82b7d4cd35560a363cd03b43247631453ed2cd33676f326b",
 }
 
 

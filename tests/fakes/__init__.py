@@ -9,7 +9,7 @@ from core.data import Dataset, Item, Output, Segment, Value
 from core.metrics.base import Metric, MetricSpec
 from core.ports.store import Store
 from core.progress import Cancelled, Progress
-from tests.fakes.kept import FakeCalibrations, FakeCases, FakeStressRuns
+from tests.fakes.kept import FakeCalibrations, FakeCases, FakeProjectSettings, FakeStressRuns
 from tests.fakes.labels import FakeBatches, FakeJudgements, FakeLabels
 from tests.fakes.memory import Memory
 from tests.fakes.projects import FakeProjects
@@ -30,6 +30,7 @@ def memory_store() -> Store:
         FakeCases(memory),
         FakeStressRuns(memory),
         FakeTimings(memory),
+        FakeProjectSettings(memory),
     )
 
 

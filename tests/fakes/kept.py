@@ -99,3 +99,15 @@ class FakeStressRuns:
             if run.id == run_id:
                 return at
         raise UserError("there is no such run", got=str(run_id))
+
+
+class FakeProjectSettings:
+    def __init__(self, memory: Memory) -> None:
+        self.m = memory
+
+    def get(self, project_id: int, name: str) -> Any:
+        return json.loads(self.m.settings.get((project_id, name), "null"))
+
+    def put(self, project_id: int, name: str, value: Any) -> None:
+        self.m.need(project_id)
+        self.m.settings[project_id, name] = json.dumps(value)

@@ -45,6 +45,7 @@ class Memory:
     judged: dict[int, dict[tuple[OutputKey, str, str], Judgement]] = field(default_factory=dict)
     external: dict[tuple[int, str], tuple[ExternalScores, datetime]] = field(default_factory=dict)
     timings: dict[tuple[str, str], list[Timing]] = field(default_factory=dict)
+    settings: dict[tuple[int, str], str] = field(default_factory=dict)  # as JSON
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def need(self, project_id: int) -> None:

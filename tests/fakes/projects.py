@@ -74,6 +74,7 @@ class FakeProjects:
         self.m.jobs = {i: j for i, j in self.m.jobs.items() if j.project_id != project_id}
         self.m.events = [e for e in self.m.events if e[0] != project_id]
         self.m.lambdas = {k: v for k, v in self.m.lambdas.items() if k[0] != project_id}
+        self.m.settings = {k: v for k, v in self.m.settings.items() if k[0] != project_id}
         self.m.batches = {k: v for k, v in self.m.batches.items() if k[0] != project_id}
 
     def add(

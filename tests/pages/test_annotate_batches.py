@@ -6,8 +6,9 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from core.data import OutputKey
+from core.data import OutputKey, SegmentKey
 from core.ports.batches import Chosen, SavedBatch
+from core.ports.labels import Action
 from db.store import open_store
 from tests.pages.test_annotate import address, app, signed_in
 
@@ -66,3 +67,20 @@ def test_a_batch_that_is_gone_gives_all_segments(app: AppTest) -> None:
     signed_in(app)
     assert not app.exception
     assert "0 of 3 segments" in progress_text(app)
+
+
+def test_the_end_of_a_set_says_thanks_and_what_to_do_next(app: AppTest, tmp_path: Path) -> None:
+    with_batch(tmp_path, ("Buzzard", "3"))
+    app.query_params["batch"] = "pilot 1"
+    signed_in(app)
+    assert not app.success
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    done = [
+        Action("v", "verdict", "Buzzard", {"value": "no_error"}),
+        Action("s", "submit", None, {"systems": ["Buzzard"]}),
+    ]
+    store.labels.append(int(address(app, "project")), "Ana", SegmentKey("news", "3"), done)
+    app.run()
+    assert not app.exception
+    assert "Thank you" in str(app.success[0].value)
+    assert "calibration set" in str(app.success[0].value)

@@ -8,6 +8,7 @@ from core.mqm.actions import label_actions
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels.agreement import agreement
+from core.services.labels.typologies import of_project
 from core.signature import content_key
 from tests.pages.said import words
 from tests.paths import APP
@@ -206,3 +207,13 @@ def test_an_output_key_is_found_for_every_dispute(store: Store) -> None:
     there = {o.key for o in store.projects.dataset(project).outputs}
     assert {d.key for d in agreement(store, project, store.projects.dataset(project)).disputes} <= there
     assert OutputKey("A", "d", "0") in there
+
+
+def test_the_typology_of_a_project_is_chosen_here(store: Store) -> None:
+    project = filled(store)
+    at = opened(project)
+    at.selectbox(key=f"typology-{project}").set_value("data_to_text").run()
+    next(b for b in at.button if b.label == "Use this typology").click().run()
+    assert not at.exception
+    assert of_project(store, project).title == "Data-to-text"
+    assert "(in use)" in at.selectbox(key=f"typology-{project}").format_func("data_to_text")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import Unavailable
+from core.mqm.typology import TYPOLOGIES
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels as work
@@ -380,3 +381,15 @@ def test_labels_of_other_outputs_do_not_count_as_submitted_in_the_browser_either
     code = code.replace(line, line.partition("//")[0])
     run = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["true", "false"]
+
+
+def test_the_editor_gets_the_typology_of_the_project_and_only_its_categories_are_saved() -> None:
+    store, project = filled()
+    summaries = TYPOLOGIES["summaries"]
+    store.settings.put(project, "typology", {"name": "summaries"})
+    data = drawn(store, project, "Ana", typology=summaries)
+    assert (data["omission"], data["whole"]["name"]) == ("Content/Missing", "Unusable")
+    assert all(c["definition"] and c["example"] for c in (*data["categories"], *data["severities"]))
+    sent = outbox(project, add(project, 1), add(project, 2, category="Facts/Entity"))
+    answer = receive(store, "Ana", sent, systems(store))
+    assert (answer.acknowledged, list(answer.refused)) == (["a2"], ["a1"])

@@ -11,7 +11,7 @@ from core.ports.batches import SavedBatch
 from core.ports.projects import Project
 from core.services.labels import batches as service
 from core.services.labels.labels import SegmentProgress
-from pages._ui.shared import state, wiring
+from pages._ui.shared import page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 BATCH = "batch"
@@ -72,5 +72,19 @@ def progress(done: SegmentProgress, whole: Dataset, of_batch: Dataset, mine: dic
             f"{labelled} / {assigned} labelled", icon=":material/checklist:", color="green" if all_labelled else "gray"
         )
         text = f"{done.submitted} of {done.total} segments of this calibration set submitted."
-    everything = " All done: thank you." if done.submitted == done.total else ""
-    st.progress(done.submitted / done.total if done.total else 0.0, text=escape_markdown(text + everything))
+    st.progress(done.submitted / done.total if done.total else 0.0, text=escape_markdown(text))
+    if done.total and done.submitted == done.total:
+        _thanks(of_batch is not whole)
+
+
+def _thanks(batch: bool) -> None:
+    """Say that all is done, and what to do next."""
+    what = "calibration set" if batch else "project"
+    st.success(
+        f"**All done. Thank you!** Every segment of this {what} is submitted and saved. If someone sent you here, tell them that "
+        "you have finished. Until you reveal the system names of a segment, you can still change and resubmit it.",
+        icon=":material/celebration:",
+    )
+    with st.container(horizontal=True):
+        page.link("labels_and_raters", "Agreement of annotators, and the next calibration set")
+        page.link("compare", "Outputs beside their scores")

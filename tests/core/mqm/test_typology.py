@@ -1,28 +1,59 @@
-from core.mqm.typology import TREE, is_non_translation, marked_in, needs_note, paths
+from typing import Any
+
+import pytest
+
+from core.data import SEVERITIES
+from core.errors import UserError
+from core.mqm.typology import MQM, TYPOLOGIES, Typology, from_json, is_non_translation, paths, to_json
 
 
-def test_paths_are_the_leaves_of_the_tree_and_differ() -> None:
+def test_mqm_has_its_categories() -> None:
     everything = paths()
-    assert len(everything) == len(set(everything)) == sum(len(branch.children) or 1 for branch in TREE)
+    assert len(everything) == len(set(everything)) == 24
     assert {"Accuracy/Omission", "Fluency/Punctuation", "Other", "Source issue", "Non-translation"} <= set(everything)
     assert "Accuracy" not in everything
+    assert set(everything) - set(paths(marks_only=True)) == {"Non-translation"}
 
 
-def test_a_verdict_is_no_category_to_mark_with() -> None:
-    assert set(paths()) - set(paths(marks_only=True)) == {"Non-translation"}
+@pytest.mark.parametrize("typology", TYPOLOGIES.values(), ids=TYPOLOGIES)
+def test_every_severity_and_category_is_defined_with_an_example(typology: Typology) -> None:
+    assert [s.name for s in typology.severities] == list(SEVERITIES)
+    for explained in (*typology.severities, *typology.categories, typology.whole):
+        assert 10 < len(explained.definition) <= 140
+        assert explained.example
+    assert [c.path for c in typology.categories if c.needs_note] == ["Other"]
+    assert [c.path for c in typology.categories if c.where == "source"] == [typology.omission]
+    assert typology.omission
 
 
-def test_only_other_needs_a_note() -> None:
-    assert [p for p in paths() if needs_note(p)] == ["Other"]
-    assert needs_note("OTHER ")
-    assert needs_note("other/anything")
+def test_a_typology_comes_back_from_plain_values() -> None:
+    assert all(from_json(to_json(t)) == t for t in TYPOLOGIES.values())
 
 
-def test_an_omission_is_marked_in_the_source() -> None:
-    assert marked_in("accuracy/omission") == "source"
-    assert marked_in("Accuracy/Addition") == "output"
-    assert marked_in("Source issue") == "either"
-    assert marked_in("a category of their own") == "either"
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"path": ""}, "no usable name"),
+        ({"path": "a/b/c"}, "no usable name"),
+        ({"path": None}, "no usable name"),
+        ({"path": "accuracy/ Omission"}, "twice"),
+        ({"path": "Non-translation!"}, "verdict"),
+        ({"path": "New", "where": "reference"}, "output, source or either"),
+        ({"path": "New", "definition": "x" * 501}, "cannot be stored"),
+        ({"path": "New\0"}, "cannot be stored"),
+    ],
+)
+def test_a_category_that_cannot_be_used_is_refused(row: dict[str, Any], message: str) -> None:
+    stored = to_json(MQM)
+    with pytest.raises(UserError, match=message):
+        from_json(stored | {"categories": [*stored["categories"], row]})
+
+
+def test_a_typology_needs_categories_and_the_three_severities() -> None:
+    stored = to_json(MQM)
+    for wrong in ({"categories": []}, {"severities": stored["severities"][:2]}):
+        with pytest.raises(UserError):
+            from_json(stored | wrong)
 
 
 def test_non_translation_is_known_in_any_spelling() -> None:

@@ -7,10 +7,10 @@ const FIRST_RETRY = 4000;
 const LAST_RETRY = 30000;
 const KEYS = [
   ["← → ↑ ↓", "move by word or line"], ["Shift + arrows", "extend the selection"], ["Alt + arrows", "move by character, Alt + Shift extends"],
-  ["Tab", "next output (or source)"], ["1 · 2 · 3", "Major (changes the meaning) · Minor (noticed, meaning kept) · Neutral (no penalty): set the severity of the selection or of the chosen error span"], ["C", "category of the selected error span; in the open list, letters filter it"], ["T", "note"],
+  ["Tab", "next output (or source)"], ["1 · 2 · 3", "Major · Minor · Neutral: severity of the selection or of the chosen error span"], ["C", "category of the selected error span; in the open list, letters filter it"], ["T", "note"],
   ["B", "move the start or end of the error span"], ["M · Shift + M", "next · previous error span"], ["Delete", "delete the error span"], ["O", "in the source: choose for which output the omission counts"],
-  ["U · R", "undo · redo (also Ctrl + Z · Ctrl + Y)"], ["N · X", "no error · non-translation"], ["Enter", "submit; then next segment not submitted"],
-  ["J · K", "next · previous segment"], ["G", "next segment not submitted"], ["D", "show the context of each output"], ["Esc", "cancel the selection"], ["?", "this list"],
+  ["U · R", "undo · redo (also Ctrl + Z · Ctrl + Y)"], ["N · X", "no error · the whole output is unusable"], ["Enter", "submit; then next segment not submitted"],
+  ["J · K", "next · previous segment"], ["G", "next segment not submitted"], ["D", "show the context of each output"], ["Esc", "cancel the selection"], ["?", "definitions and keys"],
 ];
 
 function el(tag, props = {}, ...children) {
@@ -37,7 +37,7 @@ function createEditor(parent) {
   const foot = el("div", { class: "esa-foot" });
   const tool = el("div", { class: "esa-tool", role: "toolbar", "aria-label": "Mark the selection", hidden: true });
   const picker = el("div", { class: "esa-picker", role: "dialog", "aria-label": "Category", hidden: true });
-  const help = el("dialog", { class: "esa-help", "aria-label": "All keys" });
+  const help = el("dialog", { class: "esa-help", "aria-label": "Definitions and keys" });
   const clash = el("dialog", { class: "esa-help", "aria-label": "Two versions" });
   const aloud = el("div", { class: "esa-aloud", "aria-live": "polite" });
   root.append(el("div", { class: "esa-grid" }, el("div", { class: "esa-main" }, pane, read), side), foot, tool, picker, help, clash, aloud);
@@ -171,7 +171,7 @@ function createEditor(parent) {
     if (output(last.output)) target = last.output;
     [sel, half, rebound] = [null, false, null];
     mark = find(last.payload.mark) ? last.payload.mark : null;
-    say(`${kind === "undo" ? "Undone" : "Redone"}: ${{ add: "error span", change: "change", delete: "deletion", verdict: "No error / Non-translation" }[last.kind]}, ${output(last.output)?.label ?? ""}`);
+    say(`${kind === "undo" ? "Undone" : "Redone"}: ${{ add: "error span", change: "change", delete: "deletion", verdict: "verdict" }[last.kind]}, ${output(last.output)?.label ?? ""}`);
     draw();
   }
 
@@ -524,20 +524,20 @@ function createEditor(parent) {
   function drawFoot() {
     if (!data) return;
     const [tone, text] = savedState();
-    const keys = [["1", "Major"], ["2", "Minor"], ["3", "Neutral"], ["C", "category"], ["N", "no error"], ["X", "non-translation"]];
+    const keys = [["1", "Major"], ["2", "Minor"], ["3", "Neutral"], ["C", "category"], ["N", "no error"], ["X", data.whole.name.toLowerCase()]];
     const steps = [["undo", "U", "Undo", labels.canUndo], ["redo", "R", "Redo", labels.canRedo]];
     const said = wanted.length
       ? el("div", { class: "esa-said alert", role: "alert" }, el("span", { text: wanted.length === 1 ? "1 thing is missing:" : `${wanted.length} things are missing:` }),
         ...wanted.slice(0, 4).map((w) => el("button", { type: "button", class: "esa-plain", text: w.text, onclick: () => reach(w) })), wanted.length > 4 ? el("span", { text: `and ${wanted.length - 4} more` }) : null)
       : message ? el("div", { class: `esa-said ${message.tone}`, role: "status", text: message.text })
       : data.locked.length ? el("div", { class: "esa-said done", role: "status", text: LOCKED })
-      : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: data.next ? "Submitted. Enter goes to the next segment that you have not submitted." : "Submitted." })
+      : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: data.next ? "Submitted. Enter goes to the next segment that you have not submitted." : "Submitted. All segments are done: thank you! The top of the page says what to do next." })
       : withdrawn() ? el("div", { class: "esa-said alert", role: "status", text: "You changed this segment after you submitted it. It does not count until you submit it again." }) : null;
     fill(foot,
       [said,
         el("div", { class: "esa-bar" },
           el("div", { class: "esa-hints" }, ...keys.map(([k, what]) => el("span", {}, el("kbd", { text: k }), ` ${what}`)),
-            el("button", { type: "button", class: "esa-plain", onclick: toggleHelp }, el("kbd", { text: "?" }), " all keys"),
+            el("button", { type: "button", class: "esa-plain", onclick: toggleHelp }, el("kbd", { text: "?" }), " help"),
             data.outputs.some((o) => o.before || o.after) ? el("button", { type: "button", class: "esa-plain", "aria-pressed": String(around), title: "Text of the same system before and after", onclick: toggleAround }, el("kbd", { text: "D" }), around ? " hide context" : " context") : null),
           el("span", { class: "esa-steps" }, ...steps.map(([kind, k, what, possible]) =>
             el("button", { type: "button", "data-key": kind, disabled: !possible || data.locked.length > 0, title: `${what} (${k})`, onclick: () => step(kind) }, el("kbd", { text: k }), ` ${what}`))),
@@ -553,7 +553,7 @@ function createEditor(parent) {
     if (!show) return;
     tool.replaceChildren(...(rebound
       ? [el("button", { type: "button", text: "Set boundaries ⏎", onclick: endRebound }), el("button", { type: "button", text: "Cancel", onclick: clear })]
-      : [...SEVERITIES.map((s, i) => el("button", { type: "button", class: s.toLowerCase(), onclick: () => addMark(s) }, el("kbd", { text: String(i + 1) }), ` ${s}`)),
+      : [...SEVERITIES.map((s, i) => el("button", { type: "button", class: s.toLowerCase(), title: data.severities[i].definition, onclick: () => addMark(s) }, el("kbd", { text: String(i + 1) }), ` ${s}`)),
         focus === "source" ? el("small", { text: `omission, ${output(target).label}` }) : half ? el("small", { text: "or click at its end" }) : null].filter(Boolean)));
     float(tool, rectOf(texts.get(focus), startOf(sel), endOf(sel)), true);
   }
@@ -707,6 +707,8 @@ function createEditor(parent) {
     let at = Math.max(0, choices.findIndex((c) => c.path === path));
     const input = el("input", { type: "text", class: "esa-filter", placeholder: "Type to filter", "aria-label": "Filter categories", autocomplete: "off", spellcheck: "false" });
     const list = el("div", { class: "esa-options", role: "listbox" });
+    const about = el("p", { class: "esa-quiet esa-about", dir: "auto", "aria-live": "polite" });
+    const explain = (c) => { about.textContent = c ? `${c.definition} ${c.example}` : ""; };
     const take = (c) => {
       closePicker();
       choose(c);
@@ -718,9 +720,10 @@ function createEditor(parent) {
         const [top, sub] = c.path.split("/");
         const head = sub && top !== group ? [el("div", { class: "esa-group", text: top })] : [];
         group = top;
-        const option = el("button", { type: "button", role: "option", tabindex: "-1", class: sub ? "sub" : "top", "aria-selected": String(i === at), text: sub ?? top, onclick: () => take(c) });
+        const option = el("button", { type: "button", role: "option", tabindex: "-1", class: sub ? "sub" : "top", "aria-selected": String(i === at), text: sub ?? top, onclick: () => take(c), onmouseenter: () => explain(c) });
         return [...head, option];
       }));
+      explain(shown[at]);
       if (!shown.length) list.append(el("p", { class: "esa-quiet", text: "No matching category" }));
       const [row, box] = [list.querySelector("[aria-selected=true]")?.getBoundingClientRect(), list.getBoundingClientRect()];
       if (row) list.scrollTop += Math.min(0, row.top - box.top) + Math.max(0, row.bottom - box.bottom); // the page stays where it is
@@ -744,7 +747,7 @@ function createEditor(parent) {
     picker.replaceChildren(
       el("p", { class: "esa-quiet esa-title", dir: "auto", text: title }),
       el("p", { class: "esa-quiet", text: `${path ? "" : "Choose a category to save the error span. "}Type to search, \u2191 \u2193 and Enter choose, Esc cancels. Other keys, such as C and N, work when the list is closed.` }),
-      input, list);
+      input, list, about);
     picker.hidden = false;
     tool.hidden = true;
     fill();
@@ -812,10 +815,14 @@ function createEditor(parent) {
 
   function toggleHelp() {
     if (help.open) return help.close();
-    help.replaceChildren(el("h4", { text: "Keys" }),
-      el("dl", {}, ...KEYS.flatMap(([k, what]) => [el("dt", {}, el("kbd", { text: k })), el("dd", { text: what })])),
-      el("button", { type: "button", text: "Close", onclick: () => help.close() }));
+    const explained = (rows) => el("dl", { class: "esa-explained" }, ...rows.flatMap((r) => [el("dt", { dir: "auto", text: (r.path ?? r.name).replace("/", " › ") }), el("dd", { dir: "auto" }, r.definition, r.example ? el("span", { class: "esa-quiet", text: ` ${r.example}` }) : null)]));
+    help.replaceChildren(el("button", { type: "button", class: "esa-close", text: "Close", onclick: () => help.close() }),
+      el("h4", { text: "Severities" }), explained(data.severities),
+      el("h4", { text: `Categories: ${data.typology}` }), explained([...data.categories, data.whole]),
+      el("h4", { text: "Keys" }),
+      el("dl", {}, ...KEYS.flatMap(([k, what]) => [el("dt", {}, el("kbd", { text: k })), el("dd", { text: what })])));
     help.showModal();
+    help.scrollTop = 0;
   }
 
   function toggleAround() {
@@ -943,7 +950,8 @@ function createEditor(parent) {
       [go, stop] = connected(component);
       const there = { rater: next.rater, project: next.project, doc: next.doc, segment: next.segment };
       const moved = !place || Object.keys(there).some((k) => there[k] !== place[k]);
-      const shape = (d) => JSON.stringify([d.source, d.before, d.after, d.references, d.outputs.map((o) => [o.id, o.label, o.text, o.before, o.after])]);
+      VERDICTS.non_translation = next.whole.name;
+      const shape = (d) => JSON.stringify([d.whole.name, d.source, d.before, d.after, d.references, d.outputs.map((o) => [o.id, o.label, o.text, o.before, o.after])]);
       if (moved && data) commitNote();
       if (place && place.rater !== there.rater) flight.savedAt = null;
       const rebuilt = moved || shape(next) !== shape(data);

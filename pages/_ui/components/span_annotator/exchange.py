@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey, SegmentKey, is_storable
 from core.errors import Stale, Unavailable, UserError
-from core.mqm import typology
 from core.mqm.log import STEPS, SegmentLabels, fold_segment
+from core.mqm.typology import MQM, Typology
 from core.ports.labels import Action, Event
 from core.ports.store import Store
 from core.services.labels.labels import save
+from core.services.labels.typologies import of_project
 
 _SPAN = ("mark", "side", "start", "end", "quote", "severity", "category", "note", "seen")
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -156,22 +157,21 @@ def _check_categories(
     store: Store, rater: str, place: EditorPlace, raw: Sequence[Mapping[str, Any]], answer: OutboxAnswer
 ) -> None:
     """Refuse categories that are neither in the typology nor in imported labels of this annotator for the segment."""
-    known: set[object] = set(typology.paths(marks_only=True))
-    looked = False
+    payloads = {entry["id"]: entry.get("payload") for entry in raw}
+    given = {
+        i: p["category"] for i, p in payloads.items() if isinstance(p, Mapping) and isinstance(p.get("category"), str)
+    }
+    unknown = set(given.values())
+    if unknown:
+        unknown -= {c.path for c in of_project(store, place.project_id).categories}
+    if unknown:
+        events = store.labels.events(place.project_id, rater=rater, segment=place.segment)
+        unknown -= {e.action.payload.get("category") for e in events}
     for entry in raw:
-        payload = entry.get("payload")
-        category = payload.get("category") if isinstance(payload, Mapping) else None
-        if not isinstance(category, str) or category in known:
-            continue
-        if not looked:
-            looked = True
-            events = store.labels.events(place.project_id, rater=rater, segment=place.segment)
-            known |= {e.action.payload.get("category") for e in events}
-        if category not in known:
-            problem = UserError(
-                "this category does not exist", got=repr(category[:60]), hint="Choose one from the list"
-            )
-            _refuse(entry, place, problem, answer)
+        category = given.get(entry["id"], "")
+        if category in unknown:
+            hint = "Choose one from the list"
+            _refuse(entry, place, UserError("this category does not exist", got=repr(category[:60]), hint=hint), answer)
 
 
 def _disagreement() -> UserError:
@@ -231,6 +231,7 @@ def editor_data(
     answer: OutboxAnswer,
     *,
     more: bool,
+    typology: Typology = MQM,
 ) -> dict[str, Any]:
     """Return the data of the editor. `more`: another segment is unlabelled. Names of systems are sent once they were revealed."""
     recorded = list(events)
@@ -264,11 +265,11 @@ def editor_data(
             for number, system in enumerate(order, start=1)
         ],
         "events": [_sent(e.action, project_id, segment) for e in recorded if e.action.kind in FIELDS],
-        "categories": [
-            {"path": path, "where": typology.marked_in(path), "needs_note": typology.needs_note(path)}
-            for path in typology.paths(marks_only=True)
-        ],
-        "omission": typology.OMISSION,
+        "categories": [c._asdict() for c in typology.categories],
+        "severities": [s._asdict() for s in typology.severities],
+        "whole": typology.whole._asdict(),
+        "typology": typology.title,
+        "omission": typology.omission,
         "next": more,
         "received": answer.received,
         "acknowledged": answer.acknowledged,

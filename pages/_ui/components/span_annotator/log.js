@@ -46,7 +46,7 @@ function missing(outputs, labels, categories) {
   const found = [];
   outputs.forEach(({ id, label }) => {
     const { marks, verdict } = labels.outputs.get(id) ?? NO_LABELS;
-    if (!marks.length && !verdict) found.push({ output: id, text: `${label}: mark an error, or choose No error or Non-translation` });
+    if (!marks.length && !verdict) found.push({ output: id, text: `${label}: mark an error, or choose ${Object.values(VERDICTS).join(" or ")}` });
     for (const m of marks) {
       const quote = m.quote.length > 24 ? `${m.quote.slice(0, 22)}…` : m.quote;
       if (!m.category) found.push({ output: id, mark: m.id, need: "category", text: `${label}, “${quote}”: choose a category` });
@@ -59,7 +59,7 @@ function missing(outputs, labels, categories) {
 
 /** The labels of an output in words, one line each. */
 function worded({ marks, verdict }) {
-  if (verdict) return [verdict === "no_error" ? "No error" : "Non-translation"];
+  if (verdict) return [VERDICTS[verdict]];
   if (!marks.length) return ["not labelled"];
   return marks.map((m) => `${m.severity} · ${m.category || "no category"} · “${m.quote || "position"}”${m.note ? ` · ${m.note}` : ""}`);
 }
