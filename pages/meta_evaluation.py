@@ -10,6 +10,7 @@ from pages._ui.calibrate import calibration_form
 from pages._ui.meta_evaluation import (
     agreement_table,
     data_parts,
+    disagreements,
     evaluation_data,
     evaluation_form,
     length_and_bias,
@@ -20,7 +21,14 @@ from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
-SECTIONS = ("Scatter plot", "Differences between metrics", "Systems", "Parts of the data", "Length and bias")
+SECTIONS = (
+    "Scatter plot",
+    "Disagreements",
+    "Differences between metrics",
+    "Systems",
+    "Parts of the data",
+    "Length and bias",
+)
 
 
 def main() -> None:
@@ -59,15 +67,19 @@ def main() -> None:
     )  # fmt: skip
     systems = None
     with errors.boundary():
-        if people.of_systems and section in SECTIONS[2:4]:
-            page.info("These human scores belong to whole systems, so there is nothing to resample.")
+        if people.of_systems and section in (SECTIONS[1], *SECTIONS[3:5]):
+            page.info(
+                "These human scores belong to whole systems, not to single outputs: there is nothing to list or resample."
+            )
         elif section == SECTIONS[0]:
             scatter.scatter(project, view, found, statistic)
         elif section == SECTIONS[1]:
-            significance.differences(found, statistic)
+            disagreements.draw(project, found, statistic)
         elif section == SECTIONS[2]:
-            systems = significance.systems(found)
+            significance.differences(found, statistic)
         elif section == SECTIONS[3]:
+            systems = significance.systems(found)
+        elif section == SECTIONS[4]:
             data_parts.of_parts(view, found, statistic)
         else:
             length_and_bias.draw(project, view, people, found, wanted)

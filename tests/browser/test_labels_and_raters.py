@@ -60,7 +60,7 @@ def test_marks_of_both_raters_are_drawn_as_text_after_one_click(server: Server, 
     expect(columns.first.locator(".esm-text").nth(1).locator("mark.neutral")).to_have_text("Quelle3")
     expect(columns.last).to_contain_text("No errors.")
     assert page.locator(".esm img, .esm section b b").count() == 0
-    page.get_by_role("link", name="Open the segment").click()
+    page.get_by_test_id("stMain").get_by_role("link", name="Compare").first.click()
     page.wait_for_url("**/compare?*segment=0*")
 
 

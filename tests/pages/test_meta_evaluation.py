@@ -1,5 +1,7 @@
 """Meta-evaluation: what it says before there is anything to compare, what it finds, and what is behind it."""
 
+import re
+
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, HumanScore, Output, Segment, Value
@@ -142,3 +144,26 @@ def test_the_sample_is_evaluated_and_says_that_its_model_is_the_bundled_one(stor
     found = evaluate(from_view(view_of(store, project.id), people), AgreementOptions())
     assert sentence(found, "kendall") in words(at)
     assert "bundled demonstration BART" in words(at)
+
+
+def test_disagreements_show_source_reference_and_spans_and_lead_to_the_segment(store) -> None:
+    project = sample.ensure(store).id
+    at = opened(project)
+    at.button_group(key="evaluate-section").set_value("Disagreements").run()
+    assert not at.exception
+    said = words(at)
+    assert "ordered by how far apart the metric and the human scores rank them" in said
+    assert said.count("better than") == 2 * 5
+    assert {"Source", "Reference"} <= {c.value for c in at.caption}
+    assert "Error spans of this output are hidden until you submit the segment" in said
+    links = [link.proto for link in at.get("page_link")]
+    assert [link.label for link in links if link.label in ("Annotate", "Compare")] == ["Annotate", "Compare"] * 5
+    assert all(f"project={project}" in link.query_string for link in links if link.label == "Annotate")
+    at.toggle(key=f"evaluate-marks-{project}").set_value(True).run()
+    assert "hidden until you submit" not in words(at)
+    at.button(key="evaluate-more").click().run()
+    assert words(at).count("better than") == 2 * 10
+    at.button_group(key="evaluate-disagreements").set_value("Metric too high").run()
+    assert not at.exception
+    above, below = (float(x) for x in re.findall(r"better than (\d+) %?", words(at).replace("%", " %"))[:2])
+    assert above > below

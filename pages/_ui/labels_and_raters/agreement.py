@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.calibration.calibrate import ENOUGH_RATERS
-from core.data import SEVERITIES, Span
-from core.formatting import format_count, format_number
+from core.data import SEVERITIES
+from core.formatting import format_count, format_figure, format_number
 from core.plots.agreement import matrix_width, severity_confusion, tau_matrix
 from core.ports.projects import Project
 from core.services.labels import agreement as service
@@ -23,8 +22,8 @@ from core.stats.raters.rater_agreement import RaterPair
 from core.stats.raters.span_agreement import SpanAgreement
 from pages._ui.annotate import identity
 from pages._ui.compare.inspector import marks_toggle
-from pages._ui.components.marked_texts import marked_texts
-from pages._ui.shared import errors, page, state, theme, wiring
+from pages._ui.labels_and_raters import labelled_output
+from pages._ui.shared import errors, page, theme, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
@@ -205,30 +204,11 @@ def _dispute(project: Project, place: int, dispute: Dispute) -> None:
     data, key = wiring.dataset(project), dispute.key
     text = next(o.text for o in data.outputs if o.key == key)
     source = data.segment_of()[key.segment].source or ""
-    with st.container(border=True):
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            points = dispute.disagreement.points or 0.0
-            apart = f"average difference between annotators: {points:.4g} point{'' if points == 1 else 's'}"
-            st.markdown(
-                f"**{place}.** {' · '.join(escape_markdown(part) for part in (*key.segment, key.system))} · {apart}"
-            )
-            to = {state.PROJECT: str(project.id), state.DOC: key.doc_id, state.SEGMENT: key.segment_id}
-            st.page_link("pages/compare.py", label="Open the segment", icon=":material/open_in_new:", query_params=to)
-        marked_texts(
-            [_column(rater, spans, score, text, source) for rater, spans, score in dispute.raters],
-            key=f"dispute-{project.id}-{key!r}",
-        )
-
-
-def _column(rater: str, spans: Sequence[Span], score: float, text: str, source: str) -> dict[str, Any]:
-    in_source = any(s.side == "source" for s in spans)
-    return {
-        "name": rater,
-        "note": f"score {score:.4g}".replace("-", "−"),
-        "output": [list(piece) for piece in service.stretches(text, spans)],
-        "source": [list(piece) for piece in service.stretches(source, spans, "source")] if in_source else [],
-        "marks": [
-            {"severity": s.severity, "category": s.category, "quote": s.quote, "note": s.note, "side": s.side}
-            for s in spans
-        ],
-    }
+    points = dispute.disagreement.points or 0.0
+    apart = f"average difference between annotators: {points:.4g} point{'' if points == 1 else 's'}"
+    title = f"**{place}.** {' · '.join(escape_markdown(part) for part in (*key.segment, key.system))} · {apart}"
+    columns = [
+        labelled_output.column(rater, f"score {format_figure(score)}", spans, text, source)
+        for rater, spans, score in dispute.raters
+    ]
+    labelled_output.draw(project, key, title, columns, f"dispute-{project.id}-{key!r}")

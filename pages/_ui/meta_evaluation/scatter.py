@@ -15,8 +15,9 @@ from core.services.evaluate import evaluate as service
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation, StatisticName
 from core.services.evaluate.evaluation_data import EvaluationData
 from core.services.projects.view import View
+from pages._ui.labels_and_raters import labelled_output
 from pages._ui.meta_evaluation import evaluation_form
-from pages._ui.shared import drafts, page, state, tables
+from pages._ui.shared import drafts, page, tables
 from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
 
@@ -25,12 +26,7 @@ POINTS = 4000
 
 def scatter(project: Project, view: View, found: Evaluation, statistic: StatisticName) -> None:
     """Draw a metric against the human scores, and the segment of the clicked point."""
-    data = found.joined
-    there = [c for c in found.order(statistic) if c in data.scores]
-    labels = {c.name: c.label for c in data.scored_metrics}
-    if st.session_state.get(drafts.kept(evaluation_form.METRIC)) not in there:
-        st.session_state.pop(evaluation_form.METRIC, None)
-    name = st.selectbox("Metric", there, format_func=labels.__getitem__, key=evaluation_form.METRIC, width=360)
+    data, name = found.joined, choose_metric(found, statistic)
     axis, people = data.scored_metric(name).axis, data.human_axis
     if found.choice.level == "system":
         _system_points(data, name, axis, people)
@@ -56,6 +52,16 @@ def scatter(project: Project, view: View, found: Evaluation, statistic: Statisti
             _segment(project, view, data, name, picked_key)
     if statistic == "acc_eq" and found.of(name, "acc_eq").status == "ok":
         _ties(data, name, found.choice)
+
+
+def choose_metric(found: Evaluation, statistic: StatisticName) -> str:
+    """Draw the choice among the metrics with scores, best first; return the chosen one."""
+    there = [c for c in found.order(statistic) if c in found.joined.scores]
+    labels = {c.name: c.label for c in found.joined.scored_metrics}
+    if st.session_state.get(drafts.kept(evaluation_form.METRIC)) not in there:
+        st.session_state.pop(evaluation_form.METRIC, None)
+    chosen: str = st.selectbox("Metric", there, format_func=labels.__getitem__, key=evaluation_form.METRIC, width=360)
+    return chosen
 
 
 def _system_points(data: EvaluationData, name: str, axis: str, people: str) -> None:
@@ -89,9 +95,7 @@ def _segment(project: Project, view: View, data: EvaluationData, name: str, key:
                 for system, i in sorted(at.items(), key=lambda pair: -data.human[pair[1]])
             ]
         )  # fmt: skip
-        if st.button("Open on Compare", icon=":material/view_column:", key="evaluate-open"):
-            address = {state.PROJECT: str(project.id), state.DOC: key.doc_id, state.SEGMENT: key.segment_id}
-            st.switch_page("pages/compare.py", query_params=address)
+        labelled_output.links(project, key)
 
 
 def _ties(data: EvaluationData, name: str, choice: AgreementOptions) -> None:
