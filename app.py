@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
@@ -9,11 +10,12 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
+from streamlit import config
 from streamlit.navigation.page import Page
 from streamlit.starlette import App
 
 from core.errors import UserError
-from core.settings import offline, share_cores
+from core.settings import load_limits, offline, share_cores
 from pages._ui.shared import drafts, errors, jobs, state, theme
 from pages._ui.shared.headers import SecurityHeaders
 from pages._ui.shared.open_browser import opens_browser
@@ -75,6 +77,12 @@ def at_root(request: Request) -> RedirectResponse:
     return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
 
 
+def limit_uploads() -> None:
+    """Let the upload boxes accept files as large as the importers read. An invalid limit is shown by the pages."""
+    with suppress(UserError):
+        config.set_option("server.maxUploadSize", load_limits().text_mb)
+
+
 def routes() -> list[Route]:
     """Return the addresses beside those of Streamlit."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
@@ -107,4 +115,5 @@ def main() -> None:
 if __name__ == "__main__":  # Streamlit runs this file on every rerun
     main()
 else:  # `streamlit run` imports it once to find the server application
+    limit_uploads()
     app = App(__file__, routes=routes(), lifespan=opens_browser, middleware=[Middleware(SecurityHeaders)])

@@ -14,11 +14,11 @@ from core.errors import UserError
 class Limits(NamedTuple):
     """Limits for one uploaded file. The defaults allow a million outputs with their texts.
 
-    `text_mb` is the size in MB after decompression; `rows` counts rows, lines of text, error spans or outputs; `cells` counts cells
+    `text_mb` is the size in MB as uploaded and after decompression; `rows` counts rows, lines of text, error spans or outputs; `cells` counts cells
     and list entries; `cell_chars` is the length of a cell, a line or a JSON record, in characters.
     """
 
-    text_mb: int = 512
+    text_mb: int = 500
     rows: int = 2_000_000
     cells: int = 15_000_000
     columns: int = 2_000

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+import app
 from core.data import Dataset, Output, Segment
 from core.ports.jobs import Job
 from core.ports.store import Store
@@ -214,3 +216,11 @@ def test_an_old_address_opens_the_new_page(store: Store, old: str, title: str) -
     assert at.title[0].value == title
     assert at.caption[0].value.startswith("**second** · ")
     assert at.query_params == {"project": str(second.id), "lambda": "1.68"}
+
+
+@pytest.mark.parametrize(("value", "expected"), [("7", 7), ("", 500), ("many", 200)])
+def test_upload_boxes_take_what_importers_read(monkeypatch: pytest.MonkeyPatch, value: str, expected: int) -> None:
+    monkeypatch.setenv("ERRORSCOPE_MAX_TEXT_MB", value)
+    config.set_option("server.maxUploadSize", 200)
+    app.limit_uploads()
+    assert config.get_option("server.maxUploadSize") == expected

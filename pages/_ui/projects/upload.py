@@ -31,13 +31,13 @@ GUIDE = (
     "**Tables** (CSV, TSV, or JSONL with one JSON object per line): one row per output, or one row per segment with one column per system. "
     "Columns may hold human scores and external scores. "
     "**Text** (one file per system, one for references, one for the source): line 7 of every file is segment 7. "
-    "UTF-8, optionally gzipped (.gz), up to 500 MB. Label files are recognized too."
+    "UTF-8, optionally gzipped (.gz). Label files are recognized too."
 )
 LABEL_GUIDE = (
     "**Error spans**: Google’s MQM TSV (as in the WMT releases), Marot (Google’s viewer of MQM labels), mt-metrics-eval (Google’s toolkit for "
     "WMT metrics: .seg.rating or standalone JSONL), ESA (error span annotation: spans and a score from 0 to 100; from the annotation tools "
     "Appraise and Pearmut or WMT24), Label Studio’s JSON (an annotation tool). **Scores**: mt-metrics-eval’s .seg.score (human or metric "
-    "scores), or a table with one row per annotator and output (direct assessment, Likert, ranks). UTF-8, optionally gzipped (.gz), up to 500 MB."
+    "scores), or a table with one row per annotator and output (direct assessment, Likert, ranks). UTF-8, optionally gzipped (.gz)."
 )
 
 
