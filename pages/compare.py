@@ -15,7 +15,7 @@ from core.services.compare.compare import Order, Query, ordered
 from core.services.compare.inspector import Marks
 from core.services.compare.segment import SegmentQuery, names_of, payload
 from core.services.projects.view import View
-from pages._ui.compare import alignment, all_segments, inspector, labels, toolbar
+from pages._ui.compare import alignment, all_segments, inspector, labels, toolbar, worst_outputs
 from pages._ui.components.output_cards import cards
 from pages._ui.projects import scoring
 from pages._ui.shared import errors, jobs, page, state, theme, wiring
@@ -36,6 +36,7 @@ def main() -> None:
     if not scored:
         scoring_box(project, view)
     query, blind = toolbar.toolbar(project, view, labelled=marks is not None)
+    query = toolbar.valid(view, query, lam)
     order = ordered(view, query, lam)
     if toolbar.jumps(project, query) and len(order):
         state.go_to_segment(project.id, view.segments[order[0]].key)
@@ -43,7 +44,14 @@ def main() -> None:
     if view.columns and len(order):
         st.subheader("All segments" if len(order) == len(view.segments) else "Matching segments", anchor=False)
         all_segments.overview(project, view, query, lam, blind)
-        all_segments.listing(project, view, query, lam, order)
+        kind = st.segmented_control(
+            "List", ["segments", "outputs"], default="segments", required=True, key=f"compare-list-of-{project.id}",
+            label_visibility="collapsed",
+        )  # fmt: skip
+        if kind == "outputs":
+            worst_outputs.listing(project, view, query, lam, seed_of(project, blind))
+        else:
+            all_segments.listing(project, view, query, lam, order)
         all_segments.download(project, view, lam, order, query.systems)
     if scored:
         scoring_box(project, view)
@@ -67,6 +75,11 @@ def scoring_box(project: Project, view: View) -> None:
         with box:
             opened = state.place(project.id) or view.segments[0].key
             scoring.panel(project, wiring.dataset(project), segment=opened)
+
+
+def seed_of(project: Project, blind: bool) -> int | None:
+    """Return the seed of the names in blind mode."""
+    return BLIND_SEED + project.id if blind else None
 
 
 @st.fragment
@@ -96,7 +109,7 @@ def segment(project: Project, view: View, marks: Marks | None, query: Query, bli
         query.systems,
         reference[1] if reference[0] == key else -1,
         main.name if main else "",
-        BLIND_SEED + project.id if blind else None,
+        seed_of(project, blind),
     )
     extra = {
         "position": at + 1,
@@ -105,6 +118,7 @@ def segment(project: Project, view: View, marks: Marks | None, query: Query, bli
         "presets": toolbar.presets(project, main),
         "search": toolbar.SEARCH,
         "inspected": names_of(view, shown).get(inspector.opened(project.id, key) or ""),
+        "spot": names_of(view, shown).get(worst_outputs.spot(project.id, key) or ""),
     }
 
     def go(to: int) -> None:

@@ -104,3 +104,30 @@ def test_narrow_windows_have_one_column(shared: Server, page: Page, project: int
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         left, right = page.locator(".esc-context").bounding_box(), page.locator(".esc-outputs").bounding_box()
         assert left["y"] + left["height"] <= right["y"] + 1
+
+
+def test_a_filter_is_typed_after_a_slash_and_survives_a_reload(shared: Server, page: Page, project: int) -> None:
+    opened(shared, page, project)
+    page.keyboard.press("/")
+    page.keyboard.type("mqm<-4 category:mistranslation")
+    page.keyboard.press("Enter")
+    count = page.locator(".esc-nav b")
+    expect(count).to_have_text("1 / 1")
+    page.wait_for_url(re.compile("filter=mqm"))
+    page.reload()
+    expect(count).to_have_text("1 / 1")
+    expect(page.get_by_label("Search or filter")).to_have_value("mqm<-4 category:mistranslation")
+
+
+def test_an_output_chosen_in_the_list_is_shown_in_its_segment(shared: Server, page: Page, project: int) -> None:
+    opened(shared, page, project, "2")
+    page.get_by_role("radio", name="outputs").click()
+    rows = page.get_by_test_id("stDataFrame")
+    expect(page.get_by_text("3 outputs with a score, worst first")).to_be_visible()
+    at_rest(page)
+    rows.scroll_into_view_if_needed()
+    rows.click(position={"x": 17, "y": 52})  # the box of the first row
+    spot = page.locator(".esc-card.esc-spot")
+    expect(spot.locator("mark.major")).to_contain_text("sank")
+    expect(spot).to_be_in_viewport()
+    expect(page.locator(".esc-place")).to_contain_text("segment 1")

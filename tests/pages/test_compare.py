@@ -11,6 +11,7 @@ from core.ports.store import Store
 from core.refine.result import Refinement, Token
 from core.signature import content_key
 from pages._ui.annotate import identity
+from pages._ui.compare import worst_outputs
 from pages._ui.components import output_cards
 from tests.pages.test_shell import run, store
 
@@ -94,9 +95,9 @@ def test_an_address_that_names_nothing_opens_the_first_segment_at_lambda_one(
 def test_search_finds_an_output_and_says_when_there_is_none(store: Store, project: int, seen: list[Any]) -> None:
     score(store, project)
     at = open_page(project)
-    at.text_input(key="compare-search").set_value("BANANAS").run()
+    at.text_input(key=f"compare-search-{project}").set_value("BANANAS").run()
     assert (seen[-1]["segment"], seen[-1]["total"]) == ("2", 1)
-    at.text_input(key="compare-search").set_value("nowhere").run()
+    at.text_input(key=f"compare-search-{project}").set_value("nowhere").run()
     assert "No segment matches" in at.info[0].value
 
 
@@ -233,3 +234,51 @@ def test_who_annotates_sees_the_labels_of_others_only_when_asked(
     assert not seen[-1]["hidden"]
     assert seen[-1]["cards"][0]["labels"]["errors"][0]["quote"] == "Bananas"
     assert any("would bias your labels" in c.value for c in at.caption)
+
+
+def test_a_filter_keeps_segments_and_stays_in_the_address(store: Store, project: int, seen: list[Any]) -> None:
+    label(store, project)
+    at = open_page(project)
+    at.text_input(key=f"compare-search-{project}").set_value("mqm<-4 system:alpha").run()
+    assert (seen[-1]["segment"], seen[-1]["total"]) == ("2", 1)
+    assert at.query_params["filter"] == "mqm<-4 system:alpha"
+    at.multiselect(key=f"compare-systems-{project}").set_value(["alpha"]).run()
+    again = open_page(project, filter="mqm<-4", system="alpha")
+    assert again.text_input(key=f"compare-search-{project}").value == "mqm<-4"
+    assert again.multiselect(key=f"compare-systems-{project}").value == ["alpha"]
+    at.switch_page("pages/projects.py").run()
+    at.switch_page("pages/compare.py").run()
+    assert at.text_input(key=f"compare-search-{project}").value == "mqm<-4 system:alpha"
+    assert [c["name"] for c in seen[-1]["cards"]] == ["alpha"]
+
+
+def test_a_wrong_filter_is_one_message_and_filters_nothing(store: Store, project: int, seen: list[Any]) -> None:
+    score(store, project)
+    at = run(project=str(project), filter="fluency<3")
+    assert [e.value for e in at.error] == [
+        "**The filter names an unknown score**  \nfound “fluency”; expected BARTScore\\+\\+  \n"
+        "Put a text with such signs into quotes to search for it"
+    ]
+    assert seen[-1]["total"] == 2
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_the_worst_outputs_are_listed_by_any_score(store: Store, project: int, seen: list[Any], blind: bool) -> None:
+    label(store, project)
+    score(store, project)
+    at = open_page(project)
+    at.toggle(key="compare-blind").set_value(blind).run()
+    at.segmented_control(key=f"compare-list-of-{project}").set_value("outputs").run()
+    table = at.dataframe[0].value
+    assert list(table.columns[:6]) == ["document", "segment", "system", "output", "errors", "MQM (labels) ↑"]
+    assert [(row["output"], row["errors"]) for _, row in table.iterrows()] == [
+        ("Bananas <b>x</b>", "1 Major"),
+        ("=1+1", "no error"),
+    ]
+    assert ("alpha" in set(table["system"])) != blind
+    at.selectbox(key=f"compare-worst-{project}").set_value("bartscore++").run()
+    assert len(at.dataframe[0].value) == 4
+    at.session_state[worst_outputs.SPOT] = (project, OutputKey("beta", "d", "1"))
+    at.run()
+    assert seen[-1]["spot"] in {c["name"] for c in seen[-1]["cards"]}
+    assert (seen[-1]["spot"] == "beta") != blind

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from core.data import OutputKey, Score, SegmentKey, Value
-from core.services.projects.view import Array, Column, View, fold
+from core.services.compare.filters import Mask, matching, parse
+from core.services.projects.view import Array, Column, View
 from core.signature import number
 from core.stats.bootstrap import mean_interval
 
@@ -22,7 +23,10 @@ SEED = 12345
 
 
 class Query(NamedTuple):
-    """A filter and order of segments. Empty `systems` or `documents` mean all; `system` "" means the mean of those shown."""
+    """A filter (`core.services.compare.filters`) and order of segments.
+
+    Empty `systems` or `documents` mean all; `system` "" means the mean of those shown.
+    """
 
     search: str = ""
     systems: tuple[str, ...] = ()
@@ -105,16 +109,26 @@ def sort_key(view: View, query: Query, lam: float) -> Array | None:
     return np.where(np.isnan(apart).all(axis=1), np.nan, np.nan_to_num(apart, nan=-1.0).max(axis=1, initial=-1.0))
 
 
-def ordered(view: View, query: Query, lam: float) -> Order:
-    """Return the indexes of the matching segments, sorted; those without a value come last, ties in document order."""
-    keep = np.ones(len(view.segments), dtype=bool)
+def matching_outputs(view: View, query: Query, lam: float) -> Mask:
+    """Return which outputs match the search and the choices, shape (n_segments, n_systems).
+
+    Raises `UserError` if the search is no valid filter.
+    """
+    keep = matching(view, parse(query.search), lam)
     if query.systems:
-        keep &= view.present[:, view.at(query.systems)].any(axis=1)
+        keep &= view.present & np.isin(np.arange(len(view.systems)), view.at(query.systems))
     if query.documents:
         chosen = set(query.documents)
-        keep &= np.array([s.doc_id in chosen for s in view.segments], dtype=bool)
-    if needle := fold(query.search.strip()):
-        keep &= np.array([needle in text for text in view.folded], dtype=bool)
+        keep &= np.array([s.doc_id in chosen for s in view.segments], dtype=bool)[:, None]
+    return keep
+
+
+def ordered(view: View, query: Query, lam: float) -> Order:
+    """Return the indexes of the segments with a matching output, sorted; those without a value come last, ties in document order.
+
+    Raises `UserError` if the search is no valid filter.
+    """
+    keep = matching_outputs(view, query, lam).any(axis=1)
     found = np.flatnonzero(keep)
     key = sort_key(view, query, lam)
     if key is None:
@@ -122,6 +136,21 @@ def ordered(view: View, query: Query, lam: float) -> Order:
     key = key[found]
     missing = np.isnan(key)
     return found[np.lexsort((np.where(missing, 0.0, -key if query.descending else key), missing))]
+
+
+def worst_outputs(
+    view: View, query: Query, lam: float, name: str, limit: int = 1000, *, best: bool = False
+) -> tuple[list[tuple[int, int]], int]:
+    """Return the matching outputs with a score of this name, worst first, and their number before the `limit`.
+
+    An output is a pair of indexes (segment, system). Without a direction, low scores count as worse.
+    """
+    values = np.where(matching_outputs(view, query, lam), view.values(name, lam), np.nan)
+    rising = view.column(name).higher_is_better != best
+    found = np.flatnonzero(~np.isnan(values))
+    order = found[np.argsort(values.flat[found] * (1.0 if rising else -1.0), kind="stable")]
+    rows, columns = np.unravel_index(order[:limit], values.shape)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True)), len(found)
 
 
 def means(view: View, name: str, lam: float, systems: Sequence[str] = (), rows: Order | None = None) -> list[Mean]:

@@ -20,7 +20,10 @@ MQM = "labels:mqm"
 
 
 def with_mqm(view: View, marks: Marks) -> View:
-    """Return the view with a first column of MQM scores (Google's weights, mean over annotators); as it is without labels."""
+    """Return the view with the labels and a first column of MQM scores (Google's weights, mean over annotators).
+
+    Without labels it stays as it is.
+    """
     rated = [r for of_output in marks.by_output.values() for r in of_output if r.key.segment in view.row]
     found = {s.key: s.score for s in segment_scores(rated, GOOGLE) if s.key in view.texts}
     if not found:
@@ -38,6 +41,7 @@ def with_mqm(view: View, marks: Marks) -> View:
         columns=(column, *view.columns),
         tables={**view.tables, MQM: {key: Value(score) for key, score in found.items()}},
         plain={**view.plain, MQM: values},
+        rated=marks.by_output,
     )
 
 

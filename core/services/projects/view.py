@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.data import Dataset, OutputKey, Segment, SegmentKey, Value
+from core.data import Dataset, OutputKey, RatedOutput, Segment, SegmentKey, Value
 from core.metrics import registry
 from core.metrics.base import MetricSpec
 from core.metrics.external import MARK, is_external
@@ -87,6 +87,7 @@ class View:
     folded: tuple[str, ...] = field(repr=False)
     present: npt.NDArray[np.bool_] = field(repr=False)
     row: Mapping[SegmentKey, int] = field(repr=False)
+    rated: Mapping[OutputKey, Sequence[RatedOutput]] = field(default_factory=dict, repr=False)  # labels, if given
 
     @property
     def documents(self) -> tuple[str, ...]:

@@ -6,16 +6,24 @@ import streamlit as st
 
 from core.calibration.presets import PRESETS, LambdaPreset
 from core.ports.projects import Project
-from core.services.compare.compare import (
-    Query,
-    Sort,
-)
+from core.services.compare.compare import Query, Sort, matching_outputs
 from core.services.projects.view import Column, View
 from pages._ui.compare import labels
 from pages._ui.shared import errors, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
-SEARCH = "Search source, references and outputs"
+SEARCH = "Search or filter"
+LANGUAGE = """Words search source, references and outputs. All parts of a filter must hold for an output:
+
+| part | finds outputs |
+|---|---|
+| `mqm<-5` `chrf>=40` | by any score, `< <= > >= =` |
+| `system:A` `doc:news-3` `segment:7` | of a system, document, segment |
+| `category:fluency` `severity:major` | with such an error |
+| `annotator:Ann` | labelled by an annotator |
+| `-system:A` | all others |
+| `"two words"` | names with spaces, texts with signs |
+"""
 
 ASPECTS = {
     "COV": "coverage",
@@ -36,10 +44,14 @@ ORDERS: dict[str, Sort] = {
 def toolbar(project: Project, view: View, *, labelled: bool) -> tuple[Query, bool]:
     """Draw search, order, filter, refinement, labels and blind mode; return the query and whether names are hidden."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="compare-toolbar"):
+        key = f"compare-search-{project.id}"
+        if key not in st.session_state:
+            st.session_state[key] = " ".join(state.kept(state.FILTER, project.id))
         search = st.text_input(
-            SEARCH, key="compare-search", placeholder="Search  /", icon=":material/search:",
-            label_visibility="collapsed", width=320, live=True,
+            SEARCH, key=key, placeholder="Search or filter, e.g. mqm<-5  /", icon=":material/search:",
+            label_visibility="collapsed", width=320,
         )  # fmt: skip
+        state.keep(state.FILTER, project.id, [search] if search else [])
         query = _filter(project, view, _order(project, view, Query(search or "")))
         _choose_refinement(project, view)
         text = "Hide the names of the systems and shuffle the outputs of each segment"
@@ -99,11 +111,23 @@ def _order(project: Project, view: View, query: Query) -> Query:
 
 def _filter(project: Project, view: View, query: Query) -> Query:
     keys = f"compare-systems-{project.id}", f"compare-docs-{project.id}"
+    if keys[0] not in st.session_state:
+        st.session_state[keys[0]] = [s for s in state.kept(state.SYSTEMS, project.id) if s in view.systems]
     active = sum(len(st.session_state.get(key, [])) for key in keys)
     with st.popover(f"Filter: {active} chosen" if active else "Filter", icon=":material/filter_list:"):
         systems = st.multiselect("Systems", view.systems, key=keys[0], placeholder="all systems")
         documents = st.multiselect("Documents", view.documents, key=keys[1], placeholder="all documents")
+        st.markdown(LANGUAGE)
+    state.keep(state.SYSTEMS, project.id, systems)
     return query._replace(systems=tuple(systems), documents=tuple(documents))
+
+
+def valid(view: View, query: Query, lam: float) -> Query:
+    """Return the query; if its filter is wrong, show why and return it without the filter."""
+    with errors.boundary():
+        matching_outputs(view, query, lam)
+        return query
+    return query._replace(search="")
 
 
 def jumps(project: Project, query: Query) -> bool:

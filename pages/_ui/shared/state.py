@@ -14,6 +14,7 @@ from core.ports.projects import Project
 from pages._ui.shared import wiring
 
 PROJECT, DOC, SEGMENT, LAMBDA, REFINEMENT = "project", "doc", "segment", "lambda", "refinement"
+FILTER, SYSTEMS = "filter", "system"
 _PLACE = "errorscope_place"
 _PROJECT = "errorscope_project"
 _NEXT = "errorscope_next"
@@ -37,7 +38,7 @@ def projects() -> ProjectChoice:
     by_id = {str(p.id): p for p in everything}
     chosen = _next().pop(PROJECT, None)
     if chosen is not None:
-        for name in (DOC, SEGMENT, LAMBDA, REFINEMENT):
+        for name in (DOC, SEGMENT, LAMBDA, REFINEMENT, FILTER, SYSTEMS):
             st.query_params.pop(name, None)
         st.session_state.pop(_PLACE, None)
         st.query_params[PROJECT] = str(chosen)
@@ -143,6 +144,22 @@ def current_refinement(project_id: int, names: Sequence[str]) -> str:
 def show_refinement(project_id: int, name: str, usual: str) -> None:
     """Write the refinement into the address (the default only if one is there already) and remember it. For pages."""
     _show(REFINEMENT, project_id, name, name, default=name == usual)
+
+
+def kept(parameter: str, project_id: int) -> list[str]:
+    """Return the values of this parameter in the address, else those last shown in this project."""
+    return st.query_params.get_all(parameter) or list(_remembered(parameter).get(project_id, ()))
+
+
+def keep(parameter: str, project_id: int, values: Sequence[str]) -> None:
+    """Write the values into the address and remember them. For pages, not for callbacks."""
+    _remembered(parameter)[project_id] = list(values)
+    if st.query_params.get_all(parameter) == list(values):
+        return
+    if values:
+        st.query_params[parameter] = list(values)
+    else:
+        st.query_params.pop(parameter, None)
 
 
 def _write(name: str, value: str) -> None:

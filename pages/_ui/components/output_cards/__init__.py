@@ -1,8 +1,8 @@
 """The side-by-side cards of one segment, drawn in the browser so that moving λ re-ranks them at once,
 and as a table. Order, pinned systems and view are remembered by the browser for each project.
 
-`data` is `core.services.compare.segment.payload` plus position, total, lam, presets, search (the label of the search box) and
-inspected (the id of the card in the inspector, or None). The browser sends four messages (`pages._ui.components.shared`): `go` {to},
+`data` is `core.services.compare.segment.payload` plus position, total, lam, presets, search (the label of the search box),
+inspected (the id of the card in the inspector, or None) and spot (that of the output chosen in a list, or None). The browser sends four messages (`pages._ui.components.shared`): `go` {to},
 `lam` {value}, `reference` {value} and `inspect` {id}, the last two with the `doc` and `segment` they were meant for.
 """
 

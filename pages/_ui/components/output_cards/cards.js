@@ -287,7 +287,11 @@ function draw(view) {
   view.sizes.observe(bar);
   if (view.slider?.isConnected) setLam(view, view.lam, false);
   else rank(view, false);
-  if (elsewhere && root.getBoundingClientRect().top < 0) root.scrollIntoView({ block: "start" });
+  const spot = view.parts.find((p) => p.card.name === data.spot)?.box;
+  spot?.classList.add("esc-spot");
+  if (spot && view.spot !== place + data.spot) (spot.checkVisibility() ? spot : view.tablebox).scrollIntoView({ block: "center" });
+  else if (elsewhere && root.getBoundingClientRect().top < 0) root.scrollIntoView({ block: "start" });
+  view.spot = data.spot ? place + data.spot : "";
 }
 
 function onKey(view, event) {

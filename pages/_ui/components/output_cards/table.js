@@ -44,7 +44,7 @@ function table(view, rows) {
   rows.forEach(({ part }, i) => {
     const { card } = part;
     const name = el("bdi", "", card.name);
-    const row = put(el("tr"), put(el("th"), name, whole ? pinButton(view, card.name) : null), whole ? textCell(view, part) : null);
+    const row = put(el("tr", card.name === data.spot ? "esc-spot" : ""), put(el("th"), name, whole ? pinButton(view, card.name) : null), whole ? textCell(view, part) : null);
     if (labelled) row.append(el("td", "esc-found", card.labels ? severities(card.labels.errors) : "\u2013"));
     for (const metric of data.metrics) {
       const { column, best } = values.get(metric.name);

@@ -1,0 +1,79 @@
+"""The matching outputs of all segments on Compare, worst first by any score; selecting a row opens the segment at the output."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pandas as pd
+import streamlit as st
+
+from core.data import SEVERITIES, OutputKey, SegmentKey
+from core.ports.projects import Project
+from core.services.compare import compare as service
+from core.services.compare.compare import Query
+from core.services.compare.segment import SegmentQuery, names_of
+from core.services.projects.view import View
+from pages._ui.shared import errors, page, state
+from pages._ui.shared.markdown import escape_markdown
+
+TEXT = 160
+AT_MOST = 1000
+SPOT = "compare-spot"
+
+
+def spot(project_id: int, segment: SegmentKey) -> str | None:
+    """Return the system of the output that was chosen in the list, while its segment is open."""
+    key: tuple[int, OutputKey] | None = st.session_state.get(SPOT)
+    return key[1].system if key and (key[0], key[1].segment) == (project_id, segment) else None
+
+
+def listing(project: Project, view: View, query: Query, lam: float, blind: int | None) -> None:
+    """Draw the list with the choice of the score; `blind` is the seed of blind mode."""
+    labels = {c.name: c.label for c in view.columns}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by = st.selectbox(
+            "Ranked by", labels, format_func=labels.__getitem__, key=f"compare-worst-{project.id}", width=260
+        )
+        best = st.toggle("Best first", key=f"compare-best-{project.id}")
+    found, n = service.worst_outputs(view, query, lam, by, AT_MOST, best=best)
+    values = {c.name: view.values(c.name, lam) for c in view.columns}
+    keys = [OutputKey(view.systems[j], *view.segments[i].key) for i, j in found]
+    names = {i: names_of(view, SegmentQuery(i, blind=blind)) for i in {i for i, _ in found}}
+    frame = pd.DataFrame({
+        "document": [key.doc_id for key in keys],
+        "segment": [key.segment_id for key in keys],
+        "system": [names[i][view.systems[j]] for i, j in found],
+        "output": [view.texts[key][:TEXT] for key in keys],
+    })  # fmt: skip
+    formats = {"output": st.column_config.TextColumn(width="large")}
+    if view.rated:
+        frame["errors"] = [_errors(view, key) for key in keys]
+    first = view.column(by)
+    for c in (first, *(c for c in view.columns if c is not first)):
+        name = f"{c.label} {c.arrow}".strip()
+        frame[name] = [values[c.name][cell] for cell in found]
+        formats[name] = st.column_config.NumberColumn(
+            format=f"%.{max(1, c.digits)}f", help=escape_markdown(service.signature_at(c, lam))
+        )
+    widget = f"compare-outputs-{project.id}"
+
+    @errors.guarded
+    def chosen() -> None:
+        for at in st.session_state[widget]["selection"]["rows"][:1]:
+            st.session_state[SPOT] = (project.id, keys[at])
+            state.go_to_segment(project.id, keys[at].segment)
+
+    st.dataframe(
+        frame, hide_index=True, width="stretch", height=320, key=widget, on_select=chosen, selection_mode="single-row",
+        column_config=formats,
+    )  # fmt: skip
+    shown = f"The first {len(found):,} of {n:,} outputs" if n > len(found) else f"{n:,} outputs"
+    page.caption(f"{shown} with a score, {'best' if best else 'worst'} first. Select a row to open its segment.")
+
+
+def _errors(view: View, key: OutputKey) -> str:
+    rated = view.rated.get(key)
+    if not rated:
+        return ""
+    counts = Counter(error.severity for r in rated for error in r.errors)
+    return ", ".join(f"{counts[s]} {s}" for s in SEVERITIES if counts[s]) or "no error"
