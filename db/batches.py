@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from core.data import OutputKey
 from core.errors import UserError
@@ -37,11 +37,20 @@ class SqlBatches(ProjectRows[SavedBatch]):
                 raise UserError("there is no such output", got=" / ".join(strange[0]), hint="Choose the batch again")
             return self._insert(connection, project_id, row)
 
+    def archive(self, project_id: int, name: str) -> None:
+        """Mark a batch as archived; its outputs and probabilities stay."""
+        options = next((dict(b.options) for b in self.list(project_id) if b.name == name), {})
+        change = update(batches).values(options=options | {"archived": True})
+        self._change(change, project_id, batches.c.name == name, _missing(name))
+
     def delete(self, project_id: int, name: str) -> None:
         """Delete a batch; its labels stay."""
-        missing = UserError(f"there is no batch “{name}”", hint="It may have been deleted already")
-        self._change(delete(batches), project_id, batches.c.name == name, missing)
+        self._change(delete(batches), project_id, batches.c.name == name, _missing(name))
 
     def _value(self, fields: dict[str, Any]) -> SavedBatch:
         chosen = tuple(Chosen(OutputKey(*key), float(p)) for *key, p in fields["outputs"])
         return SavedBatch(**fields | {"outputs": chosen})
+
+
+def _missing(name: str) -> UserError:
+    return UserError(f"there is no batch “{name}”", hint="It may have been deleted already")

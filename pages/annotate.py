@@ -46,6 +46,8 @@ def workspace(project: Project, rater: str) -> None:
     store, dataset = wiring.store(), wiring.dataset(project)
     mine, answer = recorded(project, rater)
     asked = batches.asked(project, dataset)
+    if asked is None:
+        return
     segment = open_segment(project, asked, mine)
     systems = [output.system for output in asked.outputs_of()[segment]]
     order = work.open_segment(store, project.id, rater, segment, systems, seed_of(project.id, rater, segment))

@@ -34,6 +34,11 @@ class SavedBatch:
     created: datetime | None = None
     id: int | None = None
 
+    @property
+    def archived(self) -> bool:
+        """Return whether the batch was deleted after it was labelled in part: its probabilities are kept."""
+        return bool(self.options.get("archived"))
+
 
 class Batches(Protocol):
     def save(self, project_id: int, batch: SavedBatch) -> SavedBatch:
@@ -41,4 +46,5 @@ class Batches(Protocol):
         ...
 
     def list(self, project_id: int) -> list[SavedBatch]: ...  # oldest first
+    def archive(self, project_id: int, name: str) -> None: ...  # annotators no longer open it; all else stays
     def delete(self, project_id: int, name: str) -> None: ...  # labels stay

@@ -55,6 +55,18 @@ def test_a_batch_is_kept_exactly_and_in_its_order(store: Store, project: int) ->
         store.batches.delete(project, "first")
 
 
+def test_an_archived_batch_keeps_its_probabilities(store: Store, project: int) -> None:
+    saved = store.batches.save(project, batch())
+    store.batches.save(project, batch("second"))
+    store.batches.archive(project, "first")
+    kept, other = store.batches.list(project)
+    assert (kept.archived, kept.outputs, kept.id) == (True, saved.outputs, saved.id)
+    assert dict(kept.options) == {**saved.options, "archived": True}
+    assert not other.archived
+    with pytest.raises(UserError):
+        store.batches.archive(project, "third")
+
+
 def test_a_batch_that_cannot_be_worked_through_is_refused(store: Store, project: int) -> None:
     store.batches.save(project, batch())
     for wrong in (batch(), batch(" "), batch("x", (OutputKey("Z", "doc", "0"), 0.5))):

@@ -81,6 +81,12 @@ class FakeBatches:
     def list(self, project_id: int) -> builtins.list[SavedBatch]:
         return [saved for (project, _), saved in self.m.batches.items() if project == project_id]
 
+    def archive(self, project_id: int, name: str) -> None:
+        if (project_id, name) not in self.m.batches:
+            raise UserError(f"there is no batch “{name}”")
+        saved = self.m.batches[project_id, name]
+        self.m.batches[project_id, name] = replace(saved, options={**saved.options, "archived": True})
+
     def delete(self, project_id: int, name: str) -> None:
         if self.m.batches.pop((project_id, name), None) is None:
             raise UserError(f"there is no batch “{name}”")

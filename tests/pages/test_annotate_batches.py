@@ -62,11 +62,30 @@ def test_the_batch_is_chosen_on_the_page_and_stands_in_the_address(app: AppTest,
     assert "of 3 segments" in progress_text(app)
 
 
-def test_a_batch_that_is_gone_gives_all_segments(app: AppTest) -> None:
-    app.query_params["batch"] = "deleted"
+def test_a_link_to_a_set_that_is_gone_says_so_and_shows_no_segment(app: AppTest, tmp_path: Path) -> None:
+    with_batch(tmp_path, ("Buzzard", "3"))
+    app.query_params["batch"] = "deleted *x*"
     signed_in(app)
     assert not app.exception
+    assert "no calibration set “deleted \\*x\\*”" in str(app.warning[0].value)
+    assert progress_text(app) == ""
+    next(b for b in app.button if b.label == "Open “pilot 1”").click().run()
+    assert not app.exception
+    assert not app.warning
+    assert (address(app, "batch"), address(app, "segment")) == ("pilot 1", "3")
+
+
+def test_an_archived_set_is_gone_and_all_segments_are_one_click_away(app: AppTest, tmp_path: Path) -> None:
+    with_batch(tmp_path, ("Buzzard", "3"))
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    store.batches.archive(store.projects.list()[0].id, "pilot 1")
+    app.query_params["batch"] = "pilot 1"
+    signed_in(app)
+    assert app.warning
+    next(b for b in app.button if b.label == "Annotate all segments").click().run()
+    assert not app.exception
     assert "0 of 3 segments" in progress_text(app)
+    assert "batch" not in app.query_params
 
 
 def test_the_end_of_a_set_says_thanks_and_what_to_do_next(app: AppTest, tmp_path: Path) -> None:

@@ -148,8 +148,21 @@ def test_a_batch_is_built_with_its_probabilities_and_listed(store: Store) -> Non
     build(at, "pilot *1*")
     assert "already" in words(at)
     assert len(store.batches.list(project)) == 1
-    next(b for b in at.button if b.label == "Delete").click().run()
+    next(b for b in at.button if b.label == "Delete this set").click().run()
     assert store.batches.list(project) == []
+
+
+def test_a_set_with_labels_is_archived_with_its_probabilities(store: Store) -> None:
+    project = filled(store, "ann")
+    at = build(opened(project), "all of it")
+    (batch,) = store.batches.list(project)
+    assert "of this set are labelled" in words(at)
+    next(b for b in at.button if b.label == "Delete this set").click().run()
+    assert not at.exception
+    (kept,) = store.batches.list(project)
+    assert (kept.archived, kept.outputs) == (True, batch.outputs)
+    assert "sampling probabilities are kept" in words(at)
+    assert not [b for b in at.button if b.label == "Delete this set"]
 
 
 def test_labels_of_a_batch_are_corrected_for_the_sampling(store: Store) -> None:

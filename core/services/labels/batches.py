@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,8 +20,10 @@ from core.mqm.schemes import scheme as scheme_of
 from core.mqm.scores import segment_scores
 from core.ports.batches import SavedBatch
 from core.ports.calibrations import SavedLambda
+from core.ports.store import Store
 from core.services.projects.view import Column, View
 from core.signature import number, signature
+from core.text.languages import SAMPLE, language
 
 VERSION = 1
 ANY_LAMBDA = (0.0, float("inf"))
@@ -27,7 +31,10 @@ ANY_LAMBDA = (0.0, float("inf"))
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to draw a batch: about `n` outputs by `method`, without outputs that `enough` raters have rated."""
+    """How to draw a batch: about `n` outputs by `method`, without outputs that `enough` raters have rated.
+
+    Empty `documents` mean all.
+    """
 
     n: int = ENOUGH_OUTPUTS
     method: Method = "stratified"
@@ -36,6 +43,7 @@ class Plan:
     interval: tuple[float, float] = ANY_LAMBDA
     enough: int = ENOUGH_RATERS
     seed: int = 0
+    documents: tuple[str, ...] = ()
 
 
 class Shortfall(NamedTuple):
@@ -123,8 +131,9 @@ def pool(view: View, column: Column, keys: Iterable[OutputKey]) -> list[LabelCan
 
 def build(view: View, column: Column, rated: Mapping[OutputKey, Collection[str]], name: str, plan: Plan) -> SavedBatch:
     """Draw a batch by `plan`. Raises `UserError` if no outputs are left."""
-    left = pool(view, column, (k for k in view.texts if len(rated.get(k, ())) < plan.enough))
-    done = pool(view, column, rated)
+    inside = [k for k in view.texts if not plan.documents or k.doc_id in plan.documents]
+    left = pool(view, column, (k for k in inside if len(rated.get(k, ())) < plan.enough))
+    done = pool(view, column, (k for k in inside if k in rated))
     chosen = choose(
         left,
         plan.n,
@@ -155,7 +164,36 @@ def build(view: View, column: Column, rated: Mapping[OutputKey, Collection[str]]
         "by": column.signature.replace("|", ";"),
         "v": VERSION,
     }
+    if plan.documents:
+        options["documents"] = list(plan.documents)
+        digest = hashlib.sha256(json.dumps(sorted(plan.documents)).encode()).hexdigest()[:8]
+        facts["documents"] = f"{len(plan.documents)}-{digest}"
     return SavedBatch(name.strip(), plan.method, plan.seed, signature("batch", facts), chosen, len(left), options)
+
+
+def languages(view: View) -> dict[str, list[str]]:
+    """Return the documents by language, or by languages such as “German → English”, in the order of the project."""
+    sources: dict[str, str] = {}
+    outputs: dict[str, str] = {}
+    for segment in view.segments:
+        if len(sources.get(segment.doc_id, "")) < SAMPLE:
+            sources[segment.doc_id] = f"{sources.get(segment.doc_id, '')} {segment.source or ''}"
+    for key, text in view.texts.items():
+        if len(outputs.get(key.doc_id, "")) < SAMPLE:
+            outputs[key.doc_id] = f"{outputs.get(key.doc_id, '')} {text}"
+    found: dict[str, list[str]] = {}
+    for doc, text in outputs.items():
+        pair = (language(sources[doc]), language(text)) if sources[doc].strip() else (language(text),)
+        found.setdefault(" → ".join(dict.fromkeys(pair)), []).append(doc)
+    return found
+
+
+def remove(store: Store, project_id: int, batch: SavedBatch, rated: Mapping[OutputKey, Collection[str]]) -> None:
+    """Delete a batch. If some of its outputs are labelled, it is archived instead: their probabilities are still needed."""
+    if any(c.key in rated for c in batch.outputs):
+        store.batches.archive(project_id, batch.name)
+    else:
+        store.batches.delete(project_id, batch.name)
 
 
 def within(dataset: Dataset, batch: SavedBatch) -> Dataset:

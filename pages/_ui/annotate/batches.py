@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 import streamlit as st
 
 from core.data import Dataset, SegmentKey
@@ -16,6 +18,7 @@ from pages._ui.shared.markdown import escape_markdown
 
 BATCH = "batch"
 _REMEMBERED = "errorscope_batches"
+_SHOWN = "errorscope_batches_of"
 
 
 def address(project: Project, name: str) -> dict[str, str]:
@@ -23,14 +26,44 @@ def address(project: Project, name: str) -> dict[str, str]:
     return {state.PROJECT: str(project.id), BATCH: name}
 
 
-def asked(project: Project, dataset: Dataset) -> Dataset:
-    """Return the outputs to label: the whole project or one calibration set. Draws the choice if there are sets."""
-    batch = _choice(project)
+def asked(project: Project, dataset: Dataset) -> Dataset | None:
+    """Return the outputs to label: the whole project or one calibration set. Draws the choice if there are sets.
+
+    If the address names a set that does not exist, say so and return None.
+    """
+    by_name = {batch.name: batch for batch in wiring.store().batches.list(project.id) if not batch.archived}
+    before = st.session_state.get(_SHOWN)
+    st.session_state[_SHOWN] = project.id
+    wanted = st.query_params.get(BATCH)
+    if wanted and wanted not in by_name:
+        if before in (None, project.id):
+            _gone(project, wanted, by_name)
+            return None
+        st.query_params.pop(BATCH)  # it belongs to the project that was open before
+    batch = _choice(project, by_name)
     return service.within(dataset, batch) if batch else dataset
 
 
-def _choice(project: Project) -> SavedBatch | None:
-    by_name = {batch.name: batch for batch in wiring.store().batches.list(project.id)}
+def _gone(project: Project, name: str, by_name: Collection[str]) -> None:
+    st.warning(
+        f"**This project has no calibration set “{escape_markdown(name)}”.** It may have been deleted. Ask for a new link "
+        "where you got this one, so that you do not label other outputs than expected.",
+        icon=":material/link_off:",
+    )
+    st.session_state[_SHOWN] = None
+    with st.container(horizontal=True):
+        for other in (*by_name, None):
+            label = f"Open “{escape_markdown(other)}”" if other else "Annotate all segments"
+            st.button(label, key=f"annotate-gone-{project.id}-{other!r}", on_click=_open, args=(project.id, other))
+
+
+def _open(project_id: int, name: str | None) -> None:
+    st.session_state.setdefault(_REMEMBERED, {})[project_id] = name
+    st.session_state.pop(f"annotate-batch-{project_id}", None)
+    st.query_params.pop(BATCH, None)
+
+
+def _choice(project: Project, by_name: Mapping[str, SavedBatch]) -> SavedBatch | None:
     remembered: dict[int, str | None] = st.session_state.setdefault(_REMEMBERED, {})
     key = f"annotate-batch-{project.id}"
     wanted = st.query_params.get(BATCH)

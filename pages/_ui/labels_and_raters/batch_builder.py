@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import streamlit as st
 
 from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS
 from core.calibration.sampling import STRATA, Method
-from core.data import RatedOutput
+from core.data import OutputKey, RatedOutput
 from core.formatting import format_count, format_number
 from core.ports.batches import SavedBatch
 from core.ports.projects import Project
 from core.services.labels import batches as service
 from core.services.labels.batches import ANY_LAMBDA, Plan
 from core.services.labels.labels import submitted
-from core.services.projects.view import Column
+from core.services.projects.view import Column, View
 from pages._ui.annotate.batches import address
 from pages._ui.calibrate.calibration_result import interval
+from pages._ui.labels_and_raters.copy_link import copy_link
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -85,9 +86,29 @@ def builder(project: Project) -> None:
             )
         )
         whole = st.radio("Select", WHOLE, format_func=WHOLE.__getitem__, horizontal=True, key="batch-whole")
-        _make(project, column, Plan(n, method, bool(whole), strata, between, enough, seed))
+        documents = _documents(project, view)
+        _make(project, column, Plan(n, method, bool(whole), strata, between, enough, seed, documents))
     with st.expander("How outputs are selected"):
         st.markdown(_explained(method))
+
+
+def _documents(project: Project, view: View) -> tuple[str, ...]:
+    """Return the documents to draw from, chosen by language and by name; empty for all."""
+    by_language = service.languages(view)
+    left, right = st.columns(2)
+    chosen: list[str] = []
+    if len(by_language) > 1:
+        chosen = left.multiselect(
+            "Languages", by_language, key=f"batch-languages-{project.id}", placeholder="All languages",
+            help="Guessed for each document from its source and outputs, by script and function words",
+        )  # fmt: skip
+    there = [doc for name in chosen or by_language for doc in by_language[name]]
+    if len(view.documents) < 2:
+        return ()
+    only = right.multiselect(
+        "Documents", there, key=f"batch-documents-{project.id}-{chosen!r}", placeholder="All documents"
+    )
+    return tuple(only or (there if chosen else ()))
 
 
 def _interval(project: Project, column: Column) -> tuple[float, float]:
@@ -131,8 +152,10 @@ def _explained(method: Method) -> str:
 
 def batches(project: Project, labels: Sequence[RatedOutput]) -> None:
     """Draw the calibration sets: progress, link to Annotate, corrected means, delete."""
-    there = wiring.store().batches.list(project.id)
-    if not there:
+    every = wiring.store().batches.list(project.id)
+    there = [batch for batch in every if not batch.archived]
+    kept = [batch for batch in every if batch.archived]
+    if not every:
         return
     st.subheader("Calibration sets", anchor=False)
     rated = service.raters_of(labels)
@@ -151,12 +174,32 @@ def batches(project: Project, labels: Sequence[RatedOutput]) -> None:
                     "pages/annotate.py", label="Annotate this set", icon=":material/edit_note:",
                     query_params=address(project, batch.name),
                 )  # fmt: skip
-                if st.button("Delete", key=f"batch-delete-{batch.id}", type="tertiary", help="Labels are kept"):
-                    with errors.boundary():
-                        wiring.store().batches.delete(project.id, batch.name)
-                        st.rerun()
+                copy_link("annotate", address(project, batch.name), f"batch-link-{batch.id}")
+                _delete(project, batch, rated, done.once)
             if done.once:
                 corrected(labels, batch)
+    if kept:
+        st.markdown("**Deleted sets that were labelled in part.** Their labels and sampling probabilities are kept.")
+    for batch in reversed(kept):
+        with st.container(border=True):
+            st.markdown(f"**{escape_markdown(batch.name)}** · {escape_markdown(facts(batch))}")
+            corrected(labels, batch)
+
+
+def _delete(project: Project, batch: SavedBatch, rated: Mapping[OutputKey, Collection[str]], labelled: int) -> None:
+    """Draw the button that deletes a set, which asks first."""
+    with st.popover("Delete", type="tertiary", key=f"batch-ask-{batch.id}"):
+        if labelled:
+            st.markdown(
+                f"**{format_count(labelled, 'output')} of this set are labelled.** Annotators can no longer open the set. Its labels "
+                "and sampling probabilities are kept, so that estimates and λ stay correct."
+            )
+        else:
+            st.markdown("**Nobody has submitted labels for this set.** The set is deleted, and its link stops working.")
+        if st.button("Delete this set", key=f"batch-delete-{batch.id}"):
+            with errors.boundary():
+                service.remove(wiring.store(), project.id, batch, rated)
+                st.rerun()
 
 
 def facts(batch: SavedBatch) -> str:
@@ -164,8 +207,9 @@ def facts(batch: SavedBatch) -> str:
     how = METHODS.get(batch.method, batch.method)  # type: ignore[call-overload]
     unit = "whole segments" if batch.options.get("whole") else "single outputs"
     asked = batch.options.get("asked", "?")
+    part = f" in {format_count(len(documents), 'document')}" if (documents := batch.options.get("documents")) else ""
     return (
-        f"selected {len(batch.outputs)} (asked for {asked}) of the {batch.population} outputs that needed annotators: "
+        f"selected {len(batch.outputs)} (asked for {asked}) of the {batch.population} outputs{part} that needed annotators: "
         f"{how}, by {batch.options.get('metric', '?')}, {unit}, seed {batch.seed}"
     )
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from core.calibration.sampling import strata
-from core.data import OutputKey, SegmentKey, Value
+from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.metrics.registry import specs
 from core.ports.batches import Chosen, SavedBatch
@@ -183,3 +183,35 @@ def test_intervals_are_of_lambdas_of_the_same_refinement() -> None:
         SavedLambda("new", 1.0, "s", "ref", {"ci": [1.0, "inf"]}),
     ]
     assert list(batches.intervals(saved, "ref").items()) == [("new", (1.0, math.inf)), ("old", (0.5, 2.0))]
+
+
+def of_languages() -> View:
+    german, arabic = "Der Rat hat das nicht beschlossen und ist zu.", "لحجز موعد يمكن الاتصال بالرقم"
+    english = "The council decided that it is not the end of this."
+    segments = (Segment("a", "1", german), Segment("b", "1", arabic), Segment("b", "2", None), Segment("c", "1", None))
+    outputs = tuple(Output(system, *s.key, english) for s in segments for system in "AB")
+    return build(Dataset(segments, outputs), [], {}, specs())
+
+
+def test_documents_are_grouped_by_the_languages_of_source_and_outputs() -> None:
+    assert batches.languages(of_languages()) == {
+        "German → English": ["a"],
+        "Arabic script → English": ["b"],
+        "English": ["c"],
+    }
+
+
+def test_a_batch_of_some_documents_holds_only_these_and_says_so() -> None:
+    view = of_languages()
+    table = {key: Value(float(i)) for i, key in enumerate(view.texts)}
+    scored = ScoredBy("chrf", "chrf|v:1", len(table), datetime(2026, 1, 1, tzinfo=UTC))
+    dataset = Dataset(view.segments, tuple(Output(*key, text) for key, text in view.texts.items()))
+    view = build(dataset, [scored], {"chrf|v:1": table}, specs())
+    plan = Plan(n=4, whole=False, n_strata=2, documents=("b", "a"))
+    batch = batches.build(view, view.columns[0], {}, "b", plan)
+    assert (batch.population, {c.key.doc_id for c in batch.outputs}) == (6, {"a", "b"})
+    assert batch.options["documents"] == ["b", "a"]
+    assert "|documents:2-" in batch.signature
+    assert (
+        batch.signature == batches.build(view, view.columns[0], {}, "b", replace(plan, documents=("a", "b"))).signature
+    )
