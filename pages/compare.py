@@ -9,7 +9,6 @@ import numpy as np
 import streamlit as st
 
 from core.formats.parsing.numbers import parse_lambda
-from core.formatting import format_count
 from core.ports.projects import Project
 from core.services.compare.compare import Order, Query, ordered
 from core.services.compare.inspector import Marks
@@ -68,9 +67,8 @@ def scoring_box(project: Project, view: View) -> None:
             else "Not scored yet. Choose metrics and compute scores."
         )
         st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
-    label = f"Compute scores: {format_count(len(metrics), 'metric')} computed" + (", job running" if running else "")
-    begin = not metrics and not running
-    box = st.expander(label, expanded=begin, key=f"compare-scoring-{project.id}-{begin}", on_change="rerun")
+    # a label or key that changes would close the panel
+    box = st.expander("Compute scores", expanded=not metrics, key=f"compare-scoring-{project.id}", on_change="rerun")
     if box.open:  # the panel of a closed box would take most of the time of the page
         with box:
             opened = state.place(project.id) or view.segments[0].key

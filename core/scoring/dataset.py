@@ -26,7 +26,7 @@ LARGEST_CHUNK = 1024
 QUICK_SECONDS, SLOW_SECONDS = 1.0, 10.0  # faster chunks are doubled, slower ones halved
 GIVE_UP_AFTER = 5  # consecutive chunks in which all texts fail
 WAIT_SECONDS = 0.3  # between checks for values of other workers
-SAMPLE_SECONDS, SAMPLE_ITEMS, SAMPLE_MOST = 2.0, 8, 60.0  # a timed sample has both of the first, or the last
+SAMPLE_SECONDS, SAMPLE_ITEMS, SAMPLE_MOST = 3.0, 8, 60.0  # a timed sample has both of the first, or the last
 
 
 class ScoreCache(Protocol):
@@ -209,7 +209,7 @@ class _Run:
         self.items, self.metric, self.scores, self.claim, self.chunk = items, metric, scores, claim, chunk
         self.signature, self.work = metric.signature(), work
         self.watch = Stopwatch(metric.spec, self.signature, items, timings)
-        self.sampling, self.part = False, list[str]()
+        self.sampling, self.by_segment, self.part = False, False, list[str]()
         known = scores.known(self.signature, items.keys())
         self.left = deque(key for key in items if key not in known)
         self.halves: list[list[str]] = []  # of failed parts, the next one last
@@ -233,17 +233,29 @@ class _Run:
         return ScoringResult(self.metric.spec.name, self.signature, self.new, self.known, self.failed, self.reason)
 
     def time_sample(self) -> None:
-        """Score a sample of all lengths, unless the speed is known or only one part is open."""
+        """Score a sample of all lengths, unless the speed is known or only one part is open.
+
+        After a few outputs, a metric that is not slow gets whole segments, because it may read a reference once for all.
+        """
         if self.watch.pace(SAMPLE_SECONDS) is not None or len(self.left) <= self.chunk:
             return
         self.left = deque(spread(sorted(self.left, key=self.watch.sizes.__getitem__)))
         self.size, self.sampling = 1, True
         while not self._is_timed() and self._step():
-            pass
+            if not self.by_segment and self.new >= self.chunk and self.watch.seconds < SAMPLE_SECONDS:
+                self._take_segments()
         rest = {*self.left, *(key for half in self.halves for key in half)}
         self.left, self.halves = deque(key for key in self.items if key in rest), []
         self.size, self.sampling = max(self.size, self.chunk), False
         self.watch.keep()
+
+    def _take_segments(self) -> None:
+        """Continue the sample with all outputs of a segment together; what was timed before does not count."""
+        texts = grouped(((self.items[key].source, self.items[key].references), key) for key in self.left)
+        by_size = sorted(texts.values(), key=lambda keys: sum(self.watch.sizes[key] for key in keys) / len(keys))
+        self.left = deque(key for keys in spread(by_size) for key in keys)
+        self.by_segment = True
+        self.watch.chunks.clear()
 
     def _is_timed(self) -> bool:
         seconds, n = self.watch.seconds, sum(c.n for c in self.watch.chunks)
