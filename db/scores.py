@@ -100,6 +100,10 @@ class SqlScores:
                 ],
             )
 
+    def newest(self) -> int:
+        with reading(self._engine) as connection:
+            return connection.execute(select(func.max(runs.c.id))).scalar() or 0
+
     def signatures(self, project_id: int) -> list[ScoredBy]:
         """Return the metrics with scores in the project, external ones included, newest last; errors do not count."""
         newest = func.max(runs.c.created)

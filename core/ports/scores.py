@@ -49,6 +49,7 @@ class Scores(Protocol):
 
     def values(self, signature: str, keys: Collection[str]) -> dict[str, Value]: ...  # stored values, without `detail`
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
+    def newest(self) -> int: ...  # grows whenever values are stored, external scores aside; cheap to ask
     def signatures(self, project_id: int) -> list[ScoredBy]: ...
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]: ...  # without `detail`
     def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]:

@@ -112,6 +112,14 @@ def test_a_deleted_project_is_gone_with_its_labels(store: Store, project: int) -
             call(project)
 
 
+def test_newest_grows_with_every_new_value(store: Store) -> None:
+    seen = [store.scores.newest()]
+    for value in (Value(None, "error", "why"), Value(1.0)):
+        store.scores.put("m", "m|v:1", {"key": value}, 0.5)
+        seen.append(store.scores.newest())
+    assert seen[0] < seen[1] < seen[2]
+
+
 def test_values_are_found_by_content_in_every_project(store: Store, project: int) -> None:
     key = content_key("source 0", "A output 0", ("reference 0",))
     value = Value(0.25, parts={"dist_exp": 1.5}, detail={"steps": [1, "é"]})

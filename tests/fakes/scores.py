@@ -48,6 +48,9 @@ class FakeScores:
         items = self.m.datasets[project_id].items()
         return {key: stored[content_key(*item)] for key, item in items if content_key(*item) in stored}
 
+    def newest(self) -> int:
+        return max((int(stored.timestamp() * 1e6) for _, stored in self.m.metrics.values()), default=0)
+
     def signatures(self, project_id: int) -> list[ScoredBy]:
         found = [
             (metric, s, sum(v.status != "error" for v in self._rows(project_id, s).values()), newest)

@@ -1,5 +1,7 @@
 """Scores from elsewhere through the pages: a column or a file becomes a metric, is seen everywhere, and can be removed."""
 
+from streamlit.testing.v1 import AppTest
+
 from core.ports.store import Store
 from tests.pages.test_projects import MQM, button, press, table, texts, uploaded
 from tests.pages.test_shell import run, store
@@ -114,17 +116,24 @@ def test_too_few_lines_of_a_seg_score_file_are_counted(store: Store) -> None:
     assert {"1 line of “A”", "2 segments"} <= set(row)
 
 
+def scoring_opened(at: AppTest, project: int) -> AppTest:
+    """Compare with the box of the scoring panel open."""
+    at.session_state[f"compare-scoring-{project}-False"] = True
+    return at.run()
+
+
 def test_it_stands_on_compare_and_evaluate_and_can_be_removed_there(store: Store) -> None:
     project = imported(store)
     at = run("compare")
     assert any("comet (external)" in str(s.options) for s in at.selectbox)
+    at = scoring_opened(at, project)
     assert "comet :gray-badge[external]" in said(at)
     assert "higher is better · 4 of 4 outputs · from p.csv" in said(at)
     at = run("meta_evaluation")
     assert any("comet (external)" in str(m.options) for m in at.multiselect)
     at = run("projects")
     assert "scored with comet (external)" in said(at)
-    at = run("compare")
+    at = scoring_opened(run("compare"), project)
     at = at.button(key=f"external-remove-{project}-comet").click().run()
     assert "4 scores of **comet**" in said(at)
     at = at.button(key="external-yes").click().run()

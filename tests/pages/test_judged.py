@@ -135,7 +135,7 @@ def test_other_numbers_of_a_rater_are_refused_until_they_are_to_replace_those_th
 
 def test_compare_shows_the_means_beside_the_metrics(store: Store) -> None:
     at = opened("compare", filled(store))
-    assert any("score (people)" in str(s.options) for s in [*at.selectbox, *at.multiselect])
+    assert any("score (human score)" in str(s.options) for s in [*at.selectbox, *at.multiselect])
 
 
 def test_a_batch_is_fitted_by_its_probabilities(store: Store) -> None:
