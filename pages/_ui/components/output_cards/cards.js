@@ -35,9 +35,9 @@ function foldable(view, id, box, words, limit, what) {
   const apply = () => {
     box.classList.toggle("esc-folded", !open.has(id));
     button.textContent = open.has(id) ? "show less" : `show all (${words.trim().split(/\s+/).length.toLocaleString("en")} words)`;
+    button.setAttribute("aria-label", `${button.textContent}: ${what}`);
     button.setAttribute("aria-expanded", String(open.has(id)));
   };
-  button.title = what;
   button.addEventListener("click", () => { open[open.has(id) ? "delete" : "add"](id); apply(); });
   apply();
   return put(el("div"), box, button);
@@ -145,7 +145,7 @@ function drawCard(view, card, scale) {
   name.dir = "auto";
   put(head, parts.rank, name, parts.pin, parts.score);
   const output = put(el("div", "esc-output"), ...outputTexts(card));
-  const whole = put(el("div"), foldable(view, card.id, output, card.text, FOLD, "the whole output"));
+  const whole = put(el("div"), foldable(view, card.id, output, card.text, FOLD, `output of ${card.name}`));
   if (card.labels) {
     const [mqm, column] = [card.scores[MQM]?.v ?? null, data.metrics.find((m) => m.name === MQM)];
     whole.append(labelList(card.labels, mqm === null ? null : signed(mqm, column.digits)));
@@ -154,7 +154,7 @@ function drawCard(view, card, scale) {
   const refined = el("div", "esc-refined");
   if (card.status === "refined") {
     const used = data.references.length > 1 && card.condition >= 0 ? ` toward reference ${card.condition + 1}` : "";
-    put(refined, el("div", "esc-label", `refined by the model${used} (struck through: removed, underlined: added)`), foldable(view, `refined ${card.id}`, text(card.refined, false), card.text, FOLD, "the whole refined text"));
+    put(refined, el("div", "esc-label", `refined by the model${used} (struck through: removed, underlined: added)`), foldable(view, `refined ${card.id}`, text(card.refined, false), card.text, FOLD, `refined output of ${card.name}`));
   } else {
     const [title, fallback] = STATUS[card.status];
     const line = el("p", "esc-status" + (card.status === "non_translation" ? " alert" : ""));
@@ -202,7 +202,7 @@ function context(view) {
   const line = (key, words) => {
     const p = el("p", "esc-text", words);
     p.dir = "auto";
-    put(box, put(el("div", "esc-key"), key), foldable(view, key, p, words, FOLD, `the whole ${key}`));
+    put(box, put(el("div", "esc-key"), key), foldable(view, key, p, words, FOLD, key));
   };
   if (data.source !== null) line("source", data.source);
   if (!data.references.length) put(box, el("div", "esc-key", "reference"), el("p", "esc-status", "this segment has no reference"));
@@ -249,10 +249,10 @@ function tools(view) {
     ["marks", "differences", "Underlined: not in the reference. \u2038: words of the reference are missing here"],
     ["all", "differences in full", "Underlined: not in the reference. Struck through: only in the reference"],
   ].filter(([mode]) => labelled || mode !== "errors");
-  const look = () => { root.dataset.view = memory.table ? "table" : "cards"; };
   root.dataset.shown = shown;
-  look();
-  const views = segments([[false, "cards"], [true, "table"]], memory.table, (table) => { remember(view, { table }); look(); rank(view, false); });
+  root.dataset.view = memory.view;
+  const layouts = [["cards", "cards"], ["texts", "texts only", "Cards without refinement and probabilities"], ["table", "table"]];
+  const views = segments(layouts, memory.view, (now) => { remember(view, { view: now }); root.dataset.view = now; rank(view, false); });
   const texts = segments(modes, shown, (mode) => { remember(view, { shown: mode }); root.dataset.shown = mode; });
   const keys = put(el("span", "esc-keys"), el("kbd", "", "\u2190"), " ", el("kbd", "", "\u2192"), " segments, ", el("kbd", "", "/"), " search");
   const hidden = data.hidden ? el("span", "", "Labels of this segment are hidden until you have submitted it.") : null;

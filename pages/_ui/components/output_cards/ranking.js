@@ -1,10 +1,10 @@
 // The order of the outputs: by a metric or by name, pinned systems first; and what this browser remembers of a project.
 
-const KEPT = ["table", "shown", "order", "pinned"];
+const KEPT = ["view", "shown", "order", "pinned"];
 const storeOf = (of) => `errorscope-compare-${of}`;
 
 function remembered(of) {
-  const usual = { table: false, shown: "errors", order: "", pinned: [] };
+  const usual = { view: "cards", shown: "errors", order: "", pinned: [] };
   try { return { ...usual, ...JSON.parse(localStorage.getItem(storeOf(of))) }; } catch { return usual; }
 }
 
@@ -40,7 +40,7 @@ function ranked(view) {
 function pinButton(view, name) {
   if (view.data.blind) return null;
   const pinned = view.memory.pinned.includes(name);
-  const button = el("button", "esc-pin", pinned ? "pinned" : "pin");
+  const button = el("button", "esc-pin", "pin");
   button.title = "Pinned systems come first in every segment";
   button.setAttribute("aria-label", `pin ${name}`);
   button.setAttribute("aria-pressed", String(pinned));

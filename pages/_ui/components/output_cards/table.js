@@ -21,14 +21,14 @@ function textCell(view, part) {
   if (!part.cell) {
     const { card } = part;
     const box = put(el("div", "esc-output"), ...outputTexts(card));
-    part.cell = put(el("td", "esc-wide"), foldable(view, `row ${card.id}`, box, card.text, 130, "the whole output"));
+    part.cell = put(el("td", "esc-wide"), foldable(view, `row ${card.id}`, box, card.text, 130, `output of ${card.name}`));
   }
   return part.cell;
 }
 
 function table(view, rows) {
   const { data, lam } = view;
-  const whole = view.memory.table;
+  const whole = view.memory.view === "table";
   const labelled = whole && data.cards.some((c) => c.labels);
   const sorted = orderOf(view) === null ? "ascending" : "";
   const top = put(el("tr"), headCell(view, "system", "name", sorted), whole ? el("th", "esc-wide", "output") : null, labelled ? el("th", "esc-found", "errors") : null);
