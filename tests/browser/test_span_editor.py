@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -263,6 +264,28 @@ def test_no_error_in_a_stale_tab_erases_nothing_and_shows_both_versions(server: 
     saved(page)
     expect(page.locator(".esa-p.marked")).to_have_text(["weather", "home"])
     assert [a.kind for a in edits(server, "stale")] == ["add", "verdict", "add", "add"]
+
+
+def test_a_stale_action_in_a_segment_that_was_left_is_compared_on_return(server: Server, page: Page) -> None:
+    opened(server, page, "left")
+    page.wait_for_function("document.cookie.includes('errorscope_annotator=left')")
+    second = opened(server, page.context.new_page())
+    click(page, "weather")
+    page.keyboard.press("1")
+    category(page, "spell")
+    saved(page)
+    second.locator(".esa-output", has_text="weather").get_by_role("button", name="No error").click()
+    second.keyboard.press("j")
+    expect(text(second, "Und dann?")).to_be_visible()
+    dialog = second.get_by_role("dialog", name="Two versions")
+    expect(second.locator(".esa-said").or_(dialog)).to_contain_text(
+        re.compile("Not saved: your last change to news / 1|Yours")
+    )
+    if not dialog.is_visible():
+        second.keyboard.press("k")
+    expect(dialog.locator(".esa-versions")).to_contain_text("Major · Fluency/Spelling · “weather”")
+    expect(dialog.locator(".esa-versions")).to_contain_text("No error")
+    assert [a.kind for a in edits(server, "left")] == ["add"]
 
 
 def test_a_segment_whose_system_names_were_shown_is_locked(server: Server, page: Page) -> None:

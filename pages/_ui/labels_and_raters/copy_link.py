@@ -10,7 +10,7 @@ import streamlit as st
 
 _HTML = '<button type="button">Copy link</button><input readonly hidden aria-label="Link">'
 _CSS = """
-button, input { font: inherit; color: var(--st-text-color); background: transparent; border: 1px solid var(--st-border-color);
+button, input { font: inherit; font-size: 0.875rem; color: var(--st-text-color); background: transparent; border: 1px solid var(--st-border-color);
   border-radius: var(--st-button-radius, 0.5rem); padding: 0.4rem 0.75rem; cursor: pointer; white-space: nowrap; }
 button:hover { border-color: var(--st-primary-color); color: var(--st-primary-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }

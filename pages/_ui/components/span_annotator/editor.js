@@ -60,6 +60,8 @@ function createEditor(parent) {
   let wanted = []; // what a refused submit is missing
   let message = null;
   let around = false;
+  const left = new Map(); // segments that were left before all was saved -> their labels as shown then
+  const unsettled = new Map(); // of these, the ones of which something was refused as stale
   let near = null; // the sentence of the source for the cursor in an output
   let followed = -1; // where the one begins that was brought into view last
   let drafting = false;
@@ -67,6 +69,7 @@ function createEditor(parent) {
 
   // ---- labels -------------------------------------------------------------------------------------------------------
 
+  const keyOf = ({ rater, project, doc, segment }) => JSON.stringify([rater, project, doc, segment]);
   const of = (id) => labels.outputs.get(id) ?? NO_LABELS;
   const output = (id) => data.outputs.find((o) => o.id === id);
   const textOf = (m) => texts.get(m.side === "source" ? "source" : target);
@@ -291,11 +294,16 @@ function createEditor(parent) {
 
   /** Actions were refused because the labels changed in another tab: show both versions, and nothing is lost. */
   function collided(stale, mine) {
-    const elsewhere = stale.find((e) => Object.keys(place).some((k) => e[k] !== place[k]));
+    const elsewhere = stale.find((e) => keyOf(e) !== keyOf(place));
     if (elsewhere) {
-      message = { text: `Not saved: your last change to ${elsewhere.doc} / ${elsewhere.segment}, because its labels were changed in another tab or window. Go back to check them.`, tone: "alert" };
+      unsettled.set(keyOf(elsewhere), left.get(keyOf(elsewhere)));
+      message = { text: `Not saved: your last change to ${elsewhere.doc} / ${elsewhere.segment}, because its labels were changed in another tab or window. Go back to compare both versions.`, tone: "alert" };
       return;
     }
+    compare(mine);
+  }
+
+  function compare(mine) {
     refold();
     const shown = (all, id) => JSON.stringify(all.outputs.get(id) ?? NO_LABELS);
     const differ = data.outputs.filter(({ id }) => shown(mine, id) !== shown(labels, id));
@@ -397,7 +405,7 @@ function createEditor(parent) {
     node.addEventListener("focus", () => {
       if (focus !== id) [sel, half] = [null, false];
       focus = id;
-      lastFocus = { place: JSON.stringify(place), id };
+      lastFocus = { place: keyOf(place), id };
       if (id !== "source") target = id;
       if (!sel && !mark) sel = placed(text.last);
       draw();
@@ -957,6 +965,7 @@ function createEditor(parent) {
       const rebuilt = moved || shape(next) !== shape(data);
       const had = rebuilt && !moved ? focus : null;
       const mine = labels;
+      if (moved && place && outbox.of(place.rater, place).length) left.set(keyOf(place), mine);
       [data, place] = [next, there];
       if (moved) {
         outbox.recall();
@@ -967,7 +976,9 @@ function createEditor(parent) {
       if (had && texts.has(had)) texts.get(had).el.focus({ preventScroll: true });
       heard(mine);
       refold();
-      if (moved) begin(lastFocus.place === JSON.stringify(place) ? lastFocus.id : null);
+      if (moved && unsettled.get(keyOf(place))) compare(unsettled.get(keyOf(place)));
+      unsettled.delete(keyOf(place));
+      if (moved) begin(lastFocus.place === keyOf(place) ? lastFocus.id : null);
       draw();
       if (outbox.of(place.rater).length && !flight.open && ![...flight.ids].length) flush();
       else if (moved && outbox.of(place.rater).length) flush(true);
