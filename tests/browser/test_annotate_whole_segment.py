@@ -207,6 +207,18 @@ def test_tab_from_nowhere_goes_to_the_output_and_buttons_keep_the_focus(server: 
     assert page.url == address
 
 
+def test_a_field_elsewhere_keeps_the_focus_until_it_is_gone(server: Server, page: Page) -> None:
+    opened(server, page)
+    sign_in(page, "Field")
+    page.evaluate("document.body.append(Object.assign(document.createElement('input'), { id: 'field' }))")
+    page.locator("#field").focus()
+    page.get_by_role("button", name="Next", exact=True).evaluate("e => e.click()")
+    shown(page, "news", "2")
+    expect(page.locator("#field")).to_be_focused()
+    page.evaluate("document.getElementById('field').remove()")
+    expect(output(page, 1)).to_be_focused()
+
+
 def test_long_source_scrolls_by_itself_and_follows_the_cursor(server: Server, page: Page) -> None:
     opened(server, page, "long")
     sign_in(page, "Long")

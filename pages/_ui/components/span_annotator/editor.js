@@ -60,6 +60,7 @@ function createEditor(parent) {
   let wanted = []; // what a refused submit is missing
   let message = null;
   let around = false;
+  let waiting = 0; // the timer of waitFor
   const left = new Map(); // segments that were left before all was saved -> their labels as shown then
   const unsettled = new Map(); // of these, the ones of which something was refused as stale
   let near = null; // the sentence of the source for the cursor in an output
@@ -213,10 +214,20 @@ function createEditor(parent) {
   function begin(id) {
     target = texts.has(id) && id !== "source" ? id : (data.outputs.find((o) => !of(o.id).marks.length && !of(o.id).verdict) ?? data.outputs[0]).id;
     const on = document.activeElement;
-    if (on && !root.contains(on) && on.matches("input, textarea, select, [contenteditable=true]")) return;
+    if (on && !root.contains(on) && on.matches("input, textarea, select, [contenteditable=true]")) return waitFor(on);
     focusOn(target);
     if (root.getBoundingClientRect().top < 0) root.scrollIntoView({ block: "start" });
     if (target !== data.outputs[0].id) showCursor();
+  }
+
+  /** A form that was sent is removed only after the page is drawn: then the focus is nowhere, and belongs here. */
+  function waitFor(field) {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      const on = document.activeElement;
+      if (on === field) waitFor(field);
+      else if (!on || on === document.body) focusOn(target);
+    }, 200);
   }
 
   function showCursor() {
@@ -986,6 +997,7 @@ function createEditor(parent) {
     destroy() {
       if (data) commitNote();
       clearTimeout(flight.timer);
+      clearTimeout(waiting);
       stop();
       for (const [where, type, f, capture] of listeners) where.removeEventListener(type, f, capture ?? false);
       root.remove();
