@@ -8,15 +8,15 @@ from typing import Any
 
 from core.errors import UserError
 from core.mqm.schemes import ANY, SCHEMES, Scheme, WeightRule
-from core.mqm.typology import paths
+from core.mqm.typology import MQM, Typology
 
 ANYTHING = "any"
 """Stands for all severities or all categories in the table."""
 
 
-def categories(base: Scheme) -> tuple[str, ...]:
-    """Return the categories a rule can have: any, all paths of the MQM tree and their parents, and those of `base`."""
-    tree = [name for path in paths(marks_only=True) for name in dict.fromkeys((path.split("/")[0], path))]
+def categories(base: Scheme, typology: Typology = MQM) -> tuple[str, ...]:
+    """Return the categories a rule can have: any, all of the typology and their groups, and those of `base`."""
+    tree = [name for c in typology.categories for name in dict.fromkeys((c.path.split("/")[0], c.path))]
     named = [r.category for r in base.rules if r.category]
     return tuple(dict.fromkeys((ANYTHING, *tree, *named)))
 

@@ -9,6 +9,7 @@ from core.mqm import own_schemes
 from core.mqm.schemes import GOOGLE, SCHEMES, Scheme
 from core.ports.projects import Project
 from core.services.calibrate import calibration as service
+from core.services.labels.typologies import of_project
 from pages._ui.shared import drafts, errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -49,13 +50,14 @@ def editor(project: Project) -> None:
     known = schemes(project)
     if said := st.session_state.pop(SAID, ""):
         st.success(said, icon=":material/check:")
+    typology = of_project(wiring.store(), project.id)
     with st.expander("Create a weight scheme"):
         base = known[st.selectbox("Start from", known, format_func=scheme_words, key=drafts.kept("lambda-scheme-base"))]
         rows = drafts.table(
             own_schemes.table(base), f"lambda-scheme-rows-{base.signature()}", num_rows="dynamic",
             column_config={
                 "severity": st.column_config.SelectboxColumn("Severity", options=[*SEVERITIES, own_schemes.ANYTHING]),
-                "category": st.column_config.SelectboxColumn("Category", options=own_schemes.categories(base)),
+                "category": st.column_config.SelectboxColumn("Category", options=own_schemes.categories(base, typology)),
                 "weight": st.column_config.NumberColumn("Weight", min_value=0.0, help="0 ignores the error"),
             },
         )  # fmt: skip

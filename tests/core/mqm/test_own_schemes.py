@@ -6,6 +6,7 @@ from core.errors import UserError
 from core.mqm import own_schemes
 from core.mqm.own_schemes import categories, from_json, made, table, to_json
 from core.mqm.schemes import GOOGLE, MAROT, SCHEMES
+from core.mqm.typology import TYPOLOGIES
 
 ROWS = [
     {"severity": "Major", "category": "any", "weight": 10},
@@ -88,3 +89,9 @@ def test_a_stored_scheme_comes_back_with_its_signature() -> None:
         assert back == scheme
         assert back.signature() == scheme.signature()
     assert own_schemes.ANYTHING not in json.dumps(to_json(made("mine", ROWS, non_translation=None)))
+
+
+def test_a_rule_can_have_the_categories_of_the_typology_in_use() -> None:
+    found = categories(SCHEMES["google"], TYPOLOGIES["summaries"])
+    assert {"any", "Facts", "Facts/Entity", "Fluency/Punctuation"} <= set(found)  # the last one is of the scheme itself
+    assert "Accuracy/Mistranslation" not in found
