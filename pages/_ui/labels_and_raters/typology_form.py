@@ -10,6 +10,7 @@ from core.mqm.typology import TYPOLOGIES, Category, Explained
 from core.ports.projects import Project
 from core.services.labels import typologies
 from pages._ui.shared import errors, page, wiring
+from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
 WHERE = {"output": "output", "source": "source", "either": "output or source"}
@@ -23,7 +24,7 @@ def section(project: Project) -> None:
     st.markdown("Annotators choose severities and categories from this typology, with the definitions a key away.")
     name = st.selectbox(
         "Error typology", choices, index=list(choices).index(now.name), key=f"typology-{project.id}", width=420,
-        format_func=lambda n: choices[n].title + (" (in use)" if n == now.name else ""),
+        format_func=lambda n: choices[n].title + (" (in use)" if n == now.name else ""), help=definition("Error typology"),
     )  # fmt: skip
     base = choices[name]
     page.caption(base.source)
