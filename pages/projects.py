@@ -124,8 +124,8 @@ def what_next(done: Imported) -> None:
     importing.report(done)
     project = done.project
     with st.container(horizontal=True):
-        page.link("compare", "Compare the outputs")
-        page.link("annotate", "Annotate the outputs")
+        page.link("compare", "Compare outputs")
+        page.link("annotate", "Annotate outputs")
     with st.expander("Compute scores", expanded=True, icon=":material/bolt:"), errors.boundary():
         with st.spinner("Reading the project …"):
             data = wiring.dataset(project)

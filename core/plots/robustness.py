@@ -8,7 +8,7 @@ import pandas as pd
 from core.plots.encodings import BLUE, ORANGE, distinct, tooltip
 from core.plots.labels import with_labels
 
-NOTICED, MISSED = "notices (changed text scores worse)", "misses (same or better)"
+NOTICED, MISSED = "notices (scores it worse)", "misses (same or better)"
 _COLOURS = alt.Scale(domain=[NOTICED, MISSED], range=[BLUE, ORANGE])
 ROW, COLUMN, LABELS, HEAD = 26, 72, 130, 110
 """Pixels; charts with labels are fitted into the size that is given."""
@@ -29,7 +29,7 @@ def changes(rows: pd.DataFrame) -> alt.LayerChart:
         y=alt.Y("metric:N", sort=order, title=None, axis=alt.Axis(labelLimit=220, labelOverlap=False)),
         x=alt.X(
             "share:Q",
-            title="change, % of the metric’s range (left: worse)",
+            title="change, % of range (left: worse)",
             axis=alt.Axis(format="+.0%", labelOverlap=True),
         ),
         color=alt.Color(

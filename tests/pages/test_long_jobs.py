@@ -57,7 +57,7 @@ def test_after_a_stop_nothing_begins_until_it_is_asked_for() -> None:
     at = AppTest.from_function(page)
     at.session_state["errorscope_stopped"] = {str(hash(("k", 1)))}
     at.run()
-    assert [m.value for m in at.markdown] == ["Stopped: Working.", "nothing yet"]
+    assert [m.value for m in at.markdown] == ["Cancelled: Working.", "nothing yet"]
     assert "begun" not in at.session_state
     at = next(b for b in at.button if b.label == "Run again").click().run()
     assert [m.value for m in at.markdown] == ["the answer"]

@@ -150,5 +150,5 @@ def details(found: Calibration, people: HumanScores, choice: LambdaFitOptions, c
         )
         for name, text in facts.items():
             st.markdown(f"**{name}**  \n{escape_markdown(text)}")
-        with st.expander("Signature"):
+        with st.expander("Signatures"):
             st.text(f"{found.signature}|{people.signature}")

@@ -23,7 +23,7 @@ from core.stats.raters.span_agreement import SpanAgreement
 from pages._ui.annotate import identity
 from pages._ui.compare.inspector import marks_toggle
 from pages._ui.labels_and_raters import labelled_output
-from pages._ui.shared import errors, page, theme, wiring
+from pages._ui.shared import errors, page, tables, theme, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
@@ -56,14 +56,17 @@ def raters(all_of: Agreement) -> None:
             "outputs": r.outputs,
             "segments": r.segments,
             "minutes": None if r.seconds is None else r.seconds / 60,
-            **{f"{s} errors per output": r.errors[s] / r.outputs for s in SEVERITIES},
+            **{f"{s} per output": r.errors[s] / r.outputs for s in SEVERITIES},
             "no error, %": 100 * r.clean / r.outputs,
             "non-translation": r.non_translations,
             "mean score ↑": r.score,
         }
         for r in all_of.raters
     ]
-    decimals = {f"{s} errors per output": st.column_config.NumberColumn(format="%.2f") for s in SEVERITIES}
+    decimals = {
+        f"{s} per output": st.column_config.NumberColumn(format="%.2f", help=f"{s} errors per output")
+        for s in SEVERITIES
+    }
     st.dataframe(
         pd.DataFrame(rows).dropna(axis="columns", how="all"),
         hide_index=True,
@@ -135,7 +138,7 @@ def _marks(all_of: Agreement) -> None:
             }
             for kind, s in spans.items()
         ]
-        st.dataframe(rows, hide_index=True, width="stretch")
+        tables.text_table(rows)
         st.markdown(escape_markdown(empties(spans["place"])))
     with right:
         first, second = (one.first, one.second) if one else ("one annotator", "the other")

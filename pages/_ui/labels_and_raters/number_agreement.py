@@ -25,7 +25,7 @@ def section(project: Project) -> None:
     found = {f.name: f for f in _found(settings().database, project, wiring.generation(project))}
     name = next(iter(found))
     if len(found) > 1:
-        name = st.selectbox("Score", found, key="people-numbers", width=320)
+        name = st.selectbox("Human scores", found, key="people-numbers", width=320)
     _raters(found[name])
     _agreement(found[name])
 

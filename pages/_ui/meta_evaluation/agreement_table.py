@@ -94,7 +94,7 @@ def files(project: Project, found: Evaluation, statistic: StatisticName, systems
     said = report.methods(found, done, systems)
     with st.expander("Text for your paper"):
         st.markdown(escape_markdown(said))
-    with st.expander("Signatures of all numbers"):
+    with st.expander("Signatures"):
         st.text("\n".join(report.signatures(found)))
     latex = report.as_latex(found, statistic, done)
     with st.container(horizontal=True):

@@ -41,7 +41,7 @@ def panel(project: Project) -> None:
         said.markdown(f"{escape_markdown(metric.name)} :gray-badge[{MARK}]  \n:small[{escape_markdown(facts(metric, project))}]",
                       help=f"From {escape_markdown(files)}. Signature: {escape_markdown(metric.signature)}")  # fmt: skip
         if action.button(
-            "Remove", icon=":material/delete:", key=f"external-remove-{project.id}-{metric.name}", width="stretch"
+            "Delete", icon=":material/delete:", key=f"external-remove-{project.id}-{metric.name}", width="stretch"
         ):
             _remove(project, metric)
 
@@ -53,7 +53,7 @@ def facts(metric: ExternalMetric, project: Project) -> str:
     return f"{DIRECTIONS[metric.higher_is_better]} · {metric.n:,} of {format_count(project.n_outputs, 'output')} · from {files}"
 
 
-@st.dialog("Remove this metric?", width="medium")
+@st.dialog("Delete this metric?", width="medium")
 @errors.guarded
 def _remove(project: Project, metric: ExternalMetric) -> None:
     """Ask for confirmation, naming what will be lost."""
@@ -65,7 +65,7 @@ def _remove(project: Project, metric: ExternalMetric) -> None:
     if keep.button("Cancel", width="stretch", key="external-no"):
         st.rerun()
     asked = go.button(
-        "Remove metric", type="primary", width="stretch", key="external-yes",
+        "Delete metric", type="primary", width="stretch", key="external-yes",
         on_click=errors.guarded(scores.remove_external), args=(project.id, metric.name),
     )  # fmt: skip
     if asked and all(m.name != metric.name for m in scores.external(project.id)):

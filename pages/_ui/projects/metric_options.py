@@ -29,7 +29,7 @@ def chosen(
     found: dict[str, str | None] = {spec.name: spec.name for spec in specs}
     having = [spec for spec in specs if spec.options]
     if having:
-        with st.expander("Options", icon=":material/tune:", key=f"options-{key}"):
+        with st.expander("Metric options", icon=":material/tune:", key=f"options-{key}"):
             for spec, tab in zip(having, st.tabs([escape_markdown(s.label) for s in having]), strict=True):
                 with tab:
                     found[spec.name] = _of(spec, f"option-{key}-{spec.name}", begin.get(spec.name, {}))

@@ -247,16 +247,16 @@ def _told(found: Sequence[Reaction]) -> None:
             "with the source and the one reference above, so scores may differ from Compare, which uses all references."
         )
     frame = pd.DataFrame([_row(r) for r in found])
-    left, right = st.columns([1, 1])
+    left, right = st.columns([2, 3])
     if scored and frame["share"].notna().any():
         left.altair_chart(plots.changes(frame), width="stretch")
-    shown = frame[["metric", "good", "changed", "change", "verdict"]]
-    numbers = {name: st.column_config.NumberColumn(format="%.3f", width="small") for name in ("good", "changed")}
-    numbers["metric"] = st.column_config.TextColumn(width="medium", pinned=True)
-    numbers["verdict"] = st.column_config.TextColumn(width="medium")
-    numbers["change"] = st.column_config.NumberColumn(format="%+.3f", width="small")
+    shown = frame[["metric", "verdict", "good", "changed", "change"]]
+    numbers = {name: st.column_config.NumberColumn(format="%.3f", width=70) for name in ("good", "changed")}
+    numbers["metric"] = st.column_config.TextColumn(width=190, pinned=True)
+    numbers["verdict"] = st.column_config.TextColumn(width=130)
+    numbers["change"] = st.column_config.NumberColumn(format="%+.3f", width=70)
     right.dataframe(shown, hide_index=True, width="stretch", height="content", column_config=numbers)
-    with st.expander("Signatures of all numbers"):
+    with st.expander("Signatures"):
         st.text("\n".join(r.signature for r in found))
 
 

@@ -64,7 +64,7 @@ def _case(project: Project, case: KeptCase) -> None:
             controls.open_button(texts, f"open-kept-{case.id}", "Open")
             remove = errors.guarded(wiring.store().cases.remove)
             args = (project.id, case.id or 0)
-            st.button("Remove", on_click=remove, args=args, key=f"remove-kept-{case.id}", icon=":material/delete:")
+            st.button("Delete", on_click=remove, args=args, key=f"remove-kept-{case.id}", icon=":material/delete:")
         with st.expander("Signatures"):
             st.text("\n".join(s.signature for s in case.scores))
 

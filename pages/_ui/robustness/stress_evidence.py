@@ -80,7 +80,7 @@ def _curves(report: Report, cell: StressTestResult, metric: str) -> None:
     if right is not None:
         right.altair_chart(charts[1], width="stretch")
         right.caption("What the score is made of.")
-    with st.expander("As numbers, with 95 % intervals"):
+    with st.expander("Table with 95 % CI"):
         tables.text_table([
             {
                 "level": p.label, "share of words changed": f"{p.ratio:.2f}", "mean": format_number(p.mean, 4, leading_zero=True), "sd": format_number(p.sd, 4, leading_zero=True), "drop from the good text": format_number(p.drop, 4, leading_zero=True),

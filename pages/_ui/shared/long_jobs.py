@@ -1,4 +1,4 @@
-"""Run long computations once and keep their results, with a progress bar and a Stop button.
+"""Run long computations once and keep their results, with a progress bar and a Cancel button.
 
 Streamlit reruns the script whenever an element is used, and ends the running script at its next call to Streamlit. Reporting
 progress is such a call, so work can be stopped there. Streamlit's own caches are not used because cached functions must not draw.
@@ -76,7 +76,7 @@ def run_cached(
     name = str(hash(key))
     stopped: set[str] = st.session_state.setdefault(_STOPPED, set())
     if name in stopped:
-        _offer(place, f"Stopped: {words.rstrip(' …')}.", "Run again", f"again-{name}", lambda: stopped.discard(name))
+        _offer(place, f"Cancelled: {words.rstrip(' …')}.", "Run again", f"again-{name}", lambda: stopped.discard(name))
         return None
     refused: OrderedDict[Hashable, object] = st.session_state.setdefault(_REFUSED, OrderedDict())
     if key not in refused:
@@ -133,6 +133,6 @@ class _Bar:
         if self._bar is None:
             with self._place.container(horizontal=True, vertical_alignment="center"):
                 self._bar = st.progress(share, text)
-                st.button("Stop", key=f"stop-{self._name}", on_click=self._stopped.add, args=(self._name,))
+                st.button("Cancel", key=f"stop-{self._name}", on_click=self._stopped.add, args=(self._name,))
         else:
             self._bar.progress(share, text)

@@ -37,6 +37,7 @@ STYLE = """
 .stMainBlockContainer h2, .stMainBlockContainer h3 { font-size: 1.1rem; font-weight: 600; padding: .5rem 0 .1rem; }
 .stTabs [role="tab"][aria-selected="true"] { color: var(--accent); }  /* primaryColor is too dark for text on a dark page */
 [data-testid="stButtonGroup"] [data-selected="true"] p { color: var(--ink); }
+.stVegaLiteChart svg :is(.role-axis-label, .role-axis-title, .role-legend-label, .role-legend-title) text { fill: var(--quiet); }
 .st-key-errorscope-foot [data-stale] { opacity: 1 !important; transition: none !important; }  /* it refreshes often: no fading */
 ::placeholder { color: var(--quiet) !important; opacity: 1; }
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }  /* a cut choice shows that it is cut */
