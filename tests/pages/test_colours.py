@@ -14,6 +14,9 @@ from tests.paths import ROOT
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 VARIABLES = dict(re.findall(r"(--[\w-]+): (.+?); ", theme.VARIABLES.replace("}", "; ")))
+STREAMLIT = {"text": "ink", "background": "paper", "secondary-background": "soft", "primary": "filled", "red": "major"}
+VARIABLES |= {f"--st-{name}-color": f"var(--{role})" for name, role in STREAMLIT.items()}
+"""What Streamlit calls the same colours, around its components only."""
 TEXT, GRAPHIC = 4.5, 3.0
 FADED = 0.6
 """The share of its colour that Streamlit leaves to captions, labels of groups and heads of tables."""
