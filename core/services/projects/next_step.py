@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from core.calibration.calibrate import ENOUGH_OUTPUTS
+from core.data import OutputKey
 from core.formatting import format_count
 from core.metrics.generation.bartscore_pp import NAMES as BARTSCORE_PP
 from core.metrics.registry import OPTIONS
+from core.mqm.log import fold
+from core.mqm.scores import rated_outputs
 from core.ports.projects import Project
 from core.ports.store import Store
-from core.services.labels.labels import submitted
 
 Step = Literal["upload", "score", "label", "calibrate", "evaluate"]
 
@@ -53,8 +55,11 @@ def _missing_labels(store: Store, project: Project, enough: int) -> str:
     """Return what is missing to know how good the outputs are; "" if there are enough human scores or labels."""
     if project.human_scores or project.judged:
         return ""
-    n = len({rated.key for rated in submitted(store, project.id)}) if store.labels.raters(project.id) else 0
-    if n >= enough:
-        return ""
+    labelled: set[OutputKey] = set()
+    for rater in store.labels.raters(project.id):
+        labelled |= {rated.key for rated in rated_outputs(fold(store.labels.events(project.id, rater=rater)))}
+        if len(labelled) >= enough:  # a large project has many more: reading them all takes half a second
+            return ""
+    n = len(labelled)
     some = f"{format_count(n, 'output')} labelled and submitted; {enough} are recommended."
     return some if n else "There are no labels or human scores yet."

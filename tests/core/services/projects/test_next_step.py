@@ -35,12 +35,12 @@ def score(store: Store, metric: str = "chrf", data: Dataset = DATA) -> None:
     store.scores.put(metric, f"{metric}|v:1", values, 1.0)
 
 
-def label(store: Store, data: Dataset) -> None:
+def label(store: Store, data: Dataset, rater: str = "ann") -> None:
     """Submit every segment without an error."""
     for segment in data.segments:
-        given = [Action(f"{segment.key}-{s}", "verdict", s, {"value": "no_error"}) for s in data.systems]
-        given.append(Action(f"{segment.key}", "submit", None, {}))
-        store.labels.append(store.projects.list()[0].id, "ann", segment.key, given)
+        given = [Action(f"{rater}-{segment.key}-{s}", "verdict", s, {"value": "no_error"}) for s in data.systems]
+        given.append(Action(f"{rater}-{segment.key}", "submit", None, {}))
+        store.labels.append(store.projects.list()[0].id, rater, segment.key, given)
 
 
 def of(data: Dataset, n: int) -> Dataset:
@@ -85,6 +85,16 @@ def test_submitted_labels_are_counted_against_what_is_recommended(store: Store) 
     score(store)
     label(store, of(DATA, 2))
     assert step(store).why == "4 outputs labelled and submitted; 6 are recommended."
+
+
+def test_labels_of_all_annotators_count_once_per_output(store: Store) -> None:
+    fill(store)
+    score(store)
+    label(store, of(DATA, 2))
+    label(store, of(DATA, 1), "bob")
+    assert step(store).why == "4 outputs labelled and submitted; 6 are recommended."
+    label(store, Dataset(DATA.segments[2:], DATA.outputs), "bob")
+    assert step(store).step == "evaluate"
 
 
 def test_a_hundred_scored_and_labelled_outputs_are_enough(store: Store) -> None:
