@@ -6,8 +6,10 @@ Addresses, files and signatures have formats of their own: nothing here is meant
 from __future__ import annotations
 
 import math
+import re
 
 MISSING = "–"
+_FIGURE = re.compile(r"[<±+−]?[\d.,∞]+\s?%?(\s\[[^]]*\])?(\s\([^)]*\))?[\s•†]*|\[[^]]*\]|[\d–]+")
 
 
 def format_number(value: float | None, digits: int = 3, *, leading_zero: bool = False, missing: str = MISSING) -> str:
@@ -25,6 +27,22 @@ def format_number(value: float | None, digits: int = 3, *, leading_zero: bool = 
 def format_figure(value: float) -> str:
     """Return `value` with four significant digits and a minus sign."""
     return f"{value:.4g}".replace("-", "−")
+
+
+def format_change(value: float, digits: int = 3, *, leading_zero: bool = False) -> str:
+    """Return a difference with its sign: +.021, −.300, ±0 if it is 0 at this many decimals."""
+    text = format_number(value, digits, leading_zero=leading_zero)
+    return "±0" if not float(f"{value:.{digits}f}") else text if value < 0 else f"+{text}"
+
+
+def format_percent(share: float | None, digits: int = 0, *, missing: str = MISSING) -> str:
+    """Return a share as a percentage: 41 %, −0.3 %; `missing` for None."""
+    return missing if share is None else f"{format_number(100 * share, digits, leading_zero=True)} %"
+
+
+def is_figure(text: str) -> bool:
+    """Return whether this is a number as text, possibly with an interval, a count, a percent sign or a mark."""
+    return bool(_FIGURE.fullmatch(text))
 
 
 def format_lambda(value: float, digits: int = 3) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from core.formatting import format_number
 from core.stats.correlation.correlation import FEWEST_GROUPS, too_few_groups
 
 EVEN = 1.0
@@ -45,13 +46,7 @@ def advice(
     if gain_ci is None:
         return Advice(None, gain, None, "The gain over λ = 1 has no confidence interval, so no λ is recommended.")
     low, high = gain_ci
-    said = f"The gain in agreement over λ = 1 is {signed(gain)}, 95 % CI {signed(low)} to {signed(high)}"
+    said = f"The gain in agreement over λ = 1 is {format_number(gain, 4)}, 95 % CI {format_number(low, 4)} to {format_number(high, 4)}"
     if low > 0:
         return Advice(lam, gain, gain_ci, f"{said}: the best λ is recommended.")
     return Advice(EVEN, gain, gain_ci, f"{said}: not significantly better, so it may be chance. Use λ = 1.")
-
-
-def signed(value: float) -> str:
-    """Return the value with four decimals, such as .0012 or −.0003."""
-    text = f"{abs(value):.4f}".removeprefix("0")
-    return f"−{text}" if value < 0 and float(text) else text

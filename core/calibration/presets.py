@@ -30,6 +30,25 @@ from core.refine.options import Side, prompt_fact
 from core.refine.prompts import BUILT_IN, Lists, known_lists
 from core.refine.result import Variant
 
+DATA_SETS = {
+    "WMT20": "translations of news, WMT 2020",
+    "WMT20 MQM": "translations of news, WMT 2020, MQM labels",
+    "REALSumm": "summaries of CNN/DailyMail news (Bhandari et al. 2020)",
+    "SummEval": "summaries of CNN/DailyMail news (Fabbri et al. 2021)",
+    "NeR18": "Newsroom: summaries of news (Grusky et al. 2018)",
+    "Rank19": "pairs of correct and incorrect summary sentences (Falke et al. 2019)",
+    "QAGS-CNN": "summaries of CNN/DailyMail news (Wang et al. 2020)",
+    "QAGS-XSUM": "one-sentence summaries of BBC news (Wang et al. 2020)",
+    "BAGEL": "descriptions of restaurants (Mairesse et al. 2010)",
+    "SFRES": "dialogue turns about restaurants (Wen et al. 2015)",
+    "SFHOT": "dialogue turns about hotels (Wen et al. 2015)",
+}
+"""What the data sets contain."""
+ASPECTS = {
+    "COV": "coverage", "COH": "coherence", "FAC": "factuality", "FLU": "fluency", "INFO": "informativeness",
+    "REL": "relevance",
+}  # fmt: skip
+
 
 class LambdaPreset(NamedTuple):
     """A published λ with the scores it belongs to.
@@ -50,6 +69,12 @@ class LambdaPreset(NamedTuple):
     @property
     def label(self) -> str:
         return f"{self.dataset} {self.aspect}".strip()
+
+    @property
+    def about(self) -> str:
+        """Return what the data set contains, and what was rated."""
+        rated = ASPECTS.get(self.aspect, "")
+        return DATA_SETS[self.dataset] + (f"; rated: {rated}" if rated else "")
 
     @property
     def made_with(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 
+from core.formatting import format_number
 from core.plots.encodings import BLUE, GREY, ORANGE, inline, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels
 from core.stats.correlation.pairs import Ints
@@ -24,7 +25,7 @@ def tau_matrix(raters: Sequence[str], pairs: Sequence[RaterPair], *, ink: str = 
     """
     names, rows = chart_labels(raters), []
     for p in pairs:
-        text = "–" if p.tau.value is None else f"{p.tau.value:.2f}".replace("-", "−")
+        text = format_number(p.tau.value, 2, leading_zero=True)
         why = p.tau.reason or (f"defined in {p.tau.counted} segments" if p.tau.counted else "")
         shared = {"tau": p.tau.value, "text": text, "n": p.tau.n, "why": why}
         first, second = chart_label(p.first), chart_label(p.second)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
+from core.formatting import format_change
 from core.plots.encodings import BLUE, ORANGE, distinct, tooltip
 from core.plots.labels import with_labels
 
@@ -61,7 +62,7 @@ def sweep(rows: pd.DataFrame) -> alt.LayerChart:
     shown = rows.assign(
         fall=-rows["share"].clip(upper=0),
         mark=[
-            "" if f is None else ("✕ " if f else "") + ("" if pd.isna(s) else f"{100 * s:+.0f} %")
+            "" if f is None else ("✕ " if f else "") + ("" if pd.isna(s) else f"{format_change(100 * s, 0)} %")
             for f, s in zip(rows["fooled"], rows["share"], strict=True)
         ],
     )

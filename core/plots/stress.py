@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from core.formatting import format_number
 from core.plots.encodings import BLUE, GREY, ORANGE, distinct, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels, with_labels
 from core.robustness.stress.report import PARTS, MetricFacts, StressTestInfo, StressTestResult
@@ -178,7 +179,7 @@ def favours(rows: pd.DataFrame) -> alt.LayerChart:
     metrics, systems = distinct(rows["metric"]), distinct(rows["system"])
     ranks = zip(rows["rank"], rows["mean"], rows["own"], strict=True)
     shown = rows.assign(
-        words=[f"{'◆ ' if own else ''}{rank:g}\n{mean:.3f}".replace("-", "−") for rank, mean, own in ranks]
+        words=[f"{'◆ ' if own else ''}{rank:g}\n{format_number(mean, leading_zero=True)}" for rank, mean, own in ranks]
     )
     above = alt.Axis(orient="top", labelAngle=-30, labelLimit=160, labelOverlap=False)
     base = alt.Chart(shown).encode(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.formats.write import csv_text, json_text
 from core.formatting import MISSING as MISSING
-from core.formatting import format_number
+from core.formatting import format_figure, format_number
 from core.plots import evaluate as plots
 from core.plots.compare import means as system_means
 from core.reports.html import render, vega_script
@@ -247,7 +247,9 @@ def _epsilons(found: Evaluation) -> str:
     floor = next((r.chance for r in known), None)
     if floor is None:
         return ""
-    each = "; ".join(f"{r.metric} {r.epsilon:.4g}" for r in known if r.kind == "metric")
+    each = "; ".join(
+        f"{r.metric} {format_figure(r.epsilon)}" for r in known if r.kind == "metric" and r.epsilon is not None
+    )
     return f"ε: {each}. The chance level of acc_eq is {format_number(floor)}."
 
 

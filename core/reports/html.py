@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from core.formatting import MISSING as MISSING
-from core.formatting import format_figure
+from core.formatting import format_figure, format_number, is_figure
 
 
 def figure(value: float | None) -> str:
@@ -25,7 +25,7 @@ def percent(value: float | None) -> str:
 
 
 def score(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.3f}"
+    return format_number(value, leading_zero=True)
 
 
 _ENVIRONMENT = Environment(
@@ -35,6 +35,7 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+_ENVIRONMENT.tests["figure"] = is_figure
 _ENVIRONMENT.filters |= {"figure": figure, "percent": percent, "score": score}
 
 

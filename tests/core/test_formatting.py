@@ -1,10 +1,12 @@
 """Numbers and counts as text."""
 
 import math
+import re
 
 import pytest
 
-from core.formatting import format_count, format_duration, format_lambda, format_number
+from core.formatting import format_change, format_count, format_duration, format_lambda, format_number, format_percent
+from tests.paths import ROOT
 
 
 @pytest.mark.parametrize(
@@ -48,3 +50,17 @@ def test_nouns_agree_with_their_count() -> None:
 )  # fmt: skip
 def test_durations_are_rounded(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+def test_changes_and_percentages_have_one_minus_sign() -> None:
+    assert [format_change(x) for x in (0.02149, -0.3, 0.0, -0.0001)] == ["+.021", "−.300", "±0", "±0"]
+    assert format_change(-12.34, 1, leading_zero=True) == "−12.3"
+    assert [format_percent(x) for x in (0.414, -0.003, None)] == ["41 %", "0 %", "–"]
+    assert format_percent(-0.0031, 1) == "−0.3 %"
+
+
+def test_the_minus_sign_is_made_in_one_place() -> None:
+    made = re.compile(r"""replace\(\s*["']-["'],\s*["']−["']""")
+    sources = [path for folder in ("core", "pages") for path in (ROOT / folder).rglob("*.py")]
+    found = [str(path.relative_to(ROOT)) for path in sources if made.search(path.read_text("utf-8"))]
+    assert found == ["core/formatting.py"]

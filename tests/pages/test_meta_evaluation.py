@@ -155,12 +155,12 @@ def test_disagreements_show_source_reference_and_spans_and_lead_to_the_segment(s
     assert "ordered by how far apart the metric and the human scores rank them" in said
     assert said.count("better than") == 2 * 5
     assert {"Source", "Reference"} <= {c.value for c in at.caption}
-    assert "Error spans of this output are hidden until you submit the segment" in said
+    assert "Error spans are hidden in segments that you have not submitted" in said
     links = [link.proto for link in at.get("page_link")]
     assert [link.label for link in links if link.label in ("Annotate", "Compare")] == ["Annotate", "Compare"] * 5
     assert all(f"project={project}" in link.query_string for link in links if link.label == "Annotate")
     at.toggle(key=f"evaluate-marks-{project}").set_value(True).run()
-    assert "hidden until you submit" not in words(at)
+    assert "Error spans are hidden" not in words(at)
     at.button(key="evaluate-more").click().run()
     assert words(at).count("better than") == 2 * 10
     at.button_group(key="evaluate-disagreements").set_value("Metric too high").run()

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from core.formatting import format_number
 from core.progress import Progress, no_progress
 from core.services.evaluate.evaluate import (
     NO_SEGMENTS,
@@ -284,7 +285,8 @@ def buckets(
     digits, unit = (0, " characters") if by == "length" else (1, "")
     found = []
     for k, bucket in enumerate(by_value.buckets):
-        label = f"{bucket.low:.{digits}f} to {bucket.high:.{digits}f}{unit}".replace("-", "−").replace("−0.0", "0.0")
+        low, high = (format_number(end, digits, leading_zero=True) for end in (bucket.low, bucket.high))
+        label = f"{low} to {high}{unit}"
         found.append(_on_subset(label, joined.only(by_value.of[ids] == k), choice, statistic))
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS, Calibration, CalibrationPoint
@@ -12,7 +14,7 @@ from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
 from pages._ui.calibrate.calibration_form import MEASURES
-from pages._ui.shared import drafts, page
+from pages._ui.shared import drafts, page, tables
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -116,19 +118,19 @@ def details(found: Calibration, people: HumanScores, choice: LambdaFitOptions, c
         {"λ": "∞", "what": "explicit errors only", sign: found.at["inf"]},
         {"λ": "–", "what": "BARTScore without refinement", sign: found.at["vanilla"]},
     ]
-    decimals = {sign: st.column_config.NumberColumn(format="%.4f")}
+    four = {sign: partial(format_number, digits=4)}
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.dataframe(rows, hide_index=True, column_config=decimals)
+        tables.data_table(rows, four)
         with st.expander("Published λ (Lu et al. 2023) on this data"):
             presets = [
                 {
-                    "preset": p.label, "λ": f"{p.lam:g}", sign: found.presets[p.label][1], "chosen with": p.made_with,
+                    "data set": p.label, "what it is": p.about, "λ": format_lambda(p.lam), sign: found.presets[p.label][1], "chosen with": p.made_with,
                     "different here": p.differs(column.facts),
                 }
                 for p in PRESETS if p.label in found.presets
             ]  # fmt: skip
-            st.dataframe(presets, hide_index=True, column_config=decimals)
+            tables.data_table(presets, four)
             st.caption(
                 "Each λ was chosen for one direction and prompt list (Lu et al. 2023, Table 7). The last column lists what is "
                 "different in the scores used here."

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from core.calibration.calibrate import Calibration, CalibrationPoint
 from core.calibration.curve import omega
 from core.calibration.learning import Law, Learning, learn
+from core.formatting import format_number, format_percent
 from core.plots import calibrate as plots
 from core.services.calibrate.calibration import LambdaFitOptions
 from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.calibrate.calibration_result import interval
 from pages._ui.calibrate.raters_and_weights import WHY, without_reasons
-from pages._ui.shared import page
+from pages._ui.shared import page, tables
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -63,7 +66,11 @@ def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: Lambd
         "95 % CI above, which has more."
     )
     with st.expander("Table"):
-        st.dataframe(without_reasons(_steps(learned, MEASURES[choice.measure])), hide_index=True, width="stretch")
+        sign = f"{MEASURES[choice.measure]}, cross-validated"
+        tables.data_table(
+            without_reasons(_steps(learned, sign)),
+            {sign: partial(format_number, digits=4), "width in ω": format_number},
+        )
         page.caption(f"Signature: {learned.signature}")
 
 
@@ -75,9 +82,9 @@ def law_text(law: Law) -> str:
 def _steps(learned: Learning, sign: str) -> list[dict[str, object]]:
     return [
         {
-            "share": f"{s.share:.0%}", "segments": s.n_segments, "outputs": round(s.n), "draws": s.draws,
-            f"{sign}, cross-validated": s.agreement and round(s.agreement.mean, 4),
-            "width in ω": s.width and round(s.width.mean, 3), WHY: s.reason,
+            "share": format_percent(s.share), "segments": s.n_segments, "outputs": round(s.n), "draws": s.draws,
+            sign: s.agreement and s.agreement.mean,
+            "width in ω": s.width and s.width.mean, WHY: s.reason,
         }
         for s in learned.steps
     ]  # fmt: skip

@@ -20,7 +20,7 @@ from pages._ui.calibrate import weight_schemes
 from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.calibrate.calibration_result import interval
 from pages._ui.calibrate.weight_schemes import scheme_name, schemes
-from pages._ui.shared import page, wiring
+from pages._ui.shared import page, tables, wiring
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -50,7 +50,7 @@ def annotators(project: Project, column: Column, people: HumanScores, choice: La
 
     _chart({name(a): a.found for a in found})
     said = [{"annotator": name(a), "outputs": a.n, **_fitted(a.found, sign), WHY: a.reason} for a in found]
-    st.dataframe(without_reasons(said), hide_index=True, width="stretch")
+    tables.data_table(without_reasons(said))
     st.caption(
         f"Line: 95 % CI (bootstrap over segments); pale band: that of the first row. Annotators with fewer than "
         f"{sensitivity.FEWEST_OF_RATER} scored outputs get no λ. Annotators may have labelled different outputs."
@@ -115,7 +115,7 @@ def weights(project: Project, column: Column, people: HumanScores, choice: Lambd
         }
         for u in found
     ]  # fmt: skip
-    st.dataframe(without_reasons(said), hide_index=True, width="stretch")
+    tables.data_table(without_reasons(said))
     _ranks(found)
     weight_schemes.editor(project)
 
@@ -155,10 +155,7 @@ def _ranks(found: Sequence[sensitivity.SchemeLambda]) -> None:
         score, rank = under.score(system), under.rank(system)
         return "–" if score is None else f"{rank} ({format_number(score, 2, leading_zero=True)})"
 
-    st.dataframe(
-        [{"system": s.system, **{_weights(u.scheme): cell(u, s.system) for u in found}} for s in systems],
-        hide_index=True, width="stretch",
-    )  # fmt: skip
+    tables.data_table([{"system": s.system, **{_weights(u.scheme): cell(u, s.system) for u in found}} for s in systems])
     st.caption(
         "Rank and mean score over all labelled outputs (penalties as negative numbers, mean over annotators). Kendall τ-b of two "
         "rankings is 1 if they are equal and −1 if one is the reverse of the other."

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.calibration.calibrate import ENOUGH_RATERS
 from core.data import SEVERITIES
-from core.formatting import format_count, format_figure, format_number
+from core.formatting import format_count, format_figure, format_number, format_percent
 from core.plots.agreement import matrix_width, severity_confusion, tau_matrix
 from core.ports.projects import Project
 from core.services.labels import agreement as service
@@ -63,22 +63,19 @@ def raters(all_of: Agreement) -> None:
         }
         for r in all_of.raters
     ]
-    decimals = {
-        f"{s} per output": st.column_config.NumberColumn(format="%.2f", help=f"{s} errors per output")
-        for s in SEVERITIES
-    }
-    st.dataframe(
+    two = partial(format_number, digits=2, leading_zero=True)
+    whole = partial(format_number, digits=0)
+    tables.data_table(
         pd.DataFrame(rows).dropna(axis="columns", how="all"),
-        hide_index=True,
-        width="stretch",
-        column_config=decimals
+        {f"{s} per output": two for s in SEVERITIES} | {"minutes": whole, "no error, %": whole, "mean score ↑": two},
+        {f"{s} per output": st.column_config.NumberColumn(help=f"{s} errors per output") for s in SEVERITIES}
         | {
             "minutes": st.column_config.NumberColumn(
-                format="%.0f", help="Time on Annotate; a pause counts at most two minutes. Empty: imported labels"
+                help="Time on Annotate; a pause counts at most two minutes. None for imported labels"
             ),
-            "no error, %": st.column_config.NumberColumn(format="%.0f", help="Share of outputs without errors"),
+            "no error, %": st.column_config.NumberColumn(help="Share of outputs without errors"),
             "mean score ↑": st.column_config.NumberColumn(
-                format="%.2f", help="Mean MQM score of this annotator’s outputs: 0 = no error, more negative = worse"
+                help="Mean MQM score of this annotator’s outputs: 0 = no error, more negative = worse"
             ),
         },
     )
@@ -138,7 +135,7 @@ def _marks(all_of: Agreement) -> None:
             }
             for kind, s in spans.items()
         ]
-        tables.text_table(rows)
+        tables.data_table(rows)
         st.markdown(escape_markdown(empties(spans["place"])))
     with right:
         first, second = (one.first, one.second) if one else ("one annotator", "the other")
@@ -158,7 +155,7 @@ def empties(spans: SpanAgreement) -> str:
     same = spans.texts - spans.one_empty
     return (
         f"{format_count(spans.texts, 'comparison')} of two annotators on an output: both found no error in {spans.both_empty}, only "
-        f"one of them found errors in {spans.one_empty}. They agree in {same / max(1, spans.texts):.0%} on whether there is any "
+        f"one of them found errors in {spans.one_empty}. They agree in {format_percent(same / max(1, spans.texts))} on whether there is any "
         "error. F1 is undefined if both found no error, and 0 if only one of them found errors."
     )
 
@@ -208,7 +205,7 @@ def _dispute(project: Project, place: int, dispute: Dispute) -> None:
     text = next(o.text for o in data.outputs if o.key == key)
     source = data.segment_of()[key.segment].source or ""
     points = dispute.disagreement.points or 0.0
-    apart = f"average difference between annotators: {points:.4g} point{'' if points == 1 else 's'}"
+    apart = f"average difference between annotators: {format_figure(points)} point{'' if points == 1 else 's'}"
     title = f"**{place}.** {' · '.join(escape_markdown(part) for part in (*key.segment, key.system))} · {apart}"
     columns = [
         labelled_output.column(rater, f"score {format_figure(score)}", spans, text, source)

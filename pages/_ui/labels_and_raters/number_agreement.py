@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
-from core.formatting import format_count, format_number
+from core.formatting import format_count, format_figure, format_number
 from core.plots.agreement import matrix_width, tau_matrix
 from core.ports.projects import Project
 from core.services.labels import number_agreement as service
 from core.services.labels.number_agreement import ALPHAS, NumberAgreement
 from core.settings import load as settings
-from pages._ui.shared import page, theme, wiring
+from pages._ui.shared import page, tables, theme, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 MATRIX = 3
@@ -43,13 +45,12 @@ def _raters(found: NumberAgreement) -> None:
         }
         for r in found.raters
     ]  # fmt: skip
-    decimals = st.column_config.NumberColumn(format="%.2f")
-    of = {"mean": decimals, "standard deviation": decimals}
+    two = partial(format_number, digits=2, leading_zero=True)
     direction = "ranks, 1 is best" if found.ranks else "as imported"
     st.markdown(
         f"**{escape_markdown(found.name)}**, {direction}: {format_count(found.outputs, 'output')}, {found.twice} by two or more"
     )
-    st.dataframe(rows, hide_index=True, width="stretch", column_config=of)
+    tables.data_table(rows, {"mean": two, "standard deviation": two, "lowest": format_figure, "highest": format_figure})
 
 
 def _agreement(found: NumberAgreement) -> None:
@@ -63,7 +64,7 @@ def _agreement(found: NumberAgreement) -> None:
         }
         for kind, a in found.alphas.items()
     ]  # fmt: skip
-    st.dataframe(rows, hide_index=True, width="stretch")
+    tables.data_table(rows)
     over = "within each segment, averaged" if found.ranks else "over outputs that both rated"
     if len(found.raters) < MATRIX:
         tau = found.pairs[0].tau

@@ -70,7 +70,7 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
     st.dataframe(
         styled, hide_index=True, height="content", key=TABLE, on_select=chosen, selection_mode="single-cell",
         column_config={"metric": st.column_config.TextColumn(pinned=True, width="medium")}
-        | {n: st.column_config.TextColumn(f"{n} ↑", help=definition(n)) for n in by_label},
+        | {n: st.column_config.TextColumn(f"{n} ↑", help=definition(n), alignment="right") for n in by_label},
     )  # fmt: skip
     undefined = [
         f"{c.label}, {LABELS[n]}: {of.reason}"

@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from core.data import SegmentKey
-from core.formatting import format_count, format_number
+from core.formatting import format_count, format_number, format_percent
 from core.ports.projects import Project
 from core.services.compare import inspector
 from core.services.evaluate.disagreements import MetricDisagreement, disagreements
@@ -40,6 +40,8 @@ def draw(project: Project, found: Evaluation, statistic: StatisticName) -> None:
         f"{format_count(len(queue), 'output')}, ordered by how far apart the metric and the human scores rank them among the "
         f"{len(found.joined.keys):,} outputs that are compared."
     )
+    if labelled and not everyone:
+        st.caption("Error spans are hidden in segments that you have not submitted, to avoid bias.")
     more = f"evaluate-disagreements-shown-{name}-{which}"
     shown = st.session_state.get(more, AT_ONCE)
     for place, one in enumerate(queue[:shown], 1):
@@ -56,8 +58,8 @@ def _one(
     label = found.joined.scored_metric(name).label
     title = (
         f"**{place}.** {' · '.join(map(escape_markdown, one.key))}  \n{escape_markdown(label)} "
-        f"{format_number(one.metric, leading_zero=True)}: better than {one.worse_by_metric:.0%} of the outputs · human score "
-        f"{format_number(one.human, 2, leading_zero=True)}: better than {one.worse_by_human:.0%}"
+        f"{format_number(one.metric, leading_zero=True)}: better than {format_percent(one.worse_by_metric)} of the outputs · human score "
+        f"{format_number(one.human, 2, leading_zero=True)}: better than {format_percent(one.worse_by_human)}"
     )
     text = next(o.text for o in data.outputs_of()[one.key.segment] if o.system == one.key.system)
     source = data.segment_of()[one.key.segment].source or ""
@@ -66,8 +68,6 @@ def _one(
         for r in (seen.by_output.get(one.key, ()) if seen else ())
     ]
     labelled_output.draw(project, one.key, title, columns, f"disagreement-{project.id}-{one.key!r}")
-    if seen and seen.hidden:
-        st.caption("Error spans of this output are hidden until you submit the segment, to avoid bias.")
 
 
 def _marks(project: Project, segment: SegmentKey, everyone: bool) -> inspector.Marks:

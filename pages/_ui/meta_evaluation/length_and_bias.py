@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from core.formatting import format_number
+from core.formatting import format_number, format_percent
 from core.plots import smart as plots
 from core.ports.projects import Project
-from core.reports.html import MISSING
 from core.services.calibrate.calibration import HumanScores, from_score
 from core.services.evaluate import bias as ranking
 from core.services.evaluate import lengths as long
@@ -221,7 +220,7 @@ def _table(rows: Sequence[ranking.BiasRow], scores: Sequence[str], found: Bias) 
             of = found.of(row.name, score)
             ending = "" if len(scores) == 1 else f", {score}"
             line[f"σ ↓{ending}"] = format_number(of.deviation)
-            line[f"pairwise ↑{ending}"] = MISSING if of.accuracy is None else f"{100 * of.accuracy:.1f} %"
+            line[f"pairwise ↑{ending}"] = format_percent(of.accuracy, 1)
         line["mean |difference|"] = format_number(row.mean_absolute, 2)
         line["mean difference of the group"] = "" if row.group_mean is None else _signed(row.group_mean)
         out.append(line)

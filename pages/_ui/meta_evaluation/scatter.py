@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.data import SegmentKey
-from core.formatting import format_number
+from core.formatting import format_figure, format_number, format_percent
 from core.plots import compare as compare_plots
 from core.plots import evaluate as plots
 from core.plots.labels import chart_labels
@@ -108,6 +108,6 @@ def _ties(data: EvaluationData, name: str, choice: AgreementOptions) -> None:
     frame = pd.DataFrame({"epsilon": thin.epsilon, "accuracy": thin.accuracy})
     st.altair_chart(plots.ties(frame, best, curve.chance), width="stretch")
     page.caption(
-        f"acc_eq by ε: best at ε = {best:.4g}. Dashed: {format_number(curve.chance)}, the value of a random score with its best "
-        f"ε. {curve.ties:.0%} of the pairs are tied in the human scores."
+        f"acc_eq by ε: best at ε = {format_figure(best)}. Dashed: {format_number(curve.chance)}, the value of a random score with its best "
+        f"ε. {format_percent(curve.ties)} of the pairs are tied in the human scores."
     )

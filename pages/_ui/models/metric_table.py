@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from core.formatting import format_figure
 from core.metrics.base import MetricSpec
 from core.metrics.embedding import mauve
 from core.metrics.readiness import Readiness, State
@@ -89,7 +90,7 @@ def spread(spec: MetricSpec) -> str:
     """Return the scale and its direction: `0 … 100 ↑`, `0 … ∞ ↓`."""
 
     def end(x: float) -> str:
-        return ("−∞" if x < 0 else "∞") if math.isinf(x) else f"{x:g}".replace("-", "−")
+        return ("−∞" if x < 0 else "∞") if math.isinf(x) else format_figure(x)
 
     better = "↑" if spec.higher_is_better else "↓"
     return f"{end(spec.range[0])} … {end(spec.range[1])} {better}".replace(" ", "\u00a0")

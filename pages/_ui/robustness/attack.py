@@ -8,7 +8,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from core.data import Dataset, Item
-from core.formatting import format_number
+from core.formatting import MISSING, format_change, format_number, format_percent
 from core.metrics import readiness, registry
 from core.ports.projects import Project
 from core.progress import Progress
@@ -111,15 +111,13 @@ def _told(project: Project, asked: AttackOptions, found: Attack, signature: str)
         return
     number = partial(format_number, digits=4, leading_zero=True)
     change = f"{number(found.before)} → {number(found.steps[-1].score)}"
-    text = (
-        f"{len(found.steps)} edits change {found.ratio:.0%} of the text. {label} against the original text: {change}."
-    )
+    text = f"{len(found.steps)} edits change {format_percent(found.ratio)} of the text. {label} against the original text: {change}."
     st.markdown(escape_markdown(text))
     st.html(controls.diff_html(found.original, found.text, "good text → changed text"))
     tables.text_table([
         {
             "step": str(k), "edit": f"{s.old} → {s.new}" if s.new else f"{s.old} deleted", "score": number(s.score),
-            "noise ratio": f"{s.ratio:.0%}",
+            "noise ratio": format_percent(s.ratio),
         }
         for k, s in enumerate(found.steps, 1)
     ])  # fmt: skip
@@ -131,7 +129,7 @@ def _told(project: Project, asked: AttackOptions, found: Attack, signature: str)
     tables.text_table([
         {
             "metric": m.spec.label, "good": number(s.gold), "changed": number(s.attacked),
-            "change": "–" if s.change is None else f"{s.change:+.1%}".replace("-", "−"), "reason": s.reason,
+            "change": MISSING if s.change is None else f"{format_change(100 * s.change, 1, leading_zero=True)} %", "reason": s.reason,
         }
         for m, s in zip(metrics, shifts or (), strict=False)
     ])  # fmt: skip

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.data import Segment
-from core.formatting import format_count
+from core.formatting import format_change, format_count, format_number
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.perturbations import registry as perturbations
@@ -21,7 +23,7 @@ from core.text.edits import Change
 from pages._ui.robustness import session as keys
 from pages._ui.robustness.controls import TALL, choose_metrics, diff_html, save_case, wide_chart
 from pages._ui.robustness.suite_results import memory
-from pages._ui.shared import drafts, errors, page, state, wiring
+from pages._ui.shared import drafts, errors, page, state, tables, wiring
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -251,11 +253,13 @@ def _told(found: Sequence[Reaction]) -> None:
     if scored and frame["share"].notna().any():
         left.altair_chart(plots.changes(frame), width="stretch")
     shown = frame[["metric", "verdict", "good", "changed", "change"]]
-    numbers = {name: st.column_config.NumberColumn(format="%.3f", width=70) for name in ("good", "changed")}
+    numbers: dict[str, Any] = {name: st.column_config.NumberColumn(width=70) for name in ("good", "changed", "change")}
     numbers["metric"] = st.column_config.TextColumn(width=190, pinned=True)
     numbers["verdict"] = st.column_config.TextColumn(width=130)
-    numbers["change"] = st.column_config.NumberColumn(format="%+.3f", width=70)
-    right.dataframe(shown, hide_index=True, width="stretch", height="content", column_config=numbers)
+    score, change = partial(format_number, leading_zero=True), partial(format_change, leading_zero=True)
+    with right:
+        formats = {"good": score, "changed": score, "change": change}
+        tables.data_table(shown, formats, numbers, height="content")
     with st.expander("Signatures"):
         st.text("\n".join(r.signature for r in found))
 

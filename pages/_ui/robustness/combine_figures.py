@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from core.formatting import format_figure, format_number
+from core.formatting import format_figure, format_number, format_percent
 from core.metrics.base import Metric
 from core.metrics.entailment.nli import BACKWARD, BOTH, DIRECTIONS, FORWARD, STRATEGIES
 from core.plots import combining as plots
@@ -86,9 +87,12 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
         st.caption(f"Without {lack} only one side of Figure 2 of Chen and Eger (2023) can be drawn.")
     with st.expander("Table"):
         shown = frame.rename(columns={"quality": sign, "robustness": plots.ROBUSTNESS})
-        formats = {"w": "%.1f", sign: "%.3f", plots.ROBUSTNESS: "percent"}
-        config = {name: st.column_config.NumberColumn(format=form) for name, form in formats.items()}
-        st.dataframe(shown, hide_index=True, width="stretch", column_config=config)
+        formats: dict[str, Callable[..., str]] = {
+            "w": partial(format_number, digits=1),
+            sign: format_number,
+            plots.ROBUSTNESS: format_percent,
+        }
+        tables.data_table(shown, formats)
 
 
 def _paths(found: Sequence[MetricPairing], how: Mapping[str, Any], progress: Progress) -> dict[str, list[PathPoint]]:

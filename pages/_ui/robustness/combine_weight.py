@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core.formatting import format_figure, format_number
+from core.formatting import format_figure, format_number, format_percent
 from core.metrics.entailment.menli import WEIGHT
 from core.metrics.ranges import Range
 from core.metrics.readiness import Readiness
@@ -54,12 +54,12 @@ def nothing(people: HumanScores | None, judged: int) -> None:
 def weight(w: float) -> str:
     """Return a weight with two decimals: .30; 0 and 1 without."""
     near = round(w, 2)
-    return f"{near:.0f}" if near in (0, 1) else f"{near:.2f}".removeprefix("0")
+    return format_number(near, 0 if near in (0, 1) else 2)
 
 
 def percent(share: float | None) -> str:
     """Return a share as a whole percentage."""
-    return "undefined" if share is None else f"{100 * share:.0f} %"
+    return format_percent(share, missing="undefined")
 
 
 def one(

@@ -7,6 +7,7 @@ import math
 import pandas as pd
 import streamlit as st
 
+from core.formatting import format_change
 from core.plots import stress as plots
 from core.ports.projects import Project
 from core.robustness.self_evaluation import BiasMatrix, Evaluator, EvaluatorBias, matrix
@@ -94,8 +95,12 @@ def _bias(row: EvaluatorBias) -> str:
     bias = row.bias
     if bias.value is None:
         return bias.reason
-    between = "" if bias.low is None or bias.high is None else f" [{bias.low:+.2f}, {bias.high:+.2f}]"
-    return f"{bias.value:+.2f}{between} standard deviations more than other metrics".replace("-", "−")
+    between = (
+        ""
+        if bias.low is None or bias.high is None
+        else f" [{format_change(bias.low, 2)}, {format_change(bias.high, 2)}]"
+    )
+    return f"{format_change(bias.value, 2)}{between} standard deviations more than other metrics"
 
 
 def _told(found: BiasMatrix) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.formatting import format_change, format_figure, format_number
 from core.plots import stress as plots
 from core.robustness.stress.report import Report, StressTestResult
 from core.services.robustness.stress_test_runs import ASPECTS, Evidence, evidence, headline
@@ -77,7 +78,7 @@ def _row(report: Report, cell: StressTestResult, label: str) -> dict[str, object
     drop = p = ""
     if found is not None:
         drop = f"{found.point.label}: {_told(found)}"
-        p = "" if found.point.p is None else f"{found.point.p:.3f}"
+        p = "" if found.point.p is None else format_number(found.point.p)
     return {
         "test": cell.test, "metric": cell.metric, "row": label, "column": label_of(report, cell.metric), "verdict": cell.verdict,
         "told": _told(found) if found else "", "why": cell.why, "drop": drop, "p": p,
@@ -89,9 +90,8 @@ def _told(found: Evidence) -> str:
     """Return a drop as text: −41 % (of the gold score), or −0.3 in the metric's unit."""
     if found.share is None:
         change = -(found.point.drop or 0.0)
-        told = f"{change:+,.0f}" if abs(change) >= 10 else f"{change:+.2g}"
-        return told.replace("-", "−") if change else "±0"
+        if not change or abs(change) >= 10:
+            return format_change(change, 0)
+        return f"{'+' if change > 0 else ''}{format_figure(float(f'{change:.2g}'))}"
     number = -100 * found.share
-    if abs(number) < 0.05:
-        return "±0 %"
-    return f"{number:+.0f} %".replace("-", "−") if abs(number) >= 10 else f"{number:+.1f} %".replace("-", "−")
+    return f"{format_change(number, 0 if abs(number) >= 10 else 1, leading_zero=True)} %"

@@ -83,7 +83,7 @@ def _curves(report: Report, cell: StressTestResult, metric: str) -> None:
     with st.expander("Table with 95 % CI"):
         tables.text_table([
             {
-                "level": p.label, "share of words changed": f"{p.ratio:.2f}", "mean": format_number(p.mean, 4, leading_zero=True), "sd": format_number(p.sd, 4, leading_zero=True), "drop from the good text": format_number(p.drop, 4, leading_zero=True),
+                "level": p.label, "share of words changed": format_number(p.ratio, 2, leading_zero=True), "mean": format_number(p.mean, 4, leading_zero=True), "sd": format_number(p.sd, 4, leading_zero=True), "drop from the good text": format_number(p.drop, 4, leading_zero=True),
                 "95 % CI": "" if p.low is None or p.high is None else f"{format_number(p.low, 4, leading_zero=True)} to {format_number(p.high, 4, leading_zero=True)}", "p": format_number(p.p, 3, leading_zero=True),
                 "p of the step": "" if p.step_p is None else format_number(p.step_p, 3, leading_zero=True),
             }

@@ -88,7 +88,7 @@ def _numbers(rows: list[PhenomenonRow]) -> None:
             between = "" if r.low is None else f" [{report.percent(r.low)}, {report.percent(r.high)}]"
             line[metric] = report.percent(r.accuracy) + between
         shown.append(line)
-    st.dataframe(pd.DataFrame(shown), hide_index=True, width="stretch", height="content")
+    tables.data_table(shown, height="content")
     st.text("\n".join(dict.fromkeys(r.signature for r in rows if r.phenomenon == ALL)))
 
 

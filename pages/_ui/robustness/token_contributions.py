@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.data import Item
+from core.formatting import format_number
 from core.metrics import registry
 from core.robustness.stress import token_contributions
 from core.robustness.stress.report import Offender
@@ -44,7 +45,7 @@ def draw(metric: str, found: Offender, made_with: str) -> None:
         st.markdown(f"**{escape_markdown(before.title[:1].upper() + before.title[1:])}**")
         deepest = max(_depth(s.value, lacking) for side in (before, after) for s in side.subs) or 1.0
         for name, one in (("good text", before), ("changed text", after)):
-            st.html(_html(f"{name}: mean {one.mean:.3f}".replace("-", "−"), one, deepest, lacking))
+            st.html(_html(f"{name}: mean {format_number(one.mean, leading_zero=True)}", one, deepest, lacking))
 
 
 @st.cache_data(max_entries=128, show_spinner="Computing token scores …")
@@ -64,6 +65,6 @@ def _html(head: str, one: TextContributions, deepest: float, similarity: bool) -
         grade = "good" if depth < 0.25 else ""
         subs.append(
             f'<span class="lab-sub"><bdi>{html.escape(shown)}</bdi><i class="{grade}" style="height:{max(1, round(depth * _TALL))}px"></i>'
-            f"<small>{f'{s.value:.2f}'.replace('-', '−')}</small></span>"
+            f"<small>{format_number(s.value, 2, leading_zero=True)}</small></span>"
         )
     return f'{_STYLE}<small>{html.escape(head)}</small><div class="lab-strip" dir="auto">{"".join(subs)}</div>'

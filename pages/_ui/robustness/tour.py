@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
+from core.formatting import format_number
 from core.ports.projects import Project
 from core.robustness.stress.advice import advice
 from core.robustness.stress.report import Offender
@@ -45,11 +48,10 @@ def _chosen() -> int | None:
 def _shown(project: Project, found: tour.TourResult) -> None:
     score = found.score
     good, changed = score.good or 0.0, score.changed or 0.0  # an example without scores is refused
+    number = partial(format_number, leading_zero=True)
     arrow = "↑" if score.higher_is_better else "↓"
     verdict = "✕ misses the error" if score.fooled else "✓ notices the error with the configured models"
-    st.markdown(
-        f"#### {escape_markdown(f'{found.label} {arrow}: {good:.3f} → {changed:.3f}'.replace('-', '−'))} · {verdict}"
-    )
+    st.markdown(f"#### {escape_markdown(f'{found.label} {arrow}: {number(good)} → {number(changed)}')} · {verdict}")
     st.markdown(escape_markdown(found.stop.says))
     stop, texts = found.stop, found.texts
     if texts.reference and stop.metric != "bartscore-faithfulness":

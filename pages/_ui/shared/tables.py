@@ -2,21 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
 
+import pandas as pd
 import streamlit as st
 
-from core.formatting import format_count
+from core.formatting import MISSING, format_count, is_figure
 from pages._ui.shared.markdown import escape_markdown
 
 TALL = 12
 
 
+def are_figures(values: Iterable[object]) -> bool:
+    """Return whether all these texts are numbers, possibly with an interval, a percent sign or a mark; empty ones do not count."""
+    texts = [text for value in values if value is not None and (text := str(value).strip()) not in ("", MISSING)]
+    return bool(texts) and all(is_figure(text) for text in texts)
+
+
 def text_table(rows: Sequence[Mapping[str, str]], tall: int = TALL) -> None:
-    """Draw a table of texts with wrapped cells. Empty columns are left out; more than `tall` rows scroll."""
+    """Draw a table of texts with wrapped cells; numbers stand at the right. Empty columns are left out; more than `tall` rows scroll."""
     names = [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
-    shown = [{escape_markdown(name): escape_markdown(row[name]) for name in names} for row in rows]
-    st.table(shown, border="horizontal", hide_index=True, height=480 if len(rows) > tall else "content")
+    shown = pd.DataFrame([{escape_markdown(name): escape_markdown(row[name]) for name in names} for row in rows])
+    right = "text-align: right !important; font-variant-numeric: tabular-nums"  # Streamlit aligns texts at the left
+    columns = [k for k, name in enumerate(names) if are_figures(row[name] for row in rows)]
+    style = shown.style.set_table_styles([{"selector": f".col{k}", "props": right} for k in columns], overwrite=True)
+    st.table(style, border="horizontal", hide_index=True, height=480 if len(rows) > tall else "content")
+
+
+def data_table(
+    rows: pd.DataFrame | Sequence[Any],
+    formats: Mapping[str, Callable[..., str]] | None = None,
+    columns: Mapping[str, Any] | None = None,
+    *,
+    missing: str = MISSING,
+    height: Literal["auto", "content"] = "auto",
+) -> None:
+    """Draw a table that can be sorted; rows are mappings. Numbers are shown by `formats`, and figures stand at the right.
+
+    Numbers without a value are shown as `missing`; `columns` are further column configurations.
+    """
+    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
+    shown: dict[Any, Any] = {name: form for name, form in (formats or {}).items() if name in frame}
+    frame = frame.astype(dict.fromkeys(shown, float))
+    texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
+    right = {str(n): st.column_config.TextColumn(alignment="right") for n in texts if are_figures(frame[n])}
+    style = frame.style.format(shown, na_rep=missing, subset=list(shown))
+    config: Any = right | dict(columns or {})
+    st.dataframe(style, hide_index=True, width="stretch", height=height, column_config=config)
 
 
 def reasons(lines: Sequence[str]) -> None:

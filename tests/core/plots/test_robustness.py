@@ -34,5 +34,5 @@ def test_a_bar_shows_whether_the_metric_misses_the_error() -> None:
 
 def test_a_cell_shows_its_change_and_a_cross_for_a_miss() -> None:
     shown = data_of(sweep(rows(phenomenon="negation")).to_dict())
-    assert [r["mark"] for r in shown] == ["-25 %", "✕ +12 %", "✕ "]
+    assert [r["mark"] for r in shown] == ["−25 %", "✕ +12 %", "✕ "]
     assert [r["fall"] for r in shown][:2] == [0.25, 0.0]
