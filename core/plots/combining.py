@@ -164,7 +164,7 @@ def heatmap(rows: pd.DataFrame) -> alt.LayerChart:
         x=alt.X("metric:N", sort=metrics, title=None, axis=alt.Axis(orient="top", labelAngle=-30, labelLimit=180)),
         y=alt.Y("phenomenon:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, labelOverlap=False)),
         tooltip=tooltip(
-            "phenomenon:N",
+            ("phenomenon:N", "kind of error"),
             "metric:N",
             ("accuracy:Q", "", ".1%"),
             ("low:Q", "95 % CI from", ".1%"),

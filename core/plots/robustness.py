@@ -71,7 +71,7 @@ def sweep(rows: pd.DataFrame) -> alt.LayerChart:
         x=alt.X("metric:N", sort=metrics, title=None, axis=above),
         y=alt.Y("phenomenon:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, labelOverlap=False)),
         tooltip=tooltip(
-            "phenomenon:N",
+            ("phenomenon:N", "kind of error"),
             "metric:N",
             ("good:Q", "good text", ".3f"),
             ("changed:Q", "changed text", ".3f"),

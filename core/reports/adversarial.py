@@ -46,7 +46,7 @@ def published(rows: Sequence[PhenomenonRow]) -> str:
         names = [name for name in known if (name in NEEDS_SOURCE) == fewer]
         figures = [f"{name} {whole} ({adequacy})" for name, whole, adequacy in map(PUBLISHED.__getitem__, names)]
         means += [f"over its {suites} {', '.join(figures)}"] if figures else []
-    return f"For comparison, the means of Chen and Eger (2023) over all phenomena (over adequacy) with its own models: {'; '.join(means)}."
+    return f"For comparison, the means of Chen and Eger (2023) over all kinds of error (over those of adequacy) with its own models: {'; '.join(means)}."
 
 
 def headline(rows: Sequence[PhenomenonRow], labels: Mapping[str, str]) -> str:

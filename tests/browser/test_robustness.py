@@ -30,7 +30,8 @@ def test_a_typed_change_is_scored_and_kept(server: Server, page: Page) -> None:
     difference = page.locator(".rob-text")
     expect(difference.locator("del")).to_have_text("20")
     expect(difference.locator("ins")).to_have_text("90")
-    assert difference.inner_text() == "She has bought 2090 cars in <b>Berlin</b>."
+    told = "good text → changed text (struck through: removed; underlined: added)"
+    assert difference.inner_text() == f"{told}\nShe has bought 2090 cars in <b>Berlin</b>."
     expect(page.get_by_text("Save case")).to_be_visible()
     collection = page.get_by_role("combobox", name="Collection")
     collection.click()

@@ -68,7 +68,7 @@ def draw(project: Project) -> None:
     if tried is None:
         return
     _kinds(tried)
-    st.html(diff_html(texts.good, texts.changed))
+    st.html(diff_html(texts.good, texts.changed, "good text → changed text"))
     with st.expander("Metrics", icon=":material/tune:"):
         quick = [name for name in registry.METRICS if service.quick(registry.load(name))]
         metrics = choose_metrics(keys.METRICS, quick)

@@ -148,7 +148,7 @@ def without_people(nli: ScaledMetric, pair: MetricPairing, people: HumanScores |
     ours, theirs = (percent(nli_weights.robustness(pair.attacked, w)) for w in (1, 0))
     cases = pair.attacked.compared
     head = f"Adversarial accuracy on {cases:,} cases: {nli.label} {ours}, {pair.other.label} {theirs}"
-    return f"#### {escape_markdown(head)}\n{escape_markdown(f'Mean over phenomena, equally weighted. {text}')}"
+    return f"#### {escape_markdown(head)}\n{escape_markdown(f'Mean over kinds of error, equally weighted. {text}')}"
 
 
 def told(scale: Range) -> str:

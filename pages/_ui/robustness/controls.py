@@ -38,6 +38,7 @@ def diff_html(a: str, b: str, label: str = "") -> str:
     """Return the word diff from `a` to `b` as HTML, with escaped texts."""
     tags = {"same": "span", "delete": "del", "insert": "ins"}
     told = "".join(f"<{tags[p.kind]}>{html.escape(p.text)}</{tags[p.kind]}>" for p in diff(a, b))
+    label += " (struck through: removed; underlined: added)" if label and a != b else ""
     head = f'<small dir="auto">{html.escape(label)}</small>' if label else ""  # its direction is not the text's
     return f'{_STYLE}<p class="rob-text" dir="auto">{head}{told}</p>'
 

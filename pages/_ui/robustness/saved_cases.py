@@ -10,7 +10,7 @@ from core.ports.projects import Project
 from core.services.robustness import cases as service
 from core.services.robustness.break_metric import TextPair
 from pages._ui.robustness import controls
-from pages._ui.shared import errors, tables, wiring
+from pages._ui.shared import drafts, errors, tables, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
@@ -27,7 +27,7 @@ def draw(project: Project) -> None:
         )
         return
     names = list(dict.fromkeys(case.collection for case in everything))
-    if st.session_state.get("robustness-shown") not in names:
+    if st.session_state.get(drafts.kept("robustness-shown")) not in names:
         st.session_state.pop("robustness-shown", None)
     name = st.selectbox("Collection", names, key="robustness-shown", width=320)
     mine = [case for case in everything if case.collection == name]

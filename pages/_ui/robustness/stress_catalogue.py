@@ -15,6 +15,7 @@ from pages._ui.shared.markdown import escape_markdown
 
 TEST, METRIC = "lab-test", "lab-metric"
 SMALL = " (small)"
+_CLICKED = "lab-catalogue-clicked"
 
 
 def draw(report: Report) -> None:
@@ -31,7 +32,11 @@ def draw(report: Report) -> None:
 
     @errors.guarded
     def clicked() -> None:
-        for point in list(st.session_state[key].get("selection", {}).get(plots.PICK) or [])[:1]:
+        points = list(st.session_state[key].get("selection", {}).get(plots.PICK) or [])[:1]
+        if points == st.session_state.get(_CLICKED):  # sent again with another click: it must not undo a later choice
+            return
+        st.session_state[_CLICKED] = points
+        for point in points:
             st.session_state[TEST], st.session_state[METRIC] = str(point["test"]), str(point["metric"])
 
     chart = plots.catalogue(_rows(report), [a.capitalize() for a in ASPECTS])

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.formatting import format_number
+from core.perturbations.registry import NOISES, noises
 from core.plots import stress as plots
 from core.ports.cases import KeptScore
 from core.ports.projects import Project
@@ -52,16 +53,16 @@ def draw(project: Project, report: Report) -> None:
 def _chosen(report: Report) -> StressTestResult | None:
     tests, metrics = {t.name: t.label for t in report.tests}, {m.name: m.name for m in report.metrics}
     first = next(iter([*report.failing(), *report.cells]))
-    if st.session_state.get(TEST) not in tests:
+    if st.session_state.get(drafts.kept(TEST)) not in tests:
         st.session_state[TEST] = first.test
         st.session_state[METRIC] = first.metric
-    if st.session_state.get(METRIC) not in metrics:
+    if st.session_state.get(drafts.kept(METRIC)) not in metrics:
         st.session_state[METRIC] = first.metric
     left, right = st.columns(2)
-    test = left.selectbox("Test", tests, key=drafts.kept(TEST), format_func=tests.__getitem__)
-    metric = right.selectbox(
-        "Metric", metrics, key=drafts.kept(METRIC), format_func=lambda name: label_of(report, name)
-    )
+    test = left.selectbox("Test", tests, key=TEST, format_func=tests.__getitem__)
+    metric = right.selectbox("Metric", metrics, key=METRIC, format_func=lambda name: label_of(report, name))
+    if test in NOISES:
+        page.caption(f"{tests[test]}: {noises([test])[0].help}")
     try:
         return report.cell(test, metric)
     except KeyError:
