@@ -197,7 +197,7 @@ def test_the_scoring_panel_is_drawn_when_its_box_is_opened(store: Store, project
     at = open_page(project)
     box = next(e for e in at.expander if e.label.startswith("Compute scores"))
     assert not box.children
-    at.session_state[f"compare-scoring-{project}-False"] = True
+    at.session_state[f"compare-scoring-{project}"] = True
     at.run()
     assert any(m.key.startswith("metrics-") for m in at.multiselect)
 

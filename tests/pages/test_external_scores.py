@@ -118,7 +118,7 @@ def test_too_few_lines_of_a_seg_score_file_are_counted(store: Store) -> None:
 
 def scoring_opened(at: AppTest, project: int) -> AppTest:
     """Compare with the box of the scoring panel open."""
-    at.session_state[f"compare-scoring-{project}-False"] = True
+    at.session_state[f"compare-scoring-{project}"] = True
     return at.run()
 
 

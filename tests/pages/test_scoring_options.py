@@ -24,7 +24,7 @@ def project(store: Store) -> int:
 
 def opened(project: int, *metrics: str) -> AppTest:
     at = run(project=str(project))
-    at.session_state[f"compare-scoring-{project}-False"] = True  # the box of the panel, once there are scores
+    at.session_state[f"compare-scoring-{project}"] = True  # the box of the panel, once there are scores
     at.run()
     next(m for m in at.multiselect if m.key and m.key.startswith("metrics-")).set_value(list(metrics)).run()
     assert not at.exception

@@ -135,7 +135,7 @@ def _marks(all_of: Agreement) -> None:
             }
             for kind, s in spans.items()
         ]
-        tables.data_table(rows)
+        tables.text_table(rows)
         st.markdown(escape_markdown(empties(spans["place"])))
     with right:
         first, second = (one.first, one.second) if one else ("one annotator", "the other")
