@@ -249,3 +249,17 @@ def test_the_cursor_never_hides_behind_the_footer(server: Server, page: Page) ->
                 "['.esa-chosen, .esa-p.chosen', '.esa-foot'].map((s, i) => document.querySelector(s)?.getBoundingClientRect()[i ? 'top' : 'bottom'])"
             )
             assert bottom <= foot
+
+
+def test_the_line_of_running_jobs_does_not_cover_the_footer(server: Server, page: Page) -> None:
+    store = server.store()
+    job = store.jobs.enqueue(server.project(PROJECT), ["chrf"])
+    try:
+        opened(server, page, "long")
+        sign_in(page, "Jobs")
+        expect(page.locator(".st-key-errorscope-foot")).to_be_visible()
+        page.wait_for_function(
+            "document.querySelector('.esa-submit').getBoundingClientRect().bottom <= document.querySelector('.st-key-errorscope-foot').getBoundingClientRect().top"
+        )
+    finally:
+        store.jobs.cancel(job.id)

@@ -563,7 +563,14 @@ function createEditor(parent) {
           el("span", { class: `esa-saved ${tone}`, role: "status", "data-testid": "saved-state", text }),
           el("button", { type: "button", class: "esa-submit", "data-key": "submit", "data-testid": "submit", text: labels.submitted ? (data.next ? "Next not submitted ⏎" : "Submitted ✓") : "Submit ⏎", disabled: labels.submitted && !data.next, onclick: submit }))].filter(Boolean),
     );
-    root.style.setProperty("--below", `${foot.offsetHeight}px`); // what is scrolled to stays clear of it
+    clearFoot();
+  }
+
+  /** Keep the foot above the line of running jobs, and what is scrolled to above both. */
+  function clearFoot() {
+    const jobs = document.querySelector(".st-key-errorscope-foot")?.closest("[data-testid=stLayoutWrapper]")?.offsetHeight ?? 0;
+    foot.style.bottom = `${jobs}px`;
+    root.style.setProperty("--below", `${foot.offsetHeight + jobs}px`);
   }
 
   function drawTool() {
@@ -580,7 +587,7 @@ function createEditor(parent) {
   function float(node, anchor, above) {
     const box = root.getBoundingClientRect();
     const { offsetWidth: w, offsetHeight: h } = node;
-    const room = window.innerHeight - foot.offsetHeight;
+    const room = window.innerHeight - parseFloat(root.style.getPropertyValue("--below") || 0);
     const over = above ? anchor.top > h + 60 : anchor.bottom + h + 8 > room && anchor.top > h + 60;
     node.style.left = `${Math.max(0, Math.min(anchor.left - box.left, box.width - w))}px`;
     node.style.top = `${(over ? anchor.top - h - 6 : anchor.bottom + 6) - box.top}px`;
@@ -959,6 +966,7 @@ function createEditor(parent) {
     [document, "visibilitychange", lookAgain], [window, "pagehide", onLeave], [window, "beforeunload", onLeave], [root, "copy", onCopy], [window, "resize", () => drawTool()],
   ];
   for (const [where, type, f, capture] of listeners) where.addEventListener(type, f, capture ?? false);
+  const clearing = setInterval(clearFoot, 1000); // jobs start and end without the editor
   tool.addEventListener("mousedown", (e) => e.preventDefault());
 
   return {
@@ -998,6 +1006,7 @@ function createEditor(parent) {
       if (data) commitNote();
       clearTimeout(flight.timer);
       clearTimeout(waiting);
+      clearInterval(clearing);
       stop();
       for (const [where, type, f, capture] of listeners) where.removeEventListener(type, f, capture ?? false);
       root.remove();
