@@ -47,6 +47,7 @@ class Builder:
         self._metrics = MetricScores(self.problems)
         self._counts: dict[tuple[str, str, str], int] = {}
         self._notes: list[str] = []
+        self.holds_means = False  # human scores that are means of several ratings
 
     @property
     def holds_outputs(self) -> bool:
@@ -86,9 +87,10 @@ class Builder:
         for (key, column), (values, place) in ratings.items():
             self._score(key, column, fmean(values) if len(values) > 1 else values[0], place)
         if rated_again:
+            self.holds_means = True
             self._notes.append(
                 f"{table.name}: outputs are rated several times ({counted(rated_again, 'further row')}); the mean of each output is "
-                "imported. To keep the annotators apart, use “Import labels”, which needs a column with the annotator."
+                "imported. If the file has a column with the annotator, “Import labels” keeps the annotators apart."
             )
         if absent:
             self._notes.append(f"{table.name}: {counted(absent, 'row')} without an output.")

@@ -11,7 +11,7 @@ from core.errors import ImportProblems, Problem
 CAP = 200
 """How many problems are listed; the rest are only counted."""
 
-_MORE = re.compile(r"(\d+) more problems?")
+_MORE = re.compile(r"([\d,]+) more problems?")
 
 
 class Collector:
@@ -53,7 +53,7 @@ class Collector:
 
 def _more(problem: Problem) -> int:
     counted_row = _MORE.fullmatch(problem.found) if not problem.file else None
-    return int(counted_row[1]) if counted_row else 0
+    return int(counted_row[1].replace(",", "")) if counted_row else 0
 
 
 def how_many(problems: Iterable[Problem]) -> int:
@@ -73,5 +73,5 @@ def shown_segment(key: SegmentKey) -> str:
 
 
 def counted(n: int, one: str, many: str = "") -> str:
-    """Return a count with its noun: `1 line`, `98 lines`."""
-    return f"{n} {one if n == 1 else many or one + 's'}"
+    """Return a count with its noun: `1 line`, `2,098 lines`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -333,7 +333,10 @@ def test_columns_are_told_from_their_words_and_odd_things_are_counted(store: Sto
     at = uploaded(("newsroom.csv", NEWSROOM))
     roles = [s.value for s in at.selectbox if s.label.startswith("Role of column")]
     assert roles == ["segment", "system", "source", "output", "unused", "human_scores", "human_scores"]
-    assert "**3 segments × 2 systems, no references, 2 human scores**; no errors, 2 warnings." in texts(at)
+    assert (
+        "**3 segments × 2 systems, no references, 2 human scores, means of several ratings**; no errors, 2 warnings."
+        in texts(at)
+    )
     assert "2 warnings" in at.expander[0].label
     said = texts(at)
     assert "No segment has a reference" in said

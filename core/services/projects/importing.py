@@ -216,5 +216,6 @@ def _preview_tables(by_name: dict[str, Upload], plan: ImportPlan, texts: Dataset
     if dataset is None or problems:
         return _refused(problems.closed())
     external = builder.external()
-    parts = (summary(dataset) if dataset.outputs else _of_scores(dataset), external_scores.summary(external))
+    means = "means of several ratings" if builder.holds_means else ""
+    parts = (summary(dataset) if dataset.outputs else _of_scores(dataset), means, external_scores.summary(external))
     return Preview(dataset, (), builder.notes(dataset), ", ".join(filter(None, parts)), external, tuple(odd))

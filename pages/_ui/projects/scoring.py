@@ -44,6 +44,11 @@ class MetricLine(NamedTuple):
     lacking: str
     begin: Mapping[str, str]
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the metric needs with the options that it begins with."""
+        return load(registry.expression(self.spec.name, self.begin)).spec.needs if self.begin else self.spec.needs
+
     def open(self, total: int) -> bool:
         return not self.lacking and self.scored < total
 
@@ -99,7 +104,7 @@ def panel(project: Project, data: Dataset, *, segment: SegmentKey | None = None)
             {
                 "metric": line.spec.label,
                 "scored": f"{line.scored:,} / {total:,}" if not line.lacking or line.scored else "–",
-                "needs": ", ".join(NEED_WORDS[n] for n in sorted(line.spec.needs)),
+                "needs": ", ".join(NEED_WORDS[n] for n in sorted(line.needs)),
                 "description": f"Not possible: {line.lacking}" if line.lacking else line.spec.help,
                 "paper": line.spec.paper,
             }
@@ -134,8 +139,12 @@ def panel(project: Project, data: Dataset, *, segment: SegmentKey | None = None)
     is_long = scoring_time.estimate(project, opened, scope, running)
     with st.container(horizontal=True, vertical_alignment="center"):
         text = f"Compute scores ({format_count(len(names), 'metric')})" if names else "Compute scores"
-        if st.button(text, type="primary", disabled=not chosen, key=f"score-{project.id}") and chosen:
-            start(store, project.id, chosen, scope.segments, scope.first if is_long else ())
+        wanted = (project.id, chosen or (), scope.segments, scope.first if is_long else ())
+        if st.button(
+            text, type="primary", disabled=not chosen, key=f"score-{project.id}", on_click=jobs.remember, args=(wanted,)
+        ):
+            jobs.forget()
+            start(store, *wanted)
             st.session_state.pop(picked, None)
             st.rerun()
         for job in running:

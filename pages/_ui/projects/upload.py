@@ -149,15 +149,17 @@ def _shown(
         return None, ()
     summary = mqm.summary() if mqm else seen.summary
     scores = mqm.external if mqm else seen.external
-    notes = notes_on(dataset) if mqm and dataset.outputs else seen.notes
+    before = notes_on(dataset) if dataset.outputs else ()
+    if project is None:
+        dataset = upload_references.offer(dataset, key)
+    others = [note for note in seen.notes if note not in before]
+    notes = (*(notes_on(dataset) if dataset.outputs else ()), *others)
     _warnings(summary, mqm.warnings if mqm else seen.warnings, notes)
     rows = first_rows(mqm.scored if mqm else dataset, external=scores)
     st.dataframe(rows, hide_index=True, width="stretch", height="content")
     more = len(dataset.outputs or _scored(dataset, scores)) - ROWS
     if more > 0:
         st.caption(f"First {ROWS} outputs; {more:,} more.")
-    if project is None:
-        dataset = upload_references.offer(dataset, key)
     mqm = mqm._replace(dataset=dataset) if mqm else None
     return ReadyUpload(dataset, summary, mqm, names, project, scores), ()
 
@@ -213,12 +215,12 @@ def first_rows(dataset: Dataset, n: int = ROWS, external: Sequence[ExternalScore
         row: dict[str, Any] = {"document": key.doc_id} if key.doc_id else {}
         row |= {"segment": key.segment_id, "system": key.system}
         row |= {"output": _cut(texts[key])} if key in texts else {}
-        row |= {"source": _cut(segment.source)} if segment.source is not None else {}
         for i in range(most):
             name = "reference" if most == 1 else f"reference {i + 1}"
             row[name] = _cut(segment.references[i]) if i < len(segment.references) else None
         row |= {f"human: {name}": value for name, value in judged[key].items()}
         row |= {f"metric: {s.name}": s.values[key].value for s in external if key in s.values}
+        row |= {"source": _cut(segment.source)} if segment.source is not None else {}
         rows.append(row)
     return rows
 

@@ -22,7 +22,7 @@ def offer(dataset: Dataset, key: str) -> Dataset:
         format_func=escape_markdown, key=f"{key}-as-references",
     )  # fmt: skip
     page.caption(
-        f"The files have no references, but {human} is named like a human translation. The system stays in the project; metrics "
-        "that use references compare it with its own texts, so leave it out when you compare metrics."
+        f"The files have no references, but {human} is named like a human translation. It also stays a system of the project; "
+        "Meta-evaluation leaves systems with such names out unless you choose otherwise."
     )
     return references.with_references(dataset, chosen)

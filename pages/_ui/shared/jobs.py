@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import streamlit as st
 
+from core.data import SegmentKey
 from core.formatting import format_count
 from core.ports.jobs import Job
+from core.services.projects.time_estimates import start
 from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 ACTIVE = ("queued", "running")
 _SEEN = "errorscope_jobs_seen"
 _NEWS = "errorscope_jobs_news"
+_WANTED = "errorscope_jobs_wanted"
 SILENT_SECONDS = 45.0
 
 
@@ -50,8 +54,20 @@ def progress_text(job: Job, now: datetime, own_worker: bool) -> str:
     return " · ".join([*parts, *([in_words(left)] if left is not None else [])])
 
 
+def remember(job: tuple[int, Sequence[str], Sequence[SegmentKey], Sequence[SegmentKey]]) -> None:
+    """Remember a job that was asked for, until the page has queued it or, if the page was left before, the next page does."""
+    st.session_state[_WANTED] = job
+
+
+def forget() -> None:
+    """Forget the job: it is queued."""
+    st.session_state.pop(_WANTED, None)
+
+
 def foot() -> None:
     """Draw the line. It refreshes itself, and the whole page when a metric or a job is done."""
+    if wanted := st.session_state.pop(_WANTED, None):
+        start(wiring.store(), *wanted)
     own = wiring.keep_worker()
     news = st.session_state.pop(_NEWS, None)
     if news:

@@ -136,6 +136,18 @@ const STATUS = {
   missing: ["no refinement", ""],
 };
 
+/** Draw the scores of an output, on cards without refinement. */
+function values(metrics, card) {
+  const list = el("dl", "esc-values");
+  for (const metric of metrics) {
+    const { v, why } = card.scores[metric.name];
+    const number = el("dd", "", v === null ? "\u2013" : signed(v, metric.digits));
+    number.title = why || metric.hint;
+    put(list, el("dt", "", metric.label), number);
+  }
+  return list;
+}
+
 function drawCard(view, card, scale) {
   const { data, memory } = view;
   const box = el("article", "esc-card");
@@ -155,6 +167,8 @@ function drawCard(view, card, scale) {
   if (card.status === "refined") {
     const used = data.references.length > 1 && card.condition >= 0 ? ` toward reference ${card.condition + 1}` : "";
     put(refined, el("div", "esc-label", `refined by the model${used} (struck through: removed, underlined: added)`), foldable(view, `refined ${card.id}`, text(card.refined, false), card.text, FOLD, `refined output of ${card.name}`));
+  } else if (data.cards.every((c) => c.status === "missing")) {
+    put(refined, values(data.metrics, card));
   } else {
     const [title, fallback] = STATUS[card.status];
     const line = el("p", "esc-status" + (card.status === "non_translation" ? " alert" : ""));
