@@ -102,3 +102,23 @@ def test_only_the_outputs_of_these_segments_are_scored() -> None:
         data, [counting_metric(seen=seen)], memory_store().scores, segments=[SegmentKey("d", "1"), SegmentKey("d", "3")]
     )
     assert (result.new, {item.source for item in seen}) == (4, {"s1", "s3"})
+
+
+def test_a_sample_of_a_quick_metric_has_whole_segments(short_samples: None) -> None:
+    seen: list[Item] = []
+
+    def slow(item: Item) -> Value:
+        time.sleep(0.005)
+        return Value(1.0)
+
+    data = small_dataset(40, "ABCD")
+    score_dataset(
+        data,
+        [counting_metric(of=slow, seen=seen)],
+        memory_store().scores,
+        timings=memory_store().timings,
+        only_time=True,
+    )
+    sources = [item.source for item in seen[15:]]  # after parts of 1, 2, 4 and 8
+    assert len(sources) >= 8
+    assert len(set(sources)) <= len(sources) / 2
