@@ -55,9 +55,12 @@ def cell(row: AgreementRow) -> str:
     return text + ("" if row.ranked else f" {DAGGER}")
 
 
-def interval(low: float | None, high: float | None) -> str:
-    """Return "[.33, .53]", or a dash."""
-    return MISSING if low is None or high is None else f"[{format_number(low)}, {format_number(high)}]"
+def interval(low: float | None, high: float | None, digits: int = 3, *, leading_zero: bool = False) -> str:
+    """Return "[.330, .530]", or a dash."""
+    if low is None or high is None:
+        return MISSING
+    first, last = (format_number(end, digits, leading_zero=leading_zero) for end in (low, high))
+    return f"[{first}, {last}]"
 
 
 def sentence(found: Evaluation, statistic: StatisticName) -> str:

@@ -131,7 +131,7 @@ def systems(found: Evaluation) -> tests.Systems:
     with right:
         tables.text_table(
             [
-                {"ranks": m.rank_text, "system": m.system, "mean": format_number(m.mean, 2, leading_zero=True), "95 % CI": report.interval(m.low, m.high)}
+                {"ranks": m.rank_text, "system": m.system, "mean": format_number(m.mean, 2, leading_zero=True), "95 % CI": report.interval(m.low, m.high, 2, leading_zero=True)}
                 for m in done.means
             ],
             tall=24,
