@@ -72,6 +72,20 @@ def test_no_page_has_a_serious_barrier_in_either_theme(shared: Server, page: Pag
             assert found(page, theme == "dark") == [], tab
 
 
+def test_the_list_of_categories_has_no_serious_barrier(shared: Server, page: Page) -> None:
+    show(page, shared, "annotate")
+    page.locator(".esa-output .esa-text").first.dblclick(position={"x": 60, "y": 20})
+    page.keyboard.press("1")
+    expect(page.get_by_role("combobox", name="Filter categories")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    chosen = page.get_by_role("listbox", name="Categories").get_by_role("option", selected=True)
+    expect(page.get_by_role("combobox", name="Filter categories")).to_have_attribute(
+        "aria-activedescendant", chosen.get_attribute("id") or ""
+    )
+    assert found(page, dark=False) == []
+    page.keyboard.press("Escape")
+
+
 def test_a_barrier_is_found(shared: Server, page: Page) -> None:
     show(page, shared, "help")
     page.evaluate("document.querySelector('h1').style.color = '#bbbbbb'")

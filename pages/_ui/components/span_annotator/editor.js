@@ -731,8 +731,8 @@ function createEditor(parent) {
     const choices = data.categories.filter((c) => c.where === "either" || c.where === where);
     let shown = choices;
     let at = Math.max(0, choices.findIndex((c) => c.path === path));
-    const input = el("input", { type: "text", class: "esa-filter", placeholder: "Type to filter", "aria-label": "Filter categories", autocomplete: "off", spellcheck: "false" });
-    const list = el("div", { class: "esa-options", role: "listbox" });
+    const input = el("input", { type: "text", class: "esa-filter", placeholder: "Type to filter", role: "combobox", "aria-expanded": "true", "aria-autocomplete": "list", "aria-controls": "esa-categories", "aria-label": "Filter categories", autocomplete: "off", spellcheck: "false" });
+    const list = el("div", { class: "esa-options", role: "listbox", id: "esa-categories", "aria-label": "Categories" });
     const about = el("p", { class: "esa-quiet esa-about", dir: "auto", "aria-live": "polite" });
     const explain = (c) => { about.textContent = c ? `${c.definition} ${c.example}` : ""; };
     const take = (c) => {
@@ -746,10 +746,11 @@ function createEditor(parent) {
         const [top, sub] = c.path.split("/");
         const head = sub && top !== group ? [el("div", { class: "esa-group", text: top })] : [];
         group = top;
-        const option = el("button", { type: "button", role: "option", tabindex: "-1", class: sub ? "sub" : "top", "aria-selected": String(i === at), text: sub ?? top, onclick: () => take(c), onmouseenter: () => explain(c) });
+        const option = el("button", { type: "button", role: "option", id: `esa-category-${i}`, tabindex: "-1", class: sub ? "sub" : "top", "aria-selected": String(i === at), text: sub ?? top, onclick: () => take(c), onmouseenter: () => explain(c) });
         return [...head, option];
       }));
       explain(shown[at]);
+      input.setAttribute("aria-activedescendant", shown.length ? `esa-category-${at}` : "");
       if (!shown.length) list.append(el("p", { class: "esa-quiet", text: "No matching category" }));
       const [row, box] = [list.querySelector("[aria-selected=true]")?.getBoundingClientRect(), list.getBoundingClientRect()];
       if (row) list.scrollTop += Math.min(0, row.top - box.top) + Math.max(0, row.bottom - box.bottom); // the page stays where it is
