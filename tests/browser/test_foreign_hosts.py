@@ -132,7 +132,9 @@ def test_names_stand_on_compare_as_they_are_and_all_that_is_needed_works(
     page.locator("input[type=file]").first.set_input_files(
         {"name": "![x](http:--a).csv", "mimeType": "text/csv", "buffer": b"doc_id,segment_id,system,output,![x](http://example.invalid/seen.png)\nd,1,A,text,3\n"}
     )  # fmt: skip
-    expect(page.get_by_text("no problems")).to_be_visible()
+    expect(page.get_by_text("no errors, 2 warnings")).to_be_visible()
+    page.get_by_text("2 warnings (the import is possible)").click()
+    expect(page.get_by_text("No segment has a source")).to_be_visible()
     still(page)
     assert not seen
     assert media
