@@ -234,8 +234,32 @@ function createEditor(parent) {
     texts.get(focus)?.el.querySelector(".esa-caret")?.scrollIntoView({ block: "nearest" });
   }
 
+  // A button that is replaced while it is pressed gets no click, so a part is not redrawn before the press in it has ended.
+  let pressed = null, late = false;
+  root.addEventListener("pointerdown", (e) => {
+    pressed = e.target;
+    const ends = new AbortController();
+    const released = () => {
+      ends.abort();
+      setTimeout(() => {
+        pressed = null;
+        if (late) draw();
+        late = false;
+      }, 30);
+    };
+    for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, released, { signal: ends.signal });
+  }, true);
+  root.addEventListener("click", () => { pressed = null; }, true);
+
+  function isPressed(part) {
+    const here = pressed !== null && part.contains(pressed);
+    late ||= here;
+    return here;
+  }
+
   /** Replace the children of a part. If the keyboard focus was in it, it stays on the same button, else it goes to the text. */
   function fill(part, children) {
+    if (isPressed(part)) return;
     const key = (b) => b.dataset.key ?? b.getAttribute("aria-label") ?? b.textContent;
     const had = part.contains(document.activeElement) ? key(document.activeElement) : null;
     part.replaceChildren(...children);
@@ -576,7 +600,7 @@ function createEditor(parent) {
   function drawTool() {
     const show = focus && sel && !isEmpty(sel) && !dragging && picker.hidden && !data.locked.includes(target);
     tool.hidden = !show;
-    if (!show) return;
+    if (!show || isPressed(tool)) return;
     tool.replaceChildren(...(rebound
       ? [el("button", { type: "button", text: "Set boundaries ⏎", onclick: endRebound }), el("button", { type: "button", text: "Cancel", onclick: clear })]
       : [...SEVERITIES.map((s, i) => el("button", { type: "button", class: s.toLowerCase(), title: data.severities[i].definition, onclick: () => addMark(s) }, el("kbd", { text: String(i + 1) }), ` ${s}`)),
