@@ -11,11 +11,11 @@ from core.ports.store import Store
 from core.signature import content_key
 from tests.browser.conftest import Server
 
-SEGMENTS, SYSTEMS = 500, "ABCDEF"
+SEGMENTS, SYSTEMS = 500, "ABCDEFGHIJKLMNOP"
 
 
 def seeded(store: Store) -> int:
-    """A project with 3,000 scored and rated outputs: some seconds of fitting."""
+    """A project with 8,000 scored and rated outputs: some seconds of fitting."""
     project, rng = store.projects.create("long").id, np.random.default_rng(0)
     segments = tuple(Segment("d", str(i), None, ("r",)) for i in range(SEGMENTS))
     outputs = tuple(Output(s, "d", str(i), f"{s} wrote {i}") for i in range(SEGMENTS) for s in SYSTEMS)
@@ -34,10 +34,10 @@ def seeded(store: Store) -> int:
 def test_a_long_fit_is_stopped_and_begun_again(page: Page, shared: Server) -> None:
     project = seeded(shared.store())
     page.goto(f"{shared.url}/calibrate?project={project}")
-    expect(page.get_by_text(re.compile(r"Fitting λ on 3,000 outputs.*\d+%"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Fitting λ on 8,000 outputs.*\d+%"))).to_be_visible()
     cancel = page.get_by_role("button", name="Cancel", exact=True).and_(page.locator(":not(.st-key-errorscope-foot *)"))
     cancel.click()
-    expect(page.get_by_text("Cancelled: Fitting λ on 3,000 outputs")).to_be_visible()
+    expect(page.get_by_text("Cancelled: Fitting λ on 8,000 outputs")).to_be_visible()
     expect(page.get_by_text(re.compile("agrees best with"))).to_have_count(0)
     page.get_by_role("button", name="Run again").click()
     expect(page.get_by_text(re.compile("agrees best with"))).to_be_visible()
