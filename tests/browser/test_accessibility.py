@@ -20,7 +20,7 @@ stand between its list and the entries."""
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 VIEWS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "projects": (".st-key-begin-sample", ()),
+    "projects": (".st-key-begin-outputs", ()),
     "compare": (".esc-card", ()),
     "annotate": (".esa-output", ()),
     "labels_and_raters": ("h3", ()),
