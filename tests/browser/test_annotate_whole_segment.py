@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from tests.browser.conftest import Server, serving
-from tests.browser.test_span_editor import category, drag, saved
+from tests.browser.span_editor import category, drag, saved
 
 PROJECT = "whole segments"
 SOURCE = "Gestern regnete es stark. Trotzdem kam Anna."

@@ -19,7 +19,7 @@ from core.ports.projects import Project
 from core.ports.store import Store
 from db.store import open_store
 from tests.browser.conftest import PATIENCE, Server, serving
-from tests.browser.test_span_editor import category, drag, saved
+from tests.browser.span_editor import category, drag, saved
 
 SLOW = 240_000
 HTML = "Prices <b>rose</b> sharply in May. 😀"

@@ -1,0 +1,101 @@
+"""The scripts of the span editor that need no server: the fold of the log, and offsets."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from core.mqm.log import fold_segment
+from core.ports.labels import Action, Event
+from tests.browser.conftest import ROOT
+from tests.browser.span_editor import HERE
+
+SCRIPTS = ROOT / "pages" / "_ui" / "components" / "span_annotator"
+
+
+def in_browser(page: Page, script: str, expression: str, argument: Any) -> Any:
+    source = (SCRIPTS / script).read_text(encoding="utf-8")
+    return page.evaluate(f"argument => {{ {source}\n return {expression}; }}", argument)
+
+
+def random_log(seed: int) -> list[dict[str, Any]]:
+    """A log as a server would accept it: adds make new marks, changes and deletions may come too late (both sides ignore them)."""
+    rng = random.Random(seed)
+    log: list[dict[str, Any]] = []
+    kinds = ["add"] * 4 + ["change", "delete", "verdict", "undo", "undo", "redo", "submit", "reopen"]
+    for number in range(40):
+        kind = rng.choice(kinds)
+        span = {
+            "side": "output",
+            "start": number,
+            "end": number + 1,
+            "quote": "x",
+            "severity": "Minor",
+            "category": "Other",
+        }
+        mark = f"m{number if kind == 'add' else rng.randrange(number + 1)}"
+        payload: dict[str, Any] = {}
+        if kind in ("add", "change"):
+            payload = {"mark": mark, **span, "note": f"note {number}"}
+        elif kind == "delete":
+            payload = {"mark": mark}
+        elif kind == "verdict":
+            payload = {"value": rng.choice(["no_error", "non_translation", None])}
+        output = rng.choice("ab") if kind in ("add", "change", "delete", "verdict") else None
+        log.append({"id": str(number), "kind": kind, "output": output, "payload": payload})
+    return log
+
+
+def test_the_browser_folds_the_log_as_the_server_does(page: Page) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    for seed in range(60):
+        log = random_log(seed)
+        ours = fold_segment(
+            Event(i, start + timedelta(seconds=i), "r", HERE, Action(a["id"], a["kind"], a["output"], a["payload"]))
+            for i, a in enumerate(log)
+        )
+        theirs = in_browser(
+            page,
+            "log.js",
+            "(f => ({ outputs: Object.fromEntries(f.outputs), submitted: f.submitted, versions: ['verdict', 'undo', 'redo'].map(k => versionFor(f, k, 'a')) }))(fold(argument))",
+            log,
+        )
+        expected = {
+            name: {
+                "verdict": labels.verdict,
+                "marks": [
+                    {
+                        "id": m.id, "side": m.span.side, "start": m.span.start, "end": m.span.end, "quote": m.span.quote,
+                        "severity": m.span.severity, "category": m.span.category, "note": m.span.note,
+                    }
+                    for m in labels.marks
+                ],
+            }
+            for name, labels in ours.outputs.items()
+        }  # fmt: skip
+        assert theirs == {
+            "outputs": expected,
+            "submitted": ours.submitted,
+            "versions": [ours.version(kind, "a") for kind in ("verdict", "undo", "redo")],
+        }, json.dumps(log)
+
+
+@pytest.mark.parametrize("raw", ["", "plain", "😀 bad", "a👨‍👩‍👧b", "e\u0301te\u0301", "שלום 🇩🇪!", "x\u2028y\r\n z"])
+def test_offsets_are_code_points_and_come_back(page: Page, raw: str) -> None:
+    # the browser counts UTF-16 units: one for each code point, two beyond U+FFFF
+    units = [sum(1 + (ord(c) > 0xFFFF) for c in raw[:i]) for i in range(len(raw) + 1)]
+    script = "(t => argument[1].map(u => [t.points(u), t.units(t.points(u))]))(readText(argument[0]))"
+    assert in_browser(page, "text.js", script, [raw, units]) == [[i, u] for i, u in enumerate(units)]
+    stops = in_browser(page, "text.js", "readText(argument).stops", raw)
+    assert set(stops) <= set(units)
+
+
+def test_styles_and_scripts_name_no_other_server() -> None:
+    for path in Path(SCRIPTS).glob("*.[jc]s*"):
+        assert "http" not in path.read_text(encoding="utf-8"), path.name
