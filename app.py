@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,18 +16,22 @@ from streamlit import config
 from streamlit.navigation.page import Page
 from streamlit.starlette import App
 
+from api.access import AccessControl, is_local_address
+from api.routes import routes as api_routes
+from api.storage import store
 from core.errors import UserError
-from core.settings import load_limits, offline, share_cores
-from pages._ui.shared import drafts, errors, jobs, state, theme
+from core.services.people.accounts import require_manager
+from core.settings import load_access, load_limits, offline, share_cores
+from pages._ui.shared import account, drafts, errors, jobs, person, state, theme, wiring
 from pages._ui.shared.headers import SecurityHeaders
 from pages._ui.shared.open_browser import opens_browser
 from pages._ui.shared.page import icon
 
 PAGES = {
     "Data": {"projects": "Projects", "compare": "Compare"},
-    "Human evaluation": {"annotate": "Annotate", "labels_and_raters": "Labels and raters"},
+    "Human evaluation": {"annotate": "Annotate", "labels_and_raters": "Labels and raters", "campaigns": "Campaigns"},
     "Metrics": {"meta_evaluation": "Meta-evaluation", "calibrate": "Calibrate λ", "robustness": "Robustness"},
-    "Setup": {"models": "Models", "help": "Help"},
+    "Setup": {"access": "Access", "models": "Models", "help": "Help"},
 }
 # Addresses of earlier versions, which links may still hold, and the pages that replace them. (No string: Streamlit shows it.)
 MOVED = {"people": "labels_and_raters", "evaluate": "meta_evaluation", "lambda_studio": "calibrate"}
@@ -83,10 +89,36 @@ def limit_uploads() -> None:
         config.set_option("server.maxUploadSize", load_limits().text_mb)
 
 
+def hidden_pages() -> set[str]:
+    """Return the pages that the sidebar leaves out, because this person cannot use them. They refuse by themselves too."""
+    try:
+        who = wiring.identity()
+    except UserError:  # the page says what is wrong
+        return set()
+    usable = {"annotate": who.labels_on_pages, "access": who.manages, "campaigns": who.manages}
+    return {name for name, can_use in usable.items() if not can_use}
+
+
+def base_path() -> str:
+    """Return the path under which the server answers, such as /errorscope, or ""."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{base}" if base else ""
+
+
 def routes() -> list[Route]:
     """Return the addresses beside those of Streamlit."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return [Route(f"/{base}/projects" if base else "/projects", at_root)]
+    return [Route(f"{base_path()}/projects", at_root), *api_routes(base_path())]
+
+
+def refuse_open_server() -> None:
+    """Require accounts if other machines reach the server. Exit with one message if then nobody could manage it."""
+    try:
+        if not is_local_address(st.get_option("server.address")):
+            os.environ["ERRORSCOPE_TEAM"] = "1"  # for the pages too, which run in threads of this process
+        if load_access().for_others:
+            require_manager(store().people)
+    except UserError as error:
+        sys.exit(f"error: {error}")
 
 
 def main() -> None:
@@ -94,20 +126,27 @@ def main() -> None:
     offline()
     share_cores()
     st.set_page_config(page_title="Errorscope", page_icon=str(HERE / "pages/_ui/shared/icon.png"), layout="wide")
+    hidden = hidden_pages()
     sections = {
         section: [
-            st.Page(f"pages/{name}.py", title=title, icon=icon(name), url_path=name) for name, title in pages.items()
+            st.Page(
+                f"pages/{name}.py", title=title, icon=icon(name), url_path=name,
+                visibility="hidden" if name in hidden else "visible",
+            )
+            for name, title in pages.items()
         ]
         for section, pages in PAGES.items()
-    }
+    }  # fmt: skip
     sections["Setup"] += [redirect(old) for old in MOVED]
     page = st.navigation(sections, expanded=True)
     if page.url_path in MOVED:
         page.run()
     theme.apply()
     with errors.boundary():
+        person.forget_others(wiring.identity())
         drafts.gather()
         switcher()
+        account.draw()
         page.run()
         jobs.foot()
 
@@ -116,4 +155,6 @@ if __name__ == "__main__":  # Streamlit runs this file on every rerun
     main()
 else:  # `streamlit run` imports it once to find the server application
     limit_uploads()
-    app = App(__file__, routes=routes(), lifespan=opens_browser, middleware=[Middleware(SecurityHeaders)])
+    refuse_open_server()
+    guards = [Middleware(SecurityHeaders), Middleware(AccessControl, base=base_path())]
+    app = App(__file__, routes=routes(), lifespan=opens_browser, middleware=guards)

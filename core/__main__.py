@@ -27,12 +27,16 @@ COMMANDS = {
     "attack": "Attack a metric: change good texts word by word so that its score changes least, and score the result with other metrics (He et al. 2023, appendix J).",
     "ranges": "Store the range of each metric's scores, so that `menli` can combine metrics on one scale.",
     "reproduce": "Recompute a published table and compare it with the figures of the paper.",
-    "db": "Manage the database: `db backup FILE` copies it, even while Errorscope runs. See `db backup --help`.",
+    "db": "Manage the database: `db backup`, `db restore` and `db copy`, which moves it between SQLite and PostgreSQL. See `db --help`.",
+    "users": "Manage accounts: `users add NAME --manager`, `list`, `password NAME`, `disable NAME`, `enable NAME`, `role NAME PROJECT ROLE`. See `users --help`.",
+    "campaign": "Plan, create, follow and export human evaluations with many people: `campaign plan`, `create`, `status`, `export`. See `campaign --help`.",
 }
 """Every command with its help. `run` in the module of this name in core/commands declares its options."""
 
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-"""Settings of `db`, whose arguments another program reads."""
+"""Settings of the commands in `ELSEWHERE`."""
+ELSEWHERE = ("db", "users", "campaign")
+"""Commands on the database, whose arguments another program reads."""
 
 
 def common(
@@ -50,7 +54,7 @@ def program(command: str) -> typer.Typer:
     app.callback()(common)
     for name, text in COMMANDS.items():
         run = import_module(f"core.commands.{name}").run if name == command else lambda: None
-        app.command(name, help=text, context_settings=PASSED_ON if name == "db" else None)(run)
+        app.command(name, help=text, context_settings=PASSED_ON if name in ELSEWHERE else None)(run)
     return app
 
 

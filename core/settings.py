@@ -30,6 +30,34 @@ class Limits(NamedTuple):
         return f"ERRORSCOPE_MAX_{field.upper()}"
 
 
+class AccessSettings(NamedTuple):
+    """Who may reach the server.
+
+    `team` requires accounts, also on this machine. `hosts` are the names under which browsers reach the server, besides those
+    of this machine.
+    """
+
+    team: bool = False
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def for_others(self) -> bool:
+        """Return whether people on other machines use the server."""
+        return self.team or bool(self.hosts)
+
+
+def load_access(environ: Mapping[str, str] = os.environ) -> AccessSettings:
+    """Return the settings of access: ERRORSCOPE_TEAM is 1 or unset, ERRORSCOPE_HOSTS has names separated by commas.
+
+    Raises `UserError` for another value of ERRORSCOPE_TEAM, because a server must not be open by a typing error.
+    """
+    team = environ.get("ERRORSCOPE_TEAM", "").strip()
+    if team not in ("", "0", "1"):
+        raise UserError("this setting is not valid", where="ERRORSCOPE_TEAM", got=repr(team[:40]), expected="1 or 0")
+    names = (name.strip().lower().rstrip(".") for name in environ.get("ERRORSCOPE_HOSTS", "").split(","))
+    return AccessSettings(team == "1", tuple(name for name in names if name))
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All settings.

@@ -4,32 +4,81 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from core.errors import UserError
 from core.formatting import format_count
 from core.settings import load as settings
-from db.backup import backup
+from db.backup import backup, restore
+from db.database_copy import copy_database
+
+WHICH = "SQLAlchemy URL; default: ERRORSCOPE_DB, or the file in ERRORSCOPE_HOME"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit status, 2 for invalid input."""
-    parser = argparse.ArgumentParser(prog="python -m core db", description="Work on the database itself.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    copy = commands.add_parser("backup", help="copy the database to a file, also while Errorscope runs")
-    copy.add_argument("file", type=Path, help="file to write")
-    copy.add_argument("--database", help="SQLAlchemy URL; default: ERRORSCOPE_DB, or the file in ERRORSCOPE_HOME")
-    copy.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
-    given = parser.parse_args(arguments)
+    given = _parser().parse_args(arguments)
+    progress = _Percent()
     try:
-        made = backup(given.database or settings().database, given.file, overwrite=given.overwrite)
+        if given.command == "backup":
+            url = given.database or settings().database
+            made = backup(url, given.file, overwrite=given.overwrite, progress=progress)
+            said = f"{made.path}: {_counts(made.projects, made.events)}, {made.size:,} bytes, checked; a copy of {made.source}"
+        elif given.command == "restore":
+            url = given.to or settings().database
+            where, projects, events = restore(given.file, url, overwrite=given.overwrite, progress=progress)
+            said = f"{where}: {_counts(projects, events)}, restored from {given.file}"
+        else:
+            copied = copy_database(given.source, given.target, progress)
+            said = f"copied: {copied.sentence()}"
     except (UserError, OSError) as error:
+        progress.end()
         print(f"error: {error}".replace("\n", " "), file=sys.stderr)
         return 2
-    counts = f"{format_count(made.projects, 'project')}, {format_count(made.events, 'recorded action')}"
-    print(f"{made.path}: {counts}, {made.size:,} bytes, checked; a copy of {made.source}")
+    progress.end()
+    print(said)
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m core db", description="Work on the database itself.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    save = commands.add_parser("backup", help="copy the database to a file, also while Errorscope runs")
+    save.add_argument("file", type=Path, help="file to write")
+    save.add_argument("--database", help=WHICH)
+    save.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
+    back = commands.add_parser("restore", help="put a backup into a database")
+    back.add_argument("file", type=Path, help="file that `db backup` wrote")
+    back.add_argument("--to", metavar="URL", help=WHICH)
+    back.add_argument("--overwrite", action="store_true", help="replace the projects that the database has")
+    move = commands.add_parser(
+        "copy", help="copy all rows to an empty database, also of another kind (SQLite, PostgreSQL)"
+    )
+    move.add_argument("source", metavar="FROM", help="SQLAlchemy URL of the database to copy")
+    move.add_argument("target", metavar="TO", help="SQLAlchemy URL of an empty database")
+    return parser
+
+
+def _counts(projects: int, events: int) -> str:
+    return f"{format_count(projects, 'project')}, {format_count(events, 'recorded action')}"
+
+
+class _Percent:
+    """Progress as one line on a terminal, at most ten times per second."""
+
+    def __init__(self) -> None:
+        self._last, self._shown = 0.0, sys.stderr.isatty()
+
+    def __call__(self, share: float) -> None:
+        if self._shown and (time.monotonic() - self._last > 0.1 or share >= 1):
+            self._last = time.monotonic()
+            print(f"\r{share:4.0%}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._last:
+            print("\r     \r", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,11 @@ Writers wait for their turn before they take a connection, so that readers never
 
 from __future__ import annotations
 
+import hashlib
+import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Semaphore
@@ -25,6 +27,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, Insert, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.util import asbool
 
@@ -36,13 +39,14 @@ from db.tables import metadata
 
 BUSY = WRITE_SECONDS = 30.0  # longest wait of a writer for its turn and other programs' locks together
 READ_SECONDS = 5.0  # readers wait only while another program locks the whole file
+RETRY_MILLISECONDS = 3
+LOG_PAGES = 16_000  # in SQLite's log before a commit copies it into the database; an import copies it earlier
 POOL_SECONDS = 10.0
 POOL, MORE = 10, 40
 WRITERS = 10  # at once on a database server; the rest of the pool is for readers
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _MIGRATING = Lock()  # Alembic keeps its context in module globals
 _OWN_WAYS = {"cache", "immutable", "nolock", "psow", "vfs"}  # options of SQLite that change how the file is shared
-_ADVISORY_LOCK = 4_973_214  # any number; PostgreSQL takes turns on it
 
 
 @dataclass
@@ -73,7 +77,7 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
         file = SqliteFile(path, patience) if path else None
         if file is not None:
             _make_folder(file.path)
-        engine = create_engine(parsed, **pool) if file else create_engine(parsed)
+        engine = create_engine(parsed, pool_use_lifo=True, **pool) if file else create_engine(parsed)
     except (ArgumentError, NoSuchModuleError, ImportError) as error:
         raise _unusable(url, str(error).splitlines()[0]) from error
     event.listen(engine, "connect", _prepare_sqlite)
@@ -147,6 +151,7 @@ def _opening(file: SqliteFile) -> Any:
 def _prepare_sqlite(connection: Any, record: object) -> None:
     connection.isolation_level = None
     connection.execute("PRAGMA synchronous=FULL")
+    connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
 
 
 def _begin_sqlite(connection: Connection) -> None:
@@ -155,10 +160,28 @@ def _begin_sqlite(connection: Connection) -> None:
     writes = "until" in options
     wait = max(0.0, options["until"] - time.monotonic()) if writes else READ_SECONDS
     cursor = connection.connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
     cursor.execute(f"PRAGMA foreign_keys={'ON' if options.get('foreign_keys', True) else 'OFF'}")
+    if writes:
+        _lock(cursor, options["until"])
+    cursor.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
     cursor.close()
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    if not writes:
+        connection.exec_driver_sql("BEGIN")
+
+
+def _lock(cursor: DBAPICursor, until: float) -> None:
+    """Begin a writing transaction once the database is free.
+
+    SQLite itself asks again only every 100 ms after a while. Between the slices of an import it is free for less.
+    """
+    cursor.execute(f"PRAGMA busy_timeout={RETRY_MILLISECONDS}")
+    while True:
+        try:
+            cursor.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
 
 
 @contextmanager
@@ -187,9 +210,19 @@ def writing(engine: Engine, *, foreign_keys: bool = True) -> Iterator[Connection
         with engine.connect() as connection:
             connection.execution_options(until=until, foreign_keys=foreign_keys)
             with connection.begin():
+                if connection.dialect.name == "postgresql":
+                    wait = max(1, int((until - time.monotonic()) * 1000))
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {wait}")
                 yield connection
         if side.file is not None:
             side.file.check()
+
+
+def copy_log(engine: Engine) -> None:
+    """Copy SQLite's log into the database while others read and write, so that no commit of theirs has to."""
+    if _SIDES[engine].file is not None:
+        with explained(_shown(engine)), closing(engine.raw_connection()) as connection:
+            connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)").close()
 
 
 @contextmanager
@@ -206,6 +239,18 @@ def _turn(side: _Side, until: float, engine: Engine) -> Iterator[None]:
         side.turns.release()
 
 
+def explained_for(engine: Engine) -> AbstractContextManager[None]:
+    """Convert errors of the storage as `reading` and `writing` do, for a connection of the caller's own."""
+    return explained(_shown(engine))
+
+
+def take_turns(connection: Connection, subject: str) -> None:
+    """Wait until no other transaction that called this for `subject` is open. On SQLite, writers take turns anyway."""
+    if connection.dialect.name == "postgresql":
+        number = int.from_bytes(hashlib.sha256(f"errorscope {subject}".encode()).digest()[:8], "big", signed=True)
+        connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": number})
+
+
 def inserted(connection: Connection, row: Insert) -> int:
     key = connection.execute(row).inserted_primary_key
     if key is None:
@@ -218,12 +263,10 @@ def migrate(engine: Engine) -> None:
 
     Raises `UserError` if the database is of a newer version or another program, or cannot be opened.
     """
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    scripts = ScriptDirectory.from_config(config)
+    config, scripts = _scripts()
     file = _SIDES[engine].file
     with _MIGRATING:
-        current = _revision(engine)
+        current = revision(engine)
         if current != scripts.get_current_head():
             if current is not None and current not in {script.revision for script in scripts.walk_revisions()}:
                 raise UserError(
@@ -234,15 +277,26 @@ def migrate(engine: Engine) -> None:
                     hint="Update Errorscope, or set ERRORSCOPE_DB to another database; nothing was changed",
                 )
             with writing(engine, foreign_keys=False) as connection:  # SQLite rebuilds tables to which others refer
-                if connection.dialect.name == "postgresql":
-                    connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _ADVISORY_LOCK})
+                take_turns(connection, "migrations")
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
         if file is not None:
             file.remember()
 
 
-def _revision(engine: Engine) -> str | None:
+def _scripts() -> tuple[Config, ScriptDirectory]:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    return config, ScriptDirectory.from_config(config)
+
+
+def head() -> str | None:
+    """Return the newest schema version, which `migrate` leads to."""
+    return _scripts()[1].get_current_head()
+
+
+def revision(engine: Engine) -> str | None:
+    """Return the schema version of a database, None without tables. Raises `UserError` if it is of another program."""
     with reading(engine) as connection:
         names = set(inspect(connection).get_table_names())
         if not names >= TABLES and names & {"alembic_version", *metadata.tables}:

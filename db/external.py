@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
@@ -11,44 +11,69 @@ from core.data import ExternalScores, OutputKey, SegmentKey, SourceFile, Value
 from core.errors import ImportProblems, Problem, UserError
 from core.formats.external import Merged, merge
 from core.ports.scores import ExternalMetric
+from db.columns import now
 from db.engine import inserted
-from db.lookup import output_ids, parts, select_outputs
-from db.tables import external_metrics, external_scores, now, outputs, segments
+from db.lookup import parts, select_outputs
+from db.slices import Hidden, OneTransaction
+from db.tables import external_metrics, external_scores, outputs, segments
 
 
-def record(
-    connection: Connection, project_id: int, given: Sequence[ExternalScores], replace: Collection[str] = ()
-) -> tuple[int, int]:
-    """Record new values within the caller's transaction; return the counts of new and unchanged values.
+def stored(connection: Connection, project_id: int, names: Collection[str]) -> dict[str, ExternalScores]:
+    """Return the external scores of a project that have one of these names, by name."""
+    return {
+        m.name: ExternalScores(m.name, m.higher_is_better, m.files, table(connection, project_id, m.signature))
+        for m in listed(connection, project_id)
+        if m.name in names
+    }
 
-    Raises `ImportProblems` before anything is written, for another value or direction under the same name (unless the
-    metric is in `replace`) and for unknown outputs. Raises ValueError for a value that contradicts its status.
+
+def planned(
+    given: Sequence[ExternalScores],
+    replace: Collection[str],
+    keys: Container[OutputKey],
+    before: Mapping[str, ExternalScores],
+) -> list[Merged]:
+    """Merge `given` into the scores `before`.
+
+    Raises `ImportProblems` for another value or direction under the same name (unless the metric is in `replace`) and for
+    unknown outputs. Raises ValueError for a value that contradicts its status.
     """
-    ids, problems = output_ids(connection, project_id), list[Problem]()
-    there = {m.name: m for m in listed(connection, project_id)}
-    merged: list[Merged] = []
+    merged, problems = list[Merged](), list[Problem]()
     for scores in given:
         for value in scores.values.values():
             if (value.value is not None) != (value.status == "ok") or not math.isfinite(value.value or 0.0):
                 raise ValueError(f"a value of status {value.status!r} cannot be {value.value}")
-        if strange := [key for key in scores.values if key not in ids]:
+        if strange := [key for key in scores.values if key not in keys]:
             place, found = f"metric “{scores.name}”", f"a score of {' / '.join(strange[0])}"
             problems.append(Problem(scores.files[0].name, 0, place, found, "an output it belongs to", "Add it first"))
             continue
-        old = _held(connection, project_id, there[scores.name]) if scores.name in there else None
         try:
-            merged.append(merge(old, scores, replace=scores.name in replace))
+            merged.append(merge(before.get(scores.name), scores, replace=scores.name in replace))
         except ImportProblems as error:
             problems += error.problems
     if problems:
         raise ImportProblems(problems)
-    for found_scores in merged:
-        if found_scores.changed:
-            _write(connection, project_id, found_scores, ids)
-    return sum(len(m.changed) for m in merged), sum(m.unchanged for m in merged)
+    return merged
 
 
-def _write(connection: Connection, project_id: int, merged: Merged, ids: dict[OutputKey, int]) -> None:
+def write(
+    writer: OneTransaction | Hidden, project_id: int, merged: Sequence[Merged], ids: Mapping[OutputKey, int]
+) -> None:
+    """Write what is new; `ids` are those of the outputs."""
+    for of_metric in merged:
+        if not of_metric.changed:
+            continue
+        with writer.writing() as connection:
+            metric = _metric(connection, project_id, of_metric, ids)
+        rows = (
+            {"metric": metric, "output": ids[key], "value": v.value, "status": v.status, "reason": v.reason}
+            for key, v in of_metric.changed.items()
+        )
+        writer.insert(external_scores, rows)
+
+
+def _metric(connection: Connection, project_id: int, merged: Merged, ids: Mapping[OutputKey, int]) -> int:
+    """Create or change the row of a metric, delete the values that are replaced, and return its id."""
     mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == merged.scores.name)
     facts = {
         "higher_is_better": merged.scores.higher_is_better,
@@ -57,22 +82,16 @@ def _write(connection: Connection, project_id: int, merged: Merged, ids: dict[Ou
     }
     metric = connection.execute(select(external_metrics.c.id).where(*mine)).scalar()
     if metric is None:
-        metric = inserted(
-            connection, insert(external_metrics).values(project_id=project_id, name=merged.scores.name, **facts)
-        )
+        row = insert(external_metrics).values(project_id=project_id, name=merged.scores.name, **facts)
+        return inserted(connection, row)
+    connection.execute(update(external_metrics).where(external_metrics.c.id == metric).values(facts))
+    old = external_scores.c.metric == metric
+    if len(merged.changed) == len(merged.scores.values):
+        connection.execute(delete(external_scores).where(old))
     else:
-        connection.execute(update(external_metrics).where(external_metrics.c.id == metric).values(facts))
-        old = external_scores.c.metric == metric
-        if len(merged.changed) == len(merged.scores.values):
-            connection.execute(delete(external_scores).where(old))
-        else:
-            for part in parts([ids[key] for key in merged.changed]):
-                connection.execute(delete(external_scores).where(old, external_scores.c.output.in_(part)))
-    rows = [
-        {"metric": metric, "output": ids[key], "value": v.value, "status": v.status, "reason": v.reason}
-        for key, v in merged.changed.items()
-    ]
-    connection.execute(insert(external_scores), rows)
+        for part in parts([ids[key] for key in merged.changed]):
+            connection.execute(delete(external_scores).where(old, external_scores.c.output.in_(part)))
+    return int(metric)
 
 
 def listed(connection: Connection, project_id: int) -> list[ExternalMetric]:
@@ -81,13 +100,12 @@ def listed(connection: Connection, project_id: int) -> list[ExternalMetric]:
         .outerjoin(external_scores)
         .where(external_metrics.c.project_id == project_id)
         .group_by(external_metrics.c.id)
-        .order_by(external_metrics.c.name)
     )
     return [
         ExternalMetric(
             row.name, row.higher_is_better, tuple(SourceFile(*file) for file in row.files), row.n, row.created
         )
-        for row in connection.execute(found)
+        for row in sorted(connection.execute(found), key=lambda row: row.name)  # servers sort by their own language
     ]
 
 
@@ -118,8 +136,3 @@ def remove(connection: Connection, project_id: int, name: str) -> None:
     mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == name)
     if not connection.execute(delete(external_metrics).where(*mine)).rowcount:
         raise UserError(f"there is no external metric “{name}”", hint="It may have been removed already")
-
-
-def _held(connection: Connection, project_id: int, metric: ExternalMetric) -> ExternalScores:
-    values = table(connection, project_id, metric.signature)
-    return ExternalScores(metric.name, metric.higher_is_better, metric.files, values)

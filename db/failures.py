@@ -101,6 +101,8 @@ _SQLITE = {
 
 _KEYS = (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY)
 _KEY_STATES = ("23503", "23505")  # of the SQL standard: foreign key, unique key
+_RACE_STATES = ("40001", "40P01")  # serialization failure, deadlock: the server has rolled one of two writers back
+_LOCKED = "55P03"
 
 
 @contextmanager
@@ -117,17 +119,21 @@ def explained(where: str) -> Iterator[None]:
     except IntegrityError as error:
         if not _is_conflict(error.orig):
             raise
-        raise Conflict(
-            "someone else changed this at the same time",
-            where=where,
-            got=str(error.orig),
-            hint="Reload the page and try again",
-        ) from error
+        raise _conflict(error, where) from error
     except (DBAPIError, sqlite3.Error) as error:
         known = _known(error, where)
         if known is None:
             raise
         raise known from error
+
+
+def _conflict(error: DBAPIError, where: str) -> Conflict:
+    return Conflict(
+        "someone else changed this at the same time",
+        where=where,
+        got=str(error.orig),
+        hint="Reload the page and try again",
+    )
 
 
 def _is_conflict(error: BaseException | None) -> bool:
@@ -154,6 +160,11 @@ def _from_sqlite(error: sqlite3.Error, where: str) -> UserError | None:
 
 def _from_server(error: DBAPIError, where: str) -> UserError | None:
     got = str(error.orig).strip().partition("\n")[0]
+    state = getattr(error.orig, "sqlstate", None)
+    if state in _RACE_STATES:
+        return _conflict(error, where)
+    if state == _LOCKED:
+        return Unavailable(_BUSY.what, where=where, got=got, hint=_BUSY.hint)
     if isinstance(error, DataError):
         return UserError(
             "the database cannot store this", where=where, got=got, hint="Change the text or number and try again"

@@ -1,169 +1,199 @@
-"""Add a dataset to a project: new data is inserted, stored data stays, a conflict changes nothing."""
+"""Add a dataset to a project, with labels and scores: all or nothing.
+
+What is new is planned outside of transactions. A large import into an empty project is then written in slices (`db.slices`);
+any other in one transaction, if nothing was stored since the plan was made.
+"""
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+import gc
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, Engine, Select, bindparam, func, select, update
 
-from core.data import Dataset, HumanScore, OutputKey, Segment, SegmentKey
-from core.errors import ImportProblems, Problem
+from core.data import Dataset, ExternalScores, Judgement, OutputKey, SegmentKey
+from core.errors import UserError
+from core.formats.external import Merged
+from core.ports.labels import Event, LabelBatch
 from core.ports.projects import ImportReport
-from core.signature import content_key
-from db.lookup import output_ids, references, select_outputs
-from db.tables import human_scores, outputs, segment_references, segments
+from core.progress import Progress, no_progress
+from db import external as elsewhere
+from db import judgements as numbers
+from db import labels as log
+from db.engine import reading, writing
+from db.import_plan import ProjectTexts, TextPlan, stored_texts
+from db.lookup import require_project, select_outputs
+from db.slices import Hidden, OneTransaction, hide
+from db.tables import events, external_metrics, human_scores, outputs, projects, segment_references, segments
 
-SHOWN = 80  # characters of a text that a problem quotes
-
-
-@dataclass(slots=True)
-class ProjectTexts:
-    """All texts and human scores of a project by key, and the ids of stored rows."""
-
-    segments: dict[SegmentKey, Segment] = field(default_factory=dict)
-    outputs: dict[OutputKey, str] = field(default_factory=dict)
-    scores: dict[tuple[OutputKey, str], float] = field(default_factory=dict)
-    segment_ids: dict[SegmentKey, int] = field(default_factory=dict)
-    output_ids: dict[OutputKey, int] = field(default_factory=dict)
-    next_segment: int = 0
-    next_output: int = 0
+SMALL = 2000
+"""Rows of an import that is written in one transaction, because nobody notices how long that takes."""
+PLANS = 3
+"""Plans that are made outside of transactions. If each is outdated, the next one is made while others wait."""
 
 
-def add(connection: Connection, project_id: int, dataset: Dataset) -> ImportReport:
-    """Add `dataset` within the caller's transaction. Raises `ImportProblems` before anything is written."""
-    stored = _stored(connection, project_id)
-    plan = _Plan(stored)
-    for segment in dataset.segments:
-        plan.segment(segment)
-    for output in dataset.outputs:
-        plan.output(output.key, output.text)
-    for score in dataset.human_scores:
-        plan.score(score)
-    if plan.problems:
-        raise ImportProblems(plan.problems)
-    _write_segments(connection, project_id, plan)
-    _write_outputs(connection, project_id, plan)
-    return ImportReport(
-        segments=len(plan.new_segments),
-        outputs=len(plan.new_outputs),
-        references=sum(len(texts) for texts in plan.new_references.values()),
-        human_scores=len(plan.new_scores),
-        unchanged=plan.unchanged,
-        sources=len(plan.new_sources),
+@dataclass(frozen=True)
+class Given:
+    """What is imported; the arguments of `core.ports.projects.Projects.add`. `also` writes more in the same transaction."""
+
+    dataset: Dataset
+    labels: Sequence[LabelBatch] = ()
+    progress: Progress = no_progress
+    judgements: Sequence[Judgement] = ()
+    external: Sequence[ExternalScores] = ()
+    replace: Collection[str] = ()
+    corrected: Collection[str] = ()
+    also: Callable[[Connection], None] | None = None
+
+
+class _Stored(NamedTuple):
+    """What an import is compared with. `version` changes when any of it changes."""
+
+    version: tuple[object, ...]
+    texts: ProjectTexts
+    events: Sequence[Event]
+    judgements: Sequence[Judgement]
+    external: Mapping[str, ExternalScores]
+
+
+class _Plan(NamedTuple):
+    texts: TextPlan
+    events: Sequence[Event]
+    judgements: numbers.JudgementPlan
+    external: Sequence[Merged]
+
+    @property
+    def report(self) -> ImportReport:
+        report = self.texts.report
+        return report._replace(
+            labelled=len({(e.rater, e.segment, e.action.system) for e in self.events if e.action.system is not None}),
+            judgements=len(self.judgements.new),
+            metric_scores=sum(len(m.changed) for m in self.external),
+            unchanged=report.unchanged + self.judgements.unchanged + sum(m.unchanged for m in self.external),
+        )
+
+    @property
+    def rows(self) -> int:
+        report = self.report
+        texts = report.segments + report.references + report.outputs + report.human_scores
+        return texts + len(self.events) + report.judgements + report.metric_scores
+
+
+def add(engine: Engine, project_id: int, given: Given) -> ImportReport:
+    """Add data to a project. Raises `UserError` (`ImportProblems`) and changes nothing if the project contradicts it."""
+    for _ in range(PLANS):
+        with reading(engine) as connection:
+            stored = _stored(connection, project_id, given)
+        empty, plan = not stored.texts.segments, _planned(stored, given)
+        in_slices = empty and plan.rows > SMALL and given.also is None
+        if not in_slices:
+            plan.texts.compute_content_keys()
+        with writing(engine) as connection:
+            if _version(connection, project_id, given, lock=True) != stored.version:
+                continue
+            if not in_slices:
+                return _written_at_once(connection, project_id, plan, given)
+            hidden = hide(connection, engine, project_id)
+        return _written_in_slices(hidden, project_id, plan)
+    with writing(engine) as connection:
+        require_project(connection, project_id, lock=True)
+        plan = _planned(_stored(connection, project_id, given), given)
+        return _written_at_once(connection, project_id, plan, given)
+
+
+def fill(hidden: Hidden, project_id: int, dataset: Dataset) -> None:
+    """Write the texts of a project that was just made and is hidden; the caller shows or removes it."""
+    given = Given(dataset)
+    _written(hidden, project_id, _planned(_Stored((), ProjectTexts(), (), (), {}), given))
+
+
+def _written_at_once(connection: Connection, project_id: int, plan: _Plan, given: Given) -> ImportReport:
+    report = _written(OneTransaction(connection), project_id, plan)
+    if given.also is not None:
+        given.also(connection)
+    return report
+
+
+def _written_in_slices(hidden: Hidden, project_id: int, plan: _Plan) -> ImportReport:
+    """Write everything, then show the project. If anything fails, the project is as empty as before."""
+    gc.freeze()  # a garbage collection that looks at all planned texts stops every thread for 0.3 s
+    try:
+        report = _written(hidden, project_id, plan)
+        hidden.show()
+        return report
+    except BaseException:
+        with suppress(UserError):  # what cannot be deleted now stays hidden and is deleted later
+            hidden.clear()
+            hidden.show()
+        raise
+    finally:
+        gc.unfreeze()
+
+
+def _version(connection: Connection, project_id: int, given: Given, *, lock: bool = False) -> tuple[object, ...]:
+    """Return what changes with everything that `_stored` returns. Raises `UserError` if the project does not exist."""
+    require_project(connection, project_id, lock=lock)
+    version: list[object] = [connection.execute(select(projects.c.imports).where(projects.c.id == project_id)).scalar()]
+    if given.labels:
+        newest = select(func.max(events.c.number)).where(events.c.project_id == project_id)
+        version.append(connection.execute(newest).scalar())
+    if given.external:
+        found = select(external_metrics.c.id, external_metrics.c.created)
+        mine = found.where(external_metrics.c.project_id == project_id).order_by(external_metrics.c.id)
+        version += map(tuple, connection.execute(mine))
+    return tuple(version)
+
+
+def _stored(connection: Connection, project_id: int, given: Given) -> _Stored:
+    names = {scores.name for scores in given.external}
+    return _Stored(
+        _version(connection, project_id, given),
+        stored_texts(connection, project_id),
+        log.stored(connection, project_id) if given.labels else (),
+        numbers.stored(connection, project_id) if given.judgements else (),
+        elsewhere.stored(connection, project_id, names) if names else {},
     )
 
 
-class _Plan:
-    """The changes of an import, collected from the dataset; `texts` grows to the future content of the project."""
-
-    def __init__(self, texts: ProjectTexts) -> None:
-        self.texts = texts
-        self.new_segments: list[SegmentKey] = []
-        self.new_sources: list[SegmentKey] = []
-        self.new_references: dict[SegmentKey, list[str]] = defaultdict(list)
-        self.new_outputs: list[OutputKey] = []
-        self.new_scores: list[tuple[OutputKey, str]] = []
-        self.unchanged = 0
-        self.problems: list[Problem] = []
-
-    def segment(self, new: Segment) -> None:
-        old = self.texts.segments.get(new.key)
-        if old is None:
-            self.new_segments.append(new.key)
-            self.new_references[new.key].extend(new.references)
-            self.texts.segments[new.key] = new
-            return
-        if old.source is None and new.source is not None:
-            self.new_sources.append(new.key)
-        elif new.source is not None and new.source != old.source:
-            self._differs(
-                f"source of document “{new.doc_id}”, segment “{new.segment_id}”", new.source, old.source or ""
-            )
-        else:
-            self.unchanged += 1
-        more = list((Counter(new.references) - Counter(old.references)).elements())
-        self.unchanged += len(new.references) - len(more)
-        self.new_references[new.key].extend(more)
-        source = new.source if old.source is None else old.source
-        self.texts.segments[new.key] = replace(old, source=source, references=(*old.references, *more))
-
-    def output(self, key: OutputKey, text: str) -> None:
-        old = self.texts.outputs.get(key)
-        if key.segment not in self.texts.segments:
-            self._refuse(_place(key), "an output", "a segment of that name", "Add its segment to the file")
-        elif old is None:
-            self.new_outputs.append(key)
-            self.texts.outputs[key] = text
-        elif old != text:
-            self._differs(f"output of {_place(key)}", text, old)
-        else:
-            self.unchanged += 1
-
-    def score(self, new: HumanScore) -> None:
-        key = OutputKey(new.system, new.doc_id, new.segment_id)
-        place = f"human score “{new.name}” of {_place(key)}"
-        old = self.texts.scores.get((key, new.name))
-        if key not in self.texts.outputs:
-            self._refuse(place, "a score", "an output it belongs to", "Add the output, or leave the score out")
-        elif not math.isfinite(new.value):
-            self._refuse(place, str(new.value), "a number", "Leave the cell empty where there is no score")
-        elif old is None:
-            self.new_scores.append((key, new.name))
-            self.texts.scores[key, new.name] = new.value
-        elif old != new.value:
-            self._differs(place, f"{new.value:g}", f"{old:g}")
-        else:
-            self.unchanged += 1
-
-    def _differs(self, place: str, found: str, expected: str) -> None:
-        shown, there = _around_difference(found, expected)
-        todo = "The project has another text under this name. Fix the file, or import it into a new project"
-        self._refuse(place, shown, there, todo)
-
-    def _refuse(self, place: str, found: str, expected: str, todo: str) -> None:
-        self.problems.append(Problem("", 0, place, found, expected, todo))
+def _planned(stored: _Stored, given: Given) -> _Plan:
+    texts = TextPlan(stored.texts, given.dataset)
+    there = texts.texts.outputs
+    return _Plan(
+        texts,
+        log.planned(given.labels, texts.texts.of_segments({b.segment for b in given.labels}), stored.events, given.progress),
+        numbers.planned(given.judgements, given.corrected, there, stored.judgements),
+        elsewhere.planned(given.external, given.replace, there, stored.external),
+    )  # fmt: skip
 
 
-def _place(key: OutputKey) -> str:
-    return f"system “{key.system}”, document “{key.doc_id}”, segment “{key.segment_id}”"
+def _written(writer: OneTransaction | Hidden, project_id: int, plan: _Plan) -> ImportReport:
+    with writer.writing() as connection:
+        counted = func.coalesce(projects.c.imports, 0) + 1
+        connection.execute(update(projects).where(projects.c.id == project_id).values(imports=counted))
+    segment_ids = _write_segments(writer, project_id, plan.texts)
+    scored = bool(plan.texts.new_scores or plan.judgements.changed or any(m.changed for m in plan.external))
+    output_ids = _write_outputs(writer, project_id, plan.texts, segment_ids, scored)
+    scores = plan.texts.texts.scores
+    writer.insert(
+        human_scores,
+        ({"output": output_ids[key], "name": name, "value": scores[key, name]} for key, name in plan.texts.new_scores),
+    )
+    log.write(writer, project_id, plan.events, segment_ids)
+    numbers.write(writer, plan.judgements, output_ids)
+    elsewhere.write(writer, project_id, plan.external, output_ids)
+    return plan.report
 
 
-def _around_difference(a: str, b: str) -> tuple[str, str]:
-    """Return the same window of both texts as quoted strings, from a little before the first difference."""
-    first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    start = max(0, first - SHOWN // 2) if max(len(a), len(b)) > SHOWN else 0
-
-    def window(text: str) -> str:
-        part = text[start : start + SHOWN]
-        return repr(("…" if start else "") + part + ("…" if start + SHOWN < len(text) else ""))
-
-    return window(a), window(b)
-
-
-def _stored(connection: Connection, project_id: int) -> ProjectTexts:
-    texts = ProjectTexts()
-    by_segment = references(connection, project_id)
-    for row in connection.execute(select(segments).where(segments.c.project_id == project_id)):
-        key = SegmentKey(row.doc_id, row.segment_id)
-        texts.segments[key] = Segment(row.doc_id, row.segment_id, row.source, tuple(by_segment[row.id]))
-        texts.segment_ids[key] = row.id
-        texts.next_segment = max(texts.next_segment, row.position + 1)
-    for row in connection.execute(select_outputs(project_id, outputs.c.id, outputs.c.text, outputs.c.position)):
-        output = OutputKey(row.system, row.doc_id, row.segment_id)
-        texts.outputs[output], texts.output_ids[output] = row.text, row.id
-        texts.next_output = max(texts.next_output, row.position + 1)
-    scored = select_outputs(project_id, human_scores.c.name, human_scores.c.value).join(human_scores)
-    for system, doc_id, segment_id, name, value in connection.execute(scored):
-        texts.scores[OutputKey(system, doc_id, segment_id), name] = value
-    return texts
-
-
-def _write_segments(connection: Connection, project_id: int, plan: _Plan) -> None:
-    texts = plan.texts
-    if plan.new_segments:
-        rows = [
+def _write_segments(writer: OneTransaction | Hidden, project_id: int, plan: TextPlan) -> Mapping[SegmentKey, int]:
+    """Write new segments, sources and references; return the ids of all segments."""
+    texts, ids = plan.texts, dict(plan.texts.segment_ids)
+    new_sources = [{"b_id": ids[k], "b_source": texts.segments[k].source} for k in plan.new_sources if k in ids]
+    writer.insert(
+        segments,
+        (
             {
                 "project_id": project_id,
                 "doc_id": key.doc_id,
@@ -172,55 +202,59 @@ def _write_segments(connection: Connection, project_id: int, plan: _Plan) -> Non
                 "source": texts.segments[key].source,
             }
             for i, key in enumerate(plan.new_segments)
-        ]
-        connection.execute(insert(segments), rows)
-        added = select(segments.c.id, segments.c.doc_id, segments.c.segment_id).where(
+        ),
+    )
+    if plan.new_segments:
+        added = select(segments.c.doc_id, segments.c.segment_id, segments.c.id).where(
             segments.c.project_id == project_id, segments.c.position >= texts.next_segment
         )
-        texts.segment_ids |= {SegmentKey(row.doc_id, row.segment_id): row.id for row in connection.execute(added)}
-    if sources := [{"b_id": texts.segment_ids[k], "b_source": texts.segments[k].source} for k in plan.new_sources]:
-        connection.execute(
-            update(segments).where(segments.c.id == bindparam("b_id")).values(source=bindparam("b_source")), sources
-        )
-    references = [
-        {
-            "segment": texts.segment_ids[key],
-            "position": len(texts.segments[key].references) - len(new) + i,
-            "text": text,
-        }
-        for key, new in plan.new_references.items()
-        for i, text in enumerate(new)
-    ]
-    if references:
-        connection.execute(insert(segment_references), references)
+        ids |= {SegmentKey(doc, segment): i for doc, segment, i in _rows(writer, added)}
+    if new_sources:
+        changed = update(segments).where(segments.c.id == bindparam("b_id")).values(source=bindparam("b_source"))
+        with writer.writing() as connection:
+            connection.execute(changed, new_sources)
+    writer.insert(
+        segment_references,
+        (
+            {"segment": ids[key], "position": len(texts.segments[key].references) - len(new) + i, "text": text}
+            for key, new in plan.new_references.items()
+            for i, text in enumerate(new)
+        ),
+    )
+    return ids
 
 
-def _write_outputs(connection: Connection, project_id: int, plan: _Plan) -> None:
+def _write_outputs(
+    writer: OneTransaction | Hidden,
+    project_id: int,
+    plan: TextPlan,
+    segment_ids: Mapping[SegmentKey, int],
+    with_ids: bool,
+) -> Mapping[OutputKey, int]:
+    """Write new outputs, and new content keys of stored ones; return the ids of all outputs, of new ones only `with_ids`."""
     texts = plan.texts
+    if rekeyed := [{"b_id": texts.output_ids[key], "b_key": plan.content_key(key)} for key in plan.rekeyed]:
+        changed = update(outputs).where(outputs.c.id == bindparam("b_id")).values(content_key=bindparam("b_key"))
+        with writer.writing() as connection:
+            connection.execute(changed, rekeyed)
+    writer.insert(
+        outputs,
+        (
+            {
+                "segment": segment_ids[key.segment],
+                "system": key.system,
+                "position": texts.next_output + i,
+                "text": texts.outputs[key],
+                "content_key": plan.content_key(key),
+            }
+            for i, key in enumerate(plan.new_outputs)
+        ),
+    )
+    added = select_outputs(project_id, outputs.c.id).where(outputs.c.position >= texts.next_output)
+    new = _rows(writer, added) if with_ids and plan.new_outputs else ()
+    return texts.output_ids | {OutputKey(system, doc, segment): i for system, doc, segment, i in new}
 
-    def content(key: OutputKey) -> str:
-        segment = texts.segments[key.segment]
-        return content_key(segment.source, texts.outputs[key], segment.references)
 
-    touched = set(plan.new_sources) | {key for key, new in plan.new_references.items() if new}
-    rekeyed = [{"b_id": i, "b_key": content(key)} for key, i in texts.output_ids.items() if key.segment in touched]
-    if rekeyed:
-        connection.execute(
-            update(outputs).where(outputs.c.id == bindparam("b_id")).values(content_key=bindparam("b_key")), rekeyed
-        )
-    rows = [
-        {
-            "segment": texts.segment_ids[key.segment],
-            "system": key.system,
-            "position": texts.next_output + i,
-            "text": texts.outputs[key],
-            "content_key": content(key),
-        }
-        for i, key in enumerate(plan.new_outputs)
-    ]
-    if rows:
-        connection.execute(insert(outputs), rows)
-    if plan.new_scores:
-        ids = output_ids(connection, project_id)
-        rows = [{"output": ids[key], "name": name, "value": texts.scores[key, name]} for key, name in plan.new_scores]
-        connection.execute(insert(human_scores), rows)
+def _rows(writer: OneTransaction | Hidden, query: Select[Any]) -> Sequence[Any]:
+    with writer.reading() as connection:
+        return connection.execute(query).all()

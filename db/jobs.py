@@ -10,11 +10,12 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, delet
 from core.data import SegmentKey
 from core.errors import UserError
 from core.ports.jobs import Job, JobState
-from db.engine import inserted, reading, writing
+from db.columns import now
+from db.engine import inserted, reading, take_turns, writing
 from db.failures import retried
 from db.lookup import parts, require_project
 from db.scores import digest_of
-from db.tables import claims, jobs, now
+from db.tables import claims, jobs
 
 ATTEMPTS = 4  # leases without progress before a job fails
 UNFINISHED = ("queued", "running")
@@ -109,6 +110,7 @@ class SqlJobs:
         holds = and_(jobs.c.state == "running", jobs.c.worker == claims.c.worker, jobs.c.heartbeat >= late)
         others = select(claims.c.content_key).join(jobs).where(claims.c.digest == digest, holds, jobs.c.id != job_id)
         with writing(self._engine) as connection:
+            take_turns(connection, f"claims {digest}")  # else one could delete another's new claim as stale
             if connection.execute(select(jobs.c.id).where(_held(job_id, worker))).first() is None:
                 return set()
             for part in parts(sorted(keys)):

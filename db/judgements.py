@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, bindparam, delete, insert
+from sqlalchemy import Connection, Engine, bindparam, delete
 
 from core.data import Judgement, OutputKey
 from core.errors import ImportProblems, Problem
 from core.formats.labels.judgements import DIFFERS
 from db.engine import reading
-from db.labels import rater_id
-from db.lookup import output_ids, select_outputs
+from db.lookup import select_outputs
+from db.slices import Hidden, OneTransaction
 from db.tables import judgements, raters
 
 
@@ -25,61 +26,76 @@ class SqlJudgements:
 
     def list(self, project_id: int) -> builtins.list[Judgement]:
         with reading(self._engine) as connection:
-            return _stored(connection, project_id)
+            return stored(connection, project_id)
 
 
-def record(
-    connection: Connection, project_id: int, given: Sequence[Judgement], corrected: Collection[str] = ()
-) -> tuple[int, int]:
-    """Record new judgements within the caller's transaction; return the counts of new and unchanged ones.
+class JudgementPlan(NamedTuple):
+    """New numbers by output, rater and name; `stale` are stored ones that a correction removes."""
 
-    For names in `corrected`, `given` replaces all earlier numbers of its raters. Raises `ImportProblems` with every problem,
-    and writes nothing, if a number differs from the rater's earlier one, is not finite, or its output does not exist.
+    new: Mapping[tuple[OutputKey, str, str], float]
+    stale: Sequence[tuple[OutputKey, str, str]]
+    unchanged: int
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.new or self.stale)
+
+
+def planned(
+    given: Sequence[Judgement], corrected: Collection[str], outputs: Container[OutputKey], before: Sequence[Judgement]
+) -> JudgementPlan:
+    """Compare `given` with the numbers `before`.
+
+    For names in `corrected`, `given` replaces all earlier numbers of its raters. Raises `ImportProblems` with every problem
+    if a number differs from the rater's earlier one, is not finite, or its output does not exist.
     """
-    there = {j[:3]: j.value for j in _stored(connection, project_id)}
+    there = {j[:3]: j.value for j in before}
     wanted = {j[:3]: j.value for j in given if j.name in corrected}
     whose = {(rater, name) for _, rater, name in wanted}
     stale = [of for of, value in there.items() if of[1:] in whose and wanted.get(of) != value]
     for of in stale:
         del there[of]
-    ids = output_ids(connection, project_id)
     new: dict[tuple[OutputKey, str, str], float] = {}
     problems: builtins.list[Problem] = []
     for j in given:
-        before = there.get(j[:3], new.get(j[:3]))
+        known = there.get(j[:3], new.get(j[:3]))
         place = f"“{j.name}” by {j.rater} for {' / '.join(j.key)}"
-        if j.key not in ids:
+        if j.key not in outputs:
             problems.append(Problem("", 0, place, "a number", "an output it belongs to", "Add the output first"))
         elif not j.rater.strip():
             problems.append(Problem("", 0, place, "no rater", "the name of the rater", "Name the rater"))
         elif not math.isfinite(j.value):
             problems.append(Problem("", 0, place, str(j.value), "a number", "Leave the cell empty where there is none"))
-        elif before is None:
+        elif known is None:
             new[j[:3]] = j.value
-        elif before != j.value:
-            problems.append(Problem("", 0, place, f"{j.value:g}", f"{before:g}", DIFFERS))
+        elif known != j.value:
+            problems.append(Problem("", 0, place, f"{j.value:g}", f"{known:g}", DIFFERS))
     if problems:
         raise ImportProblems(problems)
-    if stale:
-        _forget(connection, [(ids[key], rater, name) for key, rater, name in stale])
-    if new:
-        who = {name: rater_id(connection, name) for name in dict.fromkeys(rater for _, rater, _ in new)}
-        rows = [{"output": ids[key], "rater": who[r], "name": name, "value": v} for (key, r, name), v in new.items()]
-        connection.execute(insert(judgements), rows)
-    return len(new), len(given) - len(new)
+    return JudgementPlan(new, stale, len(given) - len(new))
 
 
-def _forget(connection: Connection, stale: Sequence[tuple[int, str, str]]) -> None:
-    who = {name: rater_id(connection, name) for name in dict.fromkeys(rater for _, rater, _ in stale)}
-    columns = (judgements.c.output, judgements.c.rater, judgements.c.name)
-    these = delete(judgements).where(*(column == bindparam(f"of_{column.name}") for column in columns))
-    connection.execute(these, [{"of_output": i, "of_rater": who[r], "of_name": name} for i, r, name in stale])
+def write(writer: OneTransaction | Hidden, plan: JudgementPlan, ids: Mapping[OutputKey, int]) -> None:
+    """Write planned judgements; `ids` are those of the outputs."""
+    if not plan.changed:
+        return
+    who = writer.raters(dict.fromkeys(rater for _, rater, _ in (*plan.stale, *plan.new)))
+    if plan.stale:
+        columns = (judgements.c.output, judgements.c.rater, judgements.c.name)
+        these = delete(judgements).where(*(column == bindparam(f"of_{column.name}") for column in columns))
+        with writer.writing() as connection:
+            connection.execute(
+                these, [{"of_output": ids[key], "of_rater": who[r], "of_name": name} for key, r, name in plan.stale]
+            )
+    rows = ({"output": ids[key], "rater": who[r], "name": n, "value": v} for (key, r, n), v in plan.new.items())
+    writer.insert(judgements, rows)
 
 
-def _stored(connection: Connection, project_id: int) -> builtins.list[Judgement]:
-    stored = select_outputs(project_id, raters.c.name, judgements.c.name, judgements.c.value)
-    stored = stored.join(judgements).join(raters, raters.c.id == judgements.c.rater).order_by(judgements.c.id)
+def stored(connection: Connection, project_id: int) -> builtins.list[Judgement]:
+    """Return the judgements of a project in the order in which they were stored."""
+    found = select_outputs(project_id, raters.c.name, judgements.c.name, judgements.c.value)
+    found = found.join(judgements).join(raters, raters.c.id == judgements.c.rater).order_by(judgements.c.id)
     return [
         Judgement(OutputKey(system, doc, segment), rater, name, value)
-        for system, doc, segment, rater, name, value in connection.execute(stored)
+        for system, doc, segment, rater, name, value in connection.execute(found)
     ]

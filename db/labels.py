@@ -13,17 +13,28 @@ from core.errors import UserError
 from core.mqm.log import check, fold_segment
 from core.ports.labels import Action, Event, LabelBatch
 from core.progress import Progress
-from db.engine import inserted, reading, writing
-from db.failures import retried
-from db.lookup import parts
-from db.tables import events, now, outputs, raters, segments
+from db.columns import now
+from db.engine import reading, take_turns, writing
+from db.failures import Conflict
+from db.group_commit import GroupCommit
+from db.lookup import parts, rater_id
+from db.slices import Hidden, OneTransaction
+from db.tables import events, outputs, raters, segments
+
+SegmentTexts = tuple[Segment, Mapping[str, str]]
+"""A segment, and the texts of its outputs by system."""
 
 
 class SqlLabels:
-    """`core.ports.labels.LabelLog` over a database."""
+    """`core.ports.labels.LabelLog` over a database.
+
+    Batches that several annotators send at the same time are committed together: while one transaction is written to disk, the
+    next batches gather, and one of their threads writes them all.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._commits = GroupCommit(self._write)
 
     def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
         batch = LabelBatch(rater, segment, actions)
@@ -32,15 +43,27 @@ class SqlLabels:
             self._append(project_id, batch)
         return list(dict.fromkeys(action.id for action in actions))
 
-    @retried
     def _append(self, project_id: int, batch: LabelBatch) -> None:
+        """Record a batch, together with those that arrive at the same time."""
+        try:
+            self._commits.add(_Waiting(project_id, batch))
+        except Conflict:  # another server inserted one of the rows at the same moment
+            self._commits.add(_Waiting(project_id, batch))
+
+    def _write(self, waiting: Sequence[_Waiting]) -> list[UserError | None]:
+        """Record batches in one transaction; return the error of each one that is refused. It leaves nothing behind."""
+        refused: list[UserError | None] = []
         with writing(self._engine) as connection:
-            texts = _of_segment(_texts(connection, project_id, batch.segment), batch.segment)
-            rater = rater_id(connection, batch.rater)
-            known = _known(connection, project_id, [action.id for action in batch.actions])
-            log = _events(connection, project_id, batch.rater, batch.segment)
-            if rows := _new(batch, project_id, rater, texts, known, log):
-                connection.execute(insert(events), rows)
+            for project_id in sorted({of for of, _ in waiting}):
+                _take_turns(connection, project_id)
+            for project_id, batch in waiting:
+                try:
+                    with connection.begin_nested():
+                        _record_batch(connection, project_id, batch)
+                    refused.append(None)
+                except UserError as error:
+                    refused.append(error)
+        return refused
 
     def events(self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None) -> list[Event]:
         """Return the events in the order of recording, of one rater or segment or of all."""
@@ -64,35 +87,58 @@ class SqlLabels:
             return list(connection.execute(found).scalars())
 
 
-def record(connection: Connection, project_id: int, batches: Sequence[LabelBatch], progress: Progress) -> int:
-    """Record batches within the caller's transaction; return the number of outputs with new labels, counted per rater.
+def stored(connection: Connection, project_id: int) -> list[Event]:
+    """Return the events of a project in the order of recording."""
+    return _events(connection, project_id, None, None)
 
-    Raises as `SqlLabels.append` does. The project is read only once.
-    """
+
+def planned(
+    batches: Sequence[LabelBatch], texts: Mapping[SegmentKey, SegmentTexts], before: Sequence[Event], progress: Progress
+) -> list[Event]:
+    """Return the events that batches add to those `before`; their number is 0. Raises as `SqlLabels.append` does."""
     for batch in batches:
         _check_names(batch)
-    texts = _texts(connection, project_id)
-    rater_ids = {name: rater_id(connection, name) for name in dict.fromkeys(batch.rater for batch in batches)}
-    known: set[str] = set()
+    known = {event.action.id for event in before}
     logs: dict[tuple[str, SegmentKey], list[Event]] = defaultdict(list)
-    for event in _events(connection, project_id, None, None):
-        known.add(event.action.id)
+    for event in before:
         logs[event.rater, event.segment].append(event)
-    rows: list[dict[str, Any]] = []
+    new: list[Event] = []
     for done, batch in enumerate(batches):
         progress(done / len(batches))
-        segment = _of_segment(texts, batch.segment)
-        log = logs[batch.rater, batch.segment]
-        rows += _new(batch, project_id, rater_ids[batch.rater], segment, known, log)
-    if rows:
-        connection.execute(insert(events), rows)
-    return len({(row["rater"], row["segment"], row["system"]) for row in rows if row["system"] is not None})
+        if batch.segment not in texts:
+            raise _no_such_segment(batch.segment)
+        new += _new(batch, texts[batch.segment], known, logs[batch.rater, batch.segment])
+    return new
 
 
-class _Texts(NamedTuple):
-    id: int
-    segment: Segment
-    outputs: dict[str, str]  # by system
+def write(
+    writer: OneTransaction | Hidden, project_id: int, new: Sequence[Event], segment_ids: Mapping[SegmentKey, int]
+) -> None:
+    """Write planned events."""
+    if new:
+        with writer.writing() as connection:
+            _take_turns(connection, project_id)
+        who = writer.raters(dict.fromkeys(event.rater for event in new))
+        writer.insert(events, (_row(e, project_id, who[e.rater], segment_ids[e.segment]) for e in new))
+
+
+def _take_turns(connection: Connection, project_id: int) -> None:
+    """Let one transaction at a time record events of a project: their numbers become visible in order, so that `newest` misses none."""
+    take_turns(connection, f"events {project_id}")
+
+
+class _Waiting(NamedTuple):
+    project_id: int
+    batch: LabelBatch
+
+
+def _record_batch(connection: Connection, project_id: int, batch: LabelBatch) -> None:
+    segment_id, texts = _texts(connection, project_id, batch.segment)
+    rater = rater_id(connection, batch.rater)
+    known = _known(connection, project_id, [action.id for action in batch.actions])
+    log = _events(connection, project_id, batch.rater, batch.segment)
+    if new := _new(batch, texts, known, log):
+        connection.execute(insert(events), [_row(event, project_id, rater, segment_id) for event in new])
 
 
 def _check_names(batch: LabelBatch) -> None:
@@ -102,60 +148,47 @@ def _check_names(batch: LabelBatch) -> None:
         raise UserError("an action has no id", hint="Reload the page; nothing was saved")
 
 
-def _new(
-    batch: LabelBatch, project_id: int, rater: int, texts: _Texts, known: set[str], log: list[Event]
-) -> list[dict[str, Any]]:
-    """Return rows for the new actions, each checked against the log before it; adds them to `known` and `log`."""
-    rows: list[dict[str, Any]] = []
+def _new(batch: LabelBatch, texts: SegmentTexts, known: set[str], log: list[Event]) -> list[Event]:
+    """Return events for the new actions, each checked against the log before it; adds them to `known` and `log`."""
+    new: list[Event] = []
     for action in batch.actions:
         if action.id in known:
             continue
         known.add(action.id)
-        check(action, fold_segment(log), texts.segment, texts.outputs)
-        log.append(Event(0, now(), batch.rater, batch.segment, action))
-        rows.append(
-            {
-                "project_id": project_id,
-                "action_id": action.id,
-                "time": log[-1].time,
-                "rater": rater,
-                "segment": texts.id,
-                "kind": action.kind,
-                "system": action.system,
-                "payload": dict(action.payload),
-                "client_time": action.client_time,
-            }
-        )
-    return rows
+        check(action, fold_segment(log), *texts)
+        new.append(Event(0, now(), batch.rater, batch.segment, action))
+        log.append(new[-1])
+    return new
 
 
-def _of_segment(texts: Mapping[SegmentKey, _Texts], key: SegmentKey) -> _Texts:
-    if key not in texts:
-        hint = "Reload the page; nothing was saved"
-        raise UserError("there is no such segment", got=f"{key.doc_id} / {key.segment_id}", hint=hint)
-    return texts[key]
+def _row(event: Event, project_id: int, rater: int, segment: int) -> dict[str, Any]:
+    return {
+        "project_id": project_id,
+        "action_id": event.action.id,
+        "time": event.time,
+        "rater": rater,
+        "segment": segment,
+        "kind": event.action.kind,
+        "system": event.action.system,
+        "payload": dict(event.action.payload),
+        "client_time": event.action.client_time,
+    }
 
 
-def _texts(connection: Connection, project_id: int, key: SegmentKey | None = None) -> dict[SegmentKey, _Texts]:
-    """Return the texts of one segment if it exists, or of all."""
-    wanted = [segments.c.project_id == project_id]
-    if key is not None:
-        wanted += [segments.c.doc_id == key.doc_id, segments.c.segment_id == key.segment_id]
-    by_id: dict[int, _Texts] = {}
-    for row in connection.execute(select(segments).where(*wanted)):
-        by_id[row.id] = _Texts(row.id, Segment(row.doc_id, row.segment_id, row.source), {})
-    written = select(outputs.c.segment, outputs.c.system, outputs.c.text).join_from(outputs, segments)
-    for row in connection.execute(written.where(*wanted).order_by(outputs.c.position)):
-        by_id[row.segment].outputs[row.system] = row.text
-    return {texts.segment.key: texts for texts in by_id.values()}
+def _no_such_segment(key: SegmentKey) -> UserError:
+    hint = "Reload the page; nothing was saved"
+    return UserError("there is no such segment", got=f"{key.doc_id} / {key.segment_id}", hint=hint)
 
 
-def rater_id(connection: Connection, name: str) -> int:
-    """The id of a rater, who is made on first use; the row is locked, so that one rater's batches come one by one."""
-    found = connection.execute(select(raters.c.id).where(raters.c.name == name).with_for_update()).scalar()
-    if found is None:
-        return inserted(connection, insert(raters).values(name=name, created=now()))
-    return int(found)
+def _texts(connection: Connection, project_id: int, key: SegmentKey) -> tuple[int, SegmentTexts]:
+    """Return the id and the texts of a segment. Raises `UserError` if it does not exist."""
+    named = (segments.c.doc_id == key.doc_id, segments.c.segment_id == key.segment_id)
+    row = connection.execute(select(segments).where(segments.c.project_id == project_id, *named)).first()
+    if row is None:
+        raise _no_such_segment(key)
+    written = select(outputs.c.system, outputs.c.text).where(outputs.c.segment == row.id).order_by(outputs.c.position)
+    texts = {found.system: found.text for found in connection.execute(written)}
+    return row.id, (Segment(row.doc_id, row.segment_id, row.source), texts)
 
 
 def _known(connection: Connection, project_id: int, ids: Sequence[str]) -> set[str]:

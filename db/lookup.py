@@ -1,4 +1,4 @@
-"""Lookups that several repositories share: projects, the outputs of a project, and long lists of keys."""
+"""Lookups that several repositories share: projects, raters, the outputs of a project, and long lists of keys."""
 
 from __future__ import annotations
 
@@ -6,25 +6,53 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import ColumnElement, Connection, Select, insert, select, true
 
 from core.data import OutputKey
 from core.errors import UserError
-from db.tables import outputs, projects, segment_references, segments
+from db.columns import now
+from db.engine import inserted
+from db.tables import campaigns, outputs, projects, raters, segment_references, segments
 
 T = TypeVar("T")
+HIDDEN_NAME = " "
+"""First character of the name of a campaign's texts project. Names that are typed do not begin with a space."""
 AT_ONCE = 500  # keys in one IN list; SQLite and others bound the number of parameters
 
 
 def require_project(connection: Connection, project_id: int, *, lock: bool = False) -> None:
-    """Raise `UserError` if there is no such project. `lock` keeps its row until the transaction ends."""
-    found = select(projects.c.id).where(projects.c.id == project_id)
-    if connection.execute(found.with_for_update() if lock else found).first() is None:
+    """Raise `UserError` if there is no such project, or it is hidden. `lock` keeps its row until the transaction ends."""
+    wanted = select(projects.c.name, projects.c.importing).where(projects.c.id == project_id)
+    found = connection.execute(wanted.with_for_update() if lock else wanted).first()
+    if found is None:
         raise no_such_project(project_id)
+    if found.importing is not None:
+        raise hidden_project(found.name)
 
 
 def no_such_project(project_id: int) -> UserError:
     return UserError("there is no such project", got=str(project_id), hint="It may have been deleted; choose another")
+
+
+def hidden_project(name: str) -> UserError:
+    hint = "Try again when that is done; after a crash, in a minute"
+    if name.startswith(HIDDEN_NAME):
+        return UserError("the campaign is being created or deleted", hint=hint)
+    return UserError(f"the project “{name}” is being imported or deleted", hint=hint)
+
+
+def with_roles(connection: Connection, project_id: int) -> int:
+    """Return the project whose roles hold for a project: that of the campaign whose texts it has, or itself."""
+    of_campaign = select(campaigns.c.project_id).where(campaigns.c.texts == project_id)
+    return connection.execute(of_campaign).scalar() or project_id
+
+
+def rater_id(connection: Connection, name: str) -> int:
+    """The id of a rater, who is made on first use; the row is locked, so that one rater's batches come one by one."""
+    found = connection.execute(select(raters.c.id).where(raters.c.name == name).with_for_update()).scalar()
+    if found is None:
+        return inserted(connection, insert(raters).values(name=name, created=now()))
+    return int(found)
 
 
 def select_outputs(project_id: int, *columns: Any) -> Select[Any]:
@@ -38,13 +66,15 @@ def output_ids(connection: Connection, project_id: int) -> dict[OutputKey, int]:
     return {OutputKey(system, doc_id, segment_id): i for system, doc_id, segment_id, i in rows}
 
 
-def references(connection: Connection, project_id: int) -> dict[int, list[str]]:
-    """Return the reference texts of a project by the id of their segment."""
+def references(
+    connection: Connection, project_id: int, where: ColumnElement[bool] | None = None
+) -> dict[int, list[str]]:
+    """Return the reference texts of the segments of a project (`where`: of some) by the id of their segment."""
     return grouped(
         connection,
         select(segment_references.c.segment, segment_references.c.text)
         .join_from(segment_references, segments)
-        .where(segments.c.project_id == project_id)
+        .where(segments.c.project_id == project_id, true() if where is None else where)
         .order_by(segment_references.c.segment, segment_references.c.position),
     )
 

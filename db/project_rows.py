@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from sqlalchemy import ColumnElement, Connection, Delete, Engine, Table, Update, insert, select
 
 from core.errors import UserError
+from db.columns import now
 from db.engine import inserted, reading, writing
-from db.tables import now
 
 T = TypeVar("T")
 

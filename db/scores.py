@@ -20,10 +20,11 @@ from core.data import OutputKey, SegmentKey, Value
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.signature import EXTERNAL
 from db import external
-from db.engine import inserted, reading, writing
+from db.columns import now, to_json
+from db.engine import inserted, reading, take_turns, writing
 from db.failures import retried
 from db.lookup import parts, select_outputs
-from db.tables import claims, now, outputs, runs, scores, segments, signatures, to_json
+from db.tables import claims, outputs, runs, scores, segments, signatures
 
 VALUE = (scores.c.value, scores.c.status, scores.c.reason, scores.c.parts)
 PACKAGES = ("torch", "transformers", "tokenizers", "sacrebleu", "rouge-score", "numpy", "scipy")
@@ -79,6 +80,7 @@ class SqlScores:
             new = {key: value for key, value in values.items() if key not in there}
             if not new:
                 return
+            take_turns(connection, "runs")  # ids become visible in their order, so that `newest` never misses one
             run = insert(runs).values(
                 signature=signature_id, created=now(), n=len(new), seconds=seconds, machine=machine()
             )

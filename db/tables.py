@@ -2,115 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import (
     Boolean,
     Column,
-    DateTime,
-    Dialect,
     Double,
     ForeignKey,
     Index,
     Integer,
-    LargeBinary,
     MetaData,
     String,
     Table,
-    Text,
-    TypeDecorator,
     UniqueConstraint,
 )
-from sqlalchemy.dialects import mysql
-from sqlalchemy.exc import DontWrapMixin
 from sqlalchemy.schema import SchemaItem
 
-from core.errors import UserError
-
-_HALF = re.compile("[\ud800-\udfff]")
-_LONG = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
-_NAME = Text().with_variant(mysql.VARCHAR(190, collation="utf8mb4_bin"), "mysql", "mariadb")
-BYTES = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
-
-
-class NotStorable(UserError, DontWrapMixin):  # noqa: N818  (what the text is)
-    """The error for a text with an unpaired surrogate, which no database can store."""
-
-    def __init__(self, text: str) -> None:
-        shown = ascii(text[:60])
-        super().__init__("this text holds half a character", got=shown, hint="Type it again; nothing was saved")
-
-
-class Long(TypeDecorator[str]):
-    """A text of any length. Raises `NotStorable` if no database can store it."""
-
-    impl = _LONG
-    cache_ok = True
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        if value is not None and _HALF.search(value):
-            raise NotStorable(value)
-        return value
-
-
-class Name(Long):
-    """A text that can be part of a key."""
-
-    impl = _NAME
-    cache_ok = True
-
-
-LONG, NAME = Long(), Name()
-
-
-class Utc(TypeDecorator[datetime]):
-    """An aware datetime, stored as UTC without a zone."""
-
-    impl = DateTime().with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return None if value is None else value.replace(tzinfo=UTC)
-
-
-class Json(TypeDecorator[Any]):
-    """Plain JSON values as text. ∞ and −∞ are kept; NaN is refused (a missing number is None with a reason)."""
-
-    impl = _LONG
-    cache_ok = True
-
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
-        return None if value is None else to_json(value)
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
-        return None if value is None else json.loads(value)
-
-
-def to_json(value: Any) -> str:
-    """Return `value` as ASCII JSON. Raises ValueError if it contains NaN."""
-    if _holds_nan(value):
-        raise ValueError("NaN is not stored; a missing number is None with a reason")
-    return json.dumps(value, separators=(",", ":"))
-
-
-def _holds_nan(value: Any) -> bool:
-    if isinstance(value, float):
-        return math.isnan(value)
-    if isinstance(value, dict):
-        return any(_holds_nan(v) for v in value.values())
-    return isinstance(value, list | tuple) and any(_holds_nan(v) for v in value)
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
-
+from db.columns import BYTES, LONG, NAME, Json, Utc
 
 metadata = MetaData()
 
@@ -137,6 +45,8 @@ projects = _table(
     Column("name", NAME, nullable=False, unique=True),
     Column("created", Utc, nullable=False),
     Column("sample", Boolean, nullable=False),
+    Column("importing", Utc),  # time of the last slice of an import or deletion; NULL unless the project is hidden
+    Column("imports", Integer),  # so far; NULL for none since this column exists
     sqlite_autoincrement=True,  # deleted ids are never reused, because links and open pages may contain them
 )
 
@@ -349,3 +259,113 @@ batches = _of_project(
     Column("created", Utc, nullable=False),
     UniqueConstraint("project_id", "name", name="one_batch_a_name"),
 )
+
+accounts = _table(
+    "accounts",
+    Column("name", NAME, nullable=False, unique=True),
+    Column("password", LONG),  # Argon2 hash; NULL for accounts that log in with OpenID Connect only
+    Column("manager", Boolean, nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("created", Utc, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+project_roles = _of_project(
+    "project_roles",
+    _part_of("account", "accounts"),
+    Column("role", String(16), nullable=False),
+    UniqueConstraint("project_id", "account", name="one_role_an_account"),
+)
+
+login_sessions = Table(
+    "login_sessions",
+    metadata,
+    Column("token_hash", String(64), primary_key=True),
+    _part_of("account", "accounts", index=True),
+    Column("created", Utc, nullable=False),
+    Column("expires", Utc, nullable=False),
+)
+
+links = _of_project(
+    "links",
+    Column("rater", NAME, nullable=False),
+    Column("batch", NAME),
+    Column("token_hash", String(64), nullable=False, unique=True),
+    Column("created", Utc, nullable=False),
+    Column("expires", Utc),
+    Column("revoked", Utc),
+    Column("created_by", NAME, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("time", Utc, nullable=False),
+    Column("who", NAME, nullable=False),
+    Column("act", String(64), nullable=False),
+    Column("project_id", Integer, index=True),  # no reference: the record of a deleted project stays
+    Column("details", Json, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+campaigns = _of_project(
+    "campaigns",
+    _part_of("texts", "projects", unique=True),  # a project that no list has; its name cannot be typed
+    Column("name", NAME, nullable=False),
+    Column("design", Json, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("created", Utc, nullable=False),
+    Column("created_by", NAME, nullable=False),
+    UniqueConstraint("project_id", "name", name="one_campaign_a_name"),
+    sqlite_autoincrement=True,
+)
+
+campaign_units = _table(
+    "campaign_units",
+    _part_of("campaign", "campaigns"),
+    Column("name", NAME, nullable=False),  # segment id in the texts project
+    Column("position", Integer, nullable=False),
+    Column("block", Integer, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("of_document", NAME, nullable=False),
+    Column("of_segment", NAME, nullable=False),
+    Column("systems", Json, nullable=False),
+    Column("details", Json, nullable=False),
+    Column("retired", Boolean, nullable=False),
+    UniqueConstraint("campaign", "name", name="one_unit_a_name"),
+)
+
+participants = _table(
+    "participants",
+    _part_of("campaign", "campaigns"),
+    Column("rater", NAME, nullable=False),
+    Column("code", NAME, nullable=False),
+    Column("joined", Utc, nullable=False),
+    Column("excluded", LONG, nullable=False),
+    Column("has_left", Boolean, nullable=False),
+    Column("passed_tutorial", Boolean),
+    UniqueConstraint("campaign", "rater", name="one_participant_a_name"),
+    sqlite_autoincrement=True,
+)
+
+assignments = _table(
+    "assignments",
+    _part_of("unit", "campaign_units"),
+    _part_of("participant", "participants"),
+    Column("slot", Integer),
+    Column("position", Integer, nullable=False),
+    Column("systems", Json, nullable=False),  # in the order on the screen
+    Column("probability", Double, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("assigned", Utc, nullable=False),
+    Column("lease_until", Utc),
+    Column("opened", Utc),
+    Column("submitted", Utc),
+    UniqueConstraint("unit", "participant", name="one_assignment_a_participant"),
+    UniqueConstraint("unit", "slot", name="one_assignment_a_slot"),
+    Index("assignments_by_participant", "participant", "position"),
+)
+
+server_secret = _table("server_secret", Column("value", BYTES, nullable=False))

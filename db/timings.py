@@ -11,10 +11,11 @@ from sqlalchemy import Engine, delete, insert, select
 
 from core.ports.timings import Timing
 from core.settings import load as settings
+from db.columns import now, to_json
 from db.engine import reading, writing
 from db.failures import retried
 from db.scores import machine
-from db.tables import now, timings, to_json
+from db.tables import timings
 
 KEPT = 8
 GPU = Path("/dev/nvidiactl")

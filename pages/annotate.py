@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
-
 import streamlit as st
 
 from core.data import Dataset, SegmentKey
 from core.mqm.log import SegmentLabels, fold_segment
 from core.ports.projects import Project
 from core.services.labels import labels as work
-from core.services.labels.typologies import of_project
+from core.services.labels.exchange import editor_data
+from core.services.labels.protocols import is_stored, of_project
 from pages._ui.annotate import batches, identity, reveal
 from pages._ui.annotate.scores import scores
-from pages._ui.components.span_annotator import sent, span_editor
-from pages._ui.components.span_annotator.exchange import OutboxAnswer, editor_data, receive
+from pages._ui.components.span_annotator import span_editor
 from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 EDITOR = "annotate-editor"
 GO = "annotate-go"
-LABELS = "annotate-labels"
-ANSWER = "annotate-answer"
 
 
 def main() -> None:
@@ -31,10 +26,12 @@ def main() -> None:
     project = page.start("Annotate", purpose)
     if project is None:
         return
+    if not wiring.identity().may_label(project.id):
+        page.info("Your role in this project does not include labelling. Ask a manager for another role.")
+        return
     rater = identity.ask()
     if rater is None:
         return
-    st.session_state.pop(LABELS, None)
     workspace(project, rater)
     identity.remember(rater)
 
@@ -44,48 +41,28 @@ def main() -> None:
 def workspace(project: Project, rater: str) -> None:
     """Draw progress, navigation and the editor. Changes in the editor redraw this part only."""
     store, dataset = wiring.store(), wiring.dataset(project)
-    mine, answer = recorded(project, rater)
+    mine = work.current(store, project.id, rater)
     asked = batches.asked(project, dataset)
     if asked is None:
         return
     segment = open_segment(project, asked, mine)
     systems = [output.system for output in asked.outputs_of()[segment]]
-    order = work.open_segment(store, project.id, rater, segment, systems, seed_of(project.id, rater, segment))
+    order = work.shown_order(work.open_segment(store, project.id, rater, segment, systems), systems)
     rest = work.next_unlabelled(asked, mine, segment)
     header(dataset, asked, rater, mine, segment)
     events = store.labels.events(project.id, rater=rater, segment=segment)
     data = editor_data(
-        dataset, project.id, rater, segment, order, events, answer,
-        more=rest not in (None, segment), typology=of_project(store, project.id),
+        dataset, project.id, rater, segment, systems, events,
+        more=rest not in (None, segment), protocol=of_project(store, project.id),
+        declines=is_stored(store, project.id),
     )  # fmt: skip
-    span_editor(data, key=EDITOR, on_go=go)
+    span_editor(data | {"server": wiring.labels_route()}, key=EDITOR, on_go=go)
     revealed = fold_segment(events).revealed
     if revealed.issuperset(order):
         scores(wiring.view(project), segment, order)
     elif work.finished(mine.get(segment), order) and reveal.asked(project.id, rater, segment):
         work.reveal(store, project.id, rater, segment, order)
         st.rerun()
-
-
-def recorded(project: Project, rater: str) -> tuple[dict[SegmentKey, SegmentLabels], OutboxAnswer]:
-    """Save what the editor sent, once; return the annotator's labels and the answer for the editor."""
-    store, outbox = wiring.store(), sent(EDITOR)
-    answer: OutboxAnswer = st.session_state.get(ANSWER, OutboxAnswer())
-    owner, mine = st.session_state.get(LABELS, (None, {}))
-    if outbox and (outbox.get("n"), outbox.get("rater")) != (answer.received, rater):
-        answer = st.session_state[ANSWER] = receive(store, rater, outbox, systems_of)
-        mine.update({key: labels for (of, key), labels in answer.labels.items() if of == project.id})
-        owner = owner if answer.acknowledged else None
-    if owner != (project.id, rater):
-        mine = work.current(store, project.id, rater)
-    st.session_state[LABELS] = ((project.id, rater), mine)
-    return mine, answer
-
-
-def systems_of(project_id: int, segment: SegmentKey) -> Sequence[str]:
-    """Return the systems with an output for this segment."""
-    dataset = wiring.dataset(wiring.store().projects.get(project_id))
-    return [o.system for o in dataset.outputs_of().get(segment, ())]
 
 
 def open_segment(project: Project, dataset: Dataset, mine: dict[SegmentKey, SegmentLabels]) -> SegmentKey:
@@ -118,19 +95,13 @@ def header(
                 "Next", icon=":material/chevron_right:", on_click=go, args=("next",), disabled=at + 1 == len(keys)
             )
             st.button("Next not submitted", on_click=go, args=("unlabelled",), disabled=done.submitted == done.total)
-            st.markdown(f"**{at + 1}** / {len(keys)} · {' · '.join(escape_markdown(part) for part in segment)}")
+            st.markdown(f"**{at + 1}** / {len(keys)} · {' · '.join(escape_markdown(part) for part in segment if part)}")
         identity.switch(rater)
     batches.progress(done, whole, asked, mine)
 
 
 def go(to: str) -> None:
     st.session_state[GO] = (*st.session_state.get(GO, ()), to)
-
-
-def seed_of(project_id: int, rater: str, segment: SegmentKey) -> int:
-    """Return the seed of the order of outputs, from project, rater and segment; it is stored with the order."""
-    text = "\x1f".join([str(project_id), rater, *segment])
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big")
 
 
 main()

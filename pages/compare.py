@@ -14,9 +14,9 @@ from core.services.compare.compare import Order, Query, ordered
 from core.services.compare.inspector import Marks
 from core.services.compare.segment import SegmentQuery, names_of, payload
 from core.services.projects.view import View
-from pages._ui.compare import alignment, all_segments, inspector, labels, toolbar, worst_outputs
+from pages._ui.compare import alignment, all_segments, inspector, labels, systems, toolbar, worst_outputs
 from pages._ui.components.output_cards import cards
-from pages._ui.projects import scoring
+from pages._ui.projects import cancelled, scoring
 from pages._ui.shared import errors, jobs, page, state, theme, wiring
 
 CARDS = "compare-cards"
@@ -34,13 +34,15 @@ def main() -> None:
     scored = any(not c.human and not c.labelled for c in view.columns)
     if not scored:
         scoring_box(project, view)
-    query, blind = toolbar.toolbar(project, view, labelled=marks is not None)
+    query, blind, place = toolbar.toolbar(project, view, labelled=marks is not None)
     query = toolbar.valid(view, query, lam)
     order = ordered(view, query, lam)
     if toolbar.jumps(project, query) and len(order):
         state.go_to_segment(project.id, view.segments[order[0]].key)
     segment(project, view, marks, query, blind, lam)
     if view.columns and len(order):
+        if not blind:
+            systems.table(project, view, query, lam, order, place)
         st.subheader("All segments" if len(order) == len(view.segments) else "Matching segments", anchor=False)
         all_segments.overview(project, view, query, lam, blind)
         kind = st.segmented_control(
@@ -67,6 +69,7 @@ def scoring_box(project: Project, view: View) -> None:
             else "Not scored yet. Choose metrics and compute scores."
         )
         st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
+    cancelled.line(project)
     # a label or key that changes would close the panel
     box = st.expander("Compute scores", expanded=not metrics, key=f"compare-scoring-{project.id}", on_change="rerun")
     if box.open:  # the panel of a closed box would take most of the time of the page

@@ -24,14 +24,14 @@ def main() -> None:
         return
     labels = submitted(store, project.id)
     batch_builder.missing(labels)
-    first = TABS[0] if store.labels.raters(project.id) or project.judged else TABS[2]
+    first = TABS[0] if wiring.raters(project) or wiring.judgements(project) else TABS[2]
     agreement, disagreements, building, typology = st.tabs(TABS, key="people-tabs", default=first)
     with agreement, errors.boundary():
-        if store.labels.raters(project.id) or not project.judged:
+        if wiring.raters(project) or not wiring.judgements(project):
             labelled(project)
         number_agreement.section(project)
     with disagreements, errors.boundary():
-        if store.labels.raters(project.id):
+        if wiring.raters(project):
             parts.disputes(project, parts.found(project, _scheme()))
         else:
             no_labels()
@@ -48,7 +48,7 @@ def _scheme() -> str:
 
 def labelled(project: Project) -> None:
     """Draw the raters and their agreement."""
-    if not wiring.store().labels.raters(project.id):
+    if not wiring.raters(project):
         no_labels()
         return
     st.selectbox(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.reports import evaluation as report
-from core.services.evaluate.evaluate import LABELS
+from core.services.evaluate.evaluate import LABELS, STATISTICS
 from pages._ui.calibrate import calibration_form
 from pages._ui.meta_evaluation import (
     agreement_table,
@@ -13,6 +13,7 @@ from pages._ui.meta_evaluation import (
     disagreements,
     evaluation_data,
     evaluation_form,
+    human_scores,
     length_and_bias,
     scatter,
     significance,
@@ -28,6 +29,7 @@ SECTIONS = (
     "Systems",
     "Parts of the data",
     "Length and bias",
+    "All human scores",
 )
 
 
@@ -58,11 +60,14 @@ def main() -> None:
         return
     found, statistic = evaluation_data.evaluated(data, wanted.choice), wanted.statistic
     st.markdown(f"#### {escape_markdown(report.sentence(found, statistic))}")
-    page.caption(f"{LABELS[statistic]}: {definition(LABELS[statistic])}")
+    for name in STATISTICS[wanted.choice.level]:
+        if name in (statistic, "acc_eq"):  # acc_eq always: its name does not say what it is
+            page.caption(f"{LABELS[name]}: {definition(LABELS[name])}")
     agreement_table.table(found, statistic)
     agreement_table.notes(found)
+    sections = SECTIONS if len(project.human_scores) > 1 else SECTIONS[:-1]
     section = st.segmented_control(
-        "Details", SECTIONS, default=SECTIONS[0], key=drafts.kept("evaluate-section"), required=True,
+        "Details", sections, default=SECTIONS[0], key=drafts.kept("evaluate-section"), required=True,
         label_visibility="collapsed",
     )  # fmt: skip
     systems = None
@@ -81,6 +86,8 @@ def main() -> None:
             systems = significance.systems(found)
         elif section == SECTIONS[4]:
             data_parts.of_parts(view, found, statistic)
+        elif section == SECTIONS[6]:
+            human_scores.draw(project, view, wanted)
         else:
             length_and_bias.draw(project, view, people, found, wanted)
     agreement_table.files(project, found, statistic, systems)

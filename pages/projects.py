@@ -6,9 +6,8 @@ import streamlit as st
 
 from core.ports.projects import Project
 from core.services.projects import sample
-from core.services.projects.adding import Imported
-from pages._ui.projects import importing, project_list, scoring, upload
-from pages._ui.shared import errors, page, state, wiring
+from pages._ui.projects import importing, project_list, upload
+from pages._ui.shared import state, wiring
 from pages._ui.shared.page import heading
 
 UPLOADING = "projects-uploading"
@@ -31,19 +30,20 @@ def main() -> None:
         upload_steps(choice.all, choice.project)
         return
     done = st.session_state.get(DONE)
-    if done is not None and choice.project is not None and done.project.id == choice.project.id:
-        what_next(done._replace(project=choice.project))
+    imported = bool(done and choice.project and done.project.id == choice.project.id)
+    if done and imported:
+        importing.report(done._replace(project=choice.project))
     own = [p for p in choice.all if not p.sample]
     if not own:
         welcome(choice.all)
     else:
         with st.container(horizontal=True):
-            begin("Upload outputs", "outputs", ":material/upload_file:", primary=True)
+            begin("Upload outputs", "outputs", ":material/upload_file:", primary=choice.project is None)
             begin("Import labels", "labels", ":material/label:")
             if not any(p.sample for p in choice.all):
                 open_sample(choice.all)
     if choice.all:
-        project_list.listing(choice.all, choice.project)
+        project_list.listing(choice.all, choice.project, imported=imported)
 
 
 def welcome(projects: list[Project]) -> None:
@@ -117,19 +117,6 @@ def finish(job: importing.ImportJob) -> None:
         upload.forget()
         state.open_project(done.project.id)
         st.rerun()
-
-
-def what_next(done: Imported) -> None:
-    """Draw what was imported and the next steps."""
-    importing.report(done)
-    project = done.project
-    with st.container(horizontal=True):
-        page.link("compare", "Compare outputs")
-        page.link("annotate", "Annotate outputs")
-    with st.expander("Compute scores", expanded=True, icon=":material/bolt:"), errors.boundary():
-        with st.spinner("Reading the project …"):
-            data = wiring.dataset(project)
-        scoring.panel(project, data)
 
 
 main()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 # The settings of the person who runs the tests are not those of the tests.
-for _name in [name for name in os.environ if name.startswith("ERRORSCOPE_")]:
+for _name in [name for name in os.environ if name.startswith("ERRORSCOPE_") and name != "ERRORSCOPE_TEST_POSTGRES"]:
     del os.environ[_name]
 
 import hypothesis  # noqa: E402

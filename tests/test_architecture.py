@@ -26,6 +26,7 @@ ROOMS = [
     "scoring",
     "perturbations",
     "robustness",
+    "campaigns",
     "plots",
     "services",
     "reports",
@@ -66,17 +67,24 @@ def violations(rule: Callable[[Path], object], *folders: str) -> list[str]:
 
 
 def test_core_imports_neither_screen_nor_database() -> None:
-    forbidden = {"streamlit", "sqlalchemy", "alembic", "db", "pages", "app"}
+    forbidden = {"streamlit", "starlette", "sqlalchemy", "alembic", "db", "api", "pages", "app"}
     assert not violations(lambda path: tops(path) & forbidden, "core")
 
 
 def test_the_database_imports_no_screen() -> None:
-    assert not violations(lambda path: tops(path) & {"streamlit", "pages", "app"}, "db")
+    assert not violations(lambda path: tops(path) & {"streamlit", "starlette", "api", "pages", "app"}, "db")
 
 
-def test_of_the_services_only_the_worker_may_import() -> None:
+def test_routes_import_no_pages_and_streamlit_in_one_place() -> None:
+    for path in files("api"):
+        assert not tops(path) & {"pages", "app", "sqlalchemy", "alembic"}, path
+        assert path.name == "oidc.py" or "streamlit" not in tops(path), path
+
+
+def test_of_the_services_only_programs_may_import() -> None:
     def rule(path: Path) -> list[str]:
-        return [] if path.name == "worker.py" else sorted(n for n in imports(path) if n.startswith("core.services"))
+        programs = (ROOT / "db/worker.py", ROOT / "db/users.py", ROOT / "db/campaigns/__main__.py")
+        return [] if path in programs else sorted(n for n in imports(path) if n.startswith("core.services"))
 
     assert not violations(rule, "db")
 
@@ -105,7 +113,7 @@ def test_imports_inside_core_run_one_way() -> None:
 
 def test_public_class_names_are_defined_once() -> None:
     where: dict[str, list[str]] = {}
-    for path in [*files("core"), *files("db"), *files("pages")]:
+    for path in [*files("core"), *files("db"), *files("api"), *files("pages")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 where.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
@@ -137,5 +145,5 @@ def test_light_modules_load_no_torch(module: str) -> None:
 
 
 def test_nothing_in_the_product_unpickles() -> None:
-    for path in [*files("core"), *files("db"), *files("pages")]:
+    for path in [*files("core"), *files("db"), *files("api"), *files("pages")]:
         assert not tops(path) & {"pickle", "joblib", "dill", "shelve", "marshal"}, path

@@ -84,8 +84,8 @@ def text_bytes(upload: Upload, max_bytes: int | None = None, *, by_line: bool = 
     """Return the bytes of a text file, decompressed if gzipped and checked to be UTF-8 (with or without BOM).
 
     `max_bytes` defaults to the limits; with `by_line` the length of a line is limited as well. Raises `ImportProblems` for a file that
-    is empty, too large (also a gzip bomb), damaged gzip, binary, UTF-16, not UTF-8 (with offset and line), has a NUL byte or too long
-    a line.
+    is empty, too large (also a gzip bomb), damaged gzip, binary, UTF-16, not UTF-8 (with offset and line), has a NUL (with line and
+    character) or too long a line.
     """
     name = upload.name
     max_bytes = limits().text_mb << 20 if max_bytes is None else max_bytes
@@ -103,9 +103,11 @@ def text_bytes(upload: Upload, max_bytes: int | None = None, *, by_line: bool = 
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
         utf16 = data.count(b"\0", 0, 4096) * 3 > len(data[:4096])
-        found = "UTF-16 without a byte order mark" if utf16 else f"a NUL byte at offset {nul}"
-        todo = _SAVE_AS_UTF8 if utf16 else "Is it a text file? Remove the NUL bytes"
-        raise _refuse(name, line, found, _UTF8, todo)
+        if utf16:
+            raise _refuse(name, line, "UTF-16 without a byte order mark", _UTF8, _SAVE_AS_UTF8)
+        before = data[data.rfind(b"\n", 0, nul) + 1 : nul].removeprefix(codecs.BOM_UTF8)
+        place, todo = f"character {len(before.decode('utf-8')) + 1}", "Is it a text file? Remove the NUL characters"
+        raise ImportProblems([Problem(name, line, place, "a NUL character", _UTF8, todo)])
     if by_line:
         check_lines(name, data)
     return data
@@ -167,9 +169,13 @@ def _check_utf8(name: str, data: bytes) -> None:
         except UnicodeDecodeError as error:
             at = start - pending + error.start
             line = data.count(b"\n", 0, at) + 1
-            found = f"byte 0x{data[at]:02X} at offset {at:,}, which is not UTF-8"
+            before = data[data.rfind(b"\n", 0, at) + 1 : at].removeprefix(codecs.BOM_UTF8)
+            place = f"character {len(before.decode('utf-8')) + 1}"
+            half = data[at] == 0xED and data[at + 1 : at + 2] >= b"\xa0"
+            what = "half of a surrogate pair" if half else "not UTF-8"
+            found = f"byte 0x{data[at]:02X} at offset {at:,}, which is {what}"
             todo = f"{_SAVE_AS_UTF8} (in Excel: “CSV UTF-8”); it may be Latin-1 or Windows-1252"
-            raise _refuse(name, line, found, _UTF8, todo) from error
+            raise ImportProblems([Problem(name, line, place, found, _UTF8, todo)]) from error
 
 
 def raw_lines(data: bytes) -> Iterator[str]:

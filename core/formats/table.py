@@ -74,7 +74,7 @@ def _delimiter(name: str, data: bytes) -> str:
 def _read_delimited(name: str, data: bytes, delimiter: str, limit: int | None) -> FileTable:
     problems = Collector()
     plain = delimiter == "\t" and not clearly_quoted(data, delimiter)
-    records = _plain_records(data) if plain else _quoted_records(name, data, delimiter, problems)
+    records = _plain_records(data) if plain else quoted_records(name, data, delimiter, problems)
     header = next(records, (1, []))
     meter = Meter(name)
     meter.columns(header[0], len(header[1]))
@@ -120,7 +120,7 @@ def _plain_records(data: bytes) -> Iterator[tuple[int, list[str]]]:
         yield at, without_end(line).split("\t")
 
 
-def _quoted_records(name: str, data: bytes, delimiter: str, problems: Collector) -> Iterator[tuple[int, list[str]]]:
+def quoted_records(name: str, data: bytes, delimiter: str, problems: Collector) -> Iterator[tuple[int, list[str]]]:
     """Yield records of quoted text with the line they begin on. Broken quoting ends the reading with a problem."""
     start = 1
     try:

@@ -25,9 +25,9 @@ State = Literal["ready", "weights", "package", "range", "unreadable"]
 
 WORDS: dict[State, str] = {
     "ready": "ready",
-    "weights": "needs a model",
-    "package": "needs a package",
-    "range": "needs a range",
+    "weights": "model missing",
+    "package": "package missing",
+    "range": "range missing",
     "unreadable": "model not usable",
 }
 

@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Any, get_args
 
 from core.data import SEVERITIES, Verdict, is_storable
-from core.ports.labels import Action, ActionKind
+from core.ports.labels import ASKS, Action, ActionKind
 
 VERDICTS: tuple[Verdict | None, ...] = ("no_error", "non_translation", None)
 LONGEST_NOTE = 10_000
+LONGEST_REASON = 500
+HIGHEST_SCORE = 100
 LONGEST_CATEGORY = 200
 LARGEST_PLACE = 2**31
 """The largest offset of an error span, in code points."""
@@ -37,12 +39,21 @@ def malformed(action: Action) -> str:
         return _malformed_span(p)
     if action.kind == "verdict" and ("value" not in p or p["value"] not in VERDICTS):
         return f"verdict {_shown(p.get('value'))}"
+    if action.kind in ("score", "prefer", "decline"):
+        return _malformed_answer(action.kind, p)
     if action.kind == "submit" and not (isinstance(p.get("systems", []), list | tuple) and p.get("systems", [""])):
         return f"systems {_shown(p['systems'])}"
+    if action.kind == "submit" and not (
+        isinstance(a := p.get("asks", ["spans"]), list | tuple) and a and all(x in ASKS for x in a)
+    ):
+        return f"asks {_shown(p['asks'])}"
     if name := {"open": "order", "reveal": "systems"}.get(action.kind):
         systems = p.get(name)
         if not (isinstance(systems, list | tuple) and all(isinstance(system, str) for system in systems)):
             return f"{name} {_shown(systems)}"
+        ids = p.get("ids", []) if action.kind == "open" else []
+        if not (isinstance(ids, list | tuple) and all(isinstance(i, str) and _ID.fullmatch(i) for i in ids)):
+            return f"ids {_shown(ids)}"
     return ""
 
 
@@ -59,6 +70,16 @@ def _malformed_span(p: Mapping[str, Any]) -> str:
     return text_fault("category", p.get("category"), LONGEST_CATEGORY) or (
         text_fault("note", p.get("note", ""), LONGEST_NOTE) if p["category"] else "no category"
     )
+
+
+def _malformed_answer(kind: ActionKind, p: Mapping[str, Any]) -> str:
+    if kind == "score":
+        value = p.get("value", "")
+        number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= HIGHEST_SCORE
+        return "" if value is None or number else f"score {_shown(value)}; expected 0 to {HIGHEST_SCORE}"
+    if kind == "prefer":
+        return "" if isinstance(p.get("winner"), str | None) else f"winner {_shown(p['winner'])}"
+    return text_fault("reason", p.get("reason"), LONGEST_REASON)
 
 
 def text_fault(name: str, text: object, longest: int) -> str:

@@ -15,6 +15,8 @@ from core.mqm.scores import errors_of
 from core.mqm.typology import is_non_translation
 from core.ports.labels import Action, ActionKind
 
+IMPORTED = "import-"
+"""The ids of imported actions begin so."""
 Place = tuple[str, SegmentKey]
 """A rater and a segment: the unit of the label log."""
 
@@ -114,7 +116,7 @@ def _plain(errors: Iterable[Span]) -> set[tuple[Any, ...]]:
 
 def _action(place: Place, system: str | None, kind: ActionKind, payload: Mapping[str, Any], *after: str) -> Action:
     """Return an action whose id is derived from its content and the ids of the preceding actions `after`."""
-    return Action(f"import-{_digest(*place, system, kind, payload, *after)}", kind, system, payload)
+    return Action(f"{IMPORTED}{_digest(*place, system, kind, payload, *after)}", kind, system, payload)
 
 
 def _digest(*content: Any) -> str:

@@ -6,15 +6,17 @@ list. Changing labels after a submit withdraws the submission; the segment must 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from core.data import Segment, SegmentKey, Span, Verdict
 from core.errors import Stale, UserError
 from core.mqm.action_form import malformed
-from core.ports.labels import Action, Event
+from core.ports.labels import Action, Ask, Event
 
-EDITS = frozenset({"add", "change", "delete", "verdict"})
+ON_OUTPUT = frozenset({"add", "change", "delete", "verdict", "score"})
+ON_SEGMENT = frozenset({"prefer", "decline"})
+EDITS = ON_OUTPUT | ON_SEGMENT
 STEPS = frozenset({"undo", "redo"})
 
 
@@ -28,13 +30,14 @@ class ErrorSpan:
 
 @dataclass(frozen=True, slots=True)
 class OutputLabels:
-    """One rater's labels of one output: error spans or a verdict.
+    """One rater's labels of one output: error spans or a verdict, and in some protocols a score from 0 to 100.
 
     Adding a span withdraws the verdict, and a verdict removes the spans. Withdrawing a verdict (None) keeps the spans.
     """
 
     marks: tuple[ErrorSpan, ...] = ()
     verdict: Verdict | None = None
+    score: float | None = None
 
     @property
     def complete(self) -> bool:
@@ -45,19 +48,26 @@ class OutputLabels:
 class SegmentLabels:
     """One rater's labels of one segment. `outputs` has an entry for each system with at least one action.
 
+    `order` has the systems in the order in which the rater sees them, and `ids` their names in the browser (`open` actions).
     `versions` has the id of the last edit in effect by system, `last` that of all outputs, `undone` the one that a redo
     restores. Together they identify a state of the labels. The names of the systems in `revealed` were shown to the rater.
+    `asks` is what the protocol of the submission asked for. `preference` is () or has the better one of two systems, None if
+    both are equally good. `declined` is the reason why the rater cannot judge the segment.
     """
 
     outputs: Mapping[str, OutputLabels] = field(default_factory=dict)
     submitted: bool = False
     order: tuple[str, ...] = ()
     seed: int | None = None
+    ids: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     last: str = ""
     undone: str = ""
     revealed: frozenset[str] = frozenset()
     seconds: float = 0.0
+    asks: tuple[Ask, ...] = ("spans",)
+    preference: tuple[str | None, ...] = ()
+    declined: str = ""
 
     @property
     def can_undo(self) -> bool:
@@ -76,6 +86,14 @@ class SegmentLabels:
     def of(self, system: str) -> OutputLabels:
         return self.outputs.get(system, OutputLabels())
 
+    def answered(self, system: str) -> bool:
+        """Return whether the submission has what its protocol asks for this output."""
+        if self.declined:
+            return True
+        if "score" in self.asks:
+            return self.of(system).score is not None
+        return "spans" not in self.asks or self.of(system).complete
+
 
 IDLE_SECONDS = 120.0
 """A longer pause between two events counts as this much working time."""
@@ -93,7 +111,10 @@ def fold_segment(events: Iterable[Event]) -> SegmentLabels:
     """Return the labels of one rater for one segment."""
     done: list[Action] = []
     undone: list[Action] = []
-    submitted, order, seed, seconds, last = False, (), None, 0.0, None
+    submitted, seed, seconds, last = False, None, 0.0, None
+    asks: tuple[Ask, ...] = ("spans",)
+    order: tuple[str, ...] = ()
+    ids: dict[str, str] = {}
     revealed: frozenset[str] = frozenset()
     for event in events:
         action = event.action
@@ -102,9 +123,13 @@ def fold_segment(events: Iterable[Event]) -> SegmentLabels:
         last = event.time
         match action.kind:
             case "open":
-                order, seed = tuple(action.payload.get("order", ())), action.payload.get("seed")
+                opened = tuple(action.payload.get("order", ()))
+                order += tuple(system for system in opened if system not in order)
+                ids = dict(zip(opened, action.payload.get("ids", ()), strict=False)) | ids
+                seed = action.payload.get("seed") if seed is None else seed
             case "submit":
                 submitted = True
+                asks = tuple(action.payload.get("asks", ("spans",)))
             case "reveal":
                 revealed |= set(action.payload.get("systems", ()))
             case "reopen":
@@ -120,12 +145,17 @@ def fold_segment(events: Iterable[Event]) -> SegmentLabels:
                 undone.clear()
                 submitted = False
     outputs: dict[str, OutputLabels] = {}
-    for action in done:
+    whole = {action.kind: action.payload for action in done if action.kind in ON_SEGMENT}
+    preference = (whole["prefer"]["winner"],) if "winner" in whole.get("prefer", {}) else ()
+    for action in (a for a in done if a.kind in ON_OUTPUT):
         system = action.system or ""
         outputs[system] = apply_action(outputs.get(system, OutputLabels()), action)
     versions = {action.system or "": action.id for action in done}
     latest, restored = (stack[-1].id if stack else "" for stack in (done, undone))
-    return SegmentLabels(outputs, submitted, order, seed, versions, latest, restored, revealed, seconds)
+    return SegmentLabels(
+        outputs, submitted, order, seed, ids, versions, latest, restored, revealed, seconds, asks, preference,
+        whole.get("decline", {}).get("reason", ""),
+    )  # fmt: skip
 
 
 def span_of(action: Action) -> Span:
@@ -138,7 +168,7 @@ def apply_action(labels: OutputLabels, action: Action) -> OutputLabels:
     p = action.payload
     match action.kind:
         case "add":
-            return OutputLabels((*labels.marks, ErrorSpan(p["mark"], span_of(action))))
+            return OutputLabels((*labels.marks, ErrorSpan(p["mark"], span_of(action))), None, labels.score)
         case "change":
             return replace(
                 labels, marks=tuple(ErrorSpan(m.id, span_of(action)) if m.id == p["mark"] else m for m in labels.marks)
@@ -146,7 +176,9 @@ def apply_action(labels: OutputLabels, action: Action) -> OutputLabels:
         case "delete":
             return replace(labels, marks=tuple(m for m in labels.marks if m.id != p["mark"]))
         case "verdict":
-            return OutputLabels((), p["value"]) if p.get("value") else replace(labels, verdict=None)
+            return OutputLabels((), p["value"], labels.score) if p.get("value") else replace(labels, verdict=None)
+        case "score":
+            return replace(labels, score=None if p["value"] is None else float(p["value"]))
     return labels
 
 
@@ -159,11 +191,19 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
         raise UserError(
             "this action cannot be read", where=str(action.kind), got=wrong, hint="Reload the page; nothing was changed"
         )
-    if action.kind in EDITS and action.system not in outputs:
-        raise UserError(
-            "there is no such output", got=repr(action.system), expected=", ".join(outputs), hint="Reload the page"
-        )
-    if action.kind in STEPS and labels.revealed or action.kind in EDITS and action.system in labels.revealed:
+    if (
+        action.kind in ON_OUTPUT
+        and action.system not in outputs
+        or action.kind == "prefer"
+        and _stranger(action, outputs)
+    ):
+        raise UserError("there is no such output", hint="Reload the page")  # annotators must not see names of systems
+    if (
+        action.kind in STEPS | ON_SEGMENT
+        and labels.revealed
+        or action.kind in ON_OUTPUT
+        and action.system in labels.revealed
+    ):
         raise UserError(
             "this segment is locked, because its system names were shown",
             hint="Labels made before that are kept and count",
@@ -191,12 +231,26 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
                 got=repr(span.quote),
                 hint="Change the existing error span, or choose another category",
             )
-    rated = action.payload.get("systems", outputs) if action.kind == "submit" else ()
-    if missing := [s for s in rated if not labels.of(s).complete]:
+    if action.kind == "submit" and not labels.declined:
+        _check_complete(labels, action.payload.get("systems", outputs), action.payload.get("asks", ("spans",)))
+
+
+def _stranger(action: Action, outputs: Mapping[str, str]) -> bool:
+    return action.payload.get("winner") is not None and action.payload["winner"] not in outputs
+
+
+def _check_complete(labels: SegmentLabels, systems: Collection[str], asks: Collection[Ask]) -> None:
+    """Raise `UserError` if something that the protocol asks for is missing. With a score, an output without spans has no error."""
+    if "score" in asks:
+        if missing := [s for s in systems if labels.of(s).score is None]:
+            raise UserError(f"{len(missing)} of {len(systems)} outputs have no score", hint="Set the score of each")
+    elif "spans" in asks and (missing := [s for s in systems if not labels.of(s).complete]):
         raise UserError(
-            f"{len(missing)} of {len(rated)} outputs have neither an error span nor a verdict",
+            f"{len(missing)} of {len(systems)} outputs have neither an error span nor a verdict",
             hint="Mark an error or choose “no error” or “non-translation” for each",
         )
+    if "preference" in asks and not labels.preference:
+        raise UserError("no output is chosen as the better one", hint="Choose one, or say that both are equally good")
 
 
 def same_error(span: Span) -> tuple[str, int, int, str, str]:

@@ -86,14 +86,15 @@ def rated_outputs(
 ) -> list[RatedOutput]:
     """Return the labels as rated outputs, without outputs that have neither an error span nor a verdict.
 
-    Unsubmitted segments are left out. With `texts`, a non-translation covers its whole text.
+    An output with a score needs neither: without spans it has no error. Unsubmitted segments are left out, and those whose protocol
+    asks for no spans or which the rater could not judge. With `texts`, a non-translation covers its whole text.
     """
     found = []
     for (rater, segment), of_segment in labels.items():
-        if not of_segment.submitted:
+        if not of_segment.submitted or of_segment.declined or "spans" not in of_segment.asks:
             continue
         for system, of_output in of_segment.outputs.items():
-            if of_output.complete:
+            if of_output.complete or ("score" in of_segment.asks and of_output.score is not None):
                 key = OutputKey(system, *segment)
                 found.append(RatedOutput(key, rater, errors_of(of_output, (texts or {}).get(key, ""))))
     return found

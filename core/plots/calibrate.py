@@ -12,7 +12,7 @@ from core.calibration.learning import Learning, Spread
 from core.calibration.top_systems import Top
 from core.formatting import format_lambda
 from core.plots.calibration import TICKS, agreement_axis, lambda_axis, lambda_row, measure_title
-from core.plots.encodings import BLUE, GREEN, GREY, ORANGE, inline, names_axis, tooltip
+from core.plots.encodings import BLUE, GREEN, GREY, ORANGE, TEXT, inline, names_axis, tooltip
 from core.plots.labels import chart_label
 
 SEQUENCE = (BLUE, "#7d80b8", "#b0727a", ORANGE)
@@ -102,7 +102,7 @@ def width_by_labels(learning: Learning) -> alt.LayerChart:
         layers += [
             law.mark_line(color=ORANGE, strokeDash=[5, 4], strokeWidth=1.5).encode(x=x, y="mean:Q"),
             dots.encode(tooltip=lines),
-            forecasts.mark_text(color=ORANGE, dy=-13).encode(text="times:N"),
+            forecasts.mark_text(color=TEXT, dy=-13).encode(text="times:N"),
         ]
     return alt.LayerChart(layer=layers, width="container", height=260)
 

@@ -9,6 +9,10 @@ import altair as alt
 
 BLUE, ORANGE, GREY, GREEN = "#2f7fb0", "#cc6d24", "#82878f", "#389a72"
 """Mid tones with a contrast of at least 3:1 to light and dark pages, distinguishable for colour-blind readers."""
+TEXT = "currentColor"
+"""The text colour of the page. Mid tones are too pale for text."""
+TINT = 0.7
+"""The largest opacity of a mid tone on which the text colour is readable, on light and dark pages."""
 SHAPES = (
     "circle", "square", "cross", "diamond", "triangle-up", "triangle-down", "triangle-right", "triangle-left",
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from core.plots.encodings import BLUE, GREY, intervals, names_axis, tooltip
+from core.plots.encodings import BLUE, GREY, TEXT, TINT, intervals, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels, with_labels
 
 
@@ -39,11 +39,9 @@ def differences(rows: pd.DataFrame, names: Sequence[str], alpha: float = 0.05) -
     significant = alt.datum.p <= alpha
     tiles = base.mark_rect(stroke=GREY, strokeOpacity=0.25).encode(
         color=alt.condition(significant, alt.value(BLUE), alt.value(GREY)),
-        opacity=alt.condition(significant, alt.value(0.85), alt.value(0.12)),
+        opacity=alt.condition(significant, alt.value(TINT), alt.value(0.12)),
     )
-    text = base.mark_text(fontSize=11).encode(
-        text="shown:N", color=alt.condition(significant, alt.value("white"), alt.value(GREY))
-    )
+    text = base.mark_text(fontSize=11, color=TEXT).encode(text="shown:N")
     return alt.LayerChart(layer=[tiles, text]).properties(height=30 * max(1, rows["better"].nunique()) + 150)
 
 
@@ -68,6 +66,6 @@ def system_means(rows: pd.DataFrame, x_label: str, y_label: str) -> alt.LayerCha
         y=alt.Y("y:Q", title=y_label, scale=scale),
         tooltip=tooltip("system:N", ("x:Q", x_label, ".3f"), ("y:Q", y_label, ".3f")),
     )
-    names = base.mark_text(dy=-13, limit=160, color=GREY).encode(text="system:N")
+    names = base.mark_text(dy=-13, limit=160, color=TEXT).encode(text="system:N")
     dots = base.mark_point(filled=True, size=90, color=BLUE, opacity=1)
     return alt.LayerChart(layer=[dots, names]).properties(height=340)

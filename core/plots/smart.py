@@ -7,13 +7,8 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from core.plots.encodings import BLUE, GREY, ORANGE, colour_and_shape, names_axis, tooltip
+from core.plots.encodings import BLUE, GREY, ORANGE, TEXT, TINT, colour_and_shape, names_axis, tooltip
 from core.plots.labels import chart_label, chart_labels, with_labels
-
-INK = "black"
-STRONG = 0.5
-"""Share of the largest difference above which a cell is filled and its numbers are dark. Other cells are only tinted, so that their
-numbers are readable on light and dark pages."""
 
 
 def lengths(rows: pd.DataFrame, metrics: Sequence[str], y_label: str) -> alt.LayerChart:
@@ -53,10 +48,9 @@ def rank_differences(rows: pd.DataFrame, metrics: Sequence[str], systems: Sequen
     rows, metrics, systems = with_labels(rows, "metric", "system"), chart_labels(metrics), chart_labels(systems)
     size = rows["difference"].abs()
     most = max(1.0, float(size.max()) if len(rows) else 1.0)
-    strong = size > STRONG * most
-    fill = (0.03 + 0.2 * size / (STRONG * most)).where(~strong, 0.72 + 0.2 * size / most)
+    fill = 0.03 + (TINT - 0.03) * size / most
     across = names_axis(labelLimit=120, labelAngle=-40)
-    base = alt.Chart(rows.assign(fill=fill, strong=strong)).encode(
+    base = alt.Chart(rows.assign(fill=fill)).encode(
         x=alt.X("system:N", sort=systems, title="systems, best human score first", axis=across),
         y=alt.Y("metric:N", sort=metrics, title=None, axis=names_axis(labelLimit=200)),
         tooltip=tooltip(
@@ -72,7 +66,5 @@ def rank_differences(rows: pd.DataFrame, metrics: Sequence[str], systems: Sequen
         opacity=alt.Opacity("fill:Q", scale=None),
     )
     fits = f"width / {0.6 * max(1, len(systems)) * max(map(len, rows['shown']), default=1):.3g}"
-    text = base.mark_text(fontSize=alt.ExprRef(f"{fits} < 8 ? 0 : min(11, {fits})")).encode(
-        text="shown:N", color=alt.condition(alt.datum.strong, alt.value(INK), alt.value(GREY))
-    )
+    text = base.mark_text(fontSize=alt.ExprRef(f"{fits} < 8 ? 0 : min(11, {fits})"), color=TEXT).encode(text="shown:N")
     return alt.LayerChart(layer=[tiles, text]).properties(height=28 * max(1, len(metrics)) + 120)

@@ -8,16 +8,35 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from core.data import SegmentKey
 
-ActionKind = Literal["open", "add", "change", "delete", "verdict", "undo", "redo", "submit", "reopen", "reveal"]
+ActionKind = Literal[
+    "open",
+    "add",
+    "change",
+    "delete",
+    "verdict",
+    "score",
+    "prefer",
+    "decline",
+    "undo",
+    "redo",
+    "submit",
+    "reopen",
+    "reveal",
+]
+Ask = Literal["spans", "score", "preference"]
+"""What a protocol asks of annotators: error spans or a verdict, a score of each output, the better of two outputs."""
+ASKS: tuple[Ask, ...] = ("spans", "score", "preference")
 
 
 class Action(NamedTuple):
     """One action of an annotator, as the browser sends it. The browser makes the `id`, which is applied once.
 
-    `system` is None for actions on a whole segment (open, undo, redo, submit, reopen, reveal). `payload` by kind:
+    `system` is None for actions on a whole segment (open, prefer, decline, undo, redo, submit, reopen, reveal). `payload` by kind:
     open {order: [system, …], seed: int} · add / change {mark: str, side, start, end, quote, severity, category, note} ·
-    delete {mark: str} · verdict {value: "no_error" | "non_translation" | None} · submit {}, or {systems: [system, …]}
-    if a file has the labels of these outputs only · reveal {systems: [system, …]} after their names were shown · the others
+    delete {mark: str} · verdict {value: "no_error" | "non_translation" | None} · score {value: 0 to 100 | None} ·
+    prefer {winner: system | None for equally good} or {} to withdraw it · decline {reason: str, "" to withdraw it} for a segment
+    that the annotator cannot judge · submit {}, or {systems: [system, …]} if a file has the labels of these outputs only, and
+    {asks: [ask, …]} if the protocol asks for other things than error spans · reveal {systems: [system, …]} after their names were shown · the others
     {}. Actions of the browser also have {seen: str}, the version of the labels they were made on (`SegmentLabels.version`).
     """
 

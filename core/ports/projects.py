@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from core.data import Dataset, ExternalScores, Judgement
+from core.data import Dataset, ExternalScores, Judgement, SegmentKey
 from core.ports.labels import LabelBatch
 from core.progress import Progress, no_progress
 
@@ -58,3 +58,10 @@ class Projects(Protocol):
         ...
 
     def dataset(self, project_id: int) -> Dataset: ...
+    def document(self, project_id: int, doc_id: str) -> Dataset:
+        """Return the texts of one document, without human scores; empty if there is none. Raises `UserError` for an unknown project."""
+        ...
+
+    def outline(self, project_id: int) -> dict[SegmentKey, tuple[str, ...]]:
+        """Return the segments that have outputs, in document order, each with its systems. Raises `UserError` for an unknown project."""
+        ...

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from core.ports.audit import Audit
 from core.ports.batches import Batches
 from core.ports.calibrations import Calibrations
+from core.ports.campaigns import Campaigns
 from core.ports.cases import KeptCases
 from core.ports.jobs import Jobs
 from core.ports.judgements import Judgements
 from core.ports.labels import LabelLog
+from core.ports.people import People
 from core.ports.project_settings import ProjectSettings
 from core.ports.projects import Projects
 from core.ports.scores import Scores
@@ -31,3 +34,6 @@ class Store(NamedTuple):
     stress: StressTestRuns
     timings: Timings
     settings: ProjectSettings
+    people: People
+    audit: Audit
+    campaigns: Campaigns

@@ -35,7 +35,7 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "λ": r"$\lambda$", "τ": r"$\tau$", "ρ": r"$\rho$",
-    "ε": r"$\varepsilon$", "α": r"$\alpha$", "∞": r"$\infty$", "−": r"$-$", "–": "--", "≤": r"$\leq$", "↑": r"$\uparrow$",
+    "ε": r"$\varepsilon$", "α": r"$\alpha$", "∞": r"$\infty$", "−": r"$-$", "–": "--", "≤": r"$\leq$", "↑": r"$\uparrow$", "↓": r"$\downarrow$",
     "†": r"\dag{}",
 }  # fmt: skip
 
@@ -92,10 +92,10 @@ def sentence(found: Evaluation, statistic: StatisticName) -> str:
     else:
         names = f" ({', '.join(equal)})" if len(equal) <= NAMED else ""
         subject = f"{f'All {n}' if len(equal) == n else f'{len(equal)} of {n}'} metrics{names} agree equally well with"
-    value = cell(best) if len(equal) == 1 else format_number(best.value)
+    value = cell(best._replace(groups=best.all_groups)) if len(equal) == 1 else format_number(best.value)
     text = f"{subject} {joined.people} on {over}: {SIGNS[statistic]} {value}"
     if best.groups < best.all_groups:
-        text += " segments"
+        text += f", averaged over {best.groups:,} of {best.all_groups:,} segments"
     if baseline is None or baseline.value is None:
         return text + "."
     near = best.low is not None and baseline.value >= best.low

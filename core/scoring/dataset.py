@@ -11,11 +11,11 @@ from typing import NamedTuple, Protocol
 
 from core.data import Dataset, Item, Output, Segment, SegmentKey, Value, grouped
 from core.errors import Unavailable, UserError
-from core.formatting import format_duration
+from core.formatting import format_count, format_duration
 from core.metrics.base import Metric, MetricSpec
 from core.ports.timings import Timings
 from core.progress import Cancelled
-from core.scoring.timing import Stopwatch, model_of, spread
+from core.scoring.timing import ENOUGH, Stopwatch, model_of, spread
 from core.scoring.values import WrongCountError, reason_of, values_of
 from core.signature import content_key
 
@@ -26,7 +26,8 @@ LARGEST_CHUNK = 1024
 QUICK_SECONDS, SLOW_SECONDS = 1.0, 10.0  # faster chunks are doubled, slower ones halved
 GIVE_UP_AFTER = 5  # consecutive chunks in which all texts fail
 WAIT_SECONDS = 0.3  # between checks for values of other workers
-SAMPLE_SECONDS, SAMPLE_ITEMS, SAMPLE_MOST = 3.0, 8, 60.0  # a timed sample has both of the first, or the last
+SAMPLE_SECONDS = 3.0  # a timed sample takes this long and has `timing.ENOUGH` outputs, or uses up its share of the next
+SAMPLES_MOST = 20.0  # for the samples of all metrics of a job; an output that has begun is finished
 
 
 class ScoreCache(Protocol):
@@ -64,8 +65,8 @@ class ScoringProgress(NamedTuple):
     whole: bool = True
 
     def sentence(self) -> str:
-        """Return for example "BARTScore · 12 of 160 · about 2 min left"."""
-        text = f"{self.metric} · {self.metric_done:,} of {self.metric_total:,}"
+        """Return for example "BARTScore · 12 of 160 distinct outputs · about 2 min left"."""
+        text = f"{self.metric} · {self.metric_done:,} of {format_count(self.metric_total, 'distinct output')}"
         if (
             self.seconds_left is None
             or self.done == self.total
@@ -133,8 +134,10 @@ def score_dataset(
     work = _Work(on_scoring, only_time)
     for metric in metrics:
         work.runs.append(_Run(items, for_dataset(metric, dataset), scores, claim, work, chunk, timings))
-    for run in work.runs if timings is not None else ():
-        run.time_sample()
+    untimed = [run for run in work.runs if timings is not None and not run.is_timed()]
+    end = time.monotonic() + SAMPLES_MOST
+    for k, run in enumerate(untimed):
+        run.time_sample((end - time.monotonic()) / (len(untimed) - k))
     return [run.result() if only_time else run.score() for run in work.runs]
 
 
@@ -208,6 +211,7 @@ class _Run:
     ) -> None:  # fmt: skip
         self.items, self.metric, self.scores, self.claim, self.chunk = items, metric, scores, claim, chunk
         self.signature, self.work = metric.signature(), work
+        self._loaded = model_of(self.signature) or self.signature
         self.watch = Stopwatch(metric.spec, self.signature, items, timings)
         self.sampling, self.by_segment, self.part = False, False, list[str]()
         known = scores.known(self.signature, items.keys())
@@ -232,17 +236,23 @@ class _Run:
     def result(self) -> ScoringResult:
         return ScoringResult(self.metric.spec.name, self.signature, self.new, self.known, self.failed, self.reason)
 
-    def time_sample(self) -> None:
-        """Score a sample of all lengths, unless the speed is known or only one part is open.
+    def is_timed(self) -> bool:
+        """Return whether the speed is known, or only one part is open."""
+        return self.watch.pace(SAMPLE_SECONDS) is not None or len(self.left) <= self.chunk
+
+    def time_sample(self, most: float) -> None:
+        """Score a sample of all lengths, in about `most` seconds and at least one timed part.
 
         After a few outputs, a metric that is not slow gets whole segments, because it may read a reference once for all.
         """
-        if self.watch.pace(SAMPLE_SECONDS) is not None or len(self.left) <= self.chunk:
-            return
-        self.left = deque(spread(sorted(self.left, key=self.watch.sizes.__getitem__)))
+        end = time.monotonic() + most
+        order = sorted(self.left, key=self.watch.sizes.__getitem__)
+        untimed = 0 if self._loaded in _warm else 1  # the shortest output loads the model
+        self.left = deque(order[:untimed] + spread(order[untimed:]))
         self.size, self.sampling = 1, True
-        while not self._is_timed() and self._step():
-            if not self.by_segment and self.new >= self.chunk and self.watch.seconds < SAMPLE_SECONDS:
+        while not self._sampled_enough(end) and self._step():
+            quick = self.watch.seconds < SAMPLE_SECONDS and time.monotonic() < end
+            if not self.by_segment and self.new >= self.chunk and quick:
                 self._take_segments()
         rest = {*self.left, *(key for half in self.halves for key in half)}
         self.left, self.halves = deque(key for key in self.items if key in rest), []
@@ -257,9 +267,9 @@ class _Run:
         self.by_segment = True
         self.watch.chunks.clear()
 
-    def _is_timed(self) -> bool:
+    def _sampled_enough(self, end: float) -> bool:
         seconds, n = self.watch.seconds, sum(c.n for c in self.watch.chunks)
-        return (seconds >= SAMPLE_SECONDS and n >= SAMPLE_ITEMS) or seconds >= SAMPLE_MOST
+        return (seconds >= SAMPLE_SECONDS and n >= ENOUGH) or (n > 0 and time.monotonic() >= end)
 
     def seconds_left(self, within: float = 0.0) -> float | None:
         """Return the estimated time of the open items, without the share `within` of the current part."""
@@ -324,10 +334,9 @@ class _Run:
             return
         self.in_a_row, self.last_why = 0, ""
         took = time.monotonic() - began
-        loaded = model_of(self.signature) or self.signature
-        if loaded in _warm:
+        if self._loaded in _warm:
             self.watch.add(part, took)
-        _warm.add(loaded)
+        _warm.add(self._loaded)
         if took < QUICK_SECONDS:
             self.size = min(2 * self.size, max(self.chunk, LARGEST_CHUNK))
         elif took > SLOW_SECONDS:

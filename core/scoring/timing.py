@@ -16,6 +16,8 @@ from core.ports.timings import Timing, Timings
 T = TypeVar("T")
 SIMILAR = 1.5
 """Largest ratio between the mean sizes of texts whose times are compared."""
+ENOUGH = 8
+"""An estimate from fewer measured outputs is rough."""
 
 
 class MeasuredChunk(NamedTuple):
@@ -53,9 +55,14 @@ def spread(ordered: Sequence[T]) -> list[T]:
     return [ordered[k] for k in dict.fromkeys(int(place(i) * n) for i in order)] if n else []
 
 
+def similar(timings: Collection[Timing], length: float) -> list[Timing]:
+    """Return the timings of texts of about this mean size."""
+    return [t for t in timings if length / SIMILAR <= t.length <= length * SIMILAR]
+
+
 def pace(timings: Collection[Timing], length: float) -> float | None:
     """Return the seconds per unit of size for texts of this mean size; None without a timing of similar texts."""
-    near = [t for t in timings if length / SIMILAR <= t.length <= length * SIMILAR]
+    near = similar(timings, length)
     return sum(t.seconds for t in near) / sum(t.size for t in near) if near else None
 
 

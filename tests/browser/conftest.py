@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +22,7 @@ from core.ports.store import Store
 from db.store import open_store
 from tests import hostile
 from tests.paths import ROOT
+from tests.ports import free_port
 from tests.templates import sample_database
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -33,9 +32,6 @@ QUIET = (
 ).split()
 PATIENCE = 120_000  # generous, as other tests may keep the machine busy; what passes does not wait for it
 START_SECONDS = 300
-PORTS = range(
-    20_000, 30_000
-)  # below those that the system gives to outgoing connections, so that a server can have its port again
 expect.set_options(timeout=PATIENCE)
 
 
@@ -45,16 +41,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
             if not CHROMIUM and not os.environ.get("CI"):
                 item.add_marker(pytest.mark.skip(reason="no Chromium on this machine"))
-
-
-def free_port() -> int:
-    """A port that nothing listens on, drawn anew each time, so that processes side by side do not choose the same one."""
-    for _ in range(100):
-        port = random.SystemRandom().choice(PORTS)
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) != 0:
-                return port
-    raise RuntimeError(f"no free port in {PORTS}")
 
 
 class Server:

@@ -1,14 +1,16 @@
-"""A project to annotate, and what a person does in the span editor, for several tests."""
+"""A project to annotate, both pages that have the span editor, and what a person does in it, for several tests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.ports.labels import Action
+from core.services.people import links
 from db.store import open_store
 from tests.browser.conftest import PATIENCE, Server, serving
 
@@ -23,6 +25,13 @@ TEXTS = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("home")
+    project_to_annotate(home)
+    with serving(home, ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
+        yield running
+
+
+def project_to_annotate(home: Path) -> None:
+    """Make the database of a server, with a project of two segments."""
     store = open_store(f"sqlite:///{home / 'errorscope.db'}")
     project = store.projects.create("span editor").id
     segments = (Segment("news", "1", "😀 Das Wetter war schlecht."), Segment("news", "2", "Und dann?"))
@@ -30,24 +39,61 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         Output(name, "news", "2", "And then?") for name in TEXTS
     ]
     store.projects.add(project, Dataset(segments, tuple(outputs)))
-    with serving(home, ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
-        yield running
 
 
-def edits(server: Server, rater: str, *kinds: str) -> list[Action]:
-    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
-    project = next(p.id for p in store.projects.list() if p.name == "span editor")
-    found = [e.action for e in store.labels.events(project, rater=rater, segment=HERE)]
+class Host:
+    """A page with the span editor: Streamlit's page Annotate, or (`by_link`) the page of a personal link."""
+
+    def __init__(self, server: Server, *, by_link: bool) -> None:
+        self.server, self.by_link = server, by_link
+        self.project = next(p.id for p in server.store().projects.list() if not p.sample)
+        self.last = ""
+
+    def rater(self, name: str) -> str:
+        """The annotator of this name: one per page, because both pages label the same project."""
+        return f"{name} by link" if self.by_link else name
+
+    def open(self, tab: Page, name: str = "", doc: str = "news", segment: str = "1") -> None:
+        """Open a segment in a tab, without a name as the annotator who was last there in this browser."""
+        self.last = name or self.last
+        if self.by_link:
+            tab.goto(f"{self.address(self.last)}?doc={doc}&segment={segment}")
+            return
+        tab.goto(f"{self.server.url}/annotate?project={self.project}&doc={doc}&segment={segment}")
+        if name:
+            tab.get_by_label("Name", exact=True).fill(name)
+            tab.get_by_role("button", name="Start").click()
+
+    def address(self, name: str) -> str:
+        """The address of a new link for an annotator. Links of the same name are all valid."""
+        made = links.create(self.server.store(), "test", self.project, self.rater(name))
+        return f"{self.server.url}/{made.path}"
+
+    def known(self, tab: Page) -> None:
+        """Wait until the browser knows the annotator again without a name."""
+        if not self.by_link:
+            tab.wait_for_function(f"document.cookie.includes('errorscope_annotator={self.last}')")
+
+
+@pytest.fixture(params=["annotate", "link"])
+def host(request: pytest.FixtureRequest, server: Server) -> Host:
+    """Each of the two pages. What is about one of them asks for that page: `annotate`."""
+    return Host(server, by_link=request.param == "link")
+
+
+@pytest.fixture
+def annotate(server: Server) -> Host:
+    return Host(server, by_link=False)
+
+
+def edits(host: Host, name: str, *kinds: str) -> list[Action]:
+    recorded = host.server.store().labels.events(host.project, rater=host.rater(name), segment=HERE)
+    found = [e.action for e in recorded]
     return [a for a in found if a.kind != "open" and (not kinds or a.kind in kinds)]
 
 
-def opened(server: Server, tab: Page, name: str = "", segment: str = "1") -> Page:
-    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
-    project = next(p.id for p in store.projects.list() if p.name == "span editor")
-    tab.goto(f"{server.url}/annotate?project={project}&doc=news&segment={segment}")
-    if name:
-        tab.get_by_label("Name", exact=True).fill(name)
-        tab.get_by_role("button", name="Start").click()
+def opened(host: Host, tab: Page, name: str = "", segment: str = "1") -> Page:
+    host.open(tab, name, segment=segment)
     expect(tab.locator(".esa-text")).to_have_count(4)
     return tab
 
@@ -57,8 +103,9 @@ def text(tab: Page, holding: str) -> Locator:
 
 
 def place(tab: Page, part: str) -> tuple[float, float, float, float]:
-    """Left, right, and the middle of a stretch of text on the screen."""
-    box = tab.evaluate(
+    """Left, right, and the middle of a stretch of text on the screen, once it is there and no longer moves."""
+    tab.evaluate("delete window.placeBefore")
+    found = tab.wait_for_function(
         """part => { for (const e of document.querySelectorAll(".esa-text")) {
           const at = e.textContent.indexOf(part); if (at < 0) continue;
           const range = document.createRange(), walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
@@ -67,10 +114,12 @@ def place(tab: Page, part: str) -> tuple[float, float, float, float]:
             if (!begun && at < from + node.length) { range.setStart(node, at - from); begun = true; }
             if (at + part.length <= from + node.length) { range.setEnd(node, at + part.length - from); break; }
             from += node.length; }
-          const b = range.getBoundingClientRect(); return [b.left, b.right, (b.left + b.right) / 2, (b.top + b.bottom) / 2]; } }""",
-        part,
+          const b = range.getBoundingClientRect(), now = [b.left, b.right, (b.left + b.right) / 2, (b.top + b.bottom) / 2];
+          const before = window.placeBefore; window.placeBefore = String(now);
+          return document.fonts.status === "loaded" && before === window.placeBefore && now; } }""",
+        arg=part,
     )
-    return tuple(box)
+    return tuple(found.json_value())
 
 
 def drag(tab: Page, first: str, last: str) -> None:

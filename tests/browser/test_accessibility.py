@@ -27,6 +27,7 @@ VIEWS: dict[str, tuple[str, tuple[str, ...]]] = {
     "meta_evaluation": (".stDataFrame", ()),
     "calibrate": (".stVegaLiteChart", ()),
     "robustness": (".stVegaLiteChart", ()),
+    "access": (".stForm", ("Audit record",)),
     "models": (".es-metrics", ("Models",)),
     "help": ("h3", ("Report a problem",)),
 }

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from core.data import Dataset, Output, Segment
 from core.progress import no_progress
 from core.services.compare.alignment import GOOD, align
-from tests.browser.conftest import Server
+from tests.browser.conftest import Server, at_rest
 
 REFERENCE = (
     "The harbour was closed on Monday. A storm had torn two boats loose. Nobody was hurt 😀. <b>Ferries</b> run again."
@@ -35,6 +35,7 @@ def opened(server: Server, page: Page, segment: str) -> Locator:
     page.locator(".st-key-alignment-tools").get_by_text("alpha", exact=True).click()
     view = page.locator(".esa")
     expect(view).to_be_visible()
+    at_rest(page)  # nothing moves under the pointer
     return view
 
 
@@ -144,6 +145,7 @@ def test_it_fits_a_narrow_window(server: Server, page: Page) -> None:
         if segment != first:
             page.get_by_role("button", name="next segment").click()
         expect(page.locator(".esc-place")).to_contain_text(segment)
+        at_rest(page)  # the sentences are drawn after the cards
         expect(view).to_be_visible()
         assert view.evaluate("n => n.scrollWidth <= n.clientWidth"), segment
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), segment

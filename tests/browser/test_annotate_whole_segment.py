@@ -9,8 +9,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core.data import Dataset, Output, Segment, SegmentKey
-from tests.browser.conftest import Server, serving
-from tests.browser.span_editor import category, drag, saved
+from tests.browser.conftest import Server, at_rest, serving
+from tests.browser.span_editor import Host, annotate, category, drag, host, saved
+
+__all__ = ["annotate", "host"]
 
 PROJECT = "whole segments"
 SOURCE = "Gestern regnete es stark. Trotzdem kam Anna."
@@ -29,17 +31,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         many = [
             Output(f"sys{n:02}", "long", "1", f"The town of Arden{n + 60} has a new bridge. " * 5) for n in range(14)
         ]
-        store.projects.add(project, Dataset((*short, Segment("long", "1", LONG)), (*outputs, *many)))
+        outputs.append(Output("sys0", "no source", "1", OUTPUTS[0]))
+        segments = (*short, Segment("long", "1", LONG), Segment("no source", "1", None, (LONG,)))
+        store.projects.add(project, Dataset(segments, (*outputs, *many)))
         yield running
 
 
-def opened(server: Server, page: Page, doc: str = "news") -> None:
-    page.goto(f"{server.url}/annotate?project={server.project(PROJECT)}&doc={doc}&segment=1")
-
-
-def sign_in(page: Page, name: str) -> None:
-    page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_role("button", name="Start").click()
+def opened(host: Host, page: Page, name: str, doc: str = "news") -> None:
+    host.open(page, name, doc)
     expect(output(page, 1)).to_be_focused()
 
 
@@ -54,21 +53,27 @@ def shown(page: Page, doc: str, segment: str) -> None:
     expect(page.get_by_role("textbox", name="Source", exact=True)).to_contain_text(source)
 
 
-def kinds(server: Server, rater: str, segment: str = "1") -> list[str]:
-    events = server.store().labels.events(server.project(PROJECT), rater=rater, segment=SegmentKey("news", segment))
+def kinds(host: Host, rater: str, segment: str = "1") -> list[str]:
+    events = host.server.store().labels.events(
+        host.project, rater=host.rater(rater), segment=SegmentKey("news", segment)
+    )
     return [e.action.kind for e in events if e.action.kind != "open"]
 
 
-def test_a_segment_with_every_action_by_keyboard_alone(server: Server, page: Page) -> None:
+def test_a_segment_with_every_action_by_keyboard_alone(host: Host, page: Page) -> None:
     press, typed = page.keyboard.press, page.keyboard.type
-    opened(server, page)
-    expect(page.get_by_label("Name", exact=True)).to_be_visible()
-    for _ in range(40):
-        if page.evaluate("document.activeElement.getAttribute('aria-label') === 'Name'"):
-            break
-        press("Tab")
-    typed("Keys")
-    press("Enter")
+    if host.by_link:
+        host.open(page, "Keys")
+    else:
+        host.open(page)
+        expect(page.get_by_label("Name", exact=True)).to_be_visible()
+        at_rest(page)  # Enter sends the form once its button is there
+        for _ in range(40):
+            if page.evaluate("document.activeElement.getAttribute('aria-label') === 'Name'"):
+                break
+            press("Tab")
+        typed("Keys")
+        press("Enter")
     expect(output(page, 1)).to_be_focused()  # without a Tab
     press("ArrowRight")
     press("Shift+ArrowRight")
@@ -78,13 +83,13 @@ def test_a_segment_with_every_action_by_keyboard_alone(server: Server, page: Pag
     press("c")
     category(page, "gram")
     press("t")
-    typed("a note")
+    press("k")  # a note of one letter: a longer one would be saved at each pause in typing
     press("Escape")
     press("b")
     press("Shift+ArrowRight")
     press("Enter")
     saved(page)
-    assert kinds(server, "Keys") == ["add", "change", "change", "change", "change"]
+    assert kinds(host, "Keys") == ["add", "change", "change", "change", "change"]
     press("Escape")
     press("End")
     press("ArrowLeft")
@@ -98,7 +103,7 @@ def test_a_segment_with_every_action_by_keyboard_alone(server: Server, page: Pag
     press("Control+z")
     press("Control+y")
     saved(page)
-    assert kinds(server, "Keys")[5:] == ["add", "delete", "undo", "redo", "undo", "redo"]
+    assert kinds(host, "Keys")[5:] == ["add", "delete", "undo", "redo", "undo", "redo"]
     press("Escape")
     press("Shift+Tab")
     expect(page.get_by_role("textbox", name="Source", exact=True)).to_be_focused()
@@ -114,13 +119,14 @@ def test_a_segment_with_every_action_by_keyboard_alone(server: Server, page: Pag
     press("?")
     expect(page.get_by_role("dialog", name="Definitions and keys")).to_be_visible()
     press("Escape")
+    expect(page.get_by_role("dialog", name="Definitions and keys")).to_be_hidden()
     press("Enter")  # Output 3 is missing: it goes there
     expect(output(page, 3)).to_be_focused()
     press("n")
     press("x")
     press("Enter")
     saved(page)
-    assert kinds(server, "Keys")[11:] == ["add", "verdict", "verdict", "submit"]
+    assert kinds(host, "Keys")[11:] == ["add", "verdict", "verdict", "submit"]
     press("Enter")
     shown(page, "news", "2")
     expect(output(page, 1)).to_be_focused()
@@ -134,12 +140,11 @@ def test_a_segment_with_every_action_by_keyboard_alone(server: Server, page: Pag
     press("g")
     shown(page, "long", "1")
     expect(output(page, 1)).to_be_focused()
-    assert kinds(server, "Keys", "2") == ["verdict"]
+    assert kinds(host, "Keys", "2") == ["verdict"]
 
 
-def test_a_segment_with_every_action_by_mouse_alone(server: Server, page: Page) -> None:
-    opened(server, page)
-    sign_in(page, "Mouse")
+def test_a_segment_with_every_action_by_mouse_alone(host: Host, page: Page) -> None:
+    opened(host, page, "Mouse")
     texts = [output(page, n).inner_text() for n in (1, 2, 3)]
     first, last = texts[0].split()[0], texts[0].split()[-1].rstrip(".")
 
@@ -159,7 +164,7 @@ def test_a_segment_with_every_action_by_mouse_alone(server: Server, page: Page) 
     drag(page, first, last)
     button("Set boundaries").click()
     saved(page)
-    assert kinds(server, "Mouse") == ["add", "change", "change", "change", "change"]
+    assert kinds(host, "Mouse") == ["add", "change", "change", "change", "change"]
     page.get_by_role("button", name="Delete error span 1").click()
     button("Undo").click()
     expect(page.locator(".esa-p.marked")).not_to_have_count(0)
@@ -167,7 +172,7 @@ def test_a_segment_with_every_action_by_mouse_alone(server: Server, page: Page) 
     expect(page.locator(".esa-p.marked")).to_have_count(0)
     button("Undo").click()
     saved(page)
-    assert kinds(server, "Mouse")[5:] == ["delete", "undo", "redo", "undo"]
+    assert kinds(host, "Mouse")[5:] == ["delete", "undo", "redo", "undo"]
     page.get_by_role("group", name="Omission in output").get_by_role("button", name="Omission in output 2").click()
     drag(page, "Trotzdem", "Trotzdem")
     page.locator(".esa-tool").get_by_role("button", name="Minor").click()
@@ -183,18 +188,18 @@ def test_a_segment_with_every_action_by_mouse_alone(server: Server, page: Page) 
     button("Non-translation in output 3").click()
     page.get_by_test_id("submit").click()
     saved(page)
-    assert kinds(server, "Mouse")[9:] == ["add", "verdict", "verdict", "submit"]
-    page.get_by_role("button", name="Reveal system names").click()
-    page.get_by_role("button", name="Reveal and lock this segment").click()
-    expect(page.locator(".esa-said")).to_contain_text("Locked")
+    assert kinds(host, "Mouse")[9:] == ["add", "verdict", "verdict", "submit"]
+    if not host.by_link:
+        page.get_by_role("button", name="Reveal system names").click()
+        page.get_by_role("button", name="Reveal and lock this segment").click()
+        expect(page.locator(".esa-said")).to_contain_text("Locked")
     page.get_by_test_id("submit").click()
     shown(page, "news", "2")
     expect(output(page, 1)).to_be_focused()
 
 
-def test_tab_from_nowhere_goes_to_the_output_and_buttons_keep_the_focus(server: Server, page: Page) -> None:
-    opened(server, page)
-    sign_in(page, "Focus")
+def test_tab_from_nowhere_goes_to_the_output_and_buttons_keep_the_focus(host: Host, page: Page) -> None:
+    opened(host, page, "Focus")
     address = page.url
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Tab")
@@ -208,9 +213,8 @@ def test_tab_from_nowhere_goes_to_the_output_and_buttons_keep_the_focus(server: 
     assert page.url == address
 
 
-def test_a_field_elsewhere_keeps_the_focus_until_it_is_gone(server: Server, page: Page) -> None:
-    opened(server, page)
-    sign_in(page, "Field")
+def test_a_field_elsewhere_keeps_the_focus_until_it_is_gone(host: Host, page: Page) -> None:
+    opened(host, page, "Field")
     page.evaluate("document.body.append(Object.assign(document.createElement('input'), { id: 'field' }))")
     page.locator("#field").focus()
     page.get_by_role("button", name="Next", exact=True).evaluate("e => e.click()")
@@ -220,9 +224,8 @@ def test_a_field_elsewhere_keeps_the_focus_until_it_is_gone(server: Server, page
     expect(output(page, 1)).to_be_focused()
 
 
-def test_long_source_scrolls_by_itself_and_follows_the_cursor(server: Server, page: Page) -> None:
-    opened(server, page, "long")
-    sign_in(page, "Long")
+def test_long_source_scrolls_by_itself_and_follows_the_cursor(host: Host, page: Page) -> None:
+    opened(host, page, "Long", "long")
     pane, last = page.locator(".esa-pane"), page.locator(".esa-output").last
     assert pane.evaluate("e => e.scrollHeight > 3 * e.clientHeight && e.clientHeight < innerHeight")
     boxes = [e.bounding_box() for e in (pane, last)]
@@ -239,9 +242,8 @@ def test_long_source_scrolls_by_itself_and_follows_the_cursor(server: Server, pa
     assert all(c.bounding_box()["x"] + c.bounding_box()["width"] <= room["x"] + room["width"] for c in chips.all())  # type: ignore[index]
 
 
-def test_the_cursor_never_hides_behind_the_footer(server: Server, page: Page) -> None:
-    opened(server, page, "long")
-    sign_in(page, "Footer")
+def test_the_cursor_never_hides_behind_the_footer(host: Host, page: Page) -> None:
+    opened(host, page, "Footer", "long")
     for _ in range(3):
         page.keyboard.press("Tab")
         for _ in range(9):
@@ -252,15 +254,25 @@ def test_the_cursor_never_hides_behind_the_footer(server: Server, page: Page) ->
             assert bottom <= foot
 
 
-def test_the_line_of_running_jobs_does_not_cover_the_footer(server: Server, page: Page) -> None:
-    store = server.store()
-    job = store.jobs.enqueue(server.project(PROJECT), ["chrf"])
+def test_the_line_of_running_jobs_does_not_cover_the_footer(annotate: Host, page: Page) -> None:
+    store = annotate.server.store()
+    job = store.jobs.enqueue(annotate.project, ["chrf"])
     try:
-        opened(server, page, "long")
-        sign_in(page, "Jobs")
+        opened(annotate, page, "Jobs", "long")
         expect(page.locator(".st-key-errorscope-foot")).to_be_visible()
         page.wait_for_function(
             "document.querySelector('.esa-submit').getBoundingClientRect().bottom <= document.querySelector('.st-key-errorscope-foot').getBoundingClientRect().top"
         )
     finally:
         store.jobs.cancel(job.id)
+
+
+def test_without_a_source_the_whole_reference_can_be_read(host: Host, page: Page) -> None:
+    opened(host, page, "Reference", "no source")
+    reference = page.get_by_text(LONG[-40:])
+    reference.evaluate("e => e.closest('.esa-pane').scrollTo(0, 1e6)")
+    pane, end = page.locator(".esa-pane").bounding_box(), reference.bounding_box()
+    assert pane
+    assert end
+    assert pane["y"] < end["y"] + end["height"] <= pane["y"] + pane["height"]
+    assert reference.evaluate("e => e.scrollHeight <= e.clientHeight + 1")

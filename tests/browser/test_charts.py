@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.conftest import Server, at_rest, serving
+from tests.browser.conftest import PATIENCE, Server, at_rest, serving
 
 MARKS = "svg.marks .role-mark path, svg.marks .role-mark line"
 PLAIN = ["alpha", "beta", "gamma", "delta"]
@@ -39,7 +39,7 @@ def drawn(server: Server, context: BrowserContext) -> list[dict[str, int]]:
     count = f"""() => Object.fromEntries([...document.querySelectorAll('[class*=st-key-chart-]')].map((box) =>
       [box.className.match(/st-key-chart-([\\w-]+)/)[1], box.querySelectorAll('{MARKS}').length]))"""
     before: dict[str, int] = {}
-    for _ in range(60):
+    for _ in range(PATIENCE // 1000):
         page.wait_for_timeout(1000)
         now: dict[str, int] = page.evaluate(count)
         if now == before and all(now.values()):

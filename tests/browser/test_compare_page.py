@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from core.data import SegmentKey
 from core.refine.result import weighted
 from db.store import open_store
-from tests.browser.conftest import Server, serving
+from tests.browser.conftest import Server, at_rest, serving
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,7 @@ def test_the_lambda_slider_ranks_the_cards_anew_and_the_address_follows(server: 
     page.goto(f"{server.url}/compare?project={project.id}&doc={key.doc_id}&segment={key.segment_id}")
     expect(page.locator(".esc-card")).to_have_count(4)
     for button, lam in (("Home", 0.0), ("End", float("inf"))):
+        at_rest(page)  # cards that are drawn anew have another slider
         page.locator("#esc-lambda").focus()
         page.keyboard.press(button)
         wait_for_order(page, ranking(server, key, lam))

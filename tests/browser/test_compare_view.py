@@ -105,6 +105,27 @@ def test_a_long_source_is_folded_and_stays_in_sight(shared: Server, page: Page, 
     assert source.evaluate("c => c.scrollHeight > 2 * c.clientHeight")  # it scrolls by itself
 
 
+@pytest.mark.parametrize("width", [1400, 1000, 420])
+def test_a_table_beside_a_long_source_has_the_whole_width(shared: Server, page: Page, project: int, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    opened(shared, page, project, "2")
+    page.get_by_role("button", name="table", exact=True).click()
+    source, box = page.locator(".esc-context"), page.locator(".esc-tablebox")
+    above, below = source.bounding_box(), box.bounding_box()
+    assert above["height"] < 300  # folded
+    assert above["y"] + above["height"] <= below["y"]
+    assert (above["x"], above["width"]) == (below["x"], below["width"])
+    box.evaluate("b => b.scrollTo(b.scrollWidth, 0)")
+    left, right = box.locator("tbody th").first.bounding_box(), box.locator("tbody td").last.bounding_box()
+    assert left["x"] == below["x"]  # the names stay
+    assert left["x"] + left["width"] <= right["x"]
+    assert right["x"] + right["width"] <= below["x"] + below["width"] + 1
+    source.get_by_role("button", name=re.compile("show all")).first.click()
+    assert source.bounding_box()["height"] > 1000
+    page.get_by_role("button", name="cards", exact=True).click()
+    assert (page.locator(".esc-outputs").bounding_box()["x"] > above["x"] + 250) == (width >= 1000)
+
+
 def test_narrow_windows_have_one_column(shared: Server, page: Page, project: int) -> None:
     page.set_viewport_size({"width": 420, "height": 900})
     for segment in ("1", "2"):
@@ -132,7 +153,7 @@ def test_a_filter_is_typed_after_a_slash_and_survives_a_reload(shared: Server, p
 def test_an_output_chosen_in_the_list_is_shown_in_its_segment(shared: Server, page: Page, project: int) -> None:
     opened(shared, page, project, "2")
     page.get_by_role("radio", name="outputs").click()
-    rows = page.get_by_test_id("stDataFrame")
+    rows = page.get_by_test_id("stDataFrame").last
     expect(page.get_by_text("3 outputs with a score, worst first")).to_be_visible()
     at_rest(page)
     rows.scroll_into_view_if_needed()

@@ -45,7 +45,7 @@ def inspected(server: Server, page: Page) -> tuple[Locator, Refinement, SegmentK
                 page.goto(f"{server.url}/compare?project={project}&doc={segment.doc_id}&segment={segment.segment_id}")
                 page.get_by_role("button", name=f"inspect {system}").click()
                 desk = page.locator(".esi")
-                expect(desk).to_be_visible()
+                expect(desk).to_be_focused()  # it takes the focus a moment after it is drawn
                 return desk, analysis, segment.key
     raise AssertionError("the sample has no output with three edits")
 

@@ -30,6 +30,7 @@ PLAIN = """(box) => [...box.querySelectorAll('[data-testid=stMarkdownContainer] 
   && !(e.tagName === 'SPAN' && e.parentElement.tagName === 'P' && e.style.fontSize)
   && !(/^H[1-6]$/.test(e.tagName)) && !(e.tagName === 'SPAN' && /^H[1-6]$/.test(e.parentElement.tagName))).map((e) => e.outerHTML)"""
 
+ALL = "[...document.querySelectorAll('[class*=st-key-at-]')]"
 BOXES = f"""(boxes) => boxes.map((box) => [
   [...box.classList].find((c) => c.startsWith('st-key-at-')), box.innerText, ({PLAIN})(box),
   [...box.querySelectorAll('a, img, [role=img][aria-label$=icon]:not([data-testid])')].map((e) => e.outerHTML)])"""
@@ -56,6 +57,9 @@ def test_every_text_is_shown_as_it_is_in_every_kind_of_widget(server: Server, pa
     page.on("request", lambda request: watch(request.url))
     page.goto(f"{server.url}/?texts={quote(json.dumps(TEXTS))}")
     expect(page.get_by_text("all drawn", exact=True)).to_be_visible()
+    page.wait_for_function(
+        f"{ALL}.length > 0 && {ALL}.every((box) => box.innerText.trim())"
+    )  # scripts of widgets come late
     page.wait_for_timeout(3000)  # what would be fetched late
     wrong = []
     for name, inner, elements, foreign_elements in page.locator("[class*=st-key-at-]").evaluate_all(BOXES):

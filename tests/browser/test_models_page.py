@@ -14,10 +14,10 @@ def test_a_metric_without_weights_says_so_and_offers_the_command(page: Page, tmp
     with serving(tmp_path / "home", **settings) as server:
         page.goto(f"{server.url}/models")
         row = page.locator(".es-metrics tbody tr", has=page.get_by_text("Perplexity", exact=True))
-        expect(row.locator(".es-state")).to_have_text("○ needs a model")
+        expect(row.locator(".es-state")).to_have_text("○ model missing")
         expect(row).to_contain_text("A causal language model is not configured.")
 
-        page.locator(".st-key-models-state").get_by_text("needs a model").click()
+        page.locator(".st-key-models-state").get_by_text("model missing").click()
         expect(page.locator(".es-metrics tbody tr", has_text="chrF")).to_have_count(0)
         expect(row).to_be_visible()
 

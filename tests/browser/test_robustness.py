@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.data import Dataset, Output, Segment
-from tests.browser.conftest import Server
+from tests.browser.conftest import Server, at_rest
 
 GOOD = "She has bought 20 cars in <b>Berlin</b>."
 
@@ -43,6 +43,8 @@ def test_a_typed_change_is_scored_and_kept(server: Server, page: Page) -> None:
     expect(page.get_by_text("Saved in mine")).to_be_visible()
     page.reload()
     page.get_by_text("Saved cases", exact=True).click()
+    expect(page.get_by_text("CSV with scores")).to_be_visible()
+    at_rest(page)  # the other section, which shows the same texts, is gone
     expect(page.locator(".rob-text del")).to_have_text("20")
     (case,) = store.cases.list(project)
     assert (case.collection, case.what) == ("mine", "20 → 90")

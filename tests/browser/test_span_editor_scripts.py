@@ -19,6 +19,10 @@ from tests.browser.span_editor import HERE
 SCRIPTS = ROOT / "pages" / "_ui" / "components" / "span_annotator"
 
 
+KINDS = ("score", "prefer", "decline", "undo", "redo")
+"""The kinds of which versions are compared: an edit of an output, edits of the segment, and steps."""
+
+
 def in_browser(page: Page, script: str, expression: str, argument: Any) -> Any:
     source = (SCRIPTS / script).read_text(encoding="utf-8")
     return page.evaluate(f"argument => {{ {source}\n return {expression}; }}", argument)
@@ -29,6 +33,7 @@ def random_log(seed: int) -> list[dict[str, Any]]:
     rng = random.Random(seed)
     log: list[dict[str, Any]] = []
     kinds = ["add"] * 4 + ["change", "delete", "verdict", "undo", "undo", "redo", "submit", "reopen"]
+    kinds += ["score", "score", "prefer", "decline"]
     for number in range(40):
         kind = rng.choice(kinds)
         span = {
@@ -47,7 +52,13 @@ def random_log(seed: int) -> list[dict[str, Any]]:
             payload = {"mark": mark}
         elif kind == "verdict":
             payload = {"value": rng.choice(["no_error", "non_translation", None])}
-        output = rng.choice("ab") if kind in ("add", "change", "delete", "verdict") else None
+        elif kind == "score":
+            payload = {"value": rng.choice([0, 66, 100, None])}
+        elif kind == "prefer":
+            payload = rng.choice([{}, {"winner": "a"}, {"winner": "b"}, {"winner": None}])
+        elif kind == "decline":
+            payload = {"reason": rng.choice(["", "A text is in the wrong language"])}
+        output = rng.choice("ab") if kind in ("add", "change", "delete", "verdict", "score") else None
         log.append({"id": str(number), "kind": kind, "output": output, "payload": payload})
     return log
 
@@ -63,12 +74,13 @@ def test_the_browser_folds_the_log_as_the_server_does(page: Page) -> None:
         theirs = in_browser(
             page,
             "log.js",
-            "(f => ({ outputs: Object.fromEntries(f.outputs), submitted: f.submitted, versions: ['verdict', 'undo', 'redo'].map(k => versionFor(f, k, 'a')) }))(fold(argument))",
+            "(f => ({ outputs: Object.fromEntries(f.outputs), submitted: f.submitted, preference: f.preference, declined: f.declined, versions: ['score', 'prefer', 'decline', 'undo', 'redo'].map(k => versionFor(f, k, k === 'score' ? 'a' : null)) }))(fold(argument))",
             log,
         )
         expected = {
             name: {
                 "verdict": labels.verdict,
+                "score": labels.score,
                 "marks": [
                     {
                         "id": m.id, "side": m.span.side, "start": m.span.start, "end": m.span.end, "quote": m.span.quote,
@@ -82,7 +94,9 @@ def test_the_browser_folds_the_log_as_the_server_does(page: Page) -> None:
         assert theirs == {
             "outputs": expected,
             "submitted": ours.submitted,
-            "versions": [ours.version(kind, "a") for kind in ("verdict", "undo", "redo")],
+            "preference": list(ours.preference),
+            "declined": ours.declined,
+            "versions": [ours.version(kind, "a" if kind == "score" else None) for kind in KINDS],
         }, json.dumps(log)
 
 

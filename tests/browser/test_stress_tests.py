@@ -57,10 +57,12 @@ def test_tests_are_run_and_a_reload_keeps_them_open(server: Server, page: Page) 
     expect(page.get_by_text("for each of 1 metrics")).to_be_visible()
     page.get_by_role("button", name="Special cases (").click()
     expect(page.get_by_text(re.compile(r"(?<!\d)7 tests: at most .* for each of 1 metrics"))).to_be_visible()
+    at_rest(page)
     page.get_by_role("button", name="Run stress tests").click()
-    page.wait_for_url(lambda url: any(f"run={run}" in url for run in ids(store, project) - before))
+    expect(page).to_have_url(re.compile(r"[?&]run=\d+"))
     expect(page.get_by_text("By the rule of He et al. (2023)")).to_be_visible()
     (run,) = ids(store, project) - before
+    assert f"run={run}" in page.url
     assert {t.aspect for t in from_json(store.stress.report(project, run)).tests} == {"special"}
     page.reload()
     expect(page.get_by_text("By the rule of He et al. (2023)")).to_be_visible()
@@ -78,6 +80,8 @@ def test_a_click_on_a_cell_opens_what_stands_behind_it(server: Server, page: Pag
     expect(difference.first).to_be_visible()
     assert page.locator(".rob-text b").count() == 0
     chart = page.locator(".st-key-lab-wide canvas, .st-key-lab-wide svg.marks").first
+    at_rest(page)
+    chart.hover(trial=True)  # waits until it keeps its place and its size
     box = chart.bounding_box()
     assert box is not None
     # rows: the heading Fluency, truncation, the heading Special, repetition; columns: BLEU, BARTScore F, chrF

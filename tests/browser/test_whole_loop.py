@@ -117,7 +117,7 @@ def compare(page: Page, server: Server) -> None:
     page.wait_for_url(re.compile("segment=2"))
     expect(page.locator(".esc-card", has_text="accepted")).to_be_visible()
     with page.expect_download() as download:
-        page.get_by_test_id("stDownloadButton").get_by_role("button").first.click()
+        page.get_by_role("button", name="Scores as CSV").click()
     rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"))))
     assert {(r["system"], r["segment_id"]) for r in rows} == {(r[0], r[1]) for r in ROWS}
 
@@ -174,7 +174,7 @@ def calibrate(page: Page, server: Server) -> float:
     expect(page.get_by_text("94 are missing")).to_be_visible()
     page.get_by_label("Name for this λ").fill("loop λ")
     page.get_by_role("button", name="Save and use on Compare").click()
-    page.wait_for_url(re.compile("/compare"))
+    page.wait_for_url(re.compile("/compare.*lambda="))
     (kept,) = store(server).calibrations.list(project(server).id)
     assert kept.name == "loop λ"
     assert kept.result["n"] == 6

@@ -6,20 +6,34 @@ from sqlalchemy import Engine
 
 from core.ports.store import Store
 from db.engine import connect
-from db.store import store_over
+from db.store import open_store, store_over
+from tests.fakes import memory_store
+from tests.postgres import POSTGRES, postgres_database
 from tests.templates import empty_database
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'home' / 'errorscope.db'}"
+@pytest.fixture(params=["sqlite", POSTGRES])
+def database(request: pytest.FixtureRequest) -> str:
+    """The kind of database. Tests about one kind are marked with `on_sqlite` or `on_postgres` of tests/postgres.py."""
+    return str(request.param)
 
 
 @pytest.fixture
-def engine(tmp_path: Path, url: str) -> Iterator[Engine]:
+def url(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """An address without tables, unless the test asks for the engine or the store too."""
+    if database == "sqlite":
+        yield f"sqlite:///{tmp_path / 'home' / 'errorscope.db'}"
+        return
+    with postgres_database(empty="engine" not in request.fixturenames) as made:
+        yield made
+
+
+@pytest.fixture
+def engine(database: str, url: str, tmp_path: Path) -> Iterator[Engine]:
     """A database with its tables: a copy of one that `migrate` made."""
-    engine = connect(empty_database(tmp_path / "home" / "errorscope.db"))
-    assert engine.url.render_as_string() == url
+    if database == "sqlite":
+        assert empty_database(tmp_path / "home" / "errorscope.db") == url
+    engine = connect(url)
     yield engine
     engine.dispose()
 
@@ -27,3 +41,15 @@ def engine(tmp_path: Path, url: str) -> Iterator[Engine]:
 @pytest.fixture
 def store(engine: Engine) -> Store:
     return store_over(engine)
+
+
+@pytest.fixture(params=["memory", "sqlite", POSTGRES])
+def each_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """Every implementation of the ports: the fakes that other tests use, and both databases."""
+    if request.param == "memory":
+        yield memory_store()
+    elif request.param == "sqlite":
+        yield open_store(empty_database(tmp_path / "errorscope.db"))
+    else:
+        with postgres_database() as url:
+            yield open_store(url)

@@ -22,6 +22,10 @@ TABLES = (
     "cases",
     "stress_test_runs",
     "project_settings",
+    "campaigns",
+    "campaign_units",
+    "participants",
+    "assignments",
 )
 
 

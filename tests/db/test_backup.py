@@ -109,7 +109,10 @@ def test_what_is_wrong_is_one_line_and_leaves_no_file(tmp_path: Path) -> None:
     for arguments, message in (
         (["x.db"], "there is no database"),
         (["x.db", "--database", f"sqlite:///{tmp_path / 'notes.db'}"], "belongs to another program"),
-        (["x.db", "--database", "postgresql://u:secret@localhost/x"], "pg_dump"),
+        (
+            ["x.db", "--database", "postgresql+psycopg://u:secret@127.0.0.1:1/x"],
+            "the database server failed to do this",
+        ),
         (["x.db", "--database", str(tmp_path / "notes.db")], f"write sqlite:///{tmp_path / 'notes.db'}"),
         (["nowhere/x.db", "--database", f"sqlite:///{tmp_path / 'notes.db'}"], "no such folder"),
     ):

@@ -2,27 +2,34 @@
 
 import math
 import time
-from pathlib import Path
 
 import pytest
 
-from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
+from core.data import (
+    Dataset,
+    ExternalScores,
+    HumanScore,
+    Output,
+    OutputKey,
+    Segment,
+    SegmentKey,
+    SourceFile,
+    Value,
+)
 from core.errors import ImportProblems, UserError
 from core.ports.labels import Action, LabelBatch
 from core.ports.projects import ImportReport
 from core.ports.store import Store
 from core.ports.timings import Timing
 from core.signature import content_key
-from db.store import open_store
-from tests.fakes import memory_store, small_dataset
-from tests.templates import empty_database
+from tests.fakes import small_dataset
 
 FIRST = SegmentKey("doc", "0")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return memory_store() if request.param == "memory" else open_store(empty_database(tmp_path / "errorscope.db"))
+@pytest.fixture
+def store(each_store: Store) -> Store:
+    return each_store
 
 
 @pytest.fixture
@@ -48,6 +55,24 @@ def test_a_dataset_comes_back_as_it_went_in(store: Store) -> None:
     assert store.projects.dataset(made.id) == data
     found = store.projects.get(made.id)
     assert (found.n_segments, found.n_outputs, found.systems, found.human_scores) == (3, 3, ("B", "A"), ("da",))
+
+
+def test_one_document_and_the_outline_are_parts_of_the_dataset(store: Store) -> None:
+    data = Dataset(
+        (Segment("d", "1", "one", ("r",)), Segment("a", "1", "two"), Segment("d", "2", "three")),
+        (Output("B", "d", "1", "x"), Output("A", "d", "1", "y"), Output("A", "d", "2", "z")),
+    )
+    project = store.projects.create("p").id
+    store.projects.add(project, data)
+    assert store.projects.document(project, "d") == Dataset((data.segments[0], data.segments[2]), data.outputs)
+    assert store.projects.document(project, "none") == Dataset((), ())
+    assert list(store.projects.outline(project).items()) == [
+        (SegmentKey("d", "1"), ("B", "A")),
+        (SegmentKey("d", "2"), ("A",)),
+    ]
+    for read in (store.projects.outline, lambda p: store.projects.document(p, "d")):
+        with pytest.raises(UserError):
+            read(99)
 
 
 def test_importing_the_same_twice_changes_nothing(store: Store, project: int) -> None:
@@ -98,6 +123,16 @@ def test_project_names_are_taken_once_and_never_empty(store: Store, project: int
     store.projects.rename(project, "news")
     store.projects.rename(project, "old news")
     assert [p.name for p in store.projects.list()] == ["old news", "other"]
+
+
+def test_projects_and_external_metrics_are_sorted_by_code_point(store: Store, project: int) -> None:
+    names = ["a", "B", "_", "ä", "Z", "b 1"]
+    for name in names:
+        store.projects.create(name)
+        scores = ExternalScores(name, True, (SourceFile("f", "0"),), {OutputKey("A", "doc", "0"): Value(1.0)})
+        store.projects.add(project, Dataset((), ()), external=[scores])
+    assert [p.name for p in store.projects.list()] == sorted([*names, "news"])
+    assert [m.name for m in store.scores.external(project)] == sorted(names)
 
 
 def test_a_deleted_project_is_gone_with_its_labels(store: Store, project: int) -> None:

@@ -7,20 +7,23 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, inspect, text
 from sqlalchemy.dialects import registry
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.schema import CreateTable
 
 from core.errors import Unavailable, UserError
+from db.columns import to_json
 from db.engine import connect, migrate, reading, sqlite_file, writing
 from db.failures import Conflict
 from db.store import open_store
-from db.tables import metadata, to_json
+from db.tables import metadata
 from tests.db.raw import scalar
 from tests.paths import ROOT
+from tests.postgres import on_postgres, on_sqlite
 
 
+@on_sqlite
 def test_sqlite_uses_wal_full_sync_and_foreign_keys(engine: Engine) -> None:
     with reading(engine) as connection:
         pragmas = {
@@ -33,6 +36,7 @@ def test_sqlite_uses_wal_full_sync_and_foreign_keys(engine: Engine) -> None:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
 
 
+@on_sqlite
 def test_the_folder_of_the_database_is_made(url: str, tmp_path: Path) -> None:
     open_store(url)
     assert (tmp_path / "home" / "errorscope.db").exists()
@@ -44,9 +48,11 @@ def test_migrations_make_exactly_the_tables_the_code_uses(engine: Engine) -> Non
 
 
 def test_migrating_twice_changes_nothing(engine: Engine) -> None:
-    before = scalar(engine, "PRAGMA schema_version")
+    sqlite = engine.dialect.name == "sqlite"
+    version = "PRAGMA schema_version" if sqlite else "SELECT max(CAST(CAST(xmin AS text) AS bigint)) FROM pg_class"
+    before = scalar(engine, version)
     migrate(engine)
-    assert scalar(engine, "PRAGMA schema_version") == before
+    assert scalar(engine, version) == before
 
 
 def test_processes_that_start_together_all_find_the_tables(url: str) -> None:
@@ -74,7 +80,7 @@ def test_a_database_of_a_newer_version_is_left_alone(engine: Engine, url: str) -
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(UserError, match="newer version"):
         open_store(url)
-    assert scalar(engine, "SELECT version_num FROM alembic_version") == 9999
+    assert scalar(engine, "SELECT CAST(version_num AS integer) FROM alembic_version") == 9999
 
 
 def test_a_file_that_is_no_database_is_a_user_error(tmp_path: Path) -> None:
@@ -123,6 +129,7 @@ def test_a_folder_that_cannot_be_made_is_a_user_error(tmp_path: Path) -> None:
         connect(f"sqlite:///{tmp_path / 'file' / 'errorscope.db'}")
 
 
+@on_sqlite
 def test_a_writer_holds_the_lock_from_its_first_statement_on(engine: Engine) -> None:
     # A second writer must wait even though the first has only read so far: otherwise both would read, then one would fail.
     order: list[str] = []
@@ -153,14 +160,40 @@ def test_an_error_rolls_back_everything_even_a_new_table(engine: Engine) -> None
     with pytest.raises(ZeroDivisionError):
         fail()
     assert scalar(engine, "SELECT count(*) FROM raters") == 0
-    assert scalar(engine, "SELECT count(*) FROM sqlite_master WHERE name = 'extra'") == 0
+    assert "extra" not in inspect(engine).get_table_names()
 
 
 def test_a_database_that_stays_locked_is_unavailable(engine: Engine, url: str) -> None:
     impatient = connect(url, patience=0.05)
-    with writing(engine), pytest.raises(Unavailable, match="locked by another program"), writing(impatient):
-        pass
+    with writing(engine) as first:
+        if first.dialect.name == "postgresql":
+            first.execute(text("LOCK TABLE raters"))
+        with pytest.raises(Unavailable, match="locked by another program"), writing(impatient) as second:
+            second.execute(text("DELETE FROM raters"))
     impatient.dispose()
+
+
+@on_postgres
+def test_of_two_writers_in_a_deadlock_one_may_try_again(engine: Engine) -> None:
+    both = threading.Barrier(2)
+    failed: list[Exception] = []
+
+    def lock(first: int, second: int) -> None:
+        try:
+            with writing(engine) as connection:
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({first})"))
+                both.wait()
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({second})"))
+        except Conflict as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=lock, args=pair) for pair in ((1, 2), (2, 1))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(failed) == 1
+    assert "deadlock" in str(failed[0])
 
 
 def test_foreign_keys_are_enforced(engine: Engine) -> None:
@@ -168,6 +201,7 @@ def test_foreign_keys_are_enforced(engine: Engine) -> None:
         connection.execute(text("INSERT INTO segment_references (segment, position, text) VALUES (7, 0, 'x')"))
 
 
+@on_sqlite
 def test_faults_of_ours_are_not_hidden_as_user_errors(engine: Engine) -> None:
     with pytest.raises(OperationalError), writing(engine) as connection:
         connection.execute(text("SELECT * FROM nowhere"))

@@ -4,7 +4,6 @@ import hashlib
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
@@ -18,9 +17,8 @@ from db.engine import writing
 from db.store import open_store, store_over
 from tests.db.raw import counts, rows, scalar
 from tests.db.test_migrations import at_version
-from tests.fakes import memory_store, small_dataset
+from tests.fakes import small_dataset
 from tests.paths import ROOT
-from tests.templates import empty_database
 
 FIRST = SegmentKey("doc", "0")
 A0, A1, B0 = OutputKey("A", "doc", "0"), OutputKey("A", "doc", "1"), OutputKey("B", "doc", "0")
@@ -33,9 +31,9 @@ def comet(values: dict[OutputKey, Value] | None = None, file: SourceFile = FILE,
     return ExternalScores("COMET", higher, (file,), values or {A0: Value(0.75), A1: NONE, B0: Value(-0.25)})
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return memory_store() if request.param == "memory" else open_store(empty_database(tmp_path / "errorscope.db"))
+@pytest.fixture
+def store(each_store: Store) -> Store:
+    return each_store
 
 
 @pytest.fixture

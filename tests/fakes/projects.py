@@ -15,6 +15,7 @@ from core.data import (
     Judgement,
     Output,
     OutputKey,
+    SegmentKey,
 )
 from core.errors import ImportProblems, Problem, UserError
 from core.formats.external import Merged, merge
@@ -32,6 +33,8 @@ class FakeProjects:
     def get(self, project_id: int) -> Project:
         self.m.need(project_id)
         name, created, sample = self.m.names[project_id]
+        if (campaign := self.m.campaign_of(project_id)) is not None:
+            name = campaign.name
         d = self.m.datasets[project_id]
         scores = tuple(dict.fromkeys(s.name for s in d.human_scores))
         return Project(
@@ -57,6 +60,8 @@ class FakeProjects:
 
     def rename(self, project_id: int, name: str) -> None:
         self.m.need(project_id)
+        if self.m.campaign_of(project_id) is not None:
+            raise UserError("there is no such project", got=str(project_id))
         self.m.names[project_id] = (self._free(name, project_id), *self.m.names[project_id][1:])
 
     def _free(self, name: str, but: int = 0) -> str:
@@ -66,6 +71,15 @@ class FakeProjects:
 
     def delete(self, project_id: int) -> None:
         self.m.need(project_id)
+        for campaign in [c for c in self.m.campaigns.values() if c.project_id == project_id]:
+            self.delete(campaign.texts)
+        if (own := self.m.campaign_of(project_id)) is not None:
+            gone = {unit.id for unit in self.m.units.pop(own.id)}
+            self.m.assignments = [a for a in self.m.assignments if a.unit.id not in gone]
+            self.m.participants = {i: p for i, p in self.m.participants.items() if p.campaign_id != own.id}
+            del self.m.campaigns[own.id]
+        self.m.links = {token: link for token, link in self.m.links.items() if link.project_id != project_id}
+        self.m.roles = {of: role for of, role in self.m.roles.items() if of[0] != project_id}
         del self.m.names[project_id], self.m.datasets[project_id]
         self.m.judged.pop(project_id, None)
         self.m.cases.pop(project_id, None)
@@ -197,5 +211,14 @@ class FakeProjects:
         self.m.need(project_id)
         return self.m.datasets[project_id]
 
+    def document(self, project_id: int, doc_id: str) -> Dataset:
+        whole = self.dataset(project_id)
+        segments = tuple(s for s in whole.segments if s.doc_id == doc_id)
+        return Dataset(segments, tuple(o for o in whole.outputs if o.doc_id == doc_id))
+
+    def outline(self, project_id: int) -> dict[SegmentKey, tuple[str, ...]]:
+        by_segment = self.dataset(project_id).outputs_of()
+        return {key: tuple(o.system for o in outputs) for key, outputs in by_segment.items() if outputs}
+
     def list(self) -> builtins.list[Project]:
-        return sorted((self.get(i) for i in self.m.names), key=lambda p: p.name)
+        return sorted((self.get(i) for i in self.m.names if self.m.campaign_of(i) is None), key=lambda p: p.name)

@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment, SegmentKey, Value
 from core.ports.labels import Action
 from core.ports.store import Store
+from core.services.labels import labels as work
+from core.services.labels.exchange import receive
 from core.signature import content_key
 from db.store import open_store
-from pages._ui.components.span_annotator.exchange import blind_id
-from tests.pages.test_span_exchange import HERE, ROOT, TEXTS, add, outbox, texts
+from pages._ui.annotate import identity
+from tests.core.services.labels.test_exchange import HERE, TEXTS, texts
+from tests.paths import ROOT
 
 
 @pytest.fixture
@@ -59,14 +64,12 @@ def test_the_name_is_asked_before_anything_is_shown(app: AppTest) -> None:
     assert "name" not in app.query_params
 
 
-def test_what_the_editor_sends_is_on_disk_after_the_run(app: AppTest, tmp_path: Path) -> None:
-    signed_in(app)
-    project = int(address(app, "project"))
-    app.session_state["annotate-editor"] = {"outbox": outbox(project, add(project))}
-    app.run()
-    assert not app.exception
-    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
-    assert [e.action.id for e in store.labels.events(project) if e.action.kind == "add"] == ["a1"]
+@given(st.text())
+def test_a_name_is_short_printable_and_stays_what_it_is(raw: str) -> None:
+    name = identity.cleaned(raw)
+    assert name.isprintable() or not name
+    assert len(name) <= identity.LONGEST
+    assert identity.cleaned(name) == name
 
 
 def test_next_goes_on_and_the_address_says_so(app: AppTest) -> None:
@@ -82,6 +85,15 @@ def test_a_segment_that_is_not_there_gives_the_next_unlabelled_one(app: AppTest)
     signed_in(app)
     assert not app.exception
     assert address(app, "segment") == "1"
+
+
+def test_an_empty_document_name_leaves_no_gap(app: AppTest, tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    project = store.projects.create("no documents").id
+    store.projects.add(project, Dataset((Segment("", "7", "Quelle"),), (Output("A", "", "7", "text"),)))
+    app.query_params.update({"project": str(project), "doc": "", "segment": "7"})
+    signed_in(app)
+    assert "**1** / 1 · 7" in [m.value for m in app.markdown]
 
 
 def test_names_shown_for_one_segment_are_shown_for_no_other(app: AppTest, tmp_path: Path) -> None:
@@ -124,9 +136,8 @@ def test_scores_and_names_come_after_the_submission_and_only_on_request(app: App
     signed_in(app)
     assert not [b for b in app.button if b.label.startswith("Reveal")]
     project = int(address(app, "project"))
-    clean = {"kind": "verdict", "output": blind_id(project, HERE, "Buzzard"), "payload": {"value": "no_error"}}
-    done = [add(project), {"id": "v", **clean}, {"id": "s", "kind": "submit", "output": None, "payload": {}}]
-    app.session_state["annotate-editor"] = {"outbox": outbox(project, *done)}
+    fine = [Action(f"v-{system}", "verdict", system, {"value": "no_error"}) for system in TEXTS]
+    work.save(store, project, "Ana", HERE, [*fine, Action("s", "submit", None, {})])
     app.run()
     assert not app.exception
     assert not app.dataframe
@@ -136,6 +147,7 @@ def test_scores_and_names_come_after_the_submission_and_only_on_request(app: App
     (column,) = table.columns
     assert column.endswith("↑")
     assert table[column].to_dict() == {"Aardvark": "61.2", "Buzzard": "not scored"}
-    app.session_state["annotate-editor"] = {"outbox": outbox(project, add(project, 2, severity="Minor"), n=8)}
-    app.run()
-    assert not [e for e in store.labels.events(project) if e.action.id == "a2"]  # locked
+    ids = work.open_segment(store, project, "Ana", HERE, TEXTS).ids
+    late = {"id": "late", "kind": "verdict", "output": ids["Aardvark"], "payload": {"value": None}}
+    batch = {"project": project, "doc": HERE.doc_id, "segment": HERE.segment_id, "actions": [late]}
+    assert "locked" in receive(store, "Ana", [batch]).refused["late"]

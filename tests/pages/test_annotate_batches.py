@@ -36,6 +36,7 @@ def test_a_batch_is_worked_through_in_its_order_with_its_outputs_only(app: AppTe
     assert address(app, "segment") == "3"  # the segment of the address is not in the batch: its first one comes
     assert shown(app, tmp_path) == ["Buzzard"]
     assert "0 of 2 segments of this calibration set submitted" in progress_text(app)
+    assert "Label every output of a segment, then submit it" in progress_text(app)
     assert any("0 / 3 labelled" in str(m.value) for m in app.markdown)
     next(b for b in app.button if b.label == "Next").click()
     app.run()

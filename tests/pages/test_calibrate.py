@@ -68,7 +68,7 @@ def test_without_distances_it_says_what_to_score(store) -> None:
 def test_without_people_it_says_where_to_label(store) -> None:
     at = opened(filled(store, human=False))
     assert not at.exception
-    assert "no labels and no human scores" in words(at)
+    assert "This project has no human scores yet." in words(at)
 
 
 def test_the_fit_stands_in_one_sentence_with_what_is_missing(store) -> None:

@@ -116,6 +116,21 @@ def test_colours_of_charts_stand_out(dark: bool) -> None:
     assert {c: round(ratio, 2) for c, ratio in ratios.items() if ratio < GRAPHIC} == {}
 
 
+@both
+@pytest.mark.parametrize("tone", [encodings.BLUE, encodings.ORANGE, encodings.GREY])
+def test_text_is_readable_in_the_filled_cells_of_charts(tone: str, dark: bool) -> None:
+    drawn = of(tone, dark, {})
+    assert drawn is not None
+    assert contrast(named("ink", dark), drawn._replace(a=encodings.TINT).over(named("paper", dark))) >= TEXT
+
+
+def test_chart_texts_are_not_in_a_mid_tone() -> None:
+    tones, texts = re.compile(r"\b(BLUE|ORANGE|GREY|GREEN)\b"), re.compile(r"mark_text\([^\n]*")
+    found = [line for path in (ROOT / "core" / "plots").glob("*.py") for line in texts.findall(path.read_text("utf-8"))]
+    assert len(found) > 5
+    assert [line for line in found if tones.search(line)] == []
+
+
 def test_there_is_one_blue() -> None:
     assert CONFIG["chartCategoricalColors"][0] == encodings.BLUE
     for kind in ("light", "dark"):

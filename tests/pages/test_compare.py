@@ -1,5 +1,6 @@
 """The Compare page over a real database, without a browser; the cards themselves are in the browser tests."""
 
+import json
 from typing import Any
 
 import pytest
@@ -222,6 +223,21 @@ def test_labels_are_on_the_cards_and_segments_are_ordered_by_mqm(store: Store, p
     assert [m["origin"] for m in seen[-1]["metrics"]] == ["labels"]
 
 
+def test_the_mqm_column_names_its_weights_and_the_outputs_without_labels(
+    store: Store, project: int, seen: list[Any]
+) -> None:
+    label(store, project)
+    at = open_page(project)
+    assert [w.value.replace("\\", "") for w in at.warning] == [
+        "MQM (labels): 2 of 4 outputs have a score. The system means are over these only.  \n"
+        "MQM (labels): label the other outputs on Annotate."
+    ]
+    (segments,) = (d for d in at.dataframe if "segment" in d.value)
+    config = json.loads(segments.proto.columns)["MQM (labels) ↑"]
+    assert "always Google MQM (major 5, minor 1," in config["help"].replace("\\", "")
+    assert config["type_config"]["format"] == "%.1f"
+
+
 def test_who_annotates_sees_the_labels_of_others_only_when_asked(
     store: Store, project: int, seen: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,6 +278,22 @@ def test_a_wrong_filter_is_one_message_and_filters_nothing(store: Store, project
     assert seen[-1]["total"] == 2
 
 
+def test_systems_are_a_table_with_the_best_means_marked(store: Store, project: int, seen: list[Any]) -> None:
+    label(store, project)
+    score(store, project)
+    at = open_page(project)
+    (table,) = (d for d in at.dataframe if list(d.value.columns)[:1] == ["system"])
+    assert list(table.value["system"]) == ["alpha", "beta"]
+    assert list(table.value["MQM (labels) ↑"]) == [-5.0, 0.0]  # numbers, so that they sort
+    assert "● 0.0".encode() in table.proto.arrow_data.styler.display_values
+    assert any("Outputs with a score: MQM (labels) 2 of 4" in c.value.replace("\\", "") for c in at.caption)
+    assert {"Systems as CSV", "LaTeX table"} <= {b.label for b in at.get("download_button")}
+    assert "[Systems ↓](#systems)" in [m.value for m in at.markdown]
+    at.toggle(key="compare-blind").set_value(True).run()
+    assert not [d for d in at.dataframe if list(d.value.columns)[:1] == ["system"]]
+    assert "[Systems ↓](#systems)" not in [m.value for m in at.markdown]
+
+
 @pytest.mark.parametrize("blind", [False, True])
 def test_the_worst_outputs_are_listed_by_any_score(store: Store, project: int, seen: list[Any], blind: bool) -> None:
     label(store, project)
@@ -269,7 +301,7 @@ def test_the_worst_outputs_are_listed_by_any_score(store: Store, project: int, s
     at = open_page(project)
     at.toggle(key="compare-blind").set_value(blind).run()
     at.segmented_control(key=f"compare-list-of-{project}").set_value("outputs").run()
-    table = at.dataframe[0].value
+    table = at.dataframe[-1].value
     assert list(table.columns[:6]) == ["document", "segment", "system", "output", "errors", "MQM (labels) ↑"]
     assert [(row["output"], row["errors"]) for _, row in table.iterrows()] == [
         ("Bananas <b>x</b>", "1 Major"),
@@ -277,7 +309,7 @@ def test_the_worst_outputs_are_listed_by_any_score(store: Store, project: int, s
     ]
     assert ("alpha" in set(table["system"])) != blind
     at.selectbox(key=f"compare-worst-{project}").set_value("bartscore++").run()
-    assert len(at.dataframe[0].value) == 4
+    assert len(at.dataframe[-1].value) == 4
     at.session_state[worst_outputs.SPOT] = (project, OutputKey("beta", "d", "1"))
     at.run()
     assert seen[-1]["spot"] in {c["name"] for c in seen[-1]["cards"]}

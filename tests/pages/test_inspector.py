@@ -15,10 +15,9 @@ from core.refine.result import EditStep, Refinement, Token
 from core.signature import content_key
 from pages._ui.annotate import identity
 from pages._ui.compare import inspector as inspector_section
-from pages._ui.compare import labels
+from pages._ui.compare import labels, model_rounds
 from pages._ui.compare.inspector import OpenInspector
 from pages._ui.components import inspector, output_cards, shared
-from pages._ui.shared import wiring
 from tests.pages.test_compare import project
 from tests.pages.test_shell import run, store
 
@@ -41,8 +40,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     monkeypatch.setattr(output_cards, "_component", lambda: lambda **kw: None)
     monkeypatch.setattr(inspector, "_component", lambda: lambda **kw: given.append(kw["data"]))
     monkeypatch.setattr(inspector_section, "model_facts", lambda: HERE)
-    monkeypatch.setattr(wiring, "look", lambda model, text, *_: seen(text, -float(len(text))))
-    monkeypatch.setattr(wiring, "rounds", lambda model, text, *_: (seen(text, -2.0, STEP), seen(STEP.text, -1.0)))
+    monkeypatch.setattr(model_rounds, "look", lambda model, text, *_: seen(text, -float(len(text))))
+    monkeypatch.setattr(model_rounds, "rounds", lambda model, text, *_: (seen(text, -2.0, STEP), seen(STEP.text, -1.0)))
     return given
 
 

@@ -4,12 +4,14 @@ import re
 
 from streamlit.testing.v1 import AppTest
 
-from core.data import Dataset, HumanScore, Output, Segment, Value
+from core.data import Dataset, HumanScore, Output, Segment, SegmentKey, Value
 from core.metrics import registry
+from core.ports.labels import Action
 from core.reports.evaluation import sentence
 from core.services.calibrate.calibration import from_labels, from_score
 from core.services.evaluate.evaluate import AgreementOptions, evaluate
 from core.services.evaluate.evaluation_data import from_view
+from core.services.labels import labels
 from core.services.projects import sample
 from core.services.projects.view import build
 from core.signature import content_key
@@ -65,7 +67,34 @@ def test_without_scores_it_leads_to_compare(store) -> None:
 def test_without_people_it_says_where_to_label(store) -> None:
     at = opened(filled(store, human=False))
     assert not at.exception
-    assert "no labels and no human scores" in words(at)
+    assert "This project has no human scores yet." in words(at)
+
+
+def label(store, project_id: int, segment: str, *, submit: bool = True) -> None:
+    """Label every output of a segment as without errors."""
+    done = [Action(f"{segment}-{s}", "verdict", s, {"value": "no_error"}) for s in SYSTEMS]
+    done += [Action(f"{segment}-submit", "submit", None, {})] if submit else []
+    labels.save(store, project_id, "Ann", SegmentKey("d", segment), done)
+
+
+def test_labels_that_are_not_submitted_are_no_human_scores(store) -> None:
+    project_id = filled(store, human=False)
+    label(store, project_id, "0", submit=False)
+    at = opened(project_id)
+    assert "This project has no human scores yet." in words(at)
+    assert "Import human scores on Projects" in [link.proto.label for link in at.get("page_link")]
+
+
+def test_two_submitted_segments_come_before_imported_scores(store) -> None:
+    project_id = filled(store)
+    key = f"lambda-people-{project_id}"
+    label(store, project_id, "0")
+    label(store, project_id, "2", submit=False)
+    at = opened(project_id)
+    assert at.selectbox(key=key).value[1] == "da"
+    assert at.selectbox(key=key).options == ["da", "MQM labels"]
+    label(store, project_id, "1")
+    assert opened(project_id).selectbox(key=key).value[0] == "MQM labels"
 
 
 def test_the_result_stands_in_one_sentence_and_a_human_reference_is_left_out(store) -> None:
@@ -85,6 +114,31 @@ def test_the_result_stands_in_one_sentence_and_a_human_reference_is_left_out(sto
         "No repetition",
     )  # undefined: no output has four words
     assert "all metric scores are equal" in said
+
+
+def test_all_human_scores_are_compared_in_one_table(store) -> None:
+    project_id = filled(store)
+    dataset = store.projects.dataset(project_id)
+    other = tuple(h._replace(name="fluency", value=-h.value) for h in dataset.human_scores)
+    assert "All human scores" not in opened(project_id).button_group(key="evaluate-section").options
+    store.projects.add(project_id, Dataset(dataset.segments, dataset.outputs, other))
+    at = opened(project_id)
+    at.button_group(key="evaluate-section").set_value("All human scores").run()
+    assert not at.exception
+    table = at.dataframe[1].value.set_index("metric")
+    assert table.columns.tolist() == ["da", "fluency"]
+    assert table.loc["TER"].tolist() == ["1.000", "−1.000"]
+    assert "Outputs compared: da 24; fluency 24." in words(at)
+    at.multiselect(key=f"evaluate-every-lower-{project_id}").set_value(["fluency"]).run()
+    assert at.dataframe[1].value.set_index("metric").loc["TER"].tolist() == ["1.000", "1.000"]
+
+
+def test_acc_eq_is_explained_beside_the_chosen_statistic(store) -> None:
+    at = opened(filled(store))
+    assert "Kendall τ-b: Rank correlation" in words(at)
+    assert "acc_eq: Pairwise accuracy with tie calibration (Deutsch et al. 2023)" in words(at)
+    at.selectbox(key="evaluate-level").set_value("system").run()
+    assert "acc_eq" not in words(at)
 
 
 def test_a_partly_scored_metric_is_set_aside_until_its_scoring_is_finished(store) -> None:

@@ -65,7 +65,7 @@ def test_every_metric_of_the_registry_is_listed_with_its_direction(store: Store)
 def test_a_metric_without_weights_says_so_and_the_command_is_there(store: Store) -> None:
     at = run("models")
     perplexity = rows(html(at))["Perplexity"]
-    assert perplexity[1] == "○ needs a model"
+    assert perplexity[1] == "○ model missing"
     assert "A causal language model is not configured" in perplexity[2]
     assert MODEL_KINDS["lm"].command in [code.value for code in at.code]
     assert "Suggested" in card(at, "A causal language model")
@@ -112,14 +112,14 @@ def test_a_model_that_is_not_here_is_said_with_the_command_that_fetches_it(
     assert any(code.value.startswith("hf download no/such-model ") for code in at.code)
     found = rows(html(at))
     assert found["chrF"][1] == "● ready"
-    assert found["BARTScore F"][1] == "○ needs a model"
+    assert found["BARTScore F"][1] == "○ model missing"
 
 
 def test_what_metrics_say_of_themselves_is_text_and_no_markup() -> None:
     found = {"chrf": Readiness("package", "the package <b>x</b> is not installed", "pip install x")}
     body = table(metric_rows(found), found)
     assert "&lt;b&gt;x&lt;/b&gt;" in body
-    assert "□ needs a package" in body
+    assert "□ package missing" in body
 
 
 def test_lacks_are_told_once_for_all_the_metrics_that_share_them() -> None:

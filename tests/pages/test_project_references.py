@@ -14,8 +14,8 @@ __all__ = ["store"]
 
 def panel(at: AppTest) -> dict[str, str]:
     """What the scoring panel says is scored, by metric."""
-    table = next(d.value for d in at.dataframe if "metric" in d.value and "scored" in d.value)
-    return dict(zip(table["metric"], table["scored"], strict=True))
+    table = next(d.value for d in at.table if "metric" in d.value and "scored" in d.value)
+    return dict(zip(table["metric"], table["scored"].str.replace("\\", ""), strict=True))
 
 
 def test_the_outputs_of_a_system_become_references(store: Store) -> None:

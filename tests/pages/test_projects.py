@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from core.data import Dataset, Output, Segment
+from core.data import Dataset, Output, Segment, Value
 from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.mapping import ColumnMapping
@@ -14,6 +14,7 @@ from core.ports.store import Store
 from core.services.projects import sample
 from core.services.projects.adding import ImportTarget
 from core.services.projects.importing import TablePlan
+from core.signature import content_key
 from pages._ui.projects import importing, upload
 from pages._ui.projects.upload_columns import mapping_of, role_of
 from pages._ui.projects.upload_lines import first_line
@@ -354,10 +355,32 @@ def test_after_files_with_problems_others_can_be_chosen(store: Store) -> None:
 
 
 def test_the_open_project_names_its_next_step_and_leads_there(store: Store) -> None:
-    at = press(uploaded(("p.csv", CSV)), "Import")
+    press(uploaded(("p.csv", CSV)), "Import")
     (project,) = store.projects.list()
+    at = run("projects", project=str(project.id))
     assert "**What next:** No metric has been computed yet" in texts(at)
     assert ":material/check: Upload → **Score** → Label → Calibrate λ → Evaluate" in texts(at)
     at.button(key=f"next-{project.id}").click().run()
     assert not at.exception
     assert at.title[0].value == "Compare"
+
+
+def test_what_next_says_that_human_scores_were_imported(store: Store) -> None:
+    at = press(uploaded(("p.csv", CSV)), "Import")
+    (project,) = store.projects.list()
+    values = {content_key(*item): Value(1.0) for _, item in store.projects.dataset(project.id).items()}
+    store.scores.put("chrf", "chrf|v:1", values, 1.0)
+    assert ":material/check: Label (human scores imported) → Calibrate λ → **Evaluate**" in texts(at.run())
+
+
+def test_an_import_is_followed_by_one_primary_button(store: Store) -> None:
+    def primary(at: AppTest) -> list[str]:
+        return [b.label.split(" (")[0] for b in at.button if b.proto.type == "primary" and not b.proto.form_id]
+
+    at = press(uploaded(("p.csv", CSV)), "Import")
+    (project,) = store.projects.list()
+    assert primary(at) == ["Compute scores"]
+    store.jobs.enqueue(project.id, ["chrf"], timing=True)
+    assert primary(at.run()) == ["Compute scores"]
+    at.button(key=f"score-{project.id}").click().run()
+    assert primary(at) == ["Evaluate metrics"]

@@ -162,7 +162,7 @@ def test_without_human_scores_only_robustness_is_spoken_of(store: Store) -> None
     at = pressed(filled(store, people=False), ["chrf"])
     assert not at.exception
     said = words(at)
-    assert "no labels and no human scores" in said
+    assert "This project has no human scores yet." in said
     assert re.search(r"Adversarial accuracy on 24 cases: NLI \d+ %, chrF 0 %", said)
     assert "Mean over kinds of error, equally weighted." in said
     assert "The best weight cannot be computed: there are no human scores." in said

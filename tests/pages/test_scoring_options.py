@@ -10,6 +10,7 @@ from core.data import Dataset, Output, Segment, Value
 from core.metrics.registry import load
 from core.ports.store import Store
 from core.signature import content_key
+from tests.pages.said import unescaped
 from tests.pages.test_shell import run, store
 
 __all__ = ["store"]
@@ -115,9 +116,10 @@ def test_variants_that_have_scored_something_are_listed_after_their_plain_form(s
     store.scores.put(metric.spec.name, metric.signature(), {content_key(*item): Value(1.0)}, 1.0)
     store.scores.put("chrf|gone:1", "chrf|v:0|gone:1", {content_key(*item): Value(1.0)}, 1.0)
     store.scores.put("bartscore|prompt:#9-12345678", "bartscore|v:1|x:1", {content_key(*item): Value(-1.0)}, 1.0)
-    frame = opened(project, "chrf").dataframe[-1].value
+    frame = opened(project, "chrf").table[-1].value.map(unescaped)
     assert list(frame["metric"])[:3] == ["chrF", "chrF (β = 3)", "BLEU"]
     assert list(frame["scored"])[1] == "1 / 1"
+    assert frame["description"][0].endswith("the best one counts. Uses: reference.")
     row = frame[frame["metric"] == "BARTScore F (9 prompts 12345678)"].iloc[0]
     assert (row["scored"], "ERRORSCOPE_PROMPTS" in row["description"]) == ("1 / 1", True)
     assert "gone" not in " ".join(frame["metric"])

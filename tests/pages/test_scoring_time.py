@@ -4,11 +4,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Multiselect
 
-from core.data import Dataset, Output, Segment, SegmentKey
+from core.data import Dataset, Output, Segment, SegmentKey, Value
 from core.metrics import registry
 from core.ports.store import Store
 from core.ports.timings import Timing
+from core.scoring.dataset import for_dataset
 from core.scoring.timing import model_of, size_of
+from core.signature import content_key
 from tests.pages.said import words
 from tests.pages.test_shell import run, store
 
@@ -76,8 +78,8 @@ def test_a_long_job_scores_the_open_segment_first(store: Store, project: int) ->
     assert "Time on this machine: about 2 h (BARTScore++ 2 h, 1 other 8 s). This segment is scored first." in words(at)
     at.button(key=f"score-{project}").click().run()
     assert [j.segments for j in reversed(store.jobs.recent(project))] == [(SegmentKey("d", "0"),), ()]
-    assert "running now" in at.dataframe[1].value.columns
-    assert at.dataframe[1].value["left"].tolist() == [2, 2, 80, 80]
+    assert "running now" in at.dataframe[0].value.columns
+    assert at.dataframe[0].value["left"].tolist() == [2, 2, 80, 80]
 
 
 def test_an_unknown_time_is_measured_on_request(store: Store, project: int) -> None:
@@ -89,9 +91,104 @@ def test_an_unknown_time_is_measured_on_request(store: Store, project: int) -> N
     assert "Not scored yet" in words(at)
 
 
+def test_without_references_fast_metrics_that_need_none_are_chosen(store: Store) -> None:
+    made = store.projects.create("articles").id
+    segments = tuple(Segment("d", str(i), f"{i} {SOURCE}") for i in range(N))
+    store.projects.add(made, Dataset(segments, tuple(Output("A", "d", str(i), f"text {i}") for i in range(N))))
+    slow = registry.load("bartscore++-faithfulness")
+    sizes = [size_of(item, slow.spec) for _, item in store.projects.dataset(made).items()]
+    timing = Timing(N, sum(sizes), 1800.0, sum(sizes) / N)
+    store.timings.add(slow.spec.name, model_of(slow.signature()), timing)
+    at = run(project=str(made))
+    assert not at.exception
+    assert "bartscore-faithfulness" in chosen(at).value
+    assert slow.spec.name not in chosen(at).value
+    assert "Default metrics cannot run here. Metrics without references are proposed." in words(at)
+    assert "BARTScore++ faithfulness (30 min)" in words(at)
+
+
+def test_a_job_for_all_outputs_waits_for_its_time(store: Store, project: int) -> None:
+    store.jobs.enqueue(project, ["chrf"], timing=True)
+    at = run(project=str(project))
+    assert at.button(key=f"score-{project}").disabled
+    assert "You can start when the time is known" in words(at)
+    next(b for b in at.button_group if b.key and b.key.startswith("scope-")).set_value("sample").run()
+    assert not at.button(key=f"score-{project}").disabled
+
+
+def test_an_estimate_from_few_outputs_is_called_rough(store: Store, project: int) -> None:
+    time_all(store, project)
+    metric, data = registry.load("chrf"), store.projects.dataset(project)
+    size = sum(size_of(item, metric.spec) for _, item in data.items()) / (2 * N)
+    for _ in range(8):  # the newest ones count
+        store.timings.add("chrf", model_of(metric.signature()), Timing(0, round(size), 1.0, size))
+    assert "A rough estimate, from fewer than 8 outputs: chrF." in words(run(project=str(project)))
+
+
 def test_an_estimate_does_not_replace_the_metrics_that_were_chosen(store: Store, project: int) -> None:
     at = run(project=str(project))
     chosen(at).set_value(["bartscore++"]).run()
     time_all(store, project, bartscorexx=7200.0)
     at.run()
     assert chosen(at).value == ["bartscore++"]
+
+
+def scored(store: Store, project: int, name: str) -> None:
+    """Store a score of every output."""
+    values = {content_key(*item): Value(1.0) for _, item in store.projects.dataset(project).items()}
+    store.scores.put(name, for_dataset(registry.load(name), store.projects.dataset(project)).signature(), values, 1.0)
+
+
+def opened(at: AppTest, project: int) -> AppTest:
+    """The page with the box of the panel open, which is closed once there are scores."""
+    at.session_state[f"compare-scoring-{project}"] = True
+    return at.run()
+
+
+def test_the_choice_of_metrics_stays_until_it_is_changed(store: Store, project: int) -> None:
+    at = run(project=str(project))
+    chosen(at).set_value(["bleu", "chrf"]).run()
+    at.button(key=f"score-{project}").click().run()
+    scored(store, project, "chrf")
+    at = at.switch_page("pages/projects.py").run().switch_page("pages/compare.py").run()
+    assert chosen(opened(at, project)).value == ["bleu", "chrf"]
+    assert not at.button(key=f"score-{project}").disabled
+    scored(store, project, "bleu")
+    assert opened(at, project).button(key=f"score-{project}").disabled
+    assert "These metrics have scored all outputs." in words(at)
+
+
+def test_the_default_choice_stays_while_a_job_runs(store: Store, project: int) -> None:
+    at = run(project=str(project))
+    before = chosen(at).value
+    at.button(key=f"score-{project}").click().run()
+    scored(store, project, "chrf")
+    assert chosen(opened(at.run(), project)).value == before
+    for job in store.jobs.recent(project):
+        store.jobs.cancel(job.id)
+    at.run()  # the page is drawn twice, because the job has ended
+    assert chosen(opened(at, project)).value == [name for name in before if name != "chrf"]
+
+
+def test_the_progress_says_how_many_outputs_are_distinct(store: Store, project: int) -> None:
+    store.projects.add(project, Dataset((), (Output("C", "d", "0", "A 0"),)))  # as system A
+    store.jobs.enqueue(project, ["chrf"])
+    at = run(project=str(project))
+    assert at.dataframe[0].value["left"].tolist() == [80]
+    [caption] = [c for c in at.caption if "distinct" in c.value]
+    assert (caption.value, "computed once" in caption.help) == ("80 distinct of 81 outputs", True)
+
+
+def test_a_cancelled_job_says_what_is_kept_and_can_be_finished(store: Store, project: int) -> None:
+    job = store.jobs.enqueue(project, ["chrf", "bleu"])
+    scored(store, project, "chrf")
+    store.jobs.cancel(job.id)
+    for name in ("compare", "projects"):
+        at = run(name, project=str(project))
+        assert "Scoring was cancelled. 80 of 160 scores of 2 metrics are kept." in words(at)
+    at.button(key=f"finish-cancelled-{project}").click().run()
+    assert [j.metrics for j in store.jobs.recent(project) if j.state == "queued"] == [("chrf", "bleu")]
+    assert "Scoring was cancelled" not in words(at)
+    store.jobs.cancel(store.jobs.recent(project)[0].id)
+    scored(store, project, "bleu")
+    assert "Scoring was cancelled" not in words(at.run())

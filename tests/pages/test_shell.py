@@ -31,7 +31,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.delenv("ERRORSCOPE_DB", raising=False)
     monkeypatch.setattr(wiring.sample, "ensure", lambda opened: None)
     st.cache_resource.clear()
-    return wiring.open_store(empty_database(tmp_path / "errorscope.db"))
+    return wiring.shared_store(empty_database(tmp_path / "errorscope.db"))
 
 
 def run(page: str = "compare", **query: str) -> AppTest:
@@ -153,7 +153,9 @@ def test_a_job_says_what_it_waits_for() -> None:
     assert "python -m db.worker" in jobs.progress_text(job(state="queued"), NOW, own_worker=False)
     assert jobs.progress_text(job(state="queued"), NOW, own_worker=True) == "waiting to start"
     assert "does not respond" in jobs.progress_text(job(done=5), later, own_worker=True)
-    assert jobs.progress_text(job(done=5, message="chrF · 5 of 9"), NOW, own_worker=True) == "5 of 100 · chrF · 5 of 9"
+    running = job(done=5, message="chrF · 5 of 9 distinct outputs")
+    assert jobs.progress_text(running, NOW, own_worker=True) == "5 of 100 scores · chrF · 5 of 9 distinct outputs"
+    assert jobs.progress_text(job(done=1, total=3, timing=True), later, own_worker=True).startswith("1 of 3 metrics")
 
 
 def test_a_fault_of_ours_is_an_apology_with_a_number_and_no_traceback() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from core.data import Item
@@ -31,10 +32,6 @@ class TrivialBaseline(NamedTuple):
     def signature(self, seed: int) -> str:
         return signature(f"sentinel:{self.name}", {"v": 1} | ({"seed": seed} if self.seeded else {}))
 
-    def score(self, items: Sequence[Item], seed: int) -> list[float | None]:
-        """Return one number per item."""
-        return [self.of(item, seed) for item in items]
-
 
 def shortness(item: Item, _: int = 0) -> float:
     """Return minus the number of Unicode code points, ≤ 0. MQM sums grow with length, which favours short outputs."""
@@ -43,7 +40,7 @@ def shortness(item: Item, _: int = 0) -> float:
 
 def shortness_in_words(item: Item, _: int = 0) -> float:
     """Return minus the number of words, ≤ 0. In scripts written without spaces, each character counts as a word."""
-    return 0.0 - len(words(item.hypothesis))
+    return 0.0 - len(_words(item.hypothesis))
 
 
 def no_repetition(item: Item, _: int = 0) -> float:
@@ -69,8 +66,14 @@ def random_score(item: Item, seed: int) -> float:
     return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
 
 
+@lru_cache(maxsize=64)
+def _words(text: str) -> list[str]:
+    """Return the case-folded words; kept because three baselines need them, and outputs of a segment share its source."""
+    return [text[start:end].casefold() for start, end in words(text)]
+
+
 def _grams(text: str) -> list[tuple[str, ...]]:
-    found = [text[start:end].casefold() for start, end in words(text)]
+    found = _words(text)
     return [tuple(found[i : i + GRAM]) for i in range(len(found) - GRAM + 1)]
 
 
@@ -88,3 +91,9 @@ BASELINES: tuple[TrivialBaseline, ...] = (
         "random", "Random", "a random number", random_score, seeded=True
     ),
 )  # fmt: skip
+
+
+def baseline_scores(items: Sequence[Item], seed: int) -> dict[str, list[float | None]]:
+    """Return the numbers of the items by the name of each baseline."""
+    rows = [[b.of(item, seed) for b in BASELINES] for item in items]  # item by item: `_words` keeps few texts
+    return {b.name: [row[k] for row in rows] for k, b in enumerate(BASELINES)}

@@ -64,6 +64,11 @@ def signature_at(column: Column, lam: float) -> str:
     return with_lambda(column.signature, lam) if column.refinement else column.signature
 
 
+def hint_at(column: Column, lam: float) -> str:
+    """Return direction, explanation and signature of a column, one per line."""
+    return "\n".join(p for p in (column.direction, column.help, signature_at(column, lam)) if p)
+
+
 def with_lambda(signature: str, lam: float) -> str:
     """Return a signature with this λ in place of its own; one without λ stays as it is."""
     return "|".join(f"lambda:{number(lam)}" if p.startswith("lambda:") else p for p in signature.split("|"))

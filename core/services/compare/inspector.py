@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey, RatedOutput, Segment, SegmentKey, grouped
-from core.mqm.log import fold
 from core.mqm.scores import rated_outputs
 from core.ports.store import Store
 from core.refine.inspect import Round
 from core.refine.options import NonTranslation, Options
 from core.refine.overlap import Characters, Overlap, agreement, count_characters, edited, layers, marked
 from core.refine.result import EDITS, EditStep, Refinement, Token
+from core.services.labels import all_labels
 from core.services.labels.labels import finished
 from core.signature import fields_of
 from core.text.diff import diff
@@ -172,7 +172,7 @@ def marks(
 
     Only labels of submitted segments count. `segment` limits the result to one segment.
     """
-    folded = fold(store.labels.events(project_id, segment=segment))
+    folded = all_labels.labels(store, project_id, segment)
     outputs = dataset.outputs_of()
     asked = [key for key in outputs if outputs[key] and segment in (None, key)]
     shown = {

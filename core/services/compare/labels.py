@@ -34,7 +34,10 @@ def with_mqm(view: View, marks: Marks) -> View:
         values[view.row[key.segment], at[key.system]] = score
     signature = f"{GOOGLE.signature()}|raters:{len({r.rater for r in rated})}"
     digits = 1 if np.allclose(list(found.values()), np.round(list(found.values()), 1)) else 2
-    note = "MQM score: minus the mean penalty of the errors marked, Google’s weights; 0 is best"
+    note = (
+        "MQM score: minus the penalty of the errors marked, mean over annotators; 0 is best. Severity weights: always Google MQM "
+        "(major 5, minor 1, minor punctuation 0.1, non-translation 25). Weights chosen on other pages do not change it."
+    )
     column = Column(MQM, "mqm", f"MQM ({LABELS})", signature, True, help=note, digits=digits, labelled=True)
     return replace(
         view,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -13,11 +13,11 @@ import numpy as np
 
 from core.data import Item, OutputKey
 from core.formatting import format_lambda
-from core.metrics.lexical.baselines import BASELINES
+from core.metrics.lexical.baselines import BASELINES, baseline_scores
 from core.services.calibrate.calibration import HumanScores
 from core.services.compare.compare import signature_at
 from core.services.projects.view import View
-from core.stats.correlation.correlation import Group, Measure, Statistic
+from core.stats.correlation.correlation import Group, Measure, Statistic, group_ids
 from core.stats.correlation.pairs import Floats
 from core.stats.significance.perm_both import agreement_with_ties
 from core.stats.table import SystemTable, complete_table
@@ -92,7 +92,7 @@ class EvaluationData:
 
     @property
     def n_segments(self) -> int:
-        return len({k.segment for k in self.keys})
+        return len(set(self.of_segment))
 
     @property
     def metrics(self) -> tuple[ScoredMetric, ...]:
@@ -108,11 +108,12 @@ class EvaluationData:
     def too_few(self) -> bool:
         return len(self.keys) < 2 or all(m.undefined for m in self.metrics)
 
-    @property
-    def of_segment(self) -> list[tuple[str, str]]:
-        return [k.segment for k in self.keys]
+    @cached_property
+    def of_segment(self) -> list[int]:
+        """Return the id of each output's segment: every statistic groups by it, and names take longer to compare."""
+        return [int(i) for i in group_ids([k.segment for k in self.keys])]
 
-    @property
+    @cached_property
     def of_system(self) -> list[str]:
         return [k.system for k in self.keys]
 
@@ -121,8 +122,8 @@ class EvaluationData:
             measure, self.scores[name], self.human, group=group, segments=self.of_segment, systems=self.of_system
         )
 
-    def units(self, unit: Unit) -> list[object]:
-        return [k.doc_id if unit == "document" else k.segment for k in self.keys]
+    def units(self, unit: Unit) -> Sequence[Hashable]:
+        return [k.doc_id for k in self.keys] if unit == "document" else self.of_segment
 
     def scored_metric(self, name: str) -> ScoredMetric:
         return next(c for c in self.scored_metrics if c.name == name)
@@ -188,10 +189,10 @@ def join(
     scored_metrics = [m if m in there else m._replace(undefined=NOT_SCORED) for m in metrics]
     keys = tuple(k for k in rated if all(k in scored[m.name] for m in there) and (items is None or k in items))
     scores = {m.name: np.array([values[m.name][k] for k in keys], dtype=np.float64) for m in there}
-    of_keys = [items[k] for k in keys] if items is not None else []
+    baselines = baseline_scores([items[k] for k in keys], seed) if items is not None else {}
     for sentinel in BASELINES if items is not None else ():
-        name, found = f"sentinel:{sentinel.name}", sentinel.score(of_keys, seed)
-        known = [v for v in found if v is not None]
+        name = f"sentinel:{sentinel.name}"
+        known = [v for v in baselines[sentinel.name] if v is not None]
         lacks = sentinel.undefined if len(known) < len(keys) else ""
         scored_metrics.append(ScoredMetric(name, sentinel.label, sentinel.signature(seed), True, lacks))
         if not lacks:

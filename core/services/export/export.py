@@ -16,10 +16,11 @@ from core.formats.labels.label_formats import FORMATS, label_format
 from core.formats.problems import counted
 from core.formats.write import LabelRow
 from core.metrics.external import name_of
-from core.mqm.log import OutputLabels, SegmentLabels, fold
+from core.mqm.log import OutputLabels, SegmentLabels
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rated_outputs, segment_scores
 from core.ports.store import Store
+from core.services.labels import all_labels
 from core.services.labels.judgements import with_scores
 
 
@@ -48,7 +49,7 @@ def partly_scored(store: Store, project_id: int) -> list[str]:
 
 def label_rows(store: Store, project_id: int) -> list[LabelRow]:
     """Return the current labels, submitted or not: one row per error or verdict, in the order of the dataset."""
-    labels = fold(store.labels.events(project_id))
+    labels = all_labels.labels(store, project_id)
     names = sorted({rater for rater, _ in labels})
     rows: list[LabelRow] = []
     for key in (o.key for o in store.projects.dataset(project_id).outputs):
@@ -75,7 +76,7 @@ def labels_as(store: Store, project_id: int, name: str) -> Export:
     """
     dataset = store.projects.dataset(project_id)
     texts = {o.key: o.text for o in dataset.outputs}
-    labels = fold(store.labels.events(project_id))
+    labels = all_labels.labels(store, project_id)
     order = {key: i for i, key in enumerate(texts)}
     rated = [r for r in rated_outputs(labels, texts) if r.key in order]
     rated.sort(key=lambda r: (order[r.key], r.rater))
@@ -108,7 +109,7 @@ def scores_as_mtme(store: Store, project_id: int) -> Export:
 
     Human scores include those derived from raters' numbers. Raises `UserError` if the name of a system has a blank.
     """
-    dataset = with_scores(store.projects.dataset(project_id), store.judgements.list(project_id))
+    dataset = with_scores(store.projects.dataset(project_id), all_labels.judgements(store, project_id))
     files: dict[str, str] = {}
     listed, missing = ["file\tmetric\tsignature\n"], 0
     for by in store.scores.signatures(project_id):
@@ -154,7 +155,7 @@ def replaced(labels: Mapping[tuple[str, SegmentKey], SegmentLabels]) -> list[str
 
 def notes_on_labels(store: Store, project_id: int) -> list[str]:
     """Return notes on the labels of a project, for any file that contains all of them."""
-    return replaced(fold(store.labels.events(project_id)))
+    return replaced(all_labels.labels(store, project_id))
 
 
 def _rows(key: OutputKey, rater: str, labels: OutputLabels, submitted: bool) -> list[LabelRow]:

@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from core.data import SEVERITIES, Dataset, OutputKey, RatedOutput, SegmentKey, Side, Span, grouped
-from core.mqm.log import SegmentLabels, fold
+from core.mqm.log import SegmentLabels
 from core.mqm.schemes import scheme as scheme_of
 from core.mqm.scores import rated_outputs, rater_penalty
 from core.mqm.typology import is_non_translation
 from core.ports.labels import Event
 from core.ports.store import Store
+from core.services.labels import all_labels
 from core.stats.bootstrap import Interval
 from core.stats.correlation.correlation import Statistic
 from core.stats.correlation.pairs import Ints
@@ -120,7 +121,7 @@ def agreement(
     """
     weights = scheme_of(scheme)
     events = store.labels.events(project_id)
-    labels = fold(events)
+    labels = all_labels.labels(store, project_id)
     texts = {o.key: o.text for o in dataset.outputs}
     sources = {s.key: s.source or "" for s in dataset.segments}
     rated = [r for r in rated_outputs(labels, texts) if r.key in texts]
@@ -203,6 +204,7 @@ def _rater_rows(
     events: Sequence[Event],
 ) -> tuple[RaterRow, ...]:
     here = {(e.rater, e.segment) for e in events if e.action.kind != "open" and not e.action.id.startswith(FROM_A_FILE)}
+    here |= labels.keys() - {(e.rater, e.segment) for e in events}  # labels of campaigns are never from a file
     rows = []
     for rater in raters:
         mine = [r for r in rated if r.rater == rater]

@@ -208,7 +208,7 @@ def within(dataset: Dataset, batch: SavedBatch) -> Dataset:
 def outputs_done(dataset: Dataset, labels: Mapping[SegmentKey, SegmentLabels]) -> int:
     """Count the outputs that one annotator has labelled and submitted."""
     return sum(
-        (mine := labels.get(o.key.segment)) is not None and mine.submitted and mine.of(o.system).complete
+        (mine := labels.get(o.key.segment)) is not None and mine.submitted and mine.answered(o.system)
         for o in dataset.outputs
     )
 

@@ -6,6 +6,7 @@ All functions except `submitted` read the labels of one rater only, to avoid bia
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from core.mqm.log import SegmentLabels, fold, fold_segment
 from core.mqm.scores import rated_outputs
 from core.ports.labels import Action
 from core.ports.store import Store
+from core.services.labels import all_labels
 
 LabelsBySegment = Mapping[SegmentKey, SegmentLabels]
 
@@ -31,25 +33,41 @@ class Saved(NamedTuple):
 
 
 def open_segment(
-    store: Store, project_id: int, rater: str, segment: SegmentKey, systems: Collection[str], seed: int
-) -> tuple[str, ...]:
-    """Return the `systems` of a segment in the order this rater sees them: shuffled by `seed` once, then recorded.
+    store: Store,
+    project_id: int,
+    rater: str,
+    segment: SegmentKey,
+    systems: Collection[str],
+    seed: int | None = None,
+    order: Sequence[str] = (),
+) -> SegmentLabels:
+    """Return the rater's labels of a segment, with the order of the systems and their ids in the browser.
 
-    Systems added later come after the recorded ones. Raises `UserError` if the segment does not exist.
+    Both are drawn at random when the segment is first opened, and recorded: nobody who knows the names of the systems can find
+    out which output is whose. `seed` repeats the order, and `order` sets it. Systems added later come after the recorded ones. Raises `UserError` if
+    the segment does not exist.
     """
-    recorded = _labels(store, project_id, rater, segment).order
-    kept = [system for system in recorded if system in systems]
-    order = (*kept, *shuffled((s for s in systems if s not in kept), project_id, rater, segment, seed))
-    if not set(order) <= set(recorded):
-        made_of = _digest("open", project_id, rater, segment, seed, *order)  # two tabs opening at once record one event
-        action = Action(f"open-{made_of}", "open", None, {"order": list(order), "seed": seed})
-        store.labels.append(project_id, rater, segment, [action])
-    return order
+    labels = _labels(store, project_id, rater, segment)
+    new = [system for system in systems if system not in labels.ids]
+    if not new:
+        return labels
+    drawn = secrets.randbits(32) if seed is None else seed
+    known = [s for s in labels.order if s in new]
+    rest = [s for s in new if s not in known]
+    opened = known + ([s for s in order if s in rest] or _shuffled(rest, drawn))
+    ids = [f"o{secrets.token_hex(8)}" for _ in opened]
+    action = Action(f"open-{secrets.token_hex(8)}", "open", None, {"order": opened, "ids": ids, "seed": drawn})
+    return save(store, project_id, rater, segment, [action]).labels  # of two tabs that open at once, the first decides
 
 
-def shuffled(systems: Iterable[str], project_id: int, rater: str, segment: SegmentKey, seed: int) -> list[str]:
-    """Return the systems ordered by the SHA-256 of project, rater, segment, seed and system: the same on every machine."""
-    return sorted(systems, key=lambda system: _digest(project_id, rater, segment, seed, system))
+def _shuffled(systems: Iterable[str], seed: int) -> list[str]:
+    """Return the systems in an order that depends on the seed only, on every machine."""
+    return sorted(systems, key=lambda system: _digest(seed, system))
+
+
+def shown_order(labels: SegmentLabels, systems: Collection[str]) -> tuple[str, ...]:
+    """Return those of `systems` that the rater has opened, in the order in which the rater sees them."""
+    return tuple(system for system in labels.order if system in systems)
 
 
 def _digest(*parts: object) -> str:
@@ -82,7 +100,7 @@ def current(store: Store, project_id: int, rater: str) -> dict[SegmentKey, Segme
 
 def finished(labels: SegmentLabels | None, systems: Collection[str]) -> bool:
     """Return whether a segment is submitted and no system was added since."""
-    return labels is not None and labels.submitted and all(labels.of(system).complete for system in systems)
+    return labels is not None and labels.submitted and all(labels.answered(system) for system in systems)
 
 
 def progress(dataset: Dataset, labels: LabelsBySegment) -> SegmentProgress:
@@ -112,5 +130,5 @@ def _asked(dataset: Dataset) -> dict[SegmentKey, list[str]]:
 
 
 def submitted(store: Store, project_id: int) -> list[RatedOutput]:
-    """Return the labels of all submitted segments, of all raters."""
-    return rated_outputs(fold(store.labels.events(project_id)))
+    """Return the labels of all submitted segments, of all raters, with those of campaigns."""
+    return rated_outputs(all_labels.labels(store, project_id))

@@ -18,6 +18,12 @@ def of_project(store: Store, project_id: int) -> Typology:
     return from_json(stored) if "categories" in stored else TYPOLOGIES.get(stored.get("name", ""), MQM)
 
 
+def choose_bundled(store: Store, project_id: int, name: str) -> Typology:
+    """Make a bundled typology that of a project, and return it."""
+    store.settings.put(project_id, SETTING, {"name": name})
+    return TYPOLOGIES[name]
+
+
 def choose(
     store: Store,
     project_id: int,
@@ -32,8 +38,7 @@ def choose(
     """
     edited = from_json(to_json(base) | {"severities": list(severities), "categories": list(categories)})
     if edited == base and base.name in TYPOLOGIES:
-        store.settings.put(project_id, SETTING, {"name": base.name})
-        return base
+        return choose_bundled(store, project_id, base.name)
     title = base.title if base.name == OWN else f"{base.title}, edited"
     own = from_json(to_json(edited) | {"name": OWN, "title": title})
     store.settings.put(project_id, SETTING, to_json(own))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.data import Dataset, ExternalScores, OutputKey
-from core.errors import Problem
+from core.errors import Problem, UserError
 from core.formats.problems import Collector, counted, shown
+from core.mqm.typology import MQM
 from core.ports.projects import ImportReport, Project
 from core.ports.store import Store
+from core.services.labels.typologies import choose_bundled
 from core.services.projects import external_scores
+from core.services.projects.task import TYPOLOGY, Task, task_of
 
 _NEXT_STEP = "The project has another text under this name. Fix the file, or import it into a new project"
 
@@ -33,17 +36,19 @@ class ImportTarget:
             yield project_id
         except BaseException:
             if self.project_id is None:
-                store.projects.delete(project_id)
+                with suppress(UserError):  # the reason of the failure is more important
+                    store.projects.delete(project_id)
             raise
 
 
 class Imported(NamedTuple):
-    """The result of an import, and its project."""
+    """The result of an import, and its project. `typology` is the title of the error typology of a new project."""
 
     project: Project
     report: ImportReport
     notes: tuple[str, ...] = ()
     labelled: int = 0  # outputs whose labels are new
+    typology: str = ""
 
 
 def compare(old: Dataset, new: Dataset) -> tuple[ImportReport, tuple[Problem, ...]]:
@@ -133,7 +138,7 @@ def add(
     scores: Sequence[ExternalScores] = (),
     replace: Collection[str] = (),
 ) -> Imported:
-    """Import a dataset and external scores in one transaction. If it fails, no new project is left behind.
+    """Import a dataset and external scores: all or nothing. If it fails, no new project is left behind.
 
     Scores of metrics in `replace` replace the stored ones. Raises `ImportProblems` if the project has other texts under the
     same names, `UserError` if the project name is taken.
@@ -141,4 +146,10 @@ def add(
     external_scores.check_names(scores)
     with target.opened(store) as project_id:
         report = store.projects.add(project_id, dataset, external=scores, replace=replace)
-    return Imported(store.projects.get(project_id), report)
+        typology = choose_typology(store, project_id, task_of(dataset)) if target.project_id is None else ""
+    return Imported(store.projects.get(project_id), report, typology=typology)
+
+
+def choose_typology(store: Store, project_id: int, task: Task) -> str:
+    """Store the error typology that fits the task of a new project; return its title."""
+    return choose_bundled(store, project_id, TYPOLOGY.get(task, MQM.name)).title

@@ -23,6 +23,9 @@ def finishable(dataset: Dataset, columns: Iterable[Column]) -> Finishable:
     """Return which columns can be continued: those that would get the same signature on this machine."""
     metrics, others = list[str](), list[tuple[str, str]]()
     for column in columns:
+        if column.labelled:
+            others.append((column.label, "label the other outputs on Annotate"))
+            continue
         if external.is_external(column.metric):
             others.append((column.label, "import the missing scores"))
             continue

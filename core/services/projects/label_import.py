@@ -31,7 +31,8 @@ from core.ports.store import Store
 from core.progress import Progress, no_progress
 from core.services.labels import judgements as numbers
 from core.services.projects import external_scores
-from core.services.projects.adding import Imported, ImportTarget
+from core.services.projects.adding import Imported, ImportTarget, choose_typology
+from core.services.projects.task import task_of
 
 
 class LabelFiles(NamedTuple):
@@ -148,7 +149,7 @@ def import_labels(
     store: Store, target: ImportTarget, found: LabelFiles, progress: Progress = no_progress, replace: Collection[str] = (),
     corrected: Collection[str] = (), on_total: Callable[[int], None] = lambda total: None,
 ) -> Imported:  # fmt: skip
-    """Import outputs, scores and labels in one transaction: all of the files, or nothing and no new project.
+    """Import outputs, scores and labels: all of the files, or nothing and no new project.
 
     Importing a file twice adds nothing. Labels that raters have changed since stay as they are; the notes list where the
     files differ. Scores of metrics in `replace` replace the stored ones; judgements under names in `corrected` replace all
@@ -173,4 +174,7 @@ def import_labels(
             replace=replace,
             corrected=corrected,
         )
-    return Imported(store.projects.get(project_id), report, wanted.notes, report.labelled)
+        typology = ""
+        if target.project_id is None:  # error spans have MQM categories
+            typology = choose_typology(store, project_id, "other" if found.rated else task_of(found.dataset))
+    return Imported(store.projects.get(project_id), report, wanted.notes, report.labelled, typology)

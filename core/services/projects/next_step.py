@@ -9,7 +9,8 @@ from core.data import OutputKey
 from core.formatting import format_count
 from core.metrics.generation.bartscore_pp import NAMES as BARTSCORE_PP
 from core.metrics.registry import OPTIONS
-from core.mqm.log import fold
+from core.mqm.actions import IMPORTED
+from core.mqm.log import EDITS, fold
 from core.mqm.scores import rated_outputs
 from core.ports.projects import Project
 from core.ports.store import Store
@@ -18,11 +19,13 @@ Step = Literal["upload", "score", "label", "calibrate", "evaluate"]
 
 
 class NextStep(NamedTuple):
-    """The step to take next, the steps that are done, and the reason in one sentence."""
+    """The step to take next, the steps that are done, and the reason in one sentence. `imported` says what was imported
+    with files, if that is why the step *label* is done."""
 
     step: Step
     done: tuple[Step, ...]
     why: str
+    imported: Literal["", "human scores", "labels"] = ""
 
 
 def next_step(store: Store, project: Project, *, scoring: bool = False) -> NextStep:
@@ -41,25 +44,39 @@ def next_step(store: Store, project: Project, *, scoring: bool = False) -> NextS
     elif not scoring:
         some = f"Only {n:,} of {format_count(project.n_outputs, 'output')} have scores."
         return NextStep("score", done, some if n else "No metric has been computed yet.")
-    if missing := _missing_labels(store, project, enough):
-        return NextStep("label", done, "Scores are being computed. " * (n < enough) + missing)
+    waiting = "Scores are being computed. " * (n < enough)
+    labels = _labels(store, project, enough)
+    if labels.missing:
+        return NextStep("label", done, waiting + labels.missing)
     done += ("label",)
     if any(s.metric.partition(OPTIONS)[0] in BARTSCORE_PP for s in scored):
         if not store.calibrations.list(project.id):
-            return NextStep("calibrate", done, "λ of BARTScore++ has not been fitted to the human scores yet.")
+            return NextStep(
+                "calibrate", done, "λ of BARTScore++ has not been fitted to the human scores yet.", labels.imported
+            )
         done += ("calibrate",)
-    return NextStep("evaluate", done, "See which metric agrees best with the human scores.")
+    return NextStep("evaluate", done, waiting + "See which metric agrees best with the human scores.", labels.imported)
 
 
-def _missing_labels(store: Store, project: Project, enough: int) -> str:
-    """Return what is missing to know how good the outputs are; "" if there are enough human scores or labels."""
+class _Labels(NamedTuple):
+    """What is missing to know how good the outputs are, "" if nothing is, and what was imported with files."""
+
+    missing: str
+    imported: Literal["", "human scores", "labels"] = ""
+
+
+def _labels(store: Store, project: Project, enough: int) -> _Labels:
+    """Return whether there are enough human scores or labels, and their origin."""
     if project.human_scores or project.judged:
-        return ""
+        return _Labels("", "human scores")
     labelled: set[OutputKey] = set()
+    imported = True
     for rater in store.labels.raters(project.id):
-        labelled |= {rated.key for rated in rated_outputs(fold(store.labels.events(project.id, rater=rater)))}
+        events = store.labels.events(project.id, rater=rater)
+        labelled |= {rated.key for rated in rated_outputs(fold(events))}
+        imported = imported and all(e.action.id.startswith(IMPORTED) for e in events if e.action.kind in EDITS)
         if len(labelled) >= enough:  # a large project has many more: reading them all takes half a second
-            return ""
+            return _Labels("", "labels" if imported else "")
     n = len(labelled)
     some = f"{format_count(n, 'output')} labelled and submitted; {enough} are recommended."
-    return some if n else "There are no labels or human scores yet."
+    return _Labels(some if n else "There are no labels or human scores yet.")

@@ -1,4 +1,4 @@
-"""Guess the task of a dataset from its texts, and the default metrics for it."""
+"""Guess the task of a dataset from its texts, with the default metrics and the error typology for it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,24 @@ LOOKED_AT = 200
 """Number of outputs that the guess is based on, spread over the dataset."""
 LONGER, LONG = 3.0, 300
 """Sources of summaries are this many times as long as the outputs, and have at least this many characters."""
+LONG_OUTPUT = 250
+"""Without sources, outputs of at least this many characters are taken for summaries: a translated sentence is shorter."""
 _DATA = re.compile(r"""^\s*[\[{<(]|\w+\[[^\]]*\]|\w+\(.*=.*\)|\w+\s*=\s*['"]|\S \| \S.* \| \S|\w+::?\w+,""", re.DOTALL)
 
 WITHOUT: Mapping[Task, tuple[str, ...]] = {"summary": ("ter",)}
 """Default metrics that are not meant for a task: TER counts the edits that turn an output into its reference."""
 
+TYPOLOGY: Mapping[Task, str] = {"summary": "summaries", "data-to-text": "data_to_text"}
+"""Bundled error typologies of tasks; MQM fits the others."""
+
 
 def task_of(dataset: Dataset) -> Task:
-    """Return the task that sources and outputs look like; "other" without sources, or if nothing fits."""
+    """Return the task that sources and outputs look like; without sources, the outputs alone. "other" if nothing fits."""
     pairs = [(item.source, item.hypothesis) for _, item in dataset.items() if item.source and item.hypothesis]
     pairs = pairs[:: max(1, len(pairs) // LOOKED_AT)]
     if not pairs:
-        return "other"
+        lengths = [len(output.text) for output in dataset.outputs if output.text]
+        return "summary" if lengths and median(lengths) >= LONG_OUTPUT else "other"
     if sum(bool(_DATA.search(source)) for source, _ in pairs) > len(pairs) / 2:
         return "data-to-text"
     if median(len(s) / len(h) for s, h in pairs) >= LONGER and median(len(s) for s, _ in pairs) >= LONG:

@@ -11,7 +11,7 @@ from core.formatting import format_duration
 from core.metrics.base import Metric
 from core.ports.store import Store
 from core.scoring.dataset import FIRST_CHUNK
-from core.scoring.timing import model_of, pace, size_of
+from core.scoring.timing import ENOUGH, model_of, pace, similar, size_of
 from core.signature import content_key
 
 LONG_SECONDS = 600.0
@@ -32,12 +32,21 @@ class DistinctOutputs(NamedTuple):
 
 
 class OpenOutputs(NamedTuple):
-    """The outputs that a metric has not scored, with their sizes, and the seconds per unit of size if they are known."""
+    """The outputs that a metric has not scored, with their sizes, and the seconds per unit of size if they are known.
+
+    `measured` is the number of outputs that the speed was measured on.
+    """
 
     metric: str
     label: str
     sizes: Mapping[str, int]
     speed: float | None
+    measured: int = 0
+
+    @property
+    def rough(self) -> bool:
+        """Return whether the time is known from a few outputs only."""
+        return self.speed is not None and bool(self.sizes) and self.measured < ENOUGH
 
     @property
     def timed(self) -> bool:
@@ -71,8 +80,10 @@ def open_outputs(store: Store, outputs: DistinctOutputs, metrics: Iterable[Metri
         sizes = of_needs[needs]
         known = store.scores.known(signature, sizes.keys())
         timings = store.timings.of(spec.name, model_of(signature))
-        speed = pace(timings, sum(sizes.values()) / max(1, len(sizes)))
-        found.append(OpenOutputs(spec.name, spec.label, {k: n for k, n in sizes.items() if k not in known}, speed))
+        length = sum(sizes.values()) / max(1, len(sizes))
+        measured = sum(t.n for t in similar(timings, length))
+        left = {k: n for k, n in sizes.items() if k not in known}
+        found.append(OpenOutputs(spec.name, spec.label, left, pace(timings, length), measured))
     return found
 
 

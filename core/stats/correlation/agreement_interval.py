@@ -71,15 +71,15 @@ def agreement_interval(
         of, total = group_ids(segments) if group == "segment" else None, cells("acc_eq", len(m), group, segments)
         sampled = total * draws > MAX_WORK
         pairs = _Pairs.of(m, h, of, sampled=sampled, seed=seed)
-        values = np.concatenate([pairs.best(block, ids) for block in _weights(n, seed, draws, len(pairs.gap))])
+        values = np.concatenate([pairs.best(block, ids) for block in _weights(n, seed, draws, len(pairs.right))])
         if sampled:
             values = np.clip(values - float(pairs.best(np.ones((1, n)), ids)[0]) + seen.value, 0, 1)
-            note = f"the interval uses a random sample of {len(pairs.gap):,} of {total:,} pairs"
+            note = f"the interval uses a random sample of {len(pairs.right):,} of {total:,} pairs"
             return _interval(seen.value, values, n, draws, note)
     elif group == "system":
         values = _by_system(measure, m, h, systems, segments, ids, seed, draws)
     elif group == "segment":
-        values = _by_segment(measure, m, h, group_ids(segments), ids, n, seed, draws)
+        values = _by_segment(seen, group_ids(segments), ids, n, seed, draws)
     else:
         values = _pooled(measure, m, h, ids, n, seed, draws)
     return _interval(seen.value, values, n, draws)
@@ -123,12 +123,11 @@ def _kendall(m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> 
     return np.concatenate(out)
 
 
-def _by_segment(measure: Measure, m: Floats, h: Floats, of: Ints, ids: Ints, n: int, seed: int, draws: int) -> Floats:
-    groups = rows_by(of)
-    values = np.array([FUNCTIONS[measure](m[rows], h[rows]).value for rows in groups], dtype=np.float64)
-    unit = np.array([ids[rows[0]] for rows in groups])
+def _by_segment(seen: Statistic, of: Ints, ids: Ints, n: int, seed: int, draws: int) -> Floats:
+    values = np.array(seen.by_group, dtype=np.float64)  # None becomes NaN
+    unit = np.array([ids[rows[0]] for rows in rows_by(of)])
     out = []
-    for block in _weights(n, seed, draws, len(groups)):
+    for block in _weights(n, seed, draws, len(values)):
         w = block[:, unit] * ~np.isnan(values)
         out.append(ratio(w @ np.nan_to_num(values), w.sum(1)))
     return np.concatenate(out)
@@ -156,17 +155,19 @@ def _by_system(
 
 
 class _Pairs(NamedTuple):
-    """Pairs of outputs i, j sorted by |Δ metric| (`gap`).
+    """Pairs of outputs i, j sorted by |Δ metric|.
 
-    `right`: correct at ε = 0; `gain`: change when tied; `share`: 1/(pairs of the segment), 1 if pooled.
+    `right`: correct at ε = 0; `share`: 1/(pairs of the segment), 1 if pooled. `changing`: the pairs whose correctness changes
+    when they are tied, by `gain`; `whole`: those among them after which ε can lie, as pairs of equal |Δ| tie together.
     """
 
     i: Ints
     j: Ints
-    gap: Floats
     right: Floats
-    gain: Floats
     share: Floats
+    changing: Ints
+    gain: Floats
+    whole: Ints
     pooled: bool
 
     @classmethod
@@ -178,18 +179,21 @@ class _Pairs(NamedTuple):
         dm, dh = m[i] - m[j], h[i] - h[j]
         order = np.argsort(np.abs(dm), kind="stable")
         right = (np.sign(dm) == np.sign(dh)).astype(np.float64)
-        gain = np.where(dm == 0, 0.0, (dh == 0) - right)
-        gap = np.abs(dm)[order]
-        return cls(i[order], j[order], gap, right[order], gain[order], share[order], segments is None)
+        gain = np.where(dm == 0, 0.0, (dh == 0) - right)[order]
+        changing = np.flatnonzero(gain)
+        gap = np.abs(dm)[order][changing]
+        whole = np.flatnonzero(np.diff(gap, append=np.inf))
+        return cls(i[order], j[order], right[order], share[order], changing, gain[changing], whole, segments is None)
 
     def best(self, block: Floats, ids: Ints) -> Floats:
         """Return the best acc_eq over all ε for each row of unit weights, (n_rows, n_units); NaN without pairs."""
-        whole = np.append(self.gap[1:] != self.gap[:-1], True)  # pairs of equal gap tie together
-        left, right = ids[self.i], ids[self.j]
-        w = (block[:, left] * block[:, right] if self.pooled else block[:, left]) * self.share
-        start, total = w @ self.right, w.sum(1)
-        reached = start[:, None] + np.cumsum(w * self.gain, axis=1)[:, whole]
-        return ratio(np.maximum(start, reached.max(1)), total)
+        w = block.take(ids[self.i], axis=1)
+        if self.pooled:
+            w *= block.take(ids[self.j], axis=1)
+        w *= self.share
+        # row by row: one row fits into the cache of the processor, a block does not
+        rise = [np.cumsum(row[self.changing] * self.gain)[self.whole].max(initial=0.0) for row in w]
+        return ratio(w @ self.right + rise, w.sum(1))
 
 
 def soft_pairwise_intervals(

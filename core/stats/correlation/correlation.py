@@ -33,13 +33,17 @@ def too_few_groups(defined: int, of: int) -> bool:
 
 
 class Statistic(NamedTuple):
-    """A `value` over `n` outputs; an average is over `groups` groups, and is not defined in `undefined` others."""
+    """A `value` over `n` outputs; an average is over `groups` groups, and is not defined in `undefined` others.
+
+    `by_group` are the averaged values in the order of the groups, None where undefined.
+    """
 
     value: float | None
     reason: str = ""
     n: int = 0
     groups: int = 1
     undefined: int = 0
+    by_group: tuple[float | None, ...] = ()
 
     @property
     def counted(self) -> str:
@@ -93,8 +97,10 @@ def _checked(
     constant: bool = False,
 ) -> Statistic:
     m, h = vectors(metric, human)
-    m, h, w = vectors(m, h, np.ones(len(m)) if weights is None else weights)
-    m, h, w = m[w > 0], h[w > 0], w[w > 0]
+    w = np.ones(len(m))
+    if weights is not None:
+        m, h, w = vectors(m, h, weights)
+        m, h, w = m[w > 0], h[w > 0], w[w > 0]
     if w.sum() < 2:
         return Statistic(None, f"at least two outputs are needed, there are {int(w.sum())}", len(m))
     if not constant and (reason := all_equal(m, h)):
@@ -152,12 +158,13 @@ def all_equal(metric: Floats, human: Floats) -> str:
 
 def averaged(parts: Sequence[Statistic], n: int) -> Statistic:
     """Return the mean over the groups where the statistic is defined."""
-    values = [p.value for p in parts if p.value is not None]
+    by_group = tuple(p.value for p in parts)
+    values = [v for v in by_group if v is not None]
     missing = len(parts) - len(values)
     if not values:
         why = parts[0].reason if parts else "there are no outputs"
-        return Statistic(None, f"undefined in every segment ({why})", n, 0, missing)
-    return Statistic(float(np.mean(values)), "", n, len(values), missing)
+        return Statistic(None, f"undefined in every segment ({why})", n, 0, missing, by_group)
+    return Statistic(float(np.mean(values)), "", n, len(values), missing, by_group)
 
 
 def check_measure(measure: str, group: str) -> None:
@@ -169,8 +176,8 @@ def check_measure(measure: str, group: str) -> None:
 
 def group_ids(names: Sequence[Hashable]) -> Ints:
     """Return ids 0, 1, 2, … for the names, in order of first appearance."""
-    seen: dict[Hashable, int] = {}
-    return np.fromiter((seen.setdefault(name, len(seen)) for name in names), dtype=np.int64, count=len(names))
+    ids = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    return np.fromiter(map(ids.__getitem__, names), dtype=np.int64, count=len(names))
 
 
 def rows_by(ids: Ints) -> list[Ints]:

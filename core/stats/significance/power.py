@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
@@ -29,14 +31,17 @@ def minimum_detectable_difference(differences: npt.ArrayLike, *, alpha: float = 
     spread = float(d.std(ddof=1))
     if spread <= 1e-12 * float(np.abs(d).max()):
         return Statistic(None, "the two differ by the same on every segment", len(d))
-    return Statistic(_noncentrality(len(d), alpha) * spread / float(np.sqrt(len(d))), "", len(d))
+    return Statistic(noncentrality(len(d), alpha) * spread / float(np.sqrt(len(d))), "", len(d))
 
 
-def _noncentrality(n: int, alpha: float) -> float:
+@lru_cache(maxsize=4096)
+def noncentrality(n: float, alpha: float) -> float:
+    """Return the noncentrality at which a two-sided paired t-test of n > 1 differences at `alpha` has 80 % power."""
     critical = float(student.isf(alpha / 2, n - 1))
 
     def missing(ncp: float) -> float:
-        return float(nct.sf(critical, n - 1, ncp) + nct.cdf(-critical, n - 1, ncp)) - POWER
+        # scipy's lower tail is NaN for some arguments where it is below 10⁻⁹, and adds nothing
+        return float(nct.sf(critical, n - 1, ncp) + np.nan_to_num(nct.cdf(-critical, n - 1, ncp))) - POWER
 
     high = 1.0
     while missing(high) < 0:

@@ -105,6 +105,8 @@ def progress(done: SegmentProgress, whole: Dataset, of_batch: Dataset, mine: dic
             f"{labelled} / {assigned} labelled", icon=":material/checklist:", color="green" if all_labelled else "gray"
         )
         text = f"{done.submitted} of {done.total} segments of this calibration set submitted."
+    if done.submitted < done.total:
+        text += " Label every output of a segment, then submit it: only submitted segments count."
     st.progress(done.submitted / done.total if done.total else 0.0, text=escape_markdown(text))
     if done.total and done.submitted == done.total:
         _thanks(of_batch is not whole)

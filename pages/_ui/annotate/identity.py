@@ -1,4 +1,5 @@
-"""The annotator's name: asked once and kept in a cookie, never in the address, which people share."""
+"""The annotator's name: that of the account. Without accounts it is asked once and kept in a cookie, never in the address,
+which people share."""
 
 from __future__ import annotations
 
@@ -7,10 +8,11 @@ from urllib.parse import unquote
 
 import streamlit as st
 
+from core.services.people.names import LONGEST, cleaned
+from pages._ui.shared import wiring
 from pages._ui.shared.markdown import escape_markdown
 
 COOKIE = "errorscope_annotator"
-LONGEST = 60
 _NAME = "errorscope_annotator"
 _SCRIPT = """
 export default function({ data }) {
@@ -20,13 +22,10 @@ export default function({ data }) {
 """
 
 
-def cleaned(name: str) -> str:
-    """Return the name without unprintable characters and repeated spaces; possibly empty."""
-    return " ".join("".join(c if c.isprintable() else " " for c in name).split())[:LONGEST].strip()
-
-
 def rater() -> str | None:
-    """Return the annotator's name in this session, else the one in the cookie."""
+    """Return the name of the account; without accounts the name in this session, else the one in the cookie."""
+    if (own := wiring.identity().rater) is not None:
+        return own
     name = st.session_state.get(_NAME) or cleaned(unquote(st.context.cookies.get(COOKIE, "")))
     return name or None
 
@@ -44,7 +43,10 @@ def ask() -> str | None:
 
 
 def switch(name: str) -> None:
-    """Show the annotator's name, with a form to change it."""
+    """Show the annotator's name; without accounts with a form to change it."""
+    if not wiring.identity().local:
+        st.markdown(f":material/person: {escape_markdown(name)}", help="Your labels are saved under this name")
+        return
     with st.popover(escape_markdown(name), icon=":material/person:", help="Your labels are saved under this name"):
         st.markdown(
             "**Another person annotates now:** new labels are saved under the new name, the others keep theirs."
@@ -53,8 +55,8 @@ def switch(name: str) -> None:
 
 
 def remember(name: str) -> None:
-    """Store the name in the cookie. Draws nothing."""
-    if unquote(st.context.cookies.get(COOKIE, "")) != name:
+    """Store the name in the cookie, unless it is that of an account. Draws nothing."""
+    if wiring.identity().local and unquote(st.context.cookies.get(COOKIE, "")) != name:
         _component()(key="errorscope-remember-annotator", data={"cookie": COOKIE, "name": name})
 
 

@@ -24,6 +24,8 @@ from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.glossary import definition
 
 LABELS, NUMBERS = "MQM labels", "numbers"
+FEWEST_SEGMENTS = 2
+"""Submitted segments from which MQM labels are chosen at first, before imported scores."""
 
 FIXED = (
     "Bradley–Terry strengths belong to systems and are held fixed. Intervals show how much the metric varies over segments, not "
@@ -54,21 +56,22 @@ def choose_human_scores(project: Project, dataset: Dataset) -> HumanScores | Non
 
     Draws the reason and returns None if there are none.
     """
-    raters, given = wiring.store().labels.raters(project.id), wiring.judgements(project)
-    kinds: list[tuple[str, str, Way | None]] = [(LABELS, "", None)] if raters else []
+    raters, given = wiring.raters(project), wiring.judgements(project)
+    rated = submitted(wiring.store(), project.id) if raters else []
     made = [(name, way) for name, possible in numbers.ways(given).items() for way in possible]
-    kinds += [(NUMBERS, name, way) for name, way in made]
+    kinds: list[tuple[str, str, Way | None]] = [(NUMBERS, name, way) for name, way in made]
     names = {name + numbers.ENDINGS[way] for name, way in made if way != "strengths"}
     kinds += [("score", name, None) for name in project.human_scores if name not in names]
-    if not kinds:
-        page.info("This project has no labels and no human scores yet.")
-        page.link("annotate", "Annotate outputs")
+    if not kinds and not rated:
+        _none_yet()
         return None
+    if raters:
+        enough = len({r.key.segment for r in rated}) >= FEWEST_SEGMENTS
+        kinds.insert(0 if enough else len(kinds), (LABELS, "", None))
     first, second, third = st.columns([2, 2, 1.6] if given else [1, 1.6, 1.3])
-    key = drafts.kept(f"lambda-people-{project.id}")
+    key = drafts.kept(f"lambda-people-{project.id}", kinds[0], kinds.__contains__)
     kind, name, way = first.selectbox("Human scores", kinds, format_func=_kind, key=key)
     if kind == LABELS:
-        rated = submitted(wiring.store(), project.id)
         counts = Counter(r.rater for r in rated)
         usual = list(counts) or raters
         key = drafts.kept(f"lambda-raters-{project.id}", usual)
@@ -90,6 +93,16 @@ def choose_human_scores(project: Project, dataset: Dataset) -> HumanScores | Non
     if way is not None:
         return service.from_judgements(given, name, way, dataset, higher_is_better=higher)
     return service.from_score(dataset, name, higher_is_better=higher)
+
+
+def _none_yet() -> None:
+    page.info(
+        "**This project has no human scores yet.** Upload a table with a column of human scores or import labels on Projects, or "
+        "annotate outputs and submit at least 2 segments."
+    )
+    with st.container(horizontal=True):
+        page.link("projects", "Import human scores on Projects")
+        page.link("annotate", "Annotate outputs")
 
 
 def _kind(kind: tuple[str, str, Way | None]) -> str:

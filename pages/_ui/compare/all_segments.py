@@ -16,11 +16,9 @@ from core.services.compare import compare as service
 from core.services.compare.compare import Order, Query
 from core.services.projects.finishing import incomplete
 from core.services.projects.view import View
+from pages._ui.compare import score_list
 from pages._ui.compare.toolbar import refinement
 from pages._ui.shared import errors, files, page, partly_scored, state
-from pages._ui.shared.markdown import escape_markdown
-
-LIST_TEXT = 160
 
 
 def overview(project: Project, view: View, query: Query, lam: float, blind: bool) -> None:
@@ -36,9 +34,7 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
         x = st.selectbox("System means of", names, x_at, format_func=labels.__getitem__, key=f"compare-x-{project.id}")
         column = view.column(x)
         for _, n in incomplete(view, [x]):
-            text = (
-                f"{column.label} has scored {n:,} of {len(view.texts):,} outputs. Its system means are over these only."
-            )
+            text = f"{column.label}: {n:,} of {len(view.texts):,} outputs have a score. The system means are over these only."
             with above:
                 partly_scored.line(project, text, [column], "means")
         if blind:
@@ -77,28 +73,17 @@ def listing(project: Project, view: View, query: Query, lam: float, order: Order
     frame = pd.DataFrame({
         "document": [view.segments[i].doc_id for i in order],
         "segment": [view.segments[i].segment_id for i in order],
-        "text": [(view.segments[i].source or next(iter(view.segments[i].references), ""))[:LIST_TEXT] for i in order],
+        "text": [view.segments[i].source or next(iter(view.segments[i].references), "") for i in order],
     })  # fmt: skip
     if query.sort == "disagreement" and by is not None:
         frame["disagreement"] = by[order]
-    at, formats = view.at(query.systems), {"text": st.column_config.TextColumn(width="large")}
-    for c in view.columns:
-        name = f"{c.label} {c.arrow}"
-        frame[name] = service.row_mean(view.values(c.name, lam)[:, at])[order]
-        formats[name] = st.column_config.NumberColumn(
-            format=f"%.{max(1, c.digits)}f", help=escape_markdown(service.signature_at(c, lam))
-        )
-    key = f"compare-list-{project.id}"
+    at = view.at(query.systems)
+    scores = [(c, service.row_mean(view.values(c.name, lam)[:, at])[order]) for c in view.columns]
 
-    @errors.guarded
-    def chosen() -> None:
-        for at in st.session_state[key]["selection"]["rows"][:1]:
-            state.go_to_segment(project.id, view.segments[order[at]].key)
+    def opened(row: int) -> None:
+        state.go_to_segment(project.id, view.segments[order[row]].key)
 
-    st.dataframe(
-        frame, hide_index=True, width="stretch", height=320, key=key, on_select=chosen, selection_mode="single-row",
-        column_config=formats,
-    )  # fmt: skip
+    score_list.draw(frame, "text", scores, lam, f"compare-list-{project.id}", opened)
 
 
 def download(project: Project, view: View, lam: float, order: Order, systems: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from core.services.compare.segment import SegmentQuery, names_of, status_of
 from core.services.projects.view import Column, View
 from core.signature import fields_of
 from pages._ui.annotate import identity
-from pages._ui.compare import labels
+from pages._ui.compare import labels, model_rounds
 from pages._ui.components.inspector import inspector
 from pages._ui.components.shared import last
 from pages._ui.shared import errors, wiring
@@ -102,9 +102,9 @@ def stage(
     small = len(analysis.steps) * len(analysis.tokens) <= AT_ONCE["anew" if known is None else "known"]
     asked = bool(last(KEY, "replay", mine))
     if replay := small or desk.replayed or asked:
-        rounds = wiring.rounds(facts, text, condition, analysis.variant, options, known)
+        rounds = model_rounds.rounds(facts, text, condition, analysis.variant, options, known)
     else:
-        rounds = (wiring.look(facts, text, condition, analysis.variant, options.k),)
+        rounds = (model_rounds.look(facts, text, condition, analysis.variant, options.k),)
     desk = score_attempts(mine, desk._replace(replayed=replay), rounds, condition, analysis, options.k)
     st.session_state[DESKS][mine] = desk
     return {
@@ -148,7 +148,7 @@ def score_attempts(
             why = "the text is too long" if base else "its starting text no longer exists; try again"
             desk = desk._replace(answered=n, refused=(n, f"not scored: {why}"))
             continue
-        after = wiring.look(model_facts(), text, condition, analysis.variant, k)
+        after = model_rounds.look(model_facts(), text, condition, analysis.variant, k)
         desk = desk._replace(answered=n, refused=None, tries=(Try(n, origin, base, after), *desk.tries)[:TRIES])
     return desk
 

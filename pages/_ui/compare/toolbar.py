@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.calibration.presets import PRESETS, LambdaPreset
 from core.ports.projects import Project
@@ -41,15 +42,18 @@ ORDERS: dict[str, Sort] = {
 }
 
 
-def toolbar(project: Project, view: View, *, labelled: bool) -> tuple[Query, bool]:
-    """Draw search, order, filter, refinement, labels and blind mode; return the query and whether names are hidden."""
+def toolbar(project: Project, view: View, *, labelled: bool) -> tuple[Query, bool, DeltaGenerator]:
+    """Draw search, order, filter, refinement, labels and blind mode.
+
+    Return the query, whether names are hidden, and the place for a link to another part of the page.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom", key="compare-toolbar"):
         key = f"compare-search-{project.id}"
         if key not in st.session_state:
             st.session_state[key] = " ".join(state.kept(state.FILTER, project.id))
         search = st.text_input(
             SEARCH, key=key, placeholder="Search or filter, e.g. mqm<-5  /", icon=":material/search:",
-            label_visibility="collapsed", width=320,
+            label_visibility="collapsed", width=250,
         )  # fmt: skip
         state.keep(state.FILTER, project.id, [search] if search else [])
         query = _filter(project, view, _order(project, view, Query(search or "")))
@@ -58,7 +62,8 @@ def toolbar(project: Project, view: View, *, labelled: bool) -> tuple[Query, boo
         if labelled:
             labels.switch(project)
         blind = st.toggle("Blind", key="compare-blind", help=text)
-    return query, blind
+        place = st.container(width="content", height="stretch", vertical_alignment="center")
+    return query, blind, place
 
 
 def refinement(project: Project, view: View) -> Column | None:

@@ -13,10 +13,9 @@ from core.services.compare import compare as service
 from core.services.compare.compare import Query
 from core.services.compare.segment import SegmentQuery, names_of
 from core.services.projects.view import View
-from pages._ui.shared import errors, page, state
-from pages._ui.shared.markdown import escape_markdown
+from pages._ui.compare import score_list
+from pages._ui.shared import page, state
 
-TEXT = 160
 AT_MOST = 1000
 SPOT = "compare-spot"
 
@@ -36,37 +35,25 @@ def listing(project: Project, view: View, query: Query, lam: float, blind: int |
         )
         best = st.toggle("Best first", key=f"compare-best-{project.id}")
     found, n = service.worst_outputs(view, query, lam, by, AT_MOST, best=best)
-    values = {c.name: view.values(c.name, lam) for c in view.columns}
     keys = [OutputKey(view.systems[j], *view.segments[i].key) for i, j in found]
     names = {i: names_of(view, SegmentQuery(i, blind=blind)) for i in {i for i, _ in found}}
     frame = pd.DataFrame({
         "document": [key.doc_id for key in keys],
         "segment": [key.segment_id for key in keys],
         "system": [names[i][view.systems[j]] for i, j in found],
-        "output": [view.texts[key][:TEXT] for key in keys],
+        "output": [view.texts[key] for key in keys],
     })  # fmt: skip
-    formats = {"output": st.column_config.TextColumn(width="large")}
     if view.rated:
         frame["errors"] = [_errors(view, key) for key in keys]
-    first = view.column(by)
-    for c in (first, *(c for c in view.columns if c is not first)):
-        name = f"{c.label} {c.arrow}".strip()
-        frame[name] = [values[c.name][cell] for cell in found]
-        formats[name] = st.column_config.NumberColumn(
-            format=f"%.{max(1, c.digits)}f", help=escape_markdown(service.signature_at(c, lam))
-        )
-    widget = f"compare-outputs-{project.id}"
+    first, rows, columns = view.column(by), [i for i, _ in found], [j for _, j in found]
+    ordered = (first, *(c for c in view.columns if c is not first))
+    scores = [(c, view.values(c.name, lam)[rows, columns]) for c in ordered]
 
-    @errors.guarded
-    def chosen() -> None:
-        for at in st.session_state[widget]["selection"]["rows"][:1]:
-            st.session_state[SPOT] = (project.id, keys[at])
-            state.go_to_segment(project.id, keys[at].segment)
+    def opened(row: int) -> None:
+        st.session_state[SPOT] = (project.id, keys[row])
+        state.go_to_segment(project.id, keys[row].segment)
 
-    st.dataframe(
-        frame, hide_index=True, width="stretch", height=320, key=widget, on_select=chosen, selection_mode="single-row",
-        column_config=formats,
-    )  # fmt: skip
+    score_list.draw(frame, "output", scores, lam, f"compare-outputs-{project.id}", opened)
     shown = f"The first {len(found):,} of {n:,} outputs" if n > len(found) else f"{n:,} outputs"
     page.caption(f"{shown} with a score, {'best' if best else 'worst'} first. Select a row to open its segment.")
 

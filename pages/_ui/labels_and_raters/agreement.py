@@ -206,7 +206,7 @@ def _dispute(project: Project, place: int, dispute: Dispute) -> None:
     source = data.segment_of()[key.segment].source or ""
     points = dispute.disagreement.points or 0.0
     apart = f"average difference between annotators: {format_figure(points)} point{'' if points == 1 else 's'}"
-    title = f"**{place}.** {' · '.join(escape_markdown(part) for part in (*key.segment, key.system))} · {apart}"
+    title = f"**{place}.** {' · '.join(escape_markdown(part) for part in (*key.segment, key.system) if part)} · {apart}"
     columns = [
         labelled_output.column(rater, f"score {format_figure(score)}", spans, text, source)
         for rater, spans, score in dispute.raters

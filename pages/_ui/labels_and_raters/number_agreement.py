@@ -21,7 +21,7 @@ MATRIX = 3
 
 def section(project: Project) -> None:
     """Draw the agreement for each imported score; nothing if there are none."""
-    if not project.judged:
+    if not wiring.judgements(project):
         return
     st.subheader("Scores and ranks by annotator", anchor=False)
     found = {f.name: f for f in _found(settings().database, project, wiring.generation(project))}

@@ -69,7 +69,7 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
 
     st.dataframe(
         styled, hide_index=True, height="content", key=TABLE, on_select=chosen, selection_mode="single-cell",
-        column_config={"metric": st.column_config.TextColumn(pinned=True, width="medium")}
+        column_config={"metric": st.column_config.TextColumn(pinned=True, width=260)}
         | {n: st.column_config.TextColumn(f"{n} ↑", help=definition(n), alignment="right") for n in by_label},
     )  # fmt: skip
     undefined = [

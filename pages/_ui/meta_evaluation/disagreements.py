@@ -33,7 +33,7 @@ def draw(project: Project, found: Evaluation, statistic: StatisticName) -> None:
             "Show", (BOTH, HIGH, LOW), default=BOTH, key=drafts.kept("evaluate-disagreements"), required=True,
             help="Too high: the metric ranks the output higher than the human scores do.",
         )  # fmt: skip
-    labelled = bool(wiring.store().labels.raters(project.id))
+    labelled = bool(wiring.raters(project))
     everyone = labelled and marks_toggle(f"evaluate-marks-{project.id}")
     queue = [d for d in disagreements(found.joined, name) if which == BOTH or d.too_high == (which == HIGH)]
     page.caption(
@@ -57,7 +57,7 @@ def _one(
     data = wiring.dataset(project)
     label = found.joined.scored_metric(name).label
     title = (
-        f"**{place}.** {' · '.join(map(escape_markdown, one.key))}  \n{escape_markdown(label)} "
+        f"**{place}.** {' · '.join(escape_markdown(part) for part in one.key if part)}  \n{escape_markdown(label)} "
         f"{format_number(one.metric, leading_zero=True)}: better than {format_percent(one.worse_by_metric)} of the outputs · human score "
         f"{format_number(one.human, 2, leading_zero=True)}: better than {format_percent(one.worse_by_human)}"
     )

@@ -30,7 +30,7 @@ def joined(project: Project, view: View, people: HumanScores, wanted: Evaluation
     return _joined(key, options, _view=view, _people=people)
 
 
-@st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading scores …")
+@st.cache_resource(max_entries=12, ttl=1800, show_spinner="Reading scores …")
 def _joined(key: str, options: dict[str, Any], *, _view: View, _people: HumanScores) -> EvaluationData:
     return from_view(_view, _people, **options)
 

@@ -51,7 +51,7 @@ def metric_rows(found: Mapping[str, Readiness], state: State | None = None, word
 
 def table(rows: Sequence[MetricSpec], found: Mapping[str, Readiness]) -> str:
     """Return the metrics as HTML with escaped texts; narrow screens show one block per metric."""
-    head = "".join(f"<th>{word}</th>" for word in ("metric", "status", "description", "needs", "scale"))
+    head = "".join(f"<th>{word}</th>" for word in ("metric", "status", "description", "uses", "scale"))
     body = "".join(_row(spec, found[spec.name]) for spec in rows)
     return f"{STYLE}<table class='es-metrics'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

@@ -224,6 +224,8 @@ def report(done: Imported) -> None:
     ]
     if done.labelled:
         lines.append(f"Labels of {format_count(done.labelled, 'output')} (counted per annotator) are new.")
+    if done.typology:
+        lines.append(f"Error typology for annotators: {done.typology}. You can change it on *Labels and raters*.")
     st.success("  \n".join(lines), icon=":material/check_circle:")
     if done.notes:
         with st.expander(f"{format_count(len(done.notes), 'label')} changed during import"):

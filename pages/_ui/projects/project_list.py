@@ -20,8 +20,8 @@ NAMED = 6
 _ADDED = "references-added"
 
 
-def listing(projects: Sequence[Project], current: Project | None) -> None:
-    """Draw the open project with its actions first, then the others."""
+def listing(projects: Sequence[Project], current: Project | None, *, imported: bool) -> None:
+    """Draw the open project with its actions first, then the others. After an import, it has the scoring panel."""
     for project in sorted(projects, key=lambda p: current is None or p.id != current.id):
         is_open = current is not None and project.id == current.id
         with st.container(border=True, key=f"project-{project.id}"):
@@ -40,7 +40,7 @@ def listing(projects: Sequence[Project], current: Project | None) -> None:
                     st.button("Open", key=f"open-{project.id}", on_click=errors.guarded(state.open_project),
                               args=(project.id,), width="stretch")  # fmt: skip
             if is_open:
-                what_next(project)
+                what_next(project, panel=imported)
 
 
 def facts(project: Project) -> list[str]:

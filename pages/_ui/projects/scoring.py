@@ -1,4 +1,4 @@
-"""The scoring panel: metrics, what each needs, existing scores, start and cancel."""
+"""The scoring panel: metrics, what each uses, existing scores, start and cancel."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import streamlit as st
 
 from core.data import Dataset, SegmentKey
 from core.errors import UserError
-from core.formatting import format_count
+from core.formatting import MISSING, format_count
 from core.metrics import readiness, registry
 from core.metrics.base import MetricSpec
-from core.metrics.registry import OPTIONS, STANDARD, load, specs
+from core.metrics.registry import OPTIONS, STANDARD, load
 from core.models.checkpoint import describe
 from core.models.kinds import MODEL_KINDS
+from core.ports.jobs import Job
 from core.ports.projects import Project
 from core.scoring.dataset import for_dataset
 from core.services.projects.task import Task, default_metrics
-from core.services.projects.time_estimates import start
+from core.services.projects.time_estimates import LONG_SECONDS, start
 from core.settings import load as settings
 from pages._ui.projects import external_scores, metric_options, scoring_time
-from pages._ui.shared import errors, jobs, page, wiring
+from pages._ui.shared import drafts, errors, jobs, page, tables, wiring
 from pages._ui.shared.markdown import escape_markdown
 
-NEED_WORDS = {"source": "a source", "reference": "a reference"} | {
-    role.name: role.words for role in MODEL_KINDS.values()
+USED = {"source": "source", "reference": "reference"} | {
+    kind.name: kind.words.partition(" ")[2] for kind in MODEL_KINDS.values()
 }
-
-
+"""What metrics use: texts, then models."""
 AGAINST = "against"
 TASKS: dict[Task, str] = {
     "translation": "translations", "summary": "summaries", "data-to-text": "texts written from data", "other": "other texts",
@@ -62,7 +62,7 @@ def lines(project: Project, data: Dataset) -> list[MetricLine]:
         "source": any(s.source is not None for s in data.segments),
         "reference": any(s.references for s in data.segments),
     }
-    found = list(specs().values())
+    found = list(registry.specs().values())
     for name in sorted({s.metric for s in by if OPTIONS in s.metric}):
         base = [spec.name.partition(OPTIONS)[0] for spec in found]
         if (spec := registry.describe(name)) is not None:
@@ -71,17 +71,22 @@ def lines(project: Project, data: Dataset) -> list[MetricLine]:
     for spec in found:
         lacks = [n for n in sorted(spec.needs) if not there.get(n, True)]
         begin = _fitting(spec, there) if lacks else {}
-        lacking = f"no segment has {NEED_WORDS[lacks[0]]}" if lacks and not begin else ""
+        lacking = f"no segment has a {lacks[0]}" if lacks and not begin else ""
         before = max((s.n for s in by if s.metric == spec.name), default=0)
         try:
             metric = load(registry.expression(spec.name, begin) if begin else spec.name)
             told = readiness.of(metric)
             n = scored.get(for_dataset(metric, data).signature(), 0) if told.state == "ready" else before
-            lacking = lacking or told.sentence()
+            lacking = lacking or told.reason
         except UserError as error:
             n, lacking = before, lacking or str(error)
         out.append(MetricLine(spec, n, lacking, begin))
     return out
+
+
+def _described(line: MetricLine) -> str:
+    """Return what a metric measures, and the texts and models that it uses."""
+    return f"{line.spec.help} Uses: {', '.join(USED[n] for n in USED if n in line.needs)}."
 
 
 def _fitting(spec: MetricSpec, there: Mapping[str, bool]) -> dict[str, str]:
@@ -94,58 +99,42 @@ def _fitting(spec: MetricSpec, there: Mapping[str, bool]) -> dict[str, str]:
     return {}
 
 
-def panel(project: Project, data: Dataset, *, segment: SegmentKey | None = None) -> None:
-    """Draw the panel for one project. `segment` is the open one, if any."""
+def panel(project: Project, data: Dataset, *, segment: SegmentKey | None = None, primary: bool = True) -> None:
+    """Draw the panel for one project. `segment` is the open one, if any; `primary` says whether scoring is the next step."""
     store = wiring.store()
     found, total = lines(project, data), len(data.outputs)
     running = jobs.active(project.id)
-    st.dataframe(
+    tables.text_table(
         [
             {
                 "metric": line.spec.label,
-                "scored": f"{line.scored:,} / {total:,}" if not line.lacking or line.scored else "–",
-                "needs": ", ".join(NEED_WORDS[n] for n in sorted(line.needs)),
-                "description": f"Not possible: {line.lacking}" if line.lacking else line.spec.help,
-                "paper": line.spec.paper,
+                "scored": f"{line.scored:,} / {total:,}" if not line.lacking or line.scored else MISSING,
+                "description": f"Cannot run: {line.lacking}." if line.lacking else _described(line),
             }
             for line in found
-        ],
-        hide_index=True, width="stretch", height=min(38 + 35 * len(found), 388),
-        column_config={"metric": st.column_config.TextColumn(width="medium"), "description": st.column_config.TextColumn(width="large")},
-    )  # fmt: skip
+        ]
+    )
     external_scores.panel(project)
     try:
         st.caption(f"The default scoring model: {escape_markdown(describe(settings().seq2seq))}")
     except UserError as error:
         errors.show(error)
-    able = {line.spec.name: line.spec for line in found if not line.lacking and OPTIONS not in line.spec.name}
-    default = _defaults(project, data, found, total)
-    picked = f"metrics-touched-{project.id}"
-    key: str = st.session_state.get(picked) or f"metrics-{project.id}-{','.join(default)}"
-
-    def touched() -> None:
-        st.session_state[picked] = key  # a later estimate must not replace what was chosen
-
-    names = st.multiselect(
-        "Metrics to compute", able, default, format_func=lambda name: able[name].label, on_change=touched,
-        key=key, placeholder=("Default metrics are done. Add more:" if any(line.scored for line in found) else "Default metrics cannot run here. Choose others:") if able else "No metric can run. See the table above for what is missing.",
-        disabled=not able,
-    )  # fmt: skip
-    chosen = metric_options.chosen(
-        [able[name] for name in names], str(project.id), {line.spec.name: line.begin for line in found if line.begin}
-    )
+    specs = _choose(project, data, found, running)
+    chosen = metric_options.chosen(specs, str(project.id), {line.spec.name: line.begin for line in found if line.begin})
     scope = scoring_time.choose_scope(project, data, segment)
     opened = scoring_time.open_of(project, data, chosen or ())
     is_long = scoring_time.estimate(project, opened, scope, running)
     with st.container(horizontal=True, vertical_alignment="center"):
-        text = f"Compute scores ({format_count(len(names), 'metric')})" if names else "Compute scores"
+        text = f"Compute scores ({format_count(len(specs), 'metric')})" if specs else "Compute scores"
+        done = bool(chosen) and not any(o.sizes for o in opened)
         wanted = (project.id, chosen or (), scope.segments, scope.first if is_long else ())
+        waits = not scope.segments and scoring_time.is_measured(opened, running)  # it may be a job of hours
         if st.button(
-            text, type="primary", disabled=not chosen, key=f"score-{project.id}", on_click=jobs.remember, args=(wanted,)
-        ):
+            text, type="primary" if primary else "secondary", disabled=not chosen or done or waits, key=f"score-{project.id}", on_click=jobs.remember,
+            args=(wanted,),
+        ):  # fmt: skip
             jobs.forget()
             start(store, *wanted)
-            st.session_state.pop(picked, None)
             st.rerun()
         for job in running:
             if job.timing:
@@ -156,14 +145,54 @@ def panel(project: Project, data: Dataset, *, segment: SegmentKey | None = None)
                 on_click=errors.guarded(store.jobs.cancel),
                 args=(job.id,),
             )
-        st.caption("Existing scores are reused.")
+        st.caption("These metrics have scored all outputs." if done else "Existing scores are reused.")
     scoring_time.progress(project, data)
 
 
-def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine], total: int) -> list[str]:
+def _choose(project: Project, data: Dataset, found: Sequence[MetricLine], running: Sequence[Job]) -> list[MetricSpec]:
+    """Draw the choice of metrics.
+
+    The default choice follows the scores and their estimated times, but not while a job runs. A person's choice stays.
+    """
+    able = {line.spec.name: line.spec for line in found if not line.lacking and OPTIONS not in line.spec.name}
+    default, held = _defaults(project, data, found), f"metrics-held-{project.id}"
+    if held not in st.session_state or all(job.timing for job in running):
+        st.session_state[held] = default
+    default = [name for name in st.session_state[held] if name in able]
+    theirs = drafts.kept(f"metrics-touched-{project.id}")
+    own: str | None = st.session_state.get(theirs)
+    key = (
+        drafts.kept(own, fits=lambda names: set(names) <= able.keys())
+        if own
+        else f"metrics-{project.id}-{','.join(default)}"
+    )
+
+    def touched() -> None:
+        st.session_state[theirs] = key
+
+    if not able:
+        empty = "No metric can run. See the table above for what is missing."
+    elif own:
+        empty = "Choose metrics"
+    elif any(line.scored for line in found):
+        empty = "Default metrics are done. Add more:"
+    else:
+        empty = "Default metrics cannot run here. Choose others:"
+    names = st.multiselect(
+        "Metrics to compute", able, None if own else default, format_func=lambda name: able[name].label,
+        on_change=touched, key=key, placeholder=empty, disabled=not able,
+    )  # fmt: skip
+    return [able[name] for name in names]
+
+
+def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> list[str]:
     """Return the metrics chosen at first, by task and time; draw which defaults are left out."""
+    if all(line.lacking for line in found if line.spec.name in STANDARD):
+        return _without_references(project, data, found)
     task = wiring.task(project)
-    possible = {line.spec.name: line.spec.label for line in found if line.spec.name in STANDARD and line.open(total)}
+    possible = {
+        line.spec.name: line.spec.label for line in found if line.spec.name in STANDARD and line.open(len(data.outputs))
+    }
     fitting = [name for name in possible if name in default_metrics(task)]
     slow = scoring_time.too_long(scoring_time.open_of(project, data, fitting))
     said = []
@@ -176,3 +205,20 @@ def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine], tota
     if said:
         page.caption(" ".join(said))
     return [name for name in fitting if name not in slow]
+
+
+def _without_references(project: Project, data: Dataset, found: Sequence[MetricLine]) -> list[str]:
+    """Return the metrics chosen at first if no default metric can run: those that need no reference and are fast."""
+    possible = {
+        load(registry.expression(line.spec.name, line.begin)).spec.name: line.spec.name
+        for line in found
+        if line.open(len(data.outputs)) and OPTIONS not in line.spec.name and "reference" not in line.needs
+    }
+    if not possible:
+        return []
+    slow = scoring_time.too_long(scoring_time.open_of(project, data, list(possible)), LONG_SECONDS)
+    said = "Default metrics cannot run here. Metrics without references are proposed."
+    if slow:
+        said += f" Not chosen, because of the time for all outputs: {', '.join(slow.values())}."
+    page.caption(said)
+    return [name for expression, name in possible.items() if expression not in slow]

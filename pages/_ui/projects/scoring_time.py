@@ -14,6 +14,7 @@ from core.metrics.registry import load
 from core.ports.jobs import Job
 from core.ports.projects import Project
 from core.scoring.dataset import for_dataset
+from core.scoring.timing import ENOUGH
 from core.services.projects.time_estimates import (
     LONG_SECONDS,
     TOO_LONG_SECONDS,
@@ -28,6 +29,7 @@ from pages._ui.shared import errors, jobs, page, wiring
 
 SAMPLE, FIRST_SAMPLE = 100, 20
 """Segments in the sample that is offered, and in the one that is scored before a long job."""
+DISTINCT = "Outputs with the same text, source and references get the same score. It is computed once."
 ALL, SOME, ONE = "all", "sample", "segment"
 _TRIED = "errorscope_timed"
 
@@ -50,10 +52,10 @@ def open_of(project: Project, data: Dataset, expressions: Sequence[str]) -> list
     return open_outputs(wiring.store(), wiring.distinct(project), metrics)
 
 
-def too_long(opened: Sequence[OpenOutputs]) -> dict[str, str]:
-    """Return the metrics that are too slow to be chosen at first, with label and time."""
+def too_long(opened: Sequence[OpenOutputs], most: float = TOO_LONG_SECONDS) -> dict[str, str]:
+    """Return the metrics that take more than `most` seconds, too slow to be chosen at first, with label and time."""
     slow = [(o, o.seconds() or 0.0) for o in opened]
-    return {o.metric: f"{o.label} ({format_duration(s)})" for o, s in slow if s > TOO_LONG_SECONDS}
+    return {o.metric: f"{o.label} ({format_duration(s)})" for o, s in slow if s > most}
 
 
 def choose_scope(project: Project, data: Dataset, segment: SegmentKey | None) -> ScoringScope:
@@ -98,7 +100,9 @@ def estimate(project: Project, opened: Sequence[OpenOutputs], scope: ScoringScop
                 if len(scope.first) == 1
                 else f" A sample of {len(scope.first)} segments is scored first."
             )
-            page.caption(f"Time on this machine: {text}.{first if is_long and scope.first else ''}")
+            rough = [o.label for o in opened if o.rough]
+            few = f" A rough estimate, from fewer than {ENOUGH} outputs: {', '.join(rough)}." if rough else ""
+            page.caption(f"Time on this machine: {text}.{few}{first if is_long and scope.first else ''}")
         return is_long
     names = tuple(o.metric for o in unknown)
     tried: set[tuple[int, tuple[str, ...]]] = st.session_state.setdefault(_TRIED, set())
@@ -110,7 +114,8 @@ def estimate(project: Project, opened: Sequence[OpenOutputs], scope: ScoringScop
         queue.enqueue(project.id, names, timing=True)
 
     if any(job.timing for job in running):
-        page.caption(f"Measuring the speed of {format_count(len(names), 'metric')} on a short sample …")
+        wait = "" if scope.segments else " You can start when the time is known; a sample can start now."
+        page.caption(f"Measuring the speed of {format_count(len(names), 'metric')} on a short sample …{wait}")
     elif not running and settings().worker != "off" and (project.id, names) not in tried:
         measure()
         st.rerun()
@@ -119,25 +124,53 @@ def estimate(project: Project, opened: Sequence[OpenOutputs], scope: ScoringScop
     return sum(len(o.sizes) for o in unknown) > 1000
 
 
+def is_measured(opened: Sequence[OpenOutputs], running: Sequence[Job]) -> bool:
+    """Return whether the time of these metrics is being measured."""
+    return any(job.timing for job in running) and any(not o.timed for o in opened)
+
+
 def progress(project: Project, data: Dataset) -> None:
     """Draw what running jobs have done and have left, by metric; refreshed while they run."""
     if any(not job.timing for job in jobs.active(project.id)):
         st.fragment(run_every=3.0)(errors.guarded(_progress))(project, data)
 
 
+class MetricProgress(NamedTuple):
+    """What a job has done and has left of one metric, in distinct outputs, and its remaining seconds if they are known."""
+
+    label: str
+    done: int
+    left: int
+    seconds: float | None
+
+
+def progress_of(project: Project, data: Dataset, job: Job) -> list[MetricProgress]:
+    """Return the progress of a job by metric, from the stored scores."""
+    distinct = wiring.distinct(project)
+    keys = distinct.of(job.segments) if job.segments else distinct.items.keys()
+    found = []
+    for metric in open_of(project, data, job.metrics):
+        left = len(metric.sizes.keys() & keys)
+        found.append(MetricProgress(metric.label, len(keys) - left, left, metric.seconds(keys)))
+    return found
+
+
 def _progress(project: Project, data: Dataset) -> None:
     rows = []
     for job in jobs.active(project.id):
-        keys = wiring.distinct(project).of(job.segments) if job.segments else None
-        n = len(wiring.distinct(project).items if keys is None else keys)
-        for left in open_of(project, data, job.metrics) if not job.timing else ():
-            count = len(left.sizes if keys is None else left.sizes.keys() & keys)
-            seconds = left.seconds(keys)
-            time = "" if not count else "not known yet" if seconds is None else format_duration(seconds)
-            where = format_count(len(job.segments), "segment") if job.segments else "all"
+        for metric in progress_of(project, data, job) if not job.timing else ():
+            known = "not known yet" if metric.seconds is None else format_duration(metric.seconds)
             rows.append(
-                {"running now": left.label, "outputs": where, "done": n - count, "left": count, "time left": time}
+                {
+                    "running now": metric.label,
+                    "outputs": format_count(len(job.segments), "segment") if job.segments else "all",
+                    "done": metric.done,
+                    "left": metric.left,
+                    "time left": known if metric.left else "",
+                }
             )
     if rows:
         st.dataframe(rows, hide_index=True, width="stretch", height=min(38 + 35 * len(rows), 283))
-        st.caption("Equal outputs count once.")
+        n, total = len(wiring.distinct(project).items), len(data.outputs)
+        if n < total:
+            st.caption(f"{n:,} distinct of {format_count(total, 'output')}", help=DISTINCT)

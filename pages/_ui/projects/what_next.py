@@ -1,4 +1,4 @@
-"""The line *What next* of a project: the steps done, and a button for the next one."""
+"""The line *What next* of a project: the steps done, and a button for the next one. After an import, the scoring panel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import streamlit as st
 
 from core.ports.projects import Project
 from core.services.projects.next_step import Step, next_step
-from pages._ui.shared import jobs, page, state, wiring
+from pages._ui.projects import cancelled, scoring
+from pages._ui.shared import errors, jobs, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 STEPS: dict[Step, str] = {
@@ -20,15 +21,23 @@ BUTTONS: dict[Step, tuple[str, str]] = {
 }
 
 
-def what_next(project: Project) -> None:
-    """Draw the line for the open project."""
-    found = next_step(wiring.store(), project, scoring=bool(jobs.active(project.id)))
-    words = [f":material/check: {name}" if step in found.done else name for step, name in STEPS.items()]
+def what_next(project: Project, *, panel: bool) -> None:
+    """Draw the line for the open project, and below it the scoring panel if wanted."""
+    found = next_step(wiring.store(), project, scoring=any(not job.timing for job in jobs.active(project.id)))
+    names = STEPS | ({"label": f"{STEPS['label']} ({found.imported} imported)"} if found.imported else {})
+    words = [f":material/check: {name}" if step in found.done else name for step, name in names.items()]
     words = [f"**{word}**" if step == found.step else word for step, word in zip(STEPS, words, strict=True)]
     text, action = st.columns([3, 1], vertical_alignment="center")
     text.markdown(f"**What next:** {escape_markdown(found.why)}")
     text.caption(" → ".join(words))
-    if found.step in BUTTONS:
+    here = panel and found.step == "score"
+    if found.step in BUTTONS and not here:
         target, label = BUTTONS[found.step]
         if action.button(label, icon=page.icon(target), type="primary", width="stretch", key=f"next-{project.id}"):
             st.switch_page(f"pages/{target}.py", query_params={state.PROJECT: str(project.id)})
+    cancelled.line(project)
+    if panel:
+        with st.expander("Compute scores", expanded=True, icon=":material/bolt:"), errors.boundary():
+            with st.spinner("Reading the project …"):
+                data = wiring.dataset(project)
+            scoring.panel(project, data, primary=here)

@@ -37,7 +37,7 @@ def explained() -> None:
 
 def no_nli(lacking: Readiness) -> None:
     """Say that no NLI metric can run."""
-    page.info(f"This needs an NLI metric, and none can run. {escape_markdown(lacking.sentence())}.")
+    page.info(f"This needs an NLI metric, and none can run: {escape_markdown(lacking.reason)}.")
     if lacking.command:
         st.code(lacking.command, language=None, wrap_lines=True)
     page.link("models", "Open Models")

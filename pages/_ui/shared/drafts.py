@@ -1,7 +1,7 @@
 """What was typed or chosen in forms, kept while their page or section is closed and when the browser loads the page again.
 
 Streamlit forgets a widget that is not drawn, and everything at a reload. So values are copied into a draft on this server, whose
-name is in the address. A tab that opens the address begins with a copy. Drafts end with the server.
+name is in the address. A tab of the same person that opens the address begins with a copy. Drafts end with the server.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from core.formats.files import Upload
-from pages._ui.shared import errors
+from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 DRAFT = "draft"
@@ -28,16 +28,16 @@ Draft = dict[str, Any]
 
 
 @st.cache_resource(show_spinner=False)
-def _drafts() -> OrderedDict[str, Draft]:
+def _drafts() -> OrderedDict[tuple[str, str], Draft]:
     return OrderedDict()
 
 
 def _draft() -> Draft:
     """Return the draft of this session; a new session begins with a copy of the one in the address."""
-    drafts = _drafts()
-    name: str = st.session_state.setdefault(_NAME, secrets.token_urlsafe(9))
+    drafts, who = _drafts(), wiring.identity().who
+    name = (who, st.session_state.setdefault(_NAME, secrets.token_urlsafe(9)))
     if name not in drafts:
-        drafts[name] = dict(drafts.get(st.query_params.get(DRAFT, ""), {}))
+        drafts[name] = dict(drafts.get((who, st.query_params.get(DRAFT, "")), {}))
         while len(drafts) > MOST:
             drafts.popitem(last=False)
     drafts.move_to_end(name)

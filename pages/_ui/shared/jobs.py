@@ -45,7 +45,11 @@ def progress_text(job: Job, now: datetime, own_worker: bool) -> str:
     """Return the progress of a job: its own message or the remaining time, or what it waits for."""
     if job.state == "queued":
         return "waiting to start" if own_worker else "waiting for a worker. Start one with  python -m db.worker"
-    parts = [f"{job.done:,} of {job.total:,}"] if job.total else ["starting"]
+    parts = (
+        [f"{job.done:,} of {format_count(job.total, 'metric' if job.timing else 'score')}"]
+        if job.total
+        else ["starting"]
+    )
     if job.heartbeat is not None and (now - job.heartbeat).total_seconds() > SILENT_SECONDS:
         return ", ".join([*parts, "the worker does not respond; another one will continue from here"])
     if job.message:
@@ -111,6 +115,8 @@ def _farewell(job_id: int) -> str:
         return "The scoring job was deleted with its project."
     if job.state == "failed":
         return f"Scoring failed: {escape_markdown(job.message)}"
-    if job.timing and job.state == "done":
-        return "The time of scoring is estimated."
-    return "Scoring was cancelled. Scores computed so far are kept." if job.state == "cancelled" else "Scoring is done."
+    if job.state == "cancelled":
+        return (
+            "Estimating the time was cancelled." if job.timing else "Scoring was cancelled. Computed scores are kept."
+        )
+    return "The time of scoring is estimated." if job.timing else "Scoring is done."

@@ -13,9 +13,11 @@ ICONS = {
     "compare": "view_column",
     "annotate": "edit_note",
     "labels_and_raters": "group",
+    "campaigns": "campaign",
     "meta_evaluation": "leaderboard",
     "calibrate": "tune",
     "robustness": "shield",
+    "access": "key",
     "models": "memory",
     "help": "help",
 }

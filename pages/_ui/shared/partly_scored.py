@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.data import SegmentKey
 from core.ports.projects import Project
 from core.services.projects.finishing import finishable
 from core.services.projects.view import Column
@@ -24,10 +25,15 @@ def line(project: Project, text: str, columns: Sequence[Column], key: str) -> No
     if running >= set(found.metrics):
         st.caption("Scoring is running. This page shows the new scores when it is done.")
         return
+    finish_button(project, found.metrics, key=key)
+
+
+def finish_button(project: Project, metrics: Sequence[str], segments: Sequence[SegmentKey] = (), *, key: str) -> None:
+    """Draw the button that scores what is missing, of all outputs or of those of `segments`."""
     queue = wiring.store().jobs
 
     @errors.guarded
     def finish() -> None:
-        queue.enqueue(project.id, found.metrics)
+        queue.enqueue(project.id, metrics, segments)
 
     st.button("Finish scoring", key=f"finish-{key}", icon=":material/play_arrow:", on_click=finish)

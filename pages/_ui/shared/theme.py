@@ -2,31 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
 import streamlit as st
 
+from core.plots.colours import ROLES, THEMES, VARIABLES
 from pages._ui.shared.markdown import escape_markdown
-
-_THEME = tomllib.loads((Path(__file__).parents[3] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
-ROLES = {
-    "paper": "backgroundColor",
-    "soft": "secondaryBackgroundColor",
-    "ink": "textColor",
-    "accent": "linkColor",
-    "filled": "primaryColor",
-    "major": "redColor",
-    "minor": "orangeColor",
-    "neutral": "grayColor",
-    "good": "greenTextColor",
-}
-"""The CSS variables and the colours of the theme that they are."""
-VARIABLES = (
-    ":root { "
-    + "".join(f"--{r}: light-dark({_THEME['light'][c]}, {_THEME['dark'][c]}); " for r, c in ROLES.items())
-    + "--quiet: color-mix(in srgb, var(--ink) 66%, transparent); --line: color-mix(in srgb, var(--ink) 16%, transparent); }"
-)
 
 STYLE = """
 .stMainBlockContainer { padding-top: 3.25rem; padding-bottom: 5rem; max-width: 96rem; }
@@ -68,5 +47,5 @@ def scored_by(signature: str) -> str:
 
 def colour(role: str) -> str:
     """Return the colour of a role (`ROLES`) in the theme that the browser shows, for charts and tables."""
-    chosen: str = _THEME["dark" if st.context.theme.type == "dark" else "light"][ROLES[role]]
+    chosen: str = THEMES["dark" if st.context.theme.type == "dark" else "light"][ROLES[role]]
     return chosen

@@ -8,46 +8,57 @@ import runpy
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.data import Dataset, Judgement, OutputKey, Value
-from core.metrics.generation.bartscore import scorer
+from core.errors import UserError
 from core.metrics.registry import specs
 from core.ports.projects import Project
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.ports.store import Store
-from core.refine import inspect
-from core.refine.inspect import Round
-from core.refine.options import Options
 from core.refine.overlap import Characters, Overlap
-from core.refine.result import EditStep, Variant
+from core.services.campaigns import results
 from core.services.compare import inspector, labels
+from core.services.labels import all_labels
 from core.services.labels import judgements as numbers
+from core.services.people.csrf import CSRF_HEADER, csrf_token
+from core.services.people.guarded_store import guarded, may_read
+from core.services.people.identity import SESSION_COOKIE, Identity
 from core.services.projects import sample
 from core.services.projects.task import Task, task_of
 from core.services.projects.time_estimates import DistinctOutputs, distinct_outputs
 from core.services.projects.view import View, build
 from core.settings import load as settings
 from db.private import private_file, private_folder
-from db.store import open_store
+from db.store import shared_store
+from pages._ui.shared import person
 
 ROOT = Path(__file__).resolve().parents[3]
 RESTART_SECONDS = 10.0
 
 
 def store() -> Store:
-    """Return the storage of this server. The first call migrates the tables and creates the sample project.
+    """Return storage as the person of this session may use it (`core.services.people.guarded_store`).
 
-    Call it while the page is drawn, and not in callbacks: they run before the page is known.
+    The first call migrates the tables and creates the sample project. Raises `UserError` if the person is no longer logged
+    in. Call it while the page is drawn, and not in callbacks: they run before the page is known.
     """
     _run_through_app()
-    return _opened(settings().database)
+    drawn_for = identity()
+    # Callbacks belong to the next run, so they ask again; files that are made at a click have no run to ask.
+    return guarded(_opened(settings().database), lambda: identity() if get_script_run_ctx() else drawn_for)
+
+
+def identity() -> Identity:
+    """Return who uses this session, read again in every run. Raises `UserError` if the person may not see pages (any more)."""
+    return person.identity(_opened(settings().database).people)
 
 
 def _run_through_app() -> None:
@@ -60,7 +71,7 @@ def _run_through_app() -> None:
 
 @st.cache_resource(show_spinner="Opening …")
 def _opened(database: str) -> Store:
-    opened = open_store(database)
+    opened = shared_store(database)
     sample.ensure(opened)
     return opened
 
@@ -77,6 +88,19 @@ class Worker:
 @st.cache_resource
 def _worker(database: str) -> Worker:
     return Worker()
+
+
+def labels_route() -> dict[str, object]:
+    """Return the address to which the span editor posts labels, and the headers of its requests."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    cookie = st.context.cookies.get(SESSION_COOKIE, "")
+    token = csrf_token(_secret(settings().database), cookie if isinstance(cookie, str) else "")
+    return {"url": f"{f'/{base}' if base else ''}/api/actions", "headers": {CSRF_HEADER: token}}
+
+
+@st.cache_resource
+def _secret(database: str) -> bytes:
+    return _opened(database).people.secret()
 
 
 def keep_worker() -> bool:
@@ -114,8 +138,13 @@ def generation(project: Project) -> int:
     return _generations().get(project.id, 0)
 
 
-def _version(project: Project) -> tuple[str, Project, int]:
-    return settings().database, project, generation(project)
+def _version(project: Project) -> tuple[str, Project, Hashable]:
+    """Return the keys of a project in the caches, which all sessions share: whoever may see all of it sees the same."""
+    if not may_read(identity(), project.id):
+        raise UserError(
+            "there is no such project", got=str(project.id), hint="It may have been deleted; choose another"
+        )
+    return settings().database, project, (generation(project), _campaigns(project))
 
 
 def dataset(project: Project) -> Dataset:
@@ -135,7 +164,22 @@ def task(project: Project) -> Task:
 
 def judgements(project: Project) -> list[Judgement]:
     """Return the scores and ranks of single raters; read again after an import."""
-    return _judgements(*_version(project)) if project.judged else []
+    return _judgements(*_version(project))
+
+
+def raters(project: Project) -> list[str]:
+    """Return the raters who have labelled errors, here or in campaigns."""
+    return all_labels.raters(store(), project.id)
+
+
+def _campaigns(project: Project) -> Hashable:
+    """Return what the results of campaigns depend on. While a campaign runs, new results appear within a minute."""
+    return _campaign_version(settings().database, project.id) if store().campaigns.list(project.id) else ()
+
+
+@st.cache_data(ttl=60, show_spinner=False)
+def _campaign_version(database: str, project_id: int) -> Hashable:
+    return results.version(store(), project_id)
 
 
 def view(project: Project) -> View:
@@ -151,7 +195,7 @@ def _scored(project: Project) -> tuple[ScoredBy, ...]:
 
 @st.cache_resource(max_entries=64, ttl=1800, show_spinner=False)
 def _counted(
-    database: str, project: Project, generation: int, newest: int, external: tuple[ExternalMetric, ...]
+    database: str, project: Project, generation: Hashable, newest: int, external: tuple[ExternalMetric, ...]
 ) -> tuple[ScoredBy, ...]:
     return tuple(store().scores.signatures(project.id))
 
@@ -160,14 +204,14 @@ def labelled(project: Project, rater: str | None, everyone: bool) -> tuple[View,
     """Return the view with the MQM scores of the labels that this person may see, and these labels; None if there are none."""
     read = *_version(project), _scored(project)
     newest = store().labels.newest(project.id)
-    return _labelled(*read, newest, rater, everyone) if newest else (_view(*read), None)
+    return _labelled(*read, newest, rater, everyone) if newest or _campaigns(project) else (_view(*read), None)
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading error spans …")
 def _labelled(
     database: str,
     project: Project,
-    generation: int,
+    generation: Hashable,
     scored: tuple[ScoredBy, ...],
     newest: int,
     rater: str | None,
@@ -178,58 +222,43 @@ def _labelled(
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
-def _dataset(database: str, project: Project, generation: int) -> Dataset:
-    found = store().projects.dataset(project.id)
-    return numbers.with_scores(found, _judgements(database, project, generation)) if project.judged else found
+def _dataset(database: str, project: Project, generation: Hashable) -> Dataset:
+    found, given = _texts(database, project, generation), _judgements(database, project, generation)
+    return numbers.with_scores(found, given) if given else found
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
-def _judgements(database: str, project: Project, generation: int) -> list[Judgement]:
-    return store().judgements.list(project.id)
+def _texts(database: str, project: Project, generation: Hashable) -> Dataset:
+    return store().projects.dataset(project.id)
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
-def _distinct(database: str, project: Project, generation: int) -> DistinctOutputs:
+def _judgements(database: str, project: Project, generation: Hashable) -> list[Judgement]:
+    return all_labels.judgements(store(), project.id)
+
+
+@st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
+def _distinct(database: str, project: Project, generation: Hashable) -> DistinctOutputs:
     return distinct_outputs(_dataset(database, project, generation))
 
 
 @st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
-def _task(database: str, project: Project, generation: int) -> Task:
+def _task(database: str, project: Project, generation: Hashable) -> Task:
     return task_of(_dataset(database, project, generation))
 
 
 @st.cache_resource(max_entries=64, ttl=1800, show_spinner=False)
-def _table(database: str, project: Project, generation: int, scored: ScoredBy) -> dict[OutputKey, Value]:
+def _table(database: str, project: Project, generation: Hashable, scored: ScoredBy) -> dict[OutputKey, Value]:
     return store().scores.table(project.id, scored.signature)
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading scores …")
-def _view(database: str, project: Project, generation: int, scored: tuple[ScoredBy, ...]) -> View:
+def _view(database: str, project: Project, generation: Hashable, scored: tuple[ScoredBy, ...]) -> View:
     tables = {s.signature: _table(database, project, generation, s) for s in scored}
     built = build(_dataset(database, project, generation), scored, tables, specs())
     gc.collect()
     gc.freeze()  # Streamlit collects garbage after every run: 0.2 s more for 48,000 outputs that stay anyway
     return built
-
-
-Facts = Mapping[str, object]
-"""The facts of the configured model, as part of cache keys."""
-
-
-@st.cache_resource(max_entries=128, ttl=1800, show_spinner="Reading the text …")
-def look(model: Facts, text: str, condition: str, variant: Variant, k: int) -> Round:
-    """Return one round: the token probabilities of a text under the configured model."""
-    return inspect.inspect_text(scorer(), text, condition, variant, k)
-
-
-@st.cache_resource(max_entries=32, ttl=1800, show_spinner="Replaying the refinement …")
-def rounds(
-    model: Facts, text: str, condition: str, variant: Variant, options: Options, known: tuple[EditStep, ...] | None
-) -> tuple[Round, ...]:
-    """Return a refinement round by round under the configured model: along `known` steps, or computed if there are none."""
-    if known is None:
-        return inspect.rounds(scorer(), text, condition, variant, options)
-    return inspect.replay(scorer(), text, condition, variant, known, options.k)
 
 
 def edits(project: Project, signature: str) -> dict[OutputKey, Characters]:
@@ -243,19 +272,19 @@ def overlap(project: Project, signature: str, rater: str | None, everyone: bool)
     return _overlap(*_refinement(project, signature), rater, everyone)
 
 
-def _refinement(project: Project, signature: str) -> tuple[str, Project, int, ScoredBy]:
+def _refinement(project: Project, signature: str) -> tuple[str, Project, Hashable, ScoredBy]:
     scored = next(s for s in _scored(project) if s.signature == signature)
     return *_version(project), scored
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading the refinements …")
-def _edits(database: str, project: Project, generation: int, scored: ScoredBy) -> dict[OutputKey, Characters]:
+def _edits(database: str, project: Project, generation: Hashable, scored: ScoredBy) -> dict[OutputKey, Characters]:
     return inspector.edits(store(), project.id, scored.signature, _dataset(database, project, generation))
 
 
 @st.cache_resource(max_entries=32, ttl=30, show_spinner="Comparing error spans …")
 def _overlap(
-    database: str, project: Project, generation: int, scored: ScoredBy, rater: str | None, everyone: bool
+    database: str, project: Project, generation: Hashable, scored: ScoredBy, rater: str | None, everyone: bool
 ) -> tuple[Overlap, int]:
     texts = _dataset(database, project, generation)
     seen = inspector.marks(store(), project.id, texts, rater, everyone=everyone)

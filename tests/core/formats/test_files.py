@@ -74,9 +74,15 @@ def test_a_workbook_renamed_to_csv_is_recognised() -> None:
     assert "CSV" in problem.todo
 
 
-def test_a_nul_byte_is_named_with_its_line() -> None:
-    problem = refused(b"a,b\nx\0y,z\n")
-    assert (problem.row, problem.found) == (2, "a NUL byte at offset 5")
+def test_a_nul_is_named_with_its_line_and_place() -> None:
+    problem = refused("a,b\nxä\0y,z\n".encode())
+    assert (problem.row, problem.column, problem.found) == (2, "character 3", "a NUL character")
+
+
+def test_half_a_character_is_named_with_its_line_and_place() -> None:
+    problem = refused("\ufeffa,b\nxä\ud83dy,z\n".encode("utf-8", "surrogatepass"))
+    assert (problem.row, problem.column) == (2, "character 3")
+    assert "half of a surrogate pair" in problem.found
 
 
 def test_gzip_is_unpacked_by_its_bytes_whatever_the_name() -> None:

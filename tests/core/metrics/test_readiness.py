@@ -47,7 +47,7 @@ def test_an_empty_role_is_said_with_the_command_that_fills_it() -> None:
     assert one.command == MODEL_KINDS["lm"].command
     assert "ERRORSCOPE_LM=" in one.command
     assert one.kind == "lm"
-    assert one.sentence() == "needs a model: a causal language model is not configured"
+    assert one.sentence() == "model missing: a causal language model is not configured"
 
 
 def test_weights_that_come_as_pickles_are_said_to() -> None:
@@ -108,7 +108,7 @@ def test_a_combination_without_range_says_how_to_fit_one(monkeypatch: pytest.Mon
     for variable, value in tiny.environment().items():
         monkeypatch.setenv(variable, value)
     one = readiness.of(registry.load("menli|with:bartscore"))
-    assert (one.state, one.words) == ("range", "needs a range")
+    assert (one.state, one.words) == ("range", "range missing")
     assert one.reason == "BARTScore F is unbounded and has no stored range"
     assert one.command.split("\n") == [
         "python -m core score FILES --metrics 'bartscore' --out s.csv", "python -m core ranges s.csv"

@@ -1,7 +1,9 @@
 """The charts of length and bias, as Vega-Lite."""
 
 import pandas as pd
+import pytest
 
+from core.plots.encodings import TINT
 from core.plots.smart import lengths, rank_differences
 
 
@@ -25,7 +27,7 @@ def test_buckets_are_ordered_by_length_without_undefined_points() -> None:
     assert any(layer["encoding"]["y"] == {"datum": 0} for layer in layers(chart, "rule"))
 
 
-def test_a_cell_is_blue_below_zero_and_filled_when_it_is_large() -> None:
+def test_a_cell_is_blue_below_zero_and_stronger_when_it_is_large() -> None:
     rows = pd.DataFrame(
         [("m", "A", 1.0, 4.0, 3.0, "+3"), ("m", "B", 2.0, 1.0, -1.0, "−1"), ("m", "C", 3.0, 3.0, 0.0, "0")],
         columns=["metric", "system", "human_rank", "metric_rank", "difference", "shown"],
@@ -36,6 +38,6 @@ def test_a_cell_is_blue_below_zero_and_filled_when_it_is_large() -> None:
     assert tiles["encoding"]["x"]["sort"] == ["A", "B", "C"]
     (data,) = chart["datasets"].values()
     fill = {r["system"]: r["fill"] for r in data}
-    assert fill["A"] > 0.7 > 0.3 > fill["B"] > fill["C"]
-    assert [r["strong"] for r in data] == [True, False, False]
+    assert fill["A"] == pytest.approx(TINT)
+    assert fill["A"] > 2 * fill["B"] > 2 * fill["C"] > 0
     assert text["encoding"]["text"]["field"] == "shown"

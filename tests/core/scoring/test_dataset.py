@@ -104,16 +104,16 @@ def test_progress_counts_items_over_all_metrics() -> None:
     assert {doing.total for doing in told} == {8}  # 4 texts, 2 metrics
     assert [doing.done for doing in told] == sorted(doing.done for doing in told)
     assert (told[0].done, told[-1].done) == (4, 8)  # the first metric was known
-    assert told[-1].sentence() == "other · 4 of 4"
+    assert told[-1].sentence() == "other · 4 of 4 distinct outputs"
 
 
 @pytest.mark.parametrize(
     ("left", "sentence"),
     [
-        (None, "chrF · 1 of 9"),
-        (0.2, "chrF · 1 of 9 · about 1 s left"),
-        (59, "chrF · 1 of 9 · about 59 s left"),
-        (95, "chrF · 1 of 9 · about 2 min left"),
+        (None, "chrF · 1 of 9 distinct outputs"),
+        (0.2, "chrF · 1 of 9 distinct outputs · about 1 s left"),
+        (59, "chrF · 1 of 9 distinct outputs · about 59 s left"),
+        (95, "chrF · 1 of 9 distinct outputs · about 2 min left"),
     ],
 )
 def test_the_time_left_is_said_in_words(left: float | None, sentence: str) -> None:

@@ -92,6 +92,22 @@ def test_only_timing_scores_a_sample(short_samples: None) -> None:
     assert len(store.timings.of("slow", "")) == 1
 
 
+def test_the_samples_of_all_metrics_share_a_limit(short_samples: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "SAMPLES_MOST", 0.3)
+    seen: list[Item] = []
+
+    def slow(item: Item) -> Value:
+        time.sleep(0.1)
+        return Value(1.0)
+
+    store = memory_store()
+    metrics = [counting_metric(name, slow, seen=seen) for name in ("slow", "slower", "slowest")]
+    score_dataset(small_dataset(100), metrics, store.scores, timings=store.timings, only_time=True)
+    # each has 0.1 s or what the others left of 0.3 s: one output that loads the model, and a part of two that is timed
+    assert [store.timings.of(m.spec.name, "")[0].n for m in metrics] == [2, 2, 2]
+    assert len(seen) == 9
+
+
 def test_only_the_outputs_of_these_segments_are_scored() -> None:
     seen: list[Item] = []
     data = Dataset(

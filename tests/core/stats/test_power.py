@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from core.stats.significance.power import minimum_detectable_difference
+from core.stats.significance.power import minimum_detectable_difference, noncentrality
 
 
 def test_with_many_segments_it_is_that_of_the_normal_law() -> None:
@@ -37,3 +37,13 @@ def test_where_it_is_undefined_it_says_why() -> None:
     assert "by the same" in minimum_detectable_difference([0.0, 0.0]).reason
     with pytest.raises(ValueError, match="finite"):
         minimum_detectable_difference([1.0, float("inf")])
+
+
+def test_few_differences_have_a_detectable_difference_at_any_level() -> None:
+    # scipy's noncentral t has a NaN tail here
+    for n in range(2, 40):
+        for alpha in (0.05, 0.05 / 3, 0.05 / 45):
+            ncp = noncentrality(n, alpha)
+            assert ncp > 2.8
+            critical = float(scipy.stats.t.isf(alpha / 2, n - 1))
+            assert float(scipy.stats.nct.sf(critical, n - 1, ncp)) == pytest.approx(0.8, abs=0.01)

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from core.data import Span
 from core.errors import UserError
+from core.stats.correlation.correlation import Statistic
 from core.stats.raters.span_agreement import (
     NO_CHARACTERS,
     NOTHING,
@@ -63,7 +64,7 @@ def test_it_counts_labelled_characters(first: list[SpanLabel], second: list[Span
 
 
 def test_nothing_found_is_counted_apart_and_by_one_alone_is_0() -> None:
-    assert match_spans([], [], 5).f1 == (None, NOTHING, 0, 1, 0)
+    assert match_spans([], [], 5).f1 == Statistic(None, NOTHING)
     assert match_spans([major(0, 1)], [], 5).f1.value == 0
     assert match_spans([], [major(3, 3)], 5).f1.value == 0  # a place without text is something found
     assert match_spans([major(3, 3)], [major(3, 3)], 5).f1.reason == NO_CHARACTERS

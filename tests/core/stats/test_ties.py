@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from core.errors import UserError
 from core.stats.correlation import ties
+from core.stats.correlation.correlation import Statistic
 from core.stats.correlation.ties import calibrate_ties, calibrate_ties_by, tie_curve, tie_curve_by
 
 ROWS = st.lists(
@@ -28,7 +29,7 @@ def test_the_curve_of_mt_metrics_eval_without_human_ties() -> None:
     # google-research/mt-metrics-eval 0b82d96, mt_metrics_eval/tau_optimization_test.py, test_zero_threshold_is_best
     curve = tie_curve([0, 2, 6, 8], [1, 2, 3, 4])
     assert [curve.at(e) for e in (0, 2, 4, 6, 8)] == pytest.approx([6 / 6, 4 / 6, 3 / 6, 1 / 6, 0])
-    assert calibrate_ties([0, 2, 6, 8], [1, 2, 3, 4])[:2] == ((1.0, "", 4, 1, 0), 0.0)
+    assert calibrate_ties([0, 2, 6, 8], [1, 2, 3, 4])[:2] == (Statistic(1.0, "", 4), 0.0)
 
 
 def test_the_curve_of_mt_metrics_eval_with_human_ties() -> None:
@@ -117,7 +118,7 @@ def test_constant_scores_are_judged_as_ties() -> None:
 
 
 def test_one_output_has_no_pair_and_two_have_one() -> None:
-    assert calibrate_ties([1.0], [1.0]).statistic == (None, ties.TOO_FEW, 1, 1, 0)
+    assert calibrate_ties([1.0], [1.0]).statistic == Statistic(None, ties.TOO_FEW, 1)
     assert tie_curve([], []).chance is None
     assert calibrate_ties([1, 2], [3, 4]).statistic.value == 1
     assert calibrate_ties([2, 1], [3, 4]).statistic.value == 0

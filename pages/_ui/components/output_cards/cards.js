@@ -1,6 +1,7 @@
 const MQM = "labels:mqm"; // core.services.compare.labels.MQM
 const FOLD = 900; // longer texts are folded
-const BESIDE = 500; // a longer source with its references stands beside the outputs in wide windows
+const ROW = 130; // those of the table view too
+const BESIDE = 500; // a longer source with its references stands beside the outputs in wide windows, above the table
 
 function text(pieces, output) {
   const p = el("p", "esc-text");
@@ -216,7 +217,7 @@ function context(view) {
   const line = (key, words) => {
     const p = el("p", "esc-text", words);
     p.dir = "auto";
-    put(box, put(el("div", "esc-key"), key), foldable(view, key, p, words, FOLD, key));
+    put(box, put(el("div", "esc-key"), key), foldable(view, key, p, words, view.memory.view === "table" ? ROW : FOLD, key));
   };
   if (data.source !== null) line("source", data.source);
   if (!data.references.length) put(box, el("div", "esc-key", "reference"), el("p", "esc-status", "this segment has no reference"));
@@ -266,7 +267,7 @@ function tools(view) {
   root.dataset.shown = shown;
   root.dataset.view = memory.view;
   const layouts = [["cards", "cards"], ["texts", "texts only", "Cards without refinement and probabilities"], ["table", "table"]];
-  const views = segments(layouts, memory.view, (now) => { remember(view, { view: now }); root.dataset.view = now; rank(view, false); });
+  const views = segments(layouts, memory.view, (now) => { remember(view, { view: now }); root.dataset.view = now; rank(view, false); view.context.replaceWith((view.context = context(view))); });
   const texts = segments(modes, shown, (mode) => { remember(view, { shown: mode }); root.dataset.shown = mode; });
   const keys = put(el("span", "esc-keys"), el("kbd", "", "\u2190"), " ", el("kbd", "", "\u2192"), " segments, ", el("kbd", "", "/"), " search");
   const hidden = data.hidden ? el("span", "", "Labels of this segment are hidden until you have submitted it.") : null;
@@ -295,7 +296,8 @@ function draw(view) {
   const given = [data.source ?? "", ...data.references].join("").length;
   root.classList.toggle("esc-panes", given > BESIDE);
   const outputs = put(el("div", "esc-outputs"), tools(view), view.cards, view.tablebox);
-  root.replaceChildren(bar, put(el("div", "esc-body"), context(view), outputs));
+  view.context = context(view);
+  root.replaceChildren(bar, put(el("div", "esc-body"), view.context, outputs));
   view.sizes?.disconnect();
   view.sizes = new ResizeObserver(() => root.style.setProperty("--bar", `${bar.offsetHeight}px`));
   view.sizes.observe(bar);

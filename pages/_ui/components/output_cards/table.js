@@ -9,7 +9,7 @@ function headCell(view, label, order, sorted, origin) {
 }
 
 function metricHead(view, metric) {
-  const arrow = metric.higher === null ? "" : metric.higher ? " \u2191" : " \u2193";
+  const arrow = metric.higher === null ? "" : metric.higher ? "\u00a0\u2191" : "\u00a0\u2193";
   const label = (metric.origin ? metric.label.replace(` (${metric.origin})`, "") : metric.label) + arrow;
   const sorted = orderOf(view)?.name === metric.name ? (metric.higher === false ? "ascending" : "descending") : "";
   const th = headCell(view, label, metric.name, sorted, metric.origin);
@@ -21,7 +21,7 @@ function textCell(view, part) {
   if (!part.cell) {
     const { card } = part;
     const box = put(el("div", "esc-output"), ...outputTexts(card));
-    part.cell = put(el("td", "esc-wide"), foldable(view, `row ${card.id}`, box, card.text, 130, `output of ${card.name}`));
+    part.cell = put(el("td", "esc-wide"), foldable(view, `row ${card.id}`, box, card.text, ROW, `output of ${card.name}`));
   }
   return part.cell;
 }

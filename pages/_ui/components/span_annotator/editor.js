@@ -1,17 +1,13 @@
-// The span editor. It holds the state, sends actions in batches, and gets back which ones are saved (see __init__.py).
+// The span editor. It holds the state, posts actions in batches, and gets back which ones are saved (api/actions.py).
 
-const SEVERITIES = ["Major", "Minor", "Neutral"];
-const VERDICTS = { no_error: "No error", non_translation: "Non-translation" };
-const LOCKED = "Locked: you have seen the system names of this segment, so its labels can no longer be changed.";
+const VERDICTS = { no_error: "", non_translation: "" }; // their names
 const FIRST_RETRY = 4000;
 const LAST_RETRY = 30000;
-const KEYS = [
-  ["← → ↑ ↓", "move by word or line"], ["Shift + arrows", "extend the selection"], ["Alt + arrows", "move by character, Alt + Shift extends"],
-  ["Tab", "next output (or source)"], ["1 · 2 · 3", "Major · Minor · Neutral: severity of the selection or of the chosen error span"], ["C", "category of the selected error span; in the open list, letters filter it"], ["T", "note"],
-  ["B", "move the start or end of the error span"], ["M · Shift + M", "next · previous error span"], ["Delete", "delete the error span"], ["O", "in the source: choose for which output the omission counts"],
-  ["U · R", "undo · redo (also Ctrl + Z · Ctrl + Y)"], ["N · X", "no error · the whole output is unusable"], ["Enter", "submit; then next segment not submitted"],
-  ["J · K", "next · previous segment"], ["G", "next segment not submitted"], ["D", "show the context of each output"], ["Esc", "cancel the selection"], ["?", "definitions and keys"],
-];
+const BY_FINGER = matchMedia("(pointer: coarse)"); // no keyboard, and no dragging: a finger that moves scrolls the page
+const DECLINE_REASONS = ["broken", "language", "subject"]; // stored in English in every language of the page
+const LONGEST_REASON = 500;
+const SHOWN_MISSING = 4;
+const FEW_OUTPUTS = 3; // with more, the anchors of the score are explained once, above them
 
 function el(tag, props = {}, ...children) {
   const node = document.createElement(tag);
@@ -33,23 +29,25 @@ function createEditor(parent) {
   const root = el("div", { class: "esa", "data-testid": "span-editor" });
   const pane = el("div", { class: "esa-pane" });
   const read = el("div", { class: "esa-read" });
-  const side = el("aside", { class: "esa-side", "aria-label": "Error spans" });
+  const side = el("aside", { class: "esa-side", });
   const foot = el("div", { class: "esa-foot" });
-  const tool = el("div", { class: "esa-tool", role: "toolbar", "aria-label": "Mark the selection", hidden: true });
-  const picker = el("div", { class: "esa-picker", role: "dialog", "aria-label": "Category", hidden: true });
-  const help = el("dialog", { class: "esa-help", "aria-label": "Definitions and keys" });
-  const clash = el("dialog", { class: "esa-help", "aria-label": "Two versions" });
+  const tool = el("div", { class: "esa-tool", role: "toolbar", hidden: true });
+  const picker = el("div", { class: "esa-picker", role: "dialog", hidden: true });
+  const help = el("dialog", { class: "esa-help" });
+  const clash = el("dialog", { class: "esa-help" });
+  const refusal = el("dialog", { class: "esa-help esa-refusal" });
+  const prefer = el("div", { class: "esa-prefer", role: "group", tabindex: "-1" });
+  const decline = el("div", { class: "esa-decline" });
   const aloud = el("div", { class: "esa-aloud", "aria-live": "polite" });
-  root.append(el("div", { class: "esa-grid" }, el("div", { class: "esa-main" }, pane, read), side), foot, tool, picker, help, clash, aloud);
+  root.append(el("div", { class: "esa-grid" }, el("div", { class: "esa-main" }, pane, read), side), foot, tool, picker, help, clash, refusal, aloud);
   parent.append(root);
 
   let data = null;
-  let send = () => {};
   let go = () => {};
   let stop = () => {};
   let place = null; // {rater, project, doc, segment}
   let texts = new Map(); // "source" or an output's id -> readText(...) + {el, nodes}
-  let cards = new Map(); // output id -> {card, state, buttons}
+  let cards = new Map(); // output id -> {card, state, buttons, slider}
   let labels = fold([]);
   let target = null; // the output that marks go to
   let focus = null; // the text that has the cursor
@@ -66,11 +64,17 @@ function createEditor(parent) {
   let near = null; // the sentence of the source for the cursor in an output
   let followed = -1; // where the one begins that was brought into view last
   let drafting = false;
-  const flight = { n: 0, ids: new Set(), open: false, stalled: false, wait: FIRST_RETRY, timer: 0, savedAt: null, heard: 0 };
+  const saved = new Map(); // segment -> actions that the server has saved since the page was drawn
+  const flight = { running: null, ask: false, why: null, ended: false, wait: FIRST_RETRY, timer: 0, savedAt: null, heard: 0 };
 
   // ---- labels -------------------------------------------------------------------------------------------------------
 
   const keyOf = ({ rater, project, doc, segment }) => JSON.stringify([rater, project, doc, segment]);
+  const asks = (what) => data.asks.includes(what);
+  const hasVerdicts = () => asks("spans") && !asks("score"); // with a score, an output without spans is free of errors
+  const categoriesOf = (where) => data.categories.filter((c) => c.where === "either" || c.where === where);
+  const hasCategories = () => ["output", "source"].some((where) => categoriesOf(where).length > 1);
+  const levels = () => data.severities.map((s) => s.name);
   const of = (id) => labels.outputs.get(id) ?? NO_LABELS;
   const output = (id) => data.outputs.find((o) => o.id === id);
   const textOf = (m) => texts.get(m.side === "source" ? "source" : target);
@@ -81,7 +85,7 @@ function createEditor(parent) {
   function refold() {
     const known = new Set(data.events.map((e) => e.id));
     labels = fold([...data.events, ...outbox.of(place.rater, place).map((e) => e.action).filter((a) => !known.has(a.id))]);
-    labels.submitted &&= data.outputs.every(({ id }) => of(id).marks.length || of(id).verdict); // others may have been asked for then
+    labels.submitted &&= Boolean(labels.declined) || data.outputs.every(({ id }) => answered(of(id), data.asks)); // others may have been asked for then
     if (mark && !find(mark)) mark = null;
     if (rebound && !find(rebound)) rebound = null;
   }
@@ -97,13 +101,13 @@ function createEditor(parent) {
 
   /** Whether the labels of an output can no longer change, because the system names were shown; says so. */
   function barred(id) {
-    if (data.locked.includes(id)) say(LOCKED, "alert");
+    if (data.locked.includes(id)) say(phrase("locked"), "alert");
     return data.locked.includes(id);
   }
 
   function duplicate(span, except) {
     const same = of(target).marks.some((m) => m.id !== except && samePlace(m, span));
-    if (same) say("This error is marked already (same span, severity and category).", "alert");
+    if (same) say(phrase("duplicate"), "alert");
     return same;
   }
 
@@ -111,10 +115,10 @@ function createEditor(parent) {
     const text = texts.get(focus);
     const [start, end] = [startOf(sel), endOf(sel)];
     const where = focus === "source" ? "source" : "output";
-    const only = data.categories.filter((c) => c.path === data.omission && where === "source");
+    const only = [...data.categories.filter((c) => c.path === data.omission && where === "source"), ...(categoriesOf(where).length === 1 ? categoriesOf(where) : [])];
     const span = { side: where, start: text.points(start), end: text.points(end), quote: text.raw.slice(start, end), severity, category: only[0]?.path ?? "", note: "" };
     if (span.category) placeMark(span);
-    else openPicker({ title: `${severity}: “${span.quote}”`, side: where, at: rectOf(text, start, end), choose: (c) => placeMark({ ...span, category: c.path }) });
+    else openPicker({ title: `${severityName(severity)}: “${span.quote}”`, side: where, at: rectOf(text, start, end), choose: (c) => placeMark({ ...span, category: c.path }) });
   }
 
   function placeMark(span) {
@@ -125,8 +129,8 @@ function createEditor(parent) {
     const text = textOf(span);
     text.last = text.units(span.end);
     [sel, half, mark] = [null, false, id];
-    aloud.textContent = `${span.severity}, ${span.category}: ${span.quote}`;
-    if (gone) say(`“${gone}” withdrawn.`);
+    aloud.textContent = `${severityName(span.severity)}, ${span.category}: ${span.quote}`;
+    if (gone) say(phrase("verdict.withdrawn", { verdict: gone }));
     draw();
   }
 
@@ -145,15 +149,15 @@ function createEditor(parent) {
     if (!m || barred(target)) return;
     textOf(m).last = textOf(m).units(m.end);
     act("delete", target, { mark: id });
-    say("Error span deleted · U to undo");
+    say(phrase("mark.deleted"));
     draw();
   }
 
   function severity(level) {
-    if (barred(target)) return;
+    if (!level || barred(target)) return;
     if (!isEmpty(sel)) addMark(level);
     else if (mark) changeMark(mark, { severity: level });
-    else say("Select a word or a passage first.");
+    else say(phrase("select.first"));
   }
 
   function verdict(id, value) {
@@ -163,26 +167,85 @@ function createEditor(parent) {
     if (barred(id)) return draw();
     [sel, mark, half, rebound] = [null, null, false, null];
     act("verdict", id, { value: now.verdict === value ? null : value });
-    if (n) say(`${n === 1 ? "1 error span" : `${n} error spans`} of ${output(id).label} deleted · U to undo`);
+    if (n) say(phrase("marks.deleted", { n, output: output(id).label }));
     draw();
   }
 
+  /** Report the scores that were just chosen: what follows refers to them. */
+  function settleScores() {
+    for (const { slider } of cards.values()) slider?.settle();
+  }
+
+  function setScore(id, value) {
+    if (barred(id)) return draw();
+    act("score", id, { value });
+    draw();
+  }
+
+  function choose(winner) {
+    if (data.locked.length) say(phrase("locked"), "alert");
+    else if (!labels.preference.length || labels.preference[0] !== winner) act("prefer", null, { winner });
+    prefer.focus({ preventScroll: true }); // so that Enter submits
+    draw();
+  }
+
+  const reasonText = (reason) => {
+    const known = DECLINE_REASONS.find((name) => EDITOR_TEXTS[`decline.${name}`] === reason);
+    return known ? phrase(`decline.${known}`) : reason;
+  };
+
+  function setReason(reason) {
+    if (data.locked.length) return say(phrase("locked"), "alert");
+    act("decline", null, { reason });
+    draw();
+  }
+
+  function askReason() {
+    if (!data.declines || refusal.open) return;
+    const text = el("textarea", { class: "esa-note", name: "text", rows: "2", maxlength: String(LONGEST_REASON), dir: "auto", "aria-label": phrase("decline.text"), placeholder: phrase("decline.text") });
+    const option = (value) => el("label", {}, el("input", { type: "radio", name: "reason", value, required: true }), ` ${phrase(`decline.${value}`)}`);
+    const form = el("form", { method: "dialog", onsubmit: (e) => {
+      e.preventDefault();
+      const { value } = form.elements.reason;
+      refusal.close();
+      setReason(value === "other" ? text.value.trim() : EDITOR_TEXTS[`decline.${value}`]);
+    } },
+    el("h4", { text: phrase("decline.why") }), ...[...DECLINE_REASONS, "other"].map(option), text,
+    el("div", { class: "esa-choices" }, el("button", { type: "submit", text: phrase("decline.save") }), el("button", { type: "button", text: phrase("cancel"), onclick: () => refusal.close() })));
+    const other = () => {
+      text.hidden = form.elements.reason.value !== "other";
+      text.required = !text.hidden;
+      text.setCustomValidity(text.required && !text.value.trim() ? phrase("decline.text") : "");
+      if (!text.hidden) text.focus();
+    };
+    form.addEventListener("change", (e) => { if (e.target !== text) other(); });
+    text.addEventListener("input", () => text.setCustomValidity(text.value.trim() ? "" : phrase("decline.text")));
+    text.addEventListener("keydown", (e) => { if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); form.requestSubmit(); } });
+    text.hidden = true;
+    refusal.replaceChildren(form);
+    refusal.showModal();
+  }
+  refusal.addEventListener("close", () => home().focus({ preventScroll: true }));
+
   function step(kind) {
+    settleScores();
     const last = kind === "undo" ? labels.canUndo : labels.canRedo;
-    if (data.locked.length) return say(LOCKED, "alert");
-    if (!last) return say(kind === "undo" ? "Nothing to undo." : "Nothing to redo.");
+    if (data.locked.length) return say(phrase("locked"), "alert");
+    if (!last) return say(phrase(`${kind}.none`));
     act(kind, null, {});
     if (output(last.output)) target = last.output;
     [sel, half, rebound] = [null, false, null];
     mark = find(last.payload.mark) ? last.payload.mark : null;
-    say(`${kind === "undo" ? "Undone" : "Redone"}: ${{ add: "error span", change: "change", delete: "deletion", verdict: "verdict" }[last.kind]}, ${output(last.output)?.label ?? ""}`);
+    const what = [phrase(`edit.${last.kind}`), output(last.output)?.label].filter(Boolean).join(", ");
+    say(phrase(kind === "undo" ? "undone" : "redone", { what }));
     draw();
   }
 
   function submit() {
     commitNote();
+    settleScores();
     if (labels.submitted) return travel("unlabelled");
-    wanted = missing(data.outputs, labels, data.categories);
+    wanted = missing(data, labels);
     if (wanted.length) {
       message = null;
       reach(wanted[0]);
@@ -192,7 +255,8 @@ function createEditor(parent) {
 
   function reach(item) {
     focusOn(item.output);
-    const { card } = cards.get(item.output);
+    if (item.need === "score") cards.get(item.output).slider.track.focus({ preventScroll: true });
+    const card = item.need === "preference" ? prefer : cards.get(item.output).card;
     card.scrollIntoView({ block: "center", behavior: "smooth" });
     card.classList.remove("esa-flash");
     requestAnimationFrame(() => card.classList.add("esa-flash"));
@@ -203,21 +267,39 @@ function createEditor(parent) {
     else editCategory();
   }
 
+  /** The element that has the keyboard focus when nothing else has it. */
+  function home() {
+    return texts.get(focus ?? target)?.el ?? (asks("preference") ? prefer : cards.get(target).card); // not a score: its keys would scroll the page elsewhere
+  }
+
   function focusOn(id) {
     if (id !== "source") target = id;
-    focus = id;
-    texts.get(id).el.focus({ preventScroll: true });
+    if (asks("spans")) focus = id;
+    home().focus({ preventScroll: true });
     draw();
   }
 
+  function goToScore() {
+    const { slider } = cards.get(target);
+    commitNote();
+    slider.track.focus({ preventScroll: true });
+    slider.node.scrollIntoView({ block: "nearest" });
+  }
+
+  /** What Tab visits, in this order: texts that can be marked, and scores. */
+  const stops = () => ["source", ...data.outputs.map((o) => o.id)].flatMap((id) => [
+    ...(texts.has(id) ? [{ el: texts.get(id).el, visit: () => { mark = null; focusOn(id); showCursor(); } }] : []),
+    ...(cards.get(id)?.slider ? [{ el: cards.get(id).slider.track, visit: () => { target = id; goToScore(); } }] : []),
+  ]);
+
   /** Put the cursor where work goes on: `id`, or the first output without labels. A field elsewhere on the page keeps the focus. */
   function begin(id) {
-    target = texts.has(id) && id !== "source" ? id : (data.outputs.find((o) => !of(o.id).marks.length && !of(o.id).verdict) ?? data.outputs[0]).id;
+    target = cards.has(id) ? id : (data.outputs.find((o) => !answered(of(o.id), data.asks)) ?? data.outputs[0]).id;
     const on = document.activeElement;
     if (on && !root.contains(on) && on.matches("input, textarea, select, [contenteditable=true]")) return waitFor(on);
     focusOn(target);
     if (root.getBoundingClientRect().top < 0) root.scrollIntoView({ block: "start" });
-    if (target !== data.outputs[0].id) showCursor();
+    if (target !== data.outputs[0].id) texts.has(target) ? showCursor() : cards.get(target).card.scrollIntoView({ block: "nearest" });
   }
 
   /** A form that was sent is removed only after the page is drawn: then the focus is nowhere, and belongs here. */
@@ -251,6 +333,17 @@ function createEditor(parent) {
   }, true);
   root.addEventListener("click", () => { pressed = null; }, true);
 
+  // With the list of categories open, a press beside it closes the list and does nothing else.
+  let closing = false;
+  root.addEventListener("pointerdown", (e) => { closing = !picker.hidden && !picker.contains(e.target); }, true);
+  root.addEventListener("click", (e) => {
+    if (!closing) return;
+    closing = false;
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    closePicker();
+  }, true);
+
   function isPressed(part) {
     const here = pressed !== null && part.contains(pressed);
     late ||= here;
@@ -265,66 +358,78 @@ function createEditor(parent) {
     part.replaceChildren(...children);
     if (had === null) return;
     const same = [...part.querySelectorAll("button:not(:disabled)")].find((b) => key(b) === had);
-    (same ?? texts.get(focus ?? target).el).focus({ preventScroll: true });
+    (same ?? home()).focus({ preventScroll: true });
   }
 
+  /** Go to another segment, once everything is saved or cannot be saved now. Two versions are compared first. */
   function travel(to) {
     commitNote();
-    flush();
-    go("go", { to });
+    settleScores();
+    flush().then(() => { if (!clash.open) go("go", { to }); });
   }
 
   // ---- saving -------------------------------------------------------------------------------------------------------
 
-  function flush(again = false) {
-    const entries = outbox.of(place.rater);
-    if (!entries.length || (flight.open && !again)) return drawFoot();
-    post(entries);
+  /** Send what is not saved yet; resolves when nothing is left, or the server did not take it. */
+  function flush() {
+    flight.running ??= sendAll().finally(() => { flight.running = null; });
+    return flight.running;
   }
 
-  function post(entries) {
-    flight.n = Math.max(flight.n + 1, Date.now());
-    flight.ids = new Set(entries.map((e) => e.action.id));
-    flight.open = entries.length > 0;
+  async function sendAll() {
     clearTimeout(flight.timer);
-    if (entries.length) {
-      flight.timer = setTimeout(() => {
-        flight.stalled = true;
-        flight.wait = Math.min(flight.wait * 2, LAST_RETRY);
-        flush(true);
-      }, flight.wait);
+    for (;;) {
+      const { rater } = place;
+      const entries = outbox.of(rater).slice(0, AT_ONCE);
+      if (!entries.length && !flight.ask) return drawFoot();
+      flight.ask = false;
+      drawFoot();
+      const answer = await deliver(data.server, { rater, batches: entries.length ? batched(entries) : [{ ...place, actions: [] }] });
+      if (!root.isConnected) return;
+      if (!answer.reached) return retryLater(answer);
+      heard(answer, entries);
+      draw();
+      const taken = new Set([...answer.acknowledged, ...Object.keys(answer.refused)]);
+      if (entries.some((e) => !taken.has(e.action.id)) && outbox.of(rater).length) return retryLater(answer);
     }
-    const batches = [];
-    for (const e of entries) {
-      const last = batches.at(-1);
-      if (last && last.project === e.project && last.doc === e.doc && last.segment === e.segment) last.actions.push(e.action);
-      else batches.push({ project: e.project, doc: e.doc, segment: e.segment, actions: [e.action] });
-    }
-    send({ n: flight.n, rater: place.rater, batches });
+  }
+
+  function retryLater({ why = "", ended = false }) {
+    Object.assign(flight, { why, ended });
+    flight.timer = setTimeout(flush, flight.wait);
+    flight.wait = Math.min(flight.wait * 2, LAST_RETRY);
     drawFoot();
   }
 
-  /** `mine` are the labels as shown until now. */
-  function heard(mine) {
-    const before = outbox.of(place.rater).length;
-    outbox.drop([...data.events.map((e) => e.id), ...data.acknowledged]);
-    const left = outbox.of(place.rater);
-    const refused = left.filter((e) => data.refused[e.action.id]);
-    const stale = refused.filter((e) => data.stale.includes(e.action.id));
-    outbox.rebase(refused.filter((e) => !stale.includes(e)));
-    outbox.drop([...refused, ...strays(left, data.refused)].map((e) => e.action.id));
-    if (stale.length) collided(stale, mine);
-    flight.heard = Date.now();
-    if (before > left.length) flight.savedAt = new Date();
-    if (refused.length > stale.length) message = { text: `Not saved: ${data.refused[refused.find((e) => !stale.includes(e)).action.id]}`, tone: "alert" };
-    if (!outbox.of(place.rater).length) {
-      clearTimeout(flight.timer);
-      Object.assign(flight, { open: false, stalled: false, wait: FIRST_RETRY });
-    } else if (data.received >= flight.n) {
-      flight.open = false;
-      if (outbox.of(place.rater).some((e) => flight.ids.has(e.action.id))) flight.stalled = true; // neither recorded nor refused: kept, sent again
-      if (outbox.of(place.rater).some((e) => !flight.ids.has(e.action.id))) setTimeout(flush, 20);
+  /** Take over the server's answer to `entries`. */
+  function heard(answer, entries) {
+    const mine = labels;
+    const wasSubmitted = fold(data.events).submitted;
+    const done = new Set(answer.acknowledged);
+    for (const e of entries.filter((entry) => done.has(entry.action.id))) {
+      const key = keyOf(e);
+      saved.set(key, [...(saved.get(key) ?? []), e.action]);
     }
+    outbox.drop(answer.acknowledged);
+    const here = answer.segments.find((s) => keyOf({ ...s, rater: place.rater }) === keyOf(place));
+    if (here) Object.assign(data, { events: here.events, locked: here.locked });
+    addSaved();
+    const refused = entries.filter((e) => answer.refused[e.action.id]);
+    const stale = refused.filter((e) => answer.stale.includes(e.action.id));
+    outbox.rebase(refused.filter((e) => !stale.includes(e)));
+    outbox.drop([...refused, ...strays(outbox.of(place.rater), answer.refused)].map((e) => e.action.id));
+    Object.assign(flight, { why: null, ended: false, wait: FIRST_RETRY, heard: Date.now() });
+    if (done.size) flight.savedAt = new Date();
+    if (refused.length > stale.length) message = { text: phrase("refused", { why: answer.refused[refused.find((e) => !stale.includes(e)).action.id] }), tone: "alert" };
+    if (stale.length) collided(stale, mine);
+    refold();
+    if (fold(data.events).submitted !== wasSubmitted) go("go", { to: "stay" });
+  }
+
+  /** Add what was saved to the events of the open segment: the page may have been drawn before. */
+  function addSaved() {
+    const known = new Set(data.events.map((e) => e.id));
+    data.events = [...data.events, ...(saved.get(keyOf(place)) ?? []).filter((action) => !known.has(action.id))];
   }
 
   /** Actions were refused because the labels changed in another tab: show both versions, and nothing is lost. */
@@ -332,7 +437,7 @@ function createEditor(parent) {
     const elsewhere = stale.find((e) => keyOf(e) !== keyOf(place));
     if (elsewhere) {
       unsettled.set(keyOf(elsewhere), left.get(keyOf(elsewhere)));
-      message = { text: `Not saved: your last change to ${elsewhere.doc} / ${elsewhere.segment}, because its labels were changed in another tab or window. Go back to compare both versions.`, tone: "alert" };
+      message = { text: phrase("stale.elsewhere", { place: `${elsewhere.doc} / ${elsewhere.segment}` }), tone: "alert" };
       return;
     }
     compare(mine);
@@ -342,28 +447,33 @@ function createEditor(parent) {
     refold();
     const shown = (all, id) => JSON.stringify(all.outputs.get(id) ?? NO_LABELS);
     const differ = data.outputs.filter(({ id }) => shown(mine, id) !== shown(labels, id));
-    if (!differ.length) {
-      message = { text: "Not saved: this segment was changed in another tab or window. Check the labels and try again.", tone: "alert" };
+    const whole = ({ preference, declined }) => JSON.stringify([preference, declined]);
+    const differWhole = whole(mine) !== whole(labels);
+    if (!differ.length && !differWhole) {
+      message = { text: phrase("stale.same"), tone: "alert" };
       return;
     }
-    const version = (title, all, id) => el("section", {}, el("h4", { text: title }), ...worded(all.outputs.get(id) ?? NO_LABELS).map((text) => el("p", { dir: "auto", text })));
-    const choose = (label, merge) => el("button", { type: "button", text: label, onclick: () => {
+    const version = (title, lines) => el("section", {}, el("h4", { text: title }), ...lines.map((text) => el("p", { dir: "auto", text })));
+    const versions = (title, id, lines) => el("div", { class: "esa-versions", "data-output": id }, el("h4", { text: title }), version(phrase("clash.saved"), lines(labels)), version(phrase("clash.yours"), lines(mine)));
+    const take = (label, merge) => el("button", { type: "button", text: label, onclick: () => {
       clash.close();
       if (merge) for (const { id } of differ) restore(id, merge(mine.outputs.get(id) ?? NO_LABELS, of(id)));
+      if (merge && differWhole) restoreWhole(mine);
       draw();
     } });
-    const both = (a, b) => ({ marks: [...b.marks, ...a.marks.filter((m) => !b.marks.some((k) => k.id === m.id || samePlace(k, m)))], verdict: null });
+    const both = (a, b) => ({ marks: [...b.marks, ...a.marks.filter((m) => !b.marks.some((k) => k.id === m.id || samePlace(k, m)))], verdict: null, score: a.score ?? b.score });
     const mergeable = differ.every(({ id }) => mine.outputs.get(id)?.marks.length && of(id).marks.length);
     clash.replaceChildren(
-      el("h4", { text: "Changed in another tab or window" }),
-      el("p", { text: "Your last change is not saved, because the saved labels are not those that you saw. Nothing is deleted. Choose a version:" }),
-      ...differ.map((o) => el("div", { class: "esa-versions", "data-output": o.id }, el("h4", { text: o.label }), version("Saved", labels, o.id), version("Yours", mine, o.id))),
-      el("div", { class: "esa-choices" }, choose("Keep the saved version"), choose("Use my version", (a) => a), mergeable ? choose("Keep both", both) : null));
+      el("h4", { text: phrase("clash.title") }),
+      el("p", { text: phrase("clash.intro") }),
+      ...differ.map((o) => versions(o.label, o.id, (all) => worded(all.outputs.get(o.id) ?? NO_LABELS, data.asks))),
+      ...(differWhole ? [versions(phrase("clash.segment"), "", wordedWhole)] : []),
+      el("div", { class: "esa-choices" }, take(phrase("clash.keep")), take(phrase("clash.mine"), (a) => a), mergeable && !differWhole ? take(phrase("clash.both"), both) : null));
     if (!clash.open) clash.showModal();
   }
 
   /** Change the labels of an output to `want`, in actions that can be undone. */
-  function restore(id, { marks, verdict: wish }) {
+  function restore(id, { marks, verdict: wish, score }) {
     const now = of(id);
     const fields = ({ id: name, ...span }) => ({ mark: name, ...span });
     for (const m of now.marks) if (!wish && !marks.some((k) => k.id === m.id)) act("delete", id, { mark: m.id });
@@ -374,20 +484,39 @@ function createEditor(parent) {
       else if (JSON.stringify(there) !== JSON.stringify(m)) act("change", id, fields(m));
     }
     if (wish && wish !== now.verdict) act("verdict", id, { value: wish });
+    if (score !== now.score) act("score", id, { value: score });
+  }
+
+  function restoreWhole({ preference, declined }) {
+    if (JSON.stringify(preference) !== JSON.stringify(labels.preference)) act("prefer", null, preference.length ? { winner: preference[0] } : {});
+    if (declined !== labels.declined) act("decline", null, { reason: declined });
+  }
+
+  const preferred = (winner) => (winner === null ? phrase("prefer.tie") : phrase("prefer.output", { output: output(winner)?.label ?? "" }));
+
+  /** What was answered about the segment as a whole, in words, one line each. */
+  function wordedWhole({ preference, declined }) {
+    const found = preference.map(preferred);
+    if (declined) found.push(phrase("labels.declined", { reason: reasonText(declined) }));
+    return found.length ? found : [phrase("labels.no_preference")];
   }
 
   /** Another tab may have added to the log: synchronize when the window gets focus again. */
   function lookAgain() {
-    if (document.visibilityState === "visible" && data && Date.now() - flight.heard > 1500) post(outbox.of(place.rater));
+    if (document.visibilityState !== "visible" || !data || Date.now() - flight.heard < 1500) return;
+    flight.ask = true;
+    flush();
   }
 
   function savedState() {
     const n = outbox.of(place.rater).length;
-    if (n && (flight.stalled || navigator.onLine === false)) return ["late", `Saving … ${n} change${n > 1 ? "s" : ""} not saved yet; please do not close this page`];
-    if (n) return ["busy", "saving…"];
-    if (drafting) return ["busy", "note not saved yet"];
-    if (flight.savedAt) return ["done", `saved ✓ ${flight.savedAt.toLocaleTimeString([], { hour12: false })}`];
-    return ["done", data.events.length ? "saved ✓" : "no labels yet"];
+    const why = flight.why ? ` ${flight.why}.` : "";
+    if (n && flight.ended && outbox.durable()) return ["late", phrase("state.kept", { n, why })];
+    if (n && (flight.why !== null || navigator.onLine === false)) return ["late", phrase("state.late", { n, why })];
+    if (n) return ["busy", phrase("state.busy")];
+    if (drafting) return ["busy", phrase("state.note")];
+    if (flight.savedAt) return ["done", phrase("state.saved.at", { time: flight.savedAt.toLocaleTimeString([], { hour12: false }) })];
+    return ["done", phrase(data.events.length ? "state.saved" : "state.none")];
   }
 
   // ---- drawing ------------------------------------------------------------------------------------------------------
@@ -404,30 +533,61 @@ function createEditor(parent) {
     read.replaceChildren();
     pane.replaceChildren();
     if (data.source !== null) {
-      const line = textLine("source", data.source, "Source");
+      const line = asks("spans") ? textLine("source", data.source, phrase("source")) : stillText(data.source);
       pane.append(
         el("section", { class: "esa-source" },
-          el("div", { class: "esa-head" }, el("h4", { text: "Source" }), el("div", { class: "esa-for" })),
-          el("div", { class: "esa-flow" }, ...data.before.map((t) => judged({ class: "esa-dim" }, t)), line, ...data.after.map((t) => judged({ class: "esa-dim" }, t)))),
+          el("div", { class: "esa-head" }, el("h4", { text: phrase("source") }), asks("spans") ? el("div", { class: "esa-for" }) : null),
+          el("div", { class: "esa-flow" }, ...data.before.map((t) => judged({ class: "esa-dim esa-cut" }, t)), line, ...data.after.map((t) => judged({ class: "esa-dim esa-cut" }, t)))),
       );
     } else if (data.references.length) {
-      pane.append(el("section", { class: "esa-source" }, el("div", { class: "esa-head" }, el("h4", { text: "Reference" })), el("div", { class: "esa-flow" }, ...data.references.map((t) => judged({ class: "esa-dim" }, t)))));
+      pane.append(el("section", { class: "esa-source" }, el("div", { class: "esa-head" }, el("h4", { text: phrase("reference") })), el("div", { class: "esa-flow" }, ...data.references.map((t) => judged({ class: "esa-dim" }, t)))));
     }
     pane.hidden = !pane.childElementCount;
+    const scrolls = asks("spans") ? {} : { tabindex: "0", role: "region", "aria-label": phrase(data.source === null ? "reference" : "source") }; // without a text in it that has the focus
+    for (const name of ["tabindex", "role", "aria-label"]) scrolls[name] ? pane.setAttribute(name, scrolls[name]) : pane.removeAttribute(name);
+    if (asks("score") && data.anchors.length && data.outputs.length > FEW_OUTPUTS) read.append(el("div", { class: "esa-legend" }, ...anchorLabels(data.anchors)));
     for (const o of data.outputs) {
       const state = el("span", { class: "esa-state" });
-      const buttons = Object.entries(VERDICTS).map(([value, label]) =>
-        el("button", { type: "button", "data-verdict": value, text: label, "aria-label": `${label} in ${o.label.toLowerCase()}`, title: `${label} (${value === "no_error" ? "N" : "X"})`, onclick: () => { focusOn(o.id); verdict(o.id, value); } }));
-      const card = el("section", { class: "esa-output", "data-output": o.id },
+      const buttons = Object.entries(hasVerdicts() ? VERDICTS : {}).map(([value, label]) =>
+        el("button", { type: "button", "data-verdict": value, text: label, "aria-label": phrase("verdict.of", { verdict: label, output: o.inside }), title: `${label} (${value === "no_error" ? "N" : "X"})`, onclick: () => { focusOn(o.id); verdict(o.id, value); } }));
+      const slider = asks("score") ? createSlider({
+        name: phrase("score.of", { output: o.inside }), anchors: data.anchors, short: data.outputs.length > FEW_OUTPUTS, change: (value) => setScore(o.id, value), allowed: () => !barred(o.id),
+        focused: () => {
+          commitNote();
+          [sel, half, mark, rebound, focus] = [null, false, null, null, null];
+          target = o.id;
+          lastFocus = { place: keyOf(place), id: o.id };
+          draw();
+        },
+      }) : null;
+      const card = el("section", { class: "esa-output", "data-output": o.id, tabindex: asks("spans") ? null : "-1", "aria-label": asks("spans") ? null : o.label },
         el("div", { class: "esa-head" }, el("h4", { text: o.label }), el("span", { class: "esa-name" }), state, el("span", { class: "esa-verdicts" }, ...buttons)),
         el("div", { class: "esa-flow" },
-          o.before ? judged({ class: "esa-dim esa-around" }, o.before) : null,
-          textLine(o.id, o.text, o.label),
-          o.after ? judged({ class: "esa-dim esa-around" }, o.after) : null));
-      card.addEventListener("click", (e) => { if (target !== o.id && !e.target.closest("button, .esa-text")) focusOn(o.id); });
-      cards.set(o.id, { card, state, buttons, name: card.querySelector(".esa-name") });
+          o.before ? judged({ class: "esa-dim esa-cut esa-around" }, o.before) : null,
+          asks("spans") ? textLine(o.id, o.text, o.label) : stillText(o.text),
+          o.after ? judged({ class: "esa-dim esa-cut esa-around" }, o.after) : null),
+        slider?.node ?? null);
+      card.addEventListener("click", (e) => {
+        if (!e.target.isConnected || e.target.closest("button, .esa-text, .esa-score")) return; // a tap has redrawn the text
+        if (!isEmpty(sel)) clear();
+        if (target !== o.id) focusOn(o.id);
+      });
+      cards.set(o.id, { card, state, buttons, slider, name: card.querySelector(".esa-name") });
       read.append(card);
     }
+    root.classList.toggle("esa-no-marks", !asks("spans"));
+    root.classList.toggle("esa-pairs", asks("preference") && data.outputs.length === 2);
+    side.hidden = !asks("spans");
+    prefer.replaceChildren();
+    if (asks("preference")) read.append(prefer);
+    if (data.declines) read.append(decline);
+    for (const [part, key] of [[side, "spans"], [tool, "mark"], [picker, "category"], [help, "help"], [clash, "clash"], [refusal, "decline"]]) part.setAttribute("aria-label", phrase(`aria.${key}`));
+    prefer.setAttribute("aria-label", phrase("prefer"));
+  }
+
+  /** A text that is read only. */
+  function stillText(raw) {
+    return raw ? el("div", { class: "esa-text esa-still", dir: "auto", text: raw }) : el("div", { class: "esa-text esa-still" }, el("span", { class: "esa-none", text: phrase("empty") }));
   }
 
   function textLine(id, raw, label) {
@@ -436,7 +596,12 @@ function createEditor(parent) {
     texts.set(id, text);
     node.addEventListener("mousedown", (e) => e.preventDefault());
     node.addEventListener("selectstart", (e) => e.preventDefault());
-    node.addEventListener("pointerdown", (e) => press(text, e));
+    let finger = false;
+    node.addEventListener("pointerdown", (e) => {
+      finger = e.pointerType === "touch";
+      if (!finger) press(text, e);
+    });
+    node.addEventListener("click", (e) => { if (finger) tap(text, e); });
     node.addEventListener("focus", () => {
       if (focus !== id) [sel, half] = [null, false];
       focus = id;
@@ -497,38 +662,63 @@ function createEditor(parent) {
     });
     text.el.replaceChildren(...line);
     text.el.classList.toggle("esa-here", focus === id);
-    if (!text.raw) text.el.append(el("span", { class: "esa-none", text: "empty output" }));
+    if (!text.raw) text.el.append(el("span", { class: "esa-none", text: phrase("empty") }));
   }
 
   function drawCards() {
     for (const o of data.outputs) {
-      const { card, state, buttons, name } = cards.get(o.id);
-      const { marks, verdict: given } = of(o.id);
+      const { card, state, buttons, slider, name } = cards.get(o.id);
+      const { marks, verdict: given, score } = of(o.id);
       name.textContent = o.name ?? "";
-      state.textContent = given ? "" : marks.length ? `${marks.length} ${marks.length === 1 ? "error span" : "error spans"}` : "not labelled yet";
+      const better = labels.preference[0] === o.id;
+      state.textContent = better ? `✓ ${phrase("prefer.better")}` : !asks("spans") || given ? "" : marks.length ? phrase("spans", { n: marks.length }) : phrase(hasVerdicts() ? "spans.unlabelled" : "spans.none");
+      slider?.show(score, data.locked.includes(o.id));
+      card.classList.toggle("esa-better", better);
       buttons.forEach((b) => { b.setAttribute("aria-pressed", String(b.dataset.verdict === given)); b.disabled = data.locked.includes(o.id); });
-      card.classList.toggle("esa-target", o.id === target);
+      card.classList.toggle("esa-target", o.id === target && (asks("spans") || asks("score")));
       card.classList.toggle("esa-wanted", wanted.some((w) => w.output === o.id));
-      card.classList.toggle("esa-done", Boolean(given || marks.length));
+      card.classList.toggle("esa-done", asks("preference") ? labels.preference.length > 0 : answered(of(o.id), data.asks));
     }
     const forWhom = pane.querySelector(".esa-for");
-    if (forWhom) fill(forWhom, [el("span", { text: "Omission: select the missing words here. They are missing in output" }), chips("Omission in")]);
+    if (forWhom) fill(forWhom, data.outputs.length === 1 && !hasVerdicts() ? [el("span", { text: phrase("omission.single") })] : [el("span", { text: phrase("omission.for") }), chips(phrase("omission.in"))]);
+    if (asks("preference")) drawPreference();
+    if (data.declines) drawDecline();
     root.classList.toggle("esa-wide", around);
   }
 
+  function drawPreference() {
+    const option = (winner, key) => el("button", { type: "button", "data-key": String(winner), "aria-pressed": String(labels.preference.length > 0 && labels.preference[0] === winner), disabled: data.locked.length > 0, onclick: () => choose(winner) },
+      ...(key ? [el("kbd", { text: key }), " "] : []), preferred(winner));
+    const outputs = data.outputs.map((o, i) => option(o.id, digitsChoose() && i < 9 ? String(i + 1) : ""));
+    const tie = data.ties ? [option(null, digitsChoose() ? "0" : "")] : [];
+    prefer.classList.toggle("esa-wanted", wanted.some((w) => w.need === "preference"));
+    fill(prefer, [el("h4", { text: phrase("prefer") }), el("div", { class: "esa-options-row" }, ...outputs.slice(0, -1), ...tie, ...outputs.slice(-1))]);
+  }
+
+  const digitsChoose = () => asks("preference") && !asks("spans");
+
+  function drawDecline() {
+    root.classList.toggle("esa-declined", Boolean(labels.declined));
+    fill(decline, labels.declined
+      ? [el("span", { role: "status", dir: "auto", text: phrase("declined", { reason: reasonText(labels.declined) }) }), el("button", { type: "button", text: phrase("declined.withdraw"), onclick: () => setReason("") })]
+      : [el("button", { type: "button", class: "esa-plain", onclick: askReason }, el("kbd", { text: "I" }), ` ${phrase("decline")}`)]);
+  }
+
   const chips = (what) =>
-    el("span", { class: "esa-chips", role: "group", "aria-label": `${what} output` }, ...data.outputs.map((o, i) =>
-      el("button", { type: "button", text: String(i + 1), title: o.label, "aria-label": `${what} ${o.label.toLowerCase()}`, "aria-pressed": String(o.id === target), onclick: () => { commitNote(); target = o.id; mark = null; draw(); } })));
+    el("span", { class: "esa-chips", role: "group", "aria-label": phrase("chips.group", { what }) }, ...data.outputs.map((o, i) =>
+      el("button", { type: "button", text: String(i + 1), title: o.label, "aria-label": phrase("chips.of", { what, output: o.inside }), "aria-pressed": String(o.id === target), onclick: () => { commitNote(); target = o.id; mark = null; draw(); } })));
 
   function drawSide() {
+    if (side.hidden) return;
     if (side.contains(document.activeElement) && document.activeElement.tagName === "TEXTAREA") return;
     const marks = listed();
     const given = of(target).verdict;
     const rows = marks.map((m, i) => markRow(m, i + 1));
-    const empty = given ? `${VERDICTS[given]}.` : "No error spans yet. Select a word or a passage, then press 1, 2 or 3. If there is no error, press N.";
+    const keys = levels().map((_, i) => String(i + 1));
+    const empty = given ? `${VERDICTS[given]}.` : phrase(`side.empty${hasVerdicts() ? "" : ".score"}${BY_FINGER.matches ? ".touch" : ""}`, { keys: [keys.slice(0, -1).join(", "), ...keys.slice(-1)].filter(Boolean).join(phrase("or")) });
     const scrolled = side.scrollTop;
     fill(side, [
-      el("div", { class: "esa-head" }, el("h4", { text: output(target).label }), chips("Error spans of")),
+      el("div", { class: "esa-head" }, el("h4", { text: output(target).label }), chips(phrase("spans.of"))),
       rows.length ? el("ol", { class: "esa-marks" }, ...rows) : el("p", { class: "esa-quiet", text: empty }),
     ]);
     side.scrollTop = scrolled;
@@ -537,7 +727,7 @@ function createEditor(parent) {
   function markRow(m, n) {
     const pick = () => { commitNote(); [mark, sel, half] = [m.id, null, false]; draw(); };
     const active = m.id === mark;
-    const note = el("textarea", { class: "esa-note", rows: "1", maxlength: "10000", dir: "auto", placeholder: "Note", "aria-label": `Note on error span ${n}`, "data-mark": m.id });
+    const note = el("textarea", { class: "esa-note", rows: "1", maxlength: "10000", dir: "auto", placeholder: phrase("note"), "aria-label": phrase("note.of", { n: String(n) }), "data-mark": m.id });
     note.value = m.note;
     let timer = 0;
     note.addEventListener("input", () => {
@@ -551,14 +741,14 @@ function createEditor(parent) {
     note.addEventListener("blur", () => { clearTimeout(timer); commitNote(); setTimeout(draw, 0); });
     note.readOnly = data.locked.includes(target);
     return el("li", { class: `esa-mark ${m.severity.toLowerCase()}${active ? " active" : ""}`, "data-mark": m.id },
-      el("button", { type: "button", class: "esa-quote", onclick: pick, title: "Select this error span" },
-        el("span", { class: "esa-n", text: String(n) }), el("q", { dir: "auto", text: m.quote || "(position)" }), m.side === "source" ? el("small", { text: "source" }) : null),
-      el("button", { type: "button", class: "esa-x", title: "Delete (Del)", "aria-label": `Delete error span ${n}`, text: "×", onclick: () => deleteMark(m.id) }),
+      el("button", { type: "button", class: "esa-quote", onclick: pick, title: phrase("mark.pick") },
+        el("span", { class: "esa-n", text: String(n) }), el("q", { dir: "auto", text: m.quote || phrase("mark.position") }), m.side === "source" ? el("small", { text: phrase("mark.source") }) : null),
+      el("button", { type: "button", class: "esa-x", title: phrase("mark.delete.title"), "aria-label": phrase("mark.delete", { n: String(n) }), text: "×", onclick: () => deleteMark(m.id) }),
       el("div", { class: "esa-fields" },
-        el("span", { class: "esa-seg", role: "group", "aria-label": "Severity" }, ...SEVERITIES.map((s) =>
-          el("button", { type: "button", class: s.toLowerCase(), text: s, "aria-pressed": String(m.severity === s), onclick: () => { pick(); changeMark(m.id, { severity: s }); } }))),
-        el("button", { type: "button", class: `esa-category${m.category ? "" : " none"}`, text: m.category ? m.category.replace("/", " › ") : "choose a category", title: "Category (C)", onclick: (e) => { pick(); editCategory(side.querySelector(`li[data-mark="${CSS.escape(m.id)}"] .esa-category`) ?? e.target); } }),
-        active ? el("button", { type: "button", class: "esa-plain", text: "boundaries", title: "Change boundaries (B)", onclick: startRebound }) : null),
+        el("span", { class: "esa-seg", role: "group", "aria-label": phrase("aria.severity") }, ...[...new Set([...levels(), m.severity])].map((s) =>
+          el("button", { type: "button", class: s.toLowerCase(), text: severityName(s), "aria-pressed": String(m.severity === s), onclick: () => { pick(); changeMark(m.id, { severity: s }); } }))),
+        !hasCategories() ? null : el("button", { type: "button", class: `esa-category${m.category ? "" : " none"}`, text: m.category ? m.category.replace("/", " › ") : phrase("category.choose"), title: phrase("category.title"), onclick: (e) => { pick(); editCategory(side.querySelector(`li[data-mark="${CSS.escape(m.id)}"] .esa-category`) ?? e.target); } }),
+        active ? el("button", { type: "button", class: "esa-plain", text: phrase("bounds"), title: phrase("bounds.title"), onclick: startRebound }) : null),
       active || m.note ? note : null);
   }
 
@@ -567,25 +757,31 @@ function createEditor(parent) {
   function drawFoot() {
     if (!data) return;
     const [tone, text] = savedState();
-    const keys = [["1", "Major"], ["2", "Minor"], ["3", "Neutral"], ["C", "category"], ["N", "no error"], ["X", data.whole.name.toLowerCase()]];
-    const steps = [["undo", "U", "Undo", labels.canUndo], ["redo", "R", "Redo", labels.canRedo]];
+    const keys = [
+      ...(asks("spans") ? levels().map((s, i) => [String(i + 1), severityName(s)]) : []),
+      ...(asks("spans") && hasCategories() ? [["C", phrase("hint.category")]] : []),
+      ...(hasVerdicts() ? [["N", phrase("hint.no_error")], ["X", data.whole.name.toLowerCase()]] : []),
+      ...(asks("score") ? asks("spans") ? [["S", phrase("hint.score")]] : [["0 … 9", phrase("hint.digits")]] : []),
+    ];
+    const steps = [["undo", "U", phrase("undo"), labels.canUndo], ["redo", "R", phrase("redo"), labels.canRedo]];
     const said = wanted.length
-      ? el("div", { class: "esa-said alert", role: "alert" }, el("span", { text: wanted.length === 1 ? "1 thing is missing:" : `${wanted.length} things are missing:` }),
-        ...wanted.slice(0, 4).map((w) => el("button", { type: "button", class: "esa-plain", text: w.text, onclick: () => reach(w) })), wanted.length > 4 ? el("span", { text: `and ${wanted.length - 4} more` }) : null)
+      ? el("div", { class: "esa-said alert", role: "alert" }, el("span", { text: phrase("missing", { n: wanted.length }) }),
+        ...wanted.slice(0, SHOWN_MISSING).map((w) => el("button", { type: "button", class: "esa-plain", text: w.text, onclick: () => reach(w) })), wanted.length > SHOWN_MISSING ? el("span", { text: phrase("missing.more", { n: wanted.length - SHOWN_MISSING }) }) : null)
       : message ? el("div", { class: `esa-said ${message.tone}`, role: "status", text: message.text })
-      : data.locked.length ? el("div", { class: "esa-said done", role: "status", text: LOCKED })
-      : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: data.next ? "Submitted. Enter goes to the next segment that you have not submitted." : "Submitted. All segments are done: thank you! The top of the page says what to do next." })
-      : withdrawn() ? el("div", { class: "esa-said alert", role: "status", text: "You changed this segment after you submitted it. It does not count until you submit it again." }) : null;
+      : data.locked.length ? el("div", { class: "esa-said done", role: "status", text: phrase("locked") })
+      : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: phrase(data.next ? BY_FINGER.matches ? "submitted.touch" : "submitted" : "submitted.all") })
+      : labels.declined ? el("div", { class: "esa-said", role: "status", dir: "auto", text: phrase("labels.declined", { reason: reasonText(labels.declined) }) })
+      : withdrawn() ? el("div", { class: "esa-said alert", role: "status", text: phrase("withdrawn") }) : null;
     fill(foot,
       [said,
         el("div", { class: "esa-bar" },
           el("div", { class: "esa-hints" }, ...keys.map(([k, what]) => el("span", {}, el("kbd", { text: k }), ` ${what}`)),
-            el("button", { type: "button", class: "esa-plain", onclick: toggleHelp }, el("kbd", { text: "?" }), " help"),
-            data.outputs.some((o) => o.before || o.after) ? el("button", { type: "button", class: "esa-plain", "aria-pressed": String(around), title: "Text of the same system before and after", onclick: toggleAround }, el("kbd", { text: "D" }), around ? " hide context" : " context") : null),
+            el("button", { type: "button", class: "esa-plain", onclick: toggleHelp }, el("kbd", { text: "?" }), ` ${phrase("hint.help")}`),
+            data.outputs.some((o) => o.before || o.after) ? el("button", { type: "button", class: "esa-plain", "aria-pressed": String(around), title: phrase("context.title"), onclick: toggleAround }, el("kbd", { text: "D" }), ` ${phrase(around ? "context.hide" : "context")}`) : null),
           el("span", { class: "esa-steps" }, ...steps.map(([kind, k, what, possible]) =>
             el("button", { type: "button", "data-key": kind, disabled: !possible || data.locked.length > 0, title: `${what} (${k})`, onclick: () => step(kind) }, el("kbd", { text: k }), ` ${what}`))),
           el("span", { class: `esa-saved ${tone}`, role: "status", "data-testid": "saved-state", text }),
-          el("button", { type: "button", class: "esa-submit", "data-key": "submit", "data-testid": "submit", text: labels.submitted ? (data.next ? "Next not submitted ⏎" : "Submitted ✓") : "Submit ⏎", disabled: labels.submitted && !data.next, onclick: submit }))].filter(Boolean),
+          el("button", { type: "button", class: "esa-submit", "data-key": "submit", "data-testid": "submit", text: phrase(labels.submitted ? (data.next ? "submit.next" : "submit.done") : "submit"), disabled: labels.submitted && !data.next, onclick: submit }))].filter(Boolean),
     );
     clearFoot();
   }
@@ -598,19 +794,25 @@ function createEditor(parent) {
   }
 
   function drawTool() {
-    const show = focus && sel && !isEmpty(sel) && !dragging && picker.hidden && !data.locked.includes(target);
+    const m = BY_FINGER.matches && isEmpty(sel) && !rebound ? find(mark) : null; // the list of error spans may be out of sight
+    const free = !dragging && picker.hidden && !data.locked.includes(target);
+    const show = free && (m || (focus && sel && !isEmpty(sel)));
     tool.hidden = !show;
     if (!show || isPressed(tool)) return;
-    tool.replaceChildren(...(rebound
-      ? [el("button", { type: "button", text: "Set boundaries ⏎", onclick: endRebound }), el("button", { type: "button", text: "Cancel", onclick: clear })]
-      : [...SEVERITIES.map((s, i) => el("button", { type: "button", class: s.toLowerCase(), title: data.severities[i].definition, onclick: () => addMark(s) }, el("kbd", { text: String(i + 1) }), ` ${s}`)),
-        focus === "source" ? el("small", { text: `omission, ${output(target).label}` }) : half ? el("small", { text: "or click at its end" }) : null].filter(Boolean)));
-    float(tool, rectOf(texts.get(focus), startOf(sel), endOf(sel)), true);
+    const button = (text, onclick) => el("button", { type: "button", text, onclick });
+    const choices = (set) => levels().map((s, i) => el("button", { type: "button", class: s.toLowerCase(), title: data.severities[i].definition, "aria-pressed": m ? String(m.severity === s) : null, onclick: () => set(s) }, el("kbd", { text: String(i + 1) }), ` ${severityName(s)}`));
+    const parts = rebound ? [button(phrase("bounds.set"), endRebound), button(phrase("cancel"), clear)]
+      : m ? [...choices((s) => changeMark(m.id, { severity: s })), hasCategories() && button(phrase("tool.category"), () => editCategory()), button(phrase("tool.note"), editNote), button(phrase("tool.delete"), () => deleteMark(m.id))]
+      : [...choices(addMark), focus === "source" ? el("small", { text: phrase("omission.tool", { output: output(target).label }) }) : half ? el("small", { text: phrase(BY_FINGER.matches ? "tool.half.touch" : "tool.half") }) : null];
+    tool.replaceChildren(...parts.filter(Boolean));
+    const text = m ? textOf(m) : texts.get(focus);
+    float(tool, m ? rectOf(text, text.units(m.start), text.units(m.end)) : rectOf(text, startOf(sel), endOf(sel)), true);
   }
 
   function float(node, anchor, above) {
+    node.style.left = "0px"; // its size depends on the room at its right
     const box = root.getBoundingClientRect();
-    const { offsetWidth: w, offsetHeight: h } = node;
+    const [w, h] = [Math.ceil(node.getBoundingClientRect().width) + 1, node.offsetHeight];
     const room = window.innerHeight - parseFloat(root.style.getPropertyValue("--below") || 0);
     const over = above ? anchor.top > h + 60 : anchor.bottom + h + 8 > room && anchor.top > h + 60;
     node.style.left = `${Math.max(0, Math.min(anchor.left - box.left, box.width - w))}px`;
@@ -684,20 +886,33 @@ function createEditor(parent) {
   let dragging = false;
   let pressing = false;
 
-  function press(text, e) {
-    if (e.button !== 0) return;
+  /** Put the cursor into a text for a pointer event; return where it is and what was there, or null in an empty text. */
+  function pointedAt(text, e) {
     commitNote();
     const start = hit(text, e.clientX, e.clientY);
     const sameText = focus === text.id;
-    const first = { x: e.clientX, y: e.clientY };
     const old = sameText ? sel : null;
     const wasHalf = half && sameText;
     if (!sameText || (!old && !mark)) sel = sel && sameText ? sel : placed(start?.at ?? 0);
-    pressing = Boolean(start && text.raw);
+    pressing = Boolean(start && text.raw) && e.type === "pointerdown";
     text.el.focus({ preventScroll: true });
-    if (!pressing) return draw();
+    if (!start || !text.raw) return null;
     const word = text.token(start.character);
-    const base = e.altKey || !word ? placed(start.at) : onToken(word);
+    return { start, old, wasHalf, base: e.altKey || !word ? placed(start.at) : onToken(word) };
+  }
+
+  function tap(text, e) {
+    const at = pointedAt(text, e);
+    if (at) clicked(text, at.start, at.base, { extend: false, old: at.old, wasHalf: at.wasHalf, byCharacter: false });
+    draw();
+  }
+
+  function press(text, e) {
+    if (e.button !== 0) return;
+    const first = { x: e.clientX, y: e.clientY };
+    const at = pointedAt(text, e);
+    if (!at) return draw();
+    const { start, old, wasHalf, base } = at;
     const move = (m) => {
       if (!dragging && Math.hypot(m.clientX - first.x, m.clientY - first.y) < 4) return;
       const now = hit(text, m.clientX, m.clientY);
@@ -741,22 +956,22 @@ function createEditor(parent) {
   function editCategory(anchor = null) {
     const m = find(mark);
     if (barred(target)) return;
-    if (!m) return say("Select an error span first (M: next one).");
+    if (!m) return say(phrase("mark.first"));
     const text = textOf(m);
     focus = text.id;
     openPicker({
-      title: `${m.severity}: “${m.quote}”`, side: m.side, path: m.category,
+      title: `${severityName(m.severity)}: “${m.quote}”`, side: m.side, path: m.category,
       at: anchor ? anchor.getBoundingClientRect() : rectOf(text, text.units(m.start), text.units(m.end)),
       choose: (c) => changeMark(m.id, { category: c.path }),
     });
   }
 
   function openPicker({ title, side: where, path = "", at: anchor, choose }) {
-    const choices = data.categories.filter((c) => c.where === "either" || c.where === where);
+    const choices = categoriesOf(where);
     let shown = choices;
     let at = Math.max(0, choices.findIndex((c) => c.path === path));
-    const input = el("input", { type: "text", class: "esa-filter", placeholder: "Type to filter", role: "combobox", "aria-expanded": "true", "aria-autocomplete": "list", "aria-controls": "esa-categories", "aria-label": "Filter categories", autocomplete: "off", spellcheck: "false" });
-    const list = el("div", { class: "esa-options", role: "listbox", id: "esa-categories", "aria-label": "Categories" });
+    const input = el("input", { type: "text", class: "esa-filter", placeholder: phrase("category.filter"), role: "combobox", "aria-expanded": "true", "aria-autocomplete": "list", "aria-controls": "esa-categories", "aria-label": phrase("aria.filter"), autocomplete: "off", spellcheck: "false" });
+    const list = el("div", { class: "esa-options", role: "listbox", id: "esa-categories", "aria-label": phrase("aria.categories") });
     const about = el("p", { class: "esa-quiet esa-about", dir: "auto", "aria-live": "polite" });
     const explain = (c) => { about.textContent = c ? `${c.definition} ${c.example}` : ""; };
     const take = (c) => {
@@ -770,12 +985,12 @@ function createEditor(parent) {
         const [top, sub] = c.path.split("/");
         const head = sub && top !== group ? [el("div", { class: "esa-group", text: top })] : [];
         group = top;
-        const option = el("button", { type: "button", role: "option", id: `esa-category-${i}`, tabindex: "-1", class: sub ? "sub" : "top", "aria-selected": String(i === at), text: sub ?? top, onclick: () => take(c), onmouseenter: () => explain(c) });
+        const option = el("button", { type: "button", role: "option", id: `esa-category-${i}`, tabindex: "-1", class: sub ? "sub" : "top", "aria-selected": String(i === at), onclick: () => take(c), onmouseenter: () => explain(c) }, sub ?? top, el("small", { class: "esa-finger", text: c.definition }));
         return [...head, option];
       }));
       explain(shown[at]);
       input.setAttribute("aria-activedescendant", shown.length ? `esa-category-${at}` : "");
-      if (!shown.length) list.append(el("p", { class: "esa-quiet", text: "No matching category" }));
+      if (!shown.length) list.append(el("p", { class: "esa-quiet", text: phrase("category.none") }));
       const [row, box] = [list.querySelector("[aria-selected=true]")?.getBoundingClientRect(), list.getBoundingClientRect()];
       if (row) list.scrollTop += Math.min(0, row.top - box.top) + Math.max(0, row.bottom - box.bottom); // the page stays where it is
     };
@@ -796,27 +1011,27 @@ function createEditor(parent) {
       if (by) fill();
     });
     picker.replaceChildren(
-      el("p", { class: "esa-quiet esa-title", dir: "auto", text: title }),
-      el("p", { class: "esa-quiet", text: `${path ? "" : "Choose a category to save the error span. "}Type to search, \u2191 \u2193 and Enter choose, Esc cancels. Other keys, such as C and N, work when the list is closed.` }),
+      el("div", { class: "esa-head" }, el("p", { class: "esa-quiet esa-title", dir: "auto", text: title }), el("button", { type: "button", class: "esa-cancel", text: phrase("cancel"), onclick: closePicker })),
+      el("p", { class: "esa-quiet esa-keyboard", text: `${path ? "" : phrase("category.intro")}${phrase("category.keys")}` }),
       input, list, about);
     picker.hidden = false;
     tool.hidden = true;
     fill();
     float(picker, anchor, false);
-    input.focus({ preventScroll: true });
+    if (!BY_FINGER.matches) input.focus({ preventScroll: true }); // it would open the keyboard of the screen
     picker.scrollIntoView({ block: "nearest" });
   }
 
   function closePicker() {
     if (picker.hidden) return;
     picker.hidden = true;
-    texts.get(focus ?? target).el.focus({ preventScroll: true });
+    home().focus({ preventScroll: true });
     draw();
   }
 
   function editNote() {
     if (barred(target)) return;
-    if (!mark) return say("Select an error span first (M: next one).");
+    if (!mark) return say(phrase("mark.first"));
     drawSide();
     const note = side.querySelector(`textarea[data-mark="${CSS.escape(mark)}"]`);
     note?.focus();
@@ -836,14 +1051,15 @@ function createEditor(parent) {
   function startRebound() {
     const m = find(mark);
     if (barred(target)) return;
-    if (!m) return say("Select an error span first (M: next one).");
+    if (!m) return say(phrase("mark.first"));
     const text = textOf(m);
     rebound = m.id;
     focus = text.id;
     const [start, end] = [text.units(m.start), text.units(m.end)];
     sel = { base: { start, end: start }, head: end };
     text.el.focus({ preventScroll: true });
-    say("Select the new passage, or move its end with Shift + arrows (Alt: by character). Enter saves, Esc cancels.");
+    text.el.scrollIntoView({ block: "nearest" });
+    say(phrase(BY_FINGER.matches ? "bounds.how.touch" : "bounds.how"));
     draw();
   }
 
@@ -851,7 +1067,7 @@ function createEditor(parent) {
     const id = rebound;
     const text = texts.get(focus);
     const [start, end] = [startOf(sel), endOf(sel)];
-    if (isEmpty(sel) || text !== textOf(find(id))) return say("Select the new passage in the same text.", "alert");
+    if (isEmpty(sel) || text !== textOf(find(id))) return say(phrase("bounds.same"), "alert");
     [rebound, sel, half, mark, message] = [null, null, false, id, null];
     changeMark(id, { start: text.points(start), end: text.points(end), quote: text.raw.slice(start, end) });
     draw();
@@ -864,14 +1080,31 @@ function createEditor(parent) {
     draw();
   }
 
+  /** Whether keys of this kind do something here (`KEYS`). */
+  function applies(when) {
+    switch (when) {
+      case "verdicts": return hasVerdicts();
+      case "categories": return asks("spans") && hasCategories();
+      case "omissions": return asks("spans") && data.source !== null && data.outputs.length > 1;
+      case "preference": return digitsChoose();
+      case "ties": return digitsChoose() && data.ties;
+      case "declines": return data.declines;
+      case "context": return data.outputs.some((o) => o.before || o.after);
+      default: return asks(when);
+    }
+  }
+
   function toggleHelp() {
     if (help.open) return help.close();
     const explained = (rows) => el("dl", { class: "esa-explained" }, ...rows.flatMap((r) => [el("dt", { dir: "auto", text: (r.path ?? r.name).replace("/", " › ") }), el("dd", { dir: "auto" }, r.definition, r.example ? el("span", { class: "esa-quiet", text: ` ${r.example}` }) : null)]));
-    help.replaceChildren(el("button", { type: "button", class: "esa-close", text: "Close", onclick: () => help.close() }),
-      el("h4", { text: "Severities" }), explained(data.severities),
-      el("h4", { text: `Categories: ${data.typology}` }), explained([...data.categories, data.whole]),
-      el("h4", { text: "Keys" }),
-      el("dl", {}, ...KEYS.flatMap(([k, what]) => [el("dt", {}, el("kbd", { text: k })), el("dd", { text: what })])));
+    const severities = levels().map(severityName).join(" · ");
+    const digits = levels().map((_, i) => i + 1).join(" · ");
+    help.replaceChildren(el("button", { type: "button", class: "esa-close", text: phrase("close"), onclick: () => help.close() }), ...[
+      asks("spans") && [phrase("help.severities"), explained(data.severities.map((s) => ({ ...s, name: severityName(s.name) })))],
+      asks("spans") && hasCategories() && [phrase("help.categories", { typology: data.typology }), explained([...data.categories, ...(hasVerdicts() ? [data.whole] : [])])],
+      asks("score") && data.anchors.length && [phrase("help.score"), explained(data.anchors.map(({ value, text }) => ({ name: String(value), definition: text })))],
+      [phrase("help.keys"), el("dl", {}, ...KEYS.filter(([, , when]) => !when || applies(when)).flatMap(([k, what]) => [el("dt", {}, el("kbd", { text: what === "key.severity" ? digits : k })), el("dd", { text: phrase(what, { severities }) })]))],
+    ].filter(Boolean).flatMap(([title, part]) => [el("h4", { text: title }), part]));
     help.showModal();
     help.scrollTop = 0;
   }
@@ -916,7 +1149,7 @@ function createEditor(parent) {
 
   function nextMark(by) {
     const id = cycle(listed().map((m) => m.id), mark, by);
-    if (!id) return say("This output has no error spans yet.");
+    if (!id) return say(phrase("mark.none"));
     [mark, sel, half] = [id, null, false];
     const text = textOf(find(id));
     focus = text.id;
@@ -931,16 +1164,31 @@ function createEditor(parent) {
     draw();
   }
 
-  const commands = {
-    1: () => severity("Major"), 2: () => severity("Minor"), 3: () => severity("Neutral"),
-    c: () => editCategory(), t: editNote, b: startRebound, o: nextTarget, d: toggleAround, "?": toggleHelp,
-    m: (e) => nextMark(e.shiftKey ? -1 : 1), delete: () => deleteMark(mark), backspace: () => deleteMark(mark),
-    u: () => step("undo"), r: () => step("redo"), n: () => verdict(target, "no_error"), x: () => verdict(target, "non_translation"),
+  const always = {
+    u: () => step("undo"), r: () => step("redo"), d: toggleAround, "?": toggleHelp,
     j: () => travel("next"), k: () => travel("previous"), g: () => travel("unlabelled"), escape: clear, enter: () => (rebound ? endRebound() : submit()),
   };
+  const forSpans = {
+    t: editNote, b: startRebound, m: (e) => nextMark(e.shiftKey ? -1 : 1), delete: () => deleteMark(mark), backspace: () => deleteMark(mark),
+  };
+
+  /** What a key does in this protocol. */
+  function commandOf(name) {
+    if (/^\d$/.test(name) && asks("spans")) return levels()[name - 1] && (() => severity(levels()[name - 1]));
+    if (name === "0" && digitsChoose()) return data.ties && (() => choose(null));
+    if (/^\d$/.test(name) && digitsChoose()) return data.outputs[name - 1] && (() => choose(data.outputs[name - 1].id));
+    if (/^\d$/.test(name)) return (e) => { goToScore(); cards.get(target).slider.key(e); };
+    if (name in always) return always[name];
+    if (name in forSpans) return asks("spans") && forSpans[name];
+    const [when, run] = {
+      c: ["categories", () => editCategory()], o: ["spans", nextTarget], s: ["score", goToScore], i: ["declines", askReason],
+      n: ["verdicts", () => verdict(target, "no_error")], x: ["verdicts", () => verdict(target, "non_translation")],
+    }[name] ?? [];
+    return when && applies(when) && run;
+  }
 
   function nameOf(e) {
-    if (/^(Digit|Numpad)[123]$/.test(e.code) && !e.shiftKey) return e.code.at(-1);
+    if (/^(Digit|Numpad)\d$/.test(e.code) && !e.shiftKey) return e.code.at(-1);
     if (/^Key[A-Z]$/.test(e.code) && e.key.length === 1 && e.key > "\u007f") return e.code.at(-1).toLowerCase(); // a keyboard of another script
     return e.key.toLowerCase();
   }
@@ -950,22 +1198,23 @@ function createEditor(parent) {
     if (!data || !root.isConnected || e.isComposing || !(root.contains(on) || on === document.body || !on)) return;
     if (e.target.matches?.("input, textarea, select, [contenteditable=true]")) {
       if (e.key !== "Escape" || e.target.tagName !== "TEXTAREA") return;
-      texts.get(focus ?? target)?.el.focus({ preventScroll: true });
+      if (!refusal.open) home().focus({ preventScroll: true });
       return;
     }
-    if (help.open || clash.open) return;
+    if (help.open || clash.open || refusal.open) return;
+    const visited = stops().findIndex((s) => s.el === on);
+    const slider = [...cards.values()].find((c) => c.slider?.track === on)?.slider;
     const text = [...texts.values()].find((t) => t.el === on);
     let run = null;
-    if (e.ctrlKey || e.metaKey) {
+    if (slider?.key(e)) run = () => {};
+    else if (e.ctrlKey || e.metaKey) {
       const k = e.key.toLowerCase();
       if (k === "z" || k === "y") run = () => step(k === "y" || e.shiftKey ? "redo" : "undo");
     } else if (text && /^(Arrow|Home|End)/.test(e.key)) run = () => arrow(text, e);
-    else if (text && e.key === "Tab") {
-      const next = [...texts.keys()][[...texts.keys()].indexOf(text.id) + (e.shiftKey ? -1 : 1)];
-      if (next) run = () => { mark = null; focusOn(next); showCursor(); };
-    } else if (e.key === "Tab" && !e.shiftKey && (!on || on === document.body)) run = () => { focusOn(target); showCursor(); };
+    else if (visited >= 0 && e.key === "Tab") run = stops()[visited + (e.shiftKey ? -1 : 1)]?.visit;
+    else if (e.key === "Tab" && !e.shiftKey && (!on || on === document.body)) run = () => { focusOn(target); showCursor(); };
     else if (!e.altKey && !(on?.tagName === "BUTTON" && (e.key === "Enter" || e.key === " "))) {
-      const command = commands[nameOf(e)];
+      const command = commandOf(nameOf(e));
       if (command) run = () => command(e);
     }
     if (!run) return;
@@ -982,35 +1231,48 @@ function createEditor(parent) {
 
   function onLeave(e) {
     commitNote();
+    settleScores();
+    flush();
     if (e.type === "beforeunload" && !outbox.durable() && outbox.of(place.rater).length) e.preventDefault();
   }
 
-  const online = () => { flight.wait = FIRST_RETRY; flush(true); };
+  const online = () => { flight.wait = FIRST_RETRY; flush(); };
+  let width = innerWidth;
+  function resized() {
+    if (innerWidth !== width) closePicker(); // a phone was turned: the list would be at a wrong place
+    width = innerWidth;
+    if (data) drawTool();
+  }
+
   const listeners = [
     [window, "keydown", onKey, true], [window, "online", online], [window, "offline", drawFoot], [window, "focus", lookAgain],
-    [document, "visibilitychange", lookAgain], [window, "pagehide", onLeave], [window, "beforeunload", onLeave], [root, "copy", onCopy], [window, "resize", () => drawTool()],
+    [document, "visibilitychange", lookAgain], [window, "pagehide", onLeave], [window, "beforeunload", onLeave], [root, "copy", onCopy], [window, "resize", resized],
   ];
   for (const [where, type, f, capture] of listeners) where.addEventListener(type, f, capture ?? false);
   const clearing = setInterval(clearFoot, 1000); // jobs start and end without the editor
   tool.addEventListener("mousedown", (e) => e.preventDefault());
 
   return {
+    travel,
     update(component) {
       const next = component.data;
       if (!next) return;
-      send = (value) => component.setStateValue("outbox", value);
       [go, stop] = connected(component);
       const there = { rater: next.rater, project: next.project, doc: next.doc, segment: next.segment };
       const moved = !place || Object.keys(there).some((k) => there[k] !== place[k]);
-      VERDICTS.non_translation = next.whole.name;
-      const shape = (d) => JSON.stringify([d.whole.name, d.source, d.before, d.after, d.references, d.outputs.map((o) => [o.id, o.label, o.text, o.before, o.after])]);
-      if (moved && data) commitNote();
+      useTexts(next.texts);
+      Object.assign(VERDICTS, { no_error: phrase("verdict.no_error"), non_translation: next.whole.name });
+      const shape = (d) => JSON.stringify([d.texts, d.asks, d.severities, d.anchors, d.ties, d.declines, d.whole.name, d.source, d.before, d.after, d.references, d.outputs.map((o) => [o.id, o.text, o.before, o.after])]);
+      if (moved && data) {
+        commitNote();
+        settleScores();
+      }
       if (place && place.rater !== there.rater) flight.savedAt = null;
       const rebuilt = moved || shape(next) !== shape(data);
       const had = rebuilt && !moved ? focus : null;
-      const mine = labels;
-      if (moved && place && outbox.of(place.rater, place).length) left.set(keyOf(place), mine);
-      [data, place] = [next, there];
+      if (moved && place && outbox.of(place.rater, place).length) left.set(keyOf(place), labels);
+      [data, place] = [{ ...next, outputs: next.outputs.map((o, i) => ({ ...o, label: phrase("output", { n: String(i + 1) }), inside: phrase("output.inside", { n: String(i + 1) }) })) }, there];
+      addSaved();
       if (moved) {
         outbox.recall();
         [target, focus, sel, half, mark, rebound, wanted, message] = [data.outputs[0].id, null, null, false, null, null, [], null];
@@ -1018,17 +1280,18 @@ function createEditor(parent) {
       }
       if (rebuilt) build();
       if (had && texts.has(had)) texts.get(had).el.focus({ preventScroll: true });
-      heard(mine);
       refold();
       if (moved && unsettled.get(keyOf(place))) compare(unsettled.get(keyOf(place)));
       unsettled.delete(keyOf(place));
       if (moved) begin(lastFocus.place === keyOf(place) ? lastFocus.id : null);
       draw();
-      if (outbox.of(place.rater).length && !flight.open && ![...flight.ids].length) flush();
-      else if (moved && outbox.of(place.rater).length) flush(true);
+      if (outbox.of(place.rater).length) flush();
     },
     destroy() {
-      if (data) commitNote();
+      if (data) {
+        commitNote();
+        settleScores();
+      }
       clearTimeout(flight.timer);
       clearTimeout(waiting);
       clearInterval(clearing);
@@ -1040,7 +1303,7 @@ function createEditor(parent) {
 }
 
 /** Called at every change of `data`. */
-export default function (component) {
+export default function drawEditor(component) {
   const { parentElement } = component;
   const [editor, release] = mounted(parentElement, () => createEditor(parentElement), (held) => held.destroy());
   editor.update(component);

@@ -1,16 +1,19 @@
 // The labels as a view of the log of actions. Same fold as core/mqm/log.py, so that actions show before they are saved.
 // An action is {id, kind, output, payload}; spans inside are in code points.
 
-const EDITS = new Set(["add", "change", "delete", "verdict"]);
-const NO_LABELS = Object.freeze({ marks: [], verdict: null });
+const ON_OUTPUT = new Set(["add", "change", "delete", "verdict", "score"]);
+const ON_SEGMENT = new Set(["prefer", "decline"]);
+const isEdit = (kind) => ON_OUTPUT.has(kind) || ON_SEGMENT.has(kind);
+const NO_LABELS = Object.freeze({ marks: [], verdict: null, score: null });
 
 function applied(labels, { kind, payload }) {
   const mark = (p) => ({ id: p.mark, side: p.side, start: p.start, end: p.end, quote: p.quote, severity: p.severity, category: p.category, note: p.note ?? "" });
   switch (kind) {
-    case "add": return { marks: [...labels.marks, mark(payload)], verdict: null };
+    case "add": return { ...labels, marks: [...labels.marks, mark(payload)], verdict: null };
     case "change": return { ...labels, marks: labels.marks.map((m) => (m.id === payload.mark ? mark(payload) : m)) };
     case "delete": return { ...labels, marks: labels.marks.filter((m) => m.id !== payload.mark) };
-    case "verdict": return payload.value ? { marks: [], verdict: payload.value } : { ...labels, verdict: null };
+    case "verdict": return payload.value ? { ...labels, marks: [], verdict: payload.value } : { ...labels, verdict: null };
+    case "score": return { ...labels, score: payload.value };
     default: return labels;
   }
 }
@@ -24,42 +27,55 @@ function fold(actions) {
     else if (action.kind === "reopen") submitted = false;
     else if (action.kind === "undo" && done.length) { undone.push(done.pop()); submitted = false; }
     else if (action.kind === "redo" && undone.length) { done.push(undone.pop()); submitted = false; }
-    else if (EDITS.has(action.kind)) { done.push(action); undone.length = 0; submitted = false; }
+    else if (isEdit(action.kind)) { done.push(action); undone.length = 0; submitted = false; }
   }
   const outputs = new Map();
-  for (const action of done) outputs.set(action.output, applied(outputs.get(action.output) ?? NO_LABELS, action));
-  const versions = new Map(done.map((action) => [action.output, action.id]));
-  return { outputs, submitted, versions, canUndo: done.at(-1) ?? null, canRedo: undone.at(-1) ?? null };
+  for (const action of done.filter(({ kind }) => ON_OUTPUT.has(kind))) outputs.set(action.output, applied(outputs.get(action.output) ?? NO_LABELS, action));
+  const whole = Object.fromEntries(done.filter(({ kind }) => ON_SEGMENT.has(kind)).map(({ kind, payload }) => [kind, payload]));
+  const preference = whole.prefer && "winner" in whole.prefer ? [whole.prefer.winner] : []; // null: equally good
+  const versions = new Map(done.map((action) => [action.output ?? "", action.id]));
+  return { outputs, submitted, versions, preference, declined: whole.decline?.reason ?? "", canUndo: done.at(-1) ?? null, canRedo: undone.at(-1) ?? null };
 }
 
 /** The version of the labels that an action replaces or confirms, as `SegmentLabels.version` in core/mqm/log.py. */
 function versionFor(labels, kind, output) {
-  if (EDITS.has(kind)) return labels.versions.get(output) ?? "";
+  if (isEdit(kind)) return labels.versions.get(output ?? "") ?? "";
   return (kind === "redo" ? labels.canRedo : labels.canUndo)?.id ?? "";
 }
 
 const samePlace = (a, b) =>
   a.side === b.side && a.start === b.start && a.end === b.end && a.severity === b.severity && a.category === b.category;
 
+/** Whether the labels of an output have what the protocol asks for, as `SegmentLabels.answered` in core/mqm/log.py. */
+function answered({ marks, verdict, score }, asks) {
+  if (asks.includes("score")) return score !== null;
+  return !asks.includes("spans") || marks.length > 0 || verdict !== null;
+}
+
 /** What is missing before the segment can be submitted, in reading order. */
-function missing(outputs, labels, categories) {
+function missing({ outputs, asks, categories, ties }, labels) {
   const found = [];
+  if (labels.declined) return found;
   outputs.forEach(({ id, label }) => {
-    const { marks, verdict } = labels.outputs.get(id) ?? NO_LABELS;
-    if (!marks.length && !verdict) found.push({ output: id, text: `${label}: mark an error, or choose ${Object.values(VERDICTS).join(" or ")}` });
-    for (const m of marks) {
+    const of = labels.outputs.get(id) ?? NO_LABELS;
+    if (!answered(of, asks) && !asks.includes("score")) found.push({ output: id, need: "label", text: phrase("missing.label", { output: label, verdicts: Object.values(VERDICTS).join(phrase("or")) }) });
+    for (const m of asks.includes("spans") ? of.marks : []) {
       const quote = m.quote.length > 24 ? `${m.quote.slice(0, 22)}…` : m.quote;
-      if (!m.category) found.push({ output: id, mark: m.id, need: "category", text: `${label}, “${quote}”: choose a category` });
+      if (!m.category) found.push({ output: id, mark: m.id, need: "category", text: phrase("missing.category", { output: label, quote }) });
       else if (categories.find((c) => c.path === m.category)?.needs_note && !m.note.trim())
-        found.push({ output: id, mark: m.id, need: "note", text: `${label}, “${quote}”: ${m.category} needs a note` });
+        found.push({ output: id, mark: m.id, need: "note", text: phrase("missing.note", { output: label, quote, category: m.category }) });
     }
+    if (!answered(of, asks) && asks.includes("score")) found.push({ output: id, need: "score", text: phrase("missing.score", { output: label }) });
   });
+  if (asks.includes("preference") && !labels.preference.length) found.push({ output: outputs[0].id, need: "preference", text: phrase(ties ? "missing.preference.ties" : "missing.preference") });
   return found;
 }
 
 /** The labels of an output in words, one line each. */
-function worded({ marks, verdict }) {
+function worded({ marks, verdict, score }, asks) {
+  const spans = marks.map((m) => `${severityName(m.severity)} · ${m.category || phrase("labels.no_category")} · “${m.quote || phrase("labels.position")}”${m.note ? ` · ${m.note}` : ""}`);
   if (verdict) return [VERDICTS[verdict]];
-  if (!marks.length) return ["not labelled"];
-  return marks.map((m) => `${m.severity} · ${m.category || "no category"} · “${m.quote || "position"}”${m.note ? ` · ${m.note}` : ""}`);
+  if (!asks.includes("score")) return spans.length ? spans : [phrase("labels.none")];
+  const value = score === null ? phrase("labels.no_score") : phrase("labels.score", { value: score });
+  return [...(spans.length || !asks.includes("spans") ? spans : [phrase("labels.no_spans")]), value];
 }

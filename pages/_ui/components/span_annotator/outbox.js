@@ -32,6 +32,44 @@ function strays(entries, refused) {
   });
 }
 
+const AT_ONCE = 50; // actions in one request
+const ANSWER_MS = 30000;
+
+/** The actions as the server receives them: one batch for each run of actions on the same segment, at most AT_ONCE actions. */
+function batched(entries) {
+  const batches = [];
+  for (const { project, doc, segment, action } of entries.slice(0, AT_ONCE)) {
+    const last = batches.at(-1);
+    if (last && last.project === project && last.doc === doc && last.segment === segment) last.actions.push(action);
+    else batches.push({ project, doc, segment, actions: [action] });
+  }
+  return batches;
+}
+
+/**
+ * Post to the server and return its answer {acknowledged, refused, stale, segments, why}, with `reached`. If nothing was saved,
+ * `reached` is false and `why` says why, unless the server did not answer. `ended`: this person may not save any more.
+ * Without a server (a preview), everything is acknowledged and nothing is saved.
+ */
+async function deliver(server, body) {
+  if (!server) {
+    const ids = body.batches.flatMap(({ actions }) => actions.map((action) => action.id));
+    return { reached: true, acknowledged: ids, refused: {}, stale: [], segments: [] };
+  }
+  try {
+    const { url, headers } = server;
+    const text = JSON.stringify(body);
+    const response = await fetch(url, {
+      method: "POST", headers: { "Content-Type": "application/json", ...headers }, body: text, credentials: "same-origin",
+      keepalive: text.length < 60000, signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    const answer = await response.json();
+    return response.ok ? { reached: true, ...answer } : { reached: false, why: answer.error ?? "", ended: response.status === 401 };
+  } catch {
+    return { reached: false, why: "" };
+  }
+}
+
 const outbox = {
   durable: () => storage() !== null,
   recall() {

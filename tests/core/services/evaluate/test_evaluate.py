@@ -28,6 +28,7 @@ from core.services.evaluate.significance import (
     with_soft_intervals,
 )
 from core.services.projects.view import build
+from core.stats.correlation.correlation import FUNCTIONS
 from core.stats.pairwise_accuracy import soft_pairwise_accuracy
 from core.stats.significance.holm import holm
 from core.stats.significance.perm_both import perm_both
@@ -54,6 +55,14 @@ def joined(**more):
 
 def flat(scores) -> list[float]:
     return [float(v) for values in scores.values() for v in values]
+
+
+def test_each_segment_is_computed_once_per_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, calls = joined(items=None), []
+    kendall = FUNCTIONS["kendall"]
+    monkeypatch.setitem(FUNCTIONS, "kendall", lambda m, h: calls.append(len(m)) or kendall(m, h))
+    evaluate(data, AgreementOptions(group="segment", draws=20), ("kendall",))
+    assert calls == [3] * 4 * len(data.metrics)  # 4 segments of 3 outputs; the interval resamples their values
 
 
 def test_pooled_statistics_are_those_of_scipy() -> None:

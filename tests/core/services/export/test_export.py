@@ -62,6 +62,13 @@ SCORED = {
 }
 
 
+NO_CAMPAIGNS = SimpleNamespace(list=lambda project: [])
+
+
+def log(events: list[Event]) -> SimpleNamespace:
+    return SimpleNamespace(events=lambda project, segment=None: events)
+
+
 def store() -> Store:
     return cast(
         Store,
@@ -71,8 +78,9 @@ def store() -> Store:
                 signatures=lambda project: [ScoredBy(s.split("|")[0], s, len(v), NOW) for s, v in SCORED.items()],
                 table=lambda project, signature: SCORED[signature],
             ),
-            labels=SimpleNamespace(events=lambda project: EVENTS),
+            labels=log(EVENTS),
             judgements=SimpleNamespace(list=lambda project: []),
+            campaigns=NO_CAMPAIGNS,
         ),
     )
 
@@ -132,7 +140,7 @@ def test_several_ratings_of_an_output_make_a_zip_of_rating_files() -> None:
         event(9, "bob", ONE, "verdict", "A", value="no_error"),
         event(10, "bob", ONE, "submit", None, systems=["A"]),
     ]
-    held = SimpleNamespace(projects=store().projects, labels=SimpleNamespace(events=lambda project: EVENTS + events))
+    held = SimpleNamespace(projects=store().projects, labels=log(EVENTS + events), campaigns=NO_CAMPAIGNS)
     made = labels_as(cast(Store, held), 1, "mtme")
     assert (made.ending, made.mime) == ("seg.rating.zip", "application/zip")
     with zipfile.ZipFile(io.BytesIO(made.data)) as archive:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from core.data import Dataset, HumanScore, Output, Segment
 from core.errors import ImportProblems, UserError
 from core.ports.projects import ImportReport
+from core.services.labels.typologies import of_project
 from core.services.projects.adding import ImportTarget, add, compare, goes_on, news, sentence
 from tests.fakes import memory_store, small_dataset
 
@@ -83,3 +84,20 @@ def test_equal_numbering_is_not_a_continuation() -> None:
     assert not goes_on(lines("A", "x", "one"), lines("B", "y", "two"))
     assert goes_on(lines("A", "x", "one"), lines("B", "y", "one"))
     assert not goes_on(lines("A", "x", "one"), Dataset((), ()))
+
+
+def test_a_new_project_gets_the_typology_of_its_task() -> None:
+    store, article = memory_store(), "The council met on Tuesday to discuss the flood defences. " * 10
+
+    def imported(source: str, output: str, into: int | None = None) -> tuple[int, str]:
+        segment = Segment("d", str(into), source)
+        done = add(store, ImportTarget(output, into), Dataset((segment,), (Output("A", *segment.key, output),)))
+        return done.project.id, done.typology
+
+    summary, title = imported(article, "It met.")
+    assert (title, of_project(store, summary).name) == ("Summaries", "summaries")
+    assert of_project(store, imported("name[The Eagle], food[French]", "French food.")[0]).name == "data_to_text"
+    translation, title = imported("Die Katze schläft.", "The cat sleeps.")
+    assert (title, of_project(store, translation).name) == ("Translation (MQM)", "mqm")
+    assert imported(article, "It met.", translation)[1] == ""
+    assert of_project(store, translation).name == "mqm"

@@ -97,6 +97,19 @@ def test_labels_of_all_annotators_count_once_per_output(store: Store) -> None:
     assert step(store).step == "evaluate"
 
 
+def test_imported_labels_are_told_from_own_ones(store: Store) -> None:
+    fill(store)
+    score(store)
+    label(store, of(DATA, 2), "import")
+    label(store, Dataset(DATA.segments[2:], DATA.outputs), "import")
+    assert (step(store).step, step(store).imported) == ("evaluate", "labels")
+    store.labels.append(
+        store.projects.list()[0].id, "import", DATA.segments[0].key,
+        [Action("own", "verdict", "A", {"value": "non_translation"}), Action("own-submit", "submit", None, {})],
+    )  # fmt: skip
+    assert (step(store).step, step(store).imported) == ("evaluate", "")
+
+
 def test_a_hundred_scored_and_labelled_outputs_are_enough(store: Store) -> None:
     large = small_dataset(60)
     fill(store, large)
@@ -109,5 +122,6 @@ def test_a_hundred_scored_and_labelled_outputs_are_enough(store: Store) -> None:
 
 def test_uploaded_human_scores_need_no_labels(store: Store) -> None:
     fill(store, replace(DATA, human_scores=(HumanScore("A", "doc", "0", "adequacy", 4.0),)))
+    assert step(store, scoring=True).why.startswith("Scores are being computed. See which metric")
     score(store)
-    assert step(store).step == "evaluate"
+    assert (step(store).step, step(store).imported) == ("evaluate", "human scores")

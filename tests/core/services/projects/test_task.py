@@ -30,6 +30,7 @@ def texts(source: str | None, output: str) -> Dataset:
         ('{"name": "The Eagle", "food": "French"}', "The Eagle serves French food.", "data-to-text"),
         ("She go to school every days.", "She goes to school every day.", "other"),
         (None, "The cat sits on the mat.", "other"),
+        (None, LONG, "summary"),
         ("", "", "other"),
     ],
 )

@@ -51,6 +51,15 @@ def test_the_total_names_what_takes_longest() -> None:
     assert in_words(opened) == "about 2 h 10 min (slow 2 h, quick 10 min, 1 other 20 s)"
 
 
+def test_the_time_of_few_outputs_is_rough() -> None:
+    store, outputs = memory_store(), distinct_outputs(small_dataset(50))
+    length = sum(len(item.hypothesis) + 1 for item in outputs.items.values()) / 100
+    for n, rough in ((3, True), (5, False)):  # 3 measured outputs, then 8
+        store.timings.add("slow", "", Timing(n, round(n * length), 9.0, length))
+        [found] = open_outputs(store, outputs, [counting_metric("slow")])
+        assert found.rough is rough
+
+
 def test_a_larger_sample_contains_the_smaller_one() -> None:
     small, large = sample_of(DATA, 5), sample_of(DATA, 12)
     assert len(small) == 5

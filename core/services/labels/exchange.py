@@ -1,19 +1,19 @@
-"""Data exchanged by the span editor and the page. Outputs have blind ids in the browser, without system names."""
+"""Data exchanged with the span editor in the browser, where outputs have random ids instead of the names of systems."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from core.data import Dataset, OutputKey, SegmentKey, is_storable
+from core.campaigns.protocol import PROTOCOLS, Protocol
+from core.data import Dataset, OutputKey, Segment, SegmentKey, is_storable
 from core.errors import Stale, Unavailable, UserError
-from core.mqm.log import STEPS, SegmentLabels, fold_segment
-from core.mqm.typology import MQM, Typology
-from core.ports.labels import Action, Event
+from core.mqm.log import ON_OUTPUT, STEPS, fold_segment
+from core.ports.labels import Action, Ask, Event
 from core.ports.store import Store
-from core.services.labels.labels import save
+from core.services.labels.labels import shown_order
+from core.services.labels.protocols import asked_of
 from core.services.labels.typologies import of_project
 
 _SPAN = ("mark", "side", "start", "end", "quote", "severity", "category", "note", "seen")
@@ -22,62 +22,19 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "change": _SPAN,
     "delete": ("mark", "seen"),
     "verdict": ("value", "seen"),
+    "score": ("value", "seen"),
+    "prefer": ("winner", "seen"),
+    "decline": ("reason", "seen"),
     "undo": ("seen",),
     "redo": ("seen",),
     "submit": ("outputs", "seen"),
     "reopen": ("seen",),
 }
 """The actions of the browser, and the fields of their payloads: never a system name."""
-ON_OUTPUT = frozenset({"add", "change", "delete", "verdict"})
 BEFORE, AFTER = 2, 1
 LARGEST_NUMBER, LONGEST_ID = 2**53, 200
 
-Systems = Callable[[int, SegmentKey], Sequence[str]]
-
-
-def blind_id(project_id: int, segment: SegmentKey, system: str) -> str:
-    """Return the id of an output in the browser: it hides the system and stays the same when systems are added."""
-    text = "\x1f".join([str(project_id), *segment, system])
-    return "o" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
-@dataclass
-class OutboxAnswer:
-    """The result of an outbox: its number, the saved actions, and the refused ones with their reasons.
-
-    `stale` are the refused ones that were made on labels which have changed since. An action in neither could not be saved
-    now; the browser keeps it and sends it again.
-    """
-
-    received: int = 0
-    acknowledged: list[str] = field(default_factory=list)
-    refused: dict[str, str] = field(default_factory=dict)
-    stale: list[str] = field(default_factory=list)
-    seen: dict[str, str] = field(default_factory=dict)  # by refused action: the version that it was made on
-    labels: dict[tuple[int, SegmentKey], SegmentLabels] = field(default_factory=dict)
-    broken: set[tuple[int, SegmentKey]] = field(default_factory=set)  # where something was refused
-
-
-def receive(store: Store, rater: str, outbox: Any, systems: Systems) -> OutboxAnswer:
-    """Save what the browser sent. An outbox of another annotator is ignored: it waits in that browser.
-
-    A batch is one transaction. If it is refused, its actions are tried one by one, so that only the wrong ones are lost.
-    After a refusal, undo and redo of that segment are refused too: they referred to an action that does not exist. If
-    storage cannot be written, the rest of the outbox waits, so that the order of actions is kept.
-    """
-    if not isinstance(outbox, Mapping) or outbox.get("rater") != rater:
-        return OutboxAnswer()
-    n, batches = outbox.get("n"), outbox.get("batches")
-    if isinstance(n, bool) or not isinstance(n, int | float) or not 0 <= n <= LARGEST_NUMBER:
-        return OutboxAnswer()
-    answer = OutboxAnswer(received=int(n))
-    for batch in batches if isinstance(batches, list | tuple) else ():
-        try:
-            if isinstance(batch, Mapping):
-                _record(store, rater, batch, systems, answer)
-        except Unavailable:
-            break
-    return answer
+Allowed = Callable[[int, SegmentKey], bool]
 
 
 class EditorPlace(NamedTuple):
@@ -85,35 +42,80 @@ class EditorPlace(NamedTuple):
     segment: SegmentKey
 
 
-def _record(store: Store, rater: str, batch: Mapping[str, Any], systems: Systems, answer: OutboxAnswer) -> None:
+@dataclass
+class ActionsAnswer:
+    """What became of the actions that a browser sent: the saved ones, and the refused ones with their reasons.
+
+    `stale` are the refused ones that were made on labels which have changed since. An action in neither could not be saved
+    now, and `why` is the reason; the browser keeps it and sends it again.
+    """
+
+    acknowledged: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    stale: list[str] = field(default_factory=list)
+    seen: dict[str, str] = field(default_factory=dict)  # by refused action: the version that it was made on
+    broken: set[EditorPlace] = field(default_factory=set)  # where something was refused
+    asked: set[EditorPlace] = field(default_factory=set)  # of batches without actions, which ask for the labels
+    saved: set[EditorPlace] = field(default_factory=set)  # where something was saved
+    why: str = ""
+
+
+def receive(
+    store: Store, rater: str, batches: Iterable[Any], allowed: Allowed = lambda project, segment: True
+) -> ActionsAnswer:
+    """Save what a browser sent: `batches` [{project, doc, segment, actions: [{id, kind, output, payload, time}]}].
+
+    A batch is one transaction. If it is refused, its actions are tried one by one, so that only the wrong ones are lost.
+    After a refusal, undo and redo of that segment are refused too: they referred to an action that does not exist. If
+    storage cannot be written, the rest waits in the browser, so that the order of actions is kept.
+    """
+    answer = ActionsAnswer()
+    for batch in batches:
+        try:
+            if isinstance(batch, Mapping):
+                _record(store, rater, batch, allowed, answer)
+        except Unavailable as error:
+            answer.why = f"{error.what[:1].upper()}{error.what[1:]}"  # without its place, a path on the server
+            break
+    return answer
+
+
+def _record(store: Store, rater: str, batch: Mapping[str, Any], allowed: Allowed, answer: ActionsAnswer) -> None:
     raw = _entries(batch.get("actions"), answer)
     try:
         place = _place(batch)
-        names = {blind_id(place.project_id, place.segment, s): s for s in systems(place.project_id, place.segment)}
-        _check_categories(store, rater, place, raw, answer)
+        if not allowed(*place):
+            raise UserError("this segment is not among those that you label", hint="Ask for a new link")
+        known = store.labels.events(place.project_id, rater=rater, segment=place.segment)
+        names = {name: system for system, name in fold_segment(known).ids.items()}
+        asks = asked_of(store, place.project_id)
+        _check_categories(store, place, raw, known, answer)
     except Unavailable:
         raise
     except UserError as error:
         answer.refused.update({a["id"]: str(error) for a in raw})
         return
+    if not batch.get("actions"):
+        answer.asked.add(place)
     raw = [a for a in raw if a["id"] not in answer.refused]
-    if not raw or (place not in answer.broken and _whole(store, rater, place, raw, names, answer)):
+    if not raw or (place not in answer.broken and _whole(store, rater, place, raw, names, asks, answer)):
         return
     for entry in raw:
         try:
-            action = _without_refused(_action(entry, names), answer)
+            action = _without_refused(_action(entry, names, asks), answer)
             if action.kind in STEPS and place in answer.broken:
                 raise UserError(
                     "an earlier action was refused, so this undo or redo was skipped", hint="Check the error spans"
                 )
-            _save(store, rater, place, [action], answer)
+            answer.acknowledged += store.labels.append(place.project_id, rater, place.segment, [action])
+            answer.saved.add(place)
         except Unavailable:
             raise
         except UserError as error:
             _refuse(entry, place, error, answer)
 
 
-def _refuse(entry: Mapping[str, Any], place: EditorPlace, why: UserError, answer: OutboxAnswer) -> None:
+def _refuse(entry: Mapping[str, Any], place: EditorPlace, why: UserError, answer: ActionsAnswer) -> None:
     answer.refused[entry["id"]] = str(why)
     answer.broken.add(place)
     payload = entry.get("payload")
@@ -124,7 +126,7 @@ def _refuse(entry: Mapping[str, Any], place: EditorPlace, why: UserError, answer
         answer.seen[entry["id"]] = answer.seen.get(seen, seen)
 
 
-def _without_refused(action: Action, answer: OutboxAnswer) -> Action:
+def _without_refused(action: Action, answer: ActionsAnswer) -> Action:
     """Return the action as made on the version before actions that were refused (for another reason than being stale)."""
     seen = action.payload.get("seen")
     if not isinstance(seen, str) or seen not in answer.seen:
@@ -132,7 +134,7 @@ def _without_refused(action: Action, answer: OutboxAnswer) -> Action:
     return action._replace(payload={**action.payload, "seen": answer.seen[seen]})
 
 
-def _entries(actions: Any, answer: OutboxAnswer) -> list[Mapping[str, Any]]:
+def _entries(actions: Any, answer: ActionsAnswer) -> list[Mapping[str, Any]]:
     """Return the actions with a valid id; refuse those with a numeric one."""
     found = []
     for entry in actions if isinstance(actions, list | tuple) else ():
@@ -154,7 +156,7 @@ def _place(batch: Mapping[str, Any]) -> EditorPlace:
 
 
 def _check_categories(
-    store: Store, rater: str, place: EditorPlace, raw: Sequence[Mapping[str, Any]], answer: OutboxAnswer
+    store: Store, place: EditorPlace, raw: Sequence[Mapping[str, Any]], known: Iterable[Event], answer: ActionsAnswer
 ) -> None:
     """Refuse categories that are neither in the typology nor in imported labels of this annotator for the segment."""
     payloads = {entry["id"]: entry.get("payload") for entry in raw}
@@ -164,9 +166,7 @@ def _check_categories(
     unknown = set(given.values())
     if unknown:
         unknown -= {c.path for c in of_project(store, place.project_id).categories}
-    if unknown:
-        events = store.labels.events(place.project_id, rater=rater, segment=place.segment)
-        unknown -= {e.action.payload.get("category") for e in events}
+        unknown -= {e.action.payload.get("category") for e in known}
     for entry in raw:
         category = given.get(entry["id"], "")
         if category in unknown:
@@ -184,11 +184,14 @@ def _whole(
     place: EditorPlace,
     raw: Sequence[Mapping[str, Any]],
     names: Mapping[str, str],
-    answer: OutboxAnswer,
+    asks: Sequence[Ask],
+    answer: ActionsAnswer,
 ) -> bool:
     """Save a batch in one transaction; return False, with nothing saved, if an action must be refused."""
     try:
-        _save(store, rater, place, [_action(entry, names) for entry in raw], answer)
+        actions = [_action(entry, names, asks) for entry in raw]
+        answer.acknowledged += store.labels.append(place.project_id, rater, place.segment, actions)
+        answer.saved.add(place)
     except Unavailable:
         raise
     except UserError:
@@ -196,52 +199,50 @@ def _whole(
     return True
 
 
-def _save(store: Store, rater: str, place: EditorPlace, actions: Sequence[Action], answer: OutboxAnswer) -> None:
-    saved = save(store, place.project_id, rater, place.segment, actions)
-    answer.acknowledged += saved.ids
-    answer.labels[place] = saved.labels
-
-
-def _action(raw: Mapping[str, Any], names: Mapping[str, str]) -> Action:
+def _action(raw: Mapping[str, Any], names: Mapping[str, str], asks: Sequence[Ask]) -> Action:
     """Return the action for the log, with the known fields only. The log checks their form."""
     try:
         kind, given = raw["kind"], dict(raw.get("payload") or {})
         system = names[raw["output"]] if kind in ON_OUTPUT else None
         payload = {k: given[k] for k in FIELDS[kind] if k in given}
         if kind == "submit" and "outputs" in payload:
-            payload |= _rated({names[output] for output in payload.pop("outputs")}, names.values())
+            payload["systems"] = [names[output] for output in payload.pop("outputs")]
+        if kind == "prefer" and payload.get("winner") is not None:
+            payload["winner"] = names[payload["winner"]]
+        if kind == "submit" and asks != ("spans",):
+            payload["asks"] = list(asks)
     except (KeyError, TypeError, ValueError) as error:
         raise _disagreement() from error
     return Action(raw["id"], kind, system, payload, str(raw.get("time", "")))
 
 
-def _rated(shown: Collection[str], systems: Iterable[str]) -> dict[str, Any]:
-    """Return the payload of a submit: empty if all outputs were shown, else the shown systems (a calibration set may have some)."""
-    rated = [system for system in systems if system in shown]
-    return {} if set(rated) == set(systems) else {"systems": rated}
-
-
 def editor_data(
-    dataset: Dataset,
+    document: Dataset,
     project_id: int,
     rater: str,
     segment: SegmentKey,
-    order: Iterable[str],
+    systems: Collection[str],
     events: Iterable[Event],
-    answer: OutboxAnswer,
     *,
     more: bool,
-    typology: Typology = MQM,
+    protocol: Protocol = PROTOCOLS["mqm"],
+    declines: bool = False,
 ) -> dict[str, Any]:
-    """Return the data of the editor. `more`: another segment is unlabelled. Names of systems are sent once they were revealed."""
-    recorded = list(events)
-    revealed = fold_segment(recorded).revealed
-    document = [s for s in dataset.segments if s.doc_id == segment.doc_id]
-    at = next(i for i, s in enumerate(document) if s.key == segment)
-    before, here, after = document[max(0, at - BEFORE) : at], document[at], document[at + 1 : at + 1 + AFTER]
-    texts = {o.key: o.text for o in dataset.outputs}
+    """Return the data of the editor. `document` has at least the texts of the document of the segment.
 
-    def around(system: str, others: Sequence[Any]) -> str:
+    `events` are the rater's of this segment, which must be open (`labels.open_segment`) for these `systems`. `more`: another
+    segment is unlabelled. `declines`: the rater may say that the segment cannot be judged. Names of systems are sent once they
+    were revealed.
+    """
+    recorded = list(events)
+    labels = fold_segment(recorded)
+    typology = protocol.typology
+    around = [s for s in document.segments if s.doc_id == segment.doc_id]
+    at = next(i for i, s in enumerate(around) if s.key == segment)
+    before, here, after = around[max(0, at - BEFORE) : at], around[at], around[at + 1 : at + 1 + AFTER]
+    texts = {o.key: o.text for o in document.outputs}
+
+    def beside(system: str, others: Sequence[Segment]) -> str:
         return "\n".join(t for s in others if (t := texts.get(OutputKey(system, s.doc_id, s.segment_id))))
 
     return {
@@ -255,31 +256,41 @@ def editor_data(
         "after": [s.source for s in after if s.source],
         "outputs": [
             {
-                "id": blind_id(project_id, segment, system),
+                "id": labels.ids[system],
                 "label": f"Output {number}",
-                "name": system if system in revealed else None,
+                "name": system if system in labels.revealed else None,
                 "text": texts[OutputKey(system, *segment)],
-                "before": around(system, before[-1:]),
-                "after": around(system, after[:1]),
+                "before": beside(system, before[-1:]),
+                "after": beside(system, after[:1]),
             }
-            for number, system in enumerate(order, start=1)
+            for number, system in enumerate(shown_order(labels, systems), start=1)
         ],
-        "events": [_sent(e.action, project_id, segment) for e in recorded if e.action.kind in FIELDS],
+        "events": browser_events(recorded),
         "categories": [c._asdict() for c in typology.categories],
-        "severities": [s._asdict() for s in typology.severities],
+        "severities": [s._asdict() for s in typology.severities if s.name in protocol.severities],
         "whole": typology.whole._asdict(),
         "typology": typology.title,
         "omission": typology.omission,
+        "title": protocol.title,
+        "asks": list(protocol.asks),
+        "anchors": [anchor._asdict() for anchor in protocol.anchors],
+        "ties": protocol.ties,
+        "declines": declines,
         "next": more,
-        "received": answer.received,
-        "acknowledged": answer.acknowledged,
-        "refused": answer.refused,
-        "stale": answer.stale,
-        "locked": sorted(blind_id(project_id, segment, system) for system in revealed),
+        "locked": sorted(labels.ids[system] for system in labels.revealed if system in labels.ids),
     }
 
 
-def _sent(action: Action, project_id: int, segment: SegmentKey) -> dict[str, Any]:
-    output = None if action.system is None else blind_id(project_id, segment, action.system)
+def browser_events(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Return a rater's actions on a segment as the browser made them, without names of systems."""
+    recorded = list(events)
+    ids = fold_segment(recorded).ids
+    return [_sent(e.action, ids) for e in recorded if e.action.kind in FIELDS]
+
+
+def _sent(action: Action, ids: Mapping[str, str]) -> dict[str, Any]:
+    output = None if action.system is None else ids.get(action.system)
     payload = {k: action.payload[k] for k in FIELDS[action.kind] if k in action.payload}
+    if payload.get("winner") is not None:
+        payload["winner"] = ids.get(payload["winner"])
     return {"id": action.id, "kind": action.kind, "output": output, "payload": payload}

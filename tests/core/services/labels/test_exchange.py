@@ -11,19 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.campaigns.protocol import PROTOCOLS
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import Unavailable
 from core.mqm.typology import TYPOLOGIES
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels as work
-from pages._ui.annotate import identity
-from pages._ui.components.span_annotator.exchange import OutboxAnswer, blind_id, editor_data, receive
+from core.services.labels import units
+from core.services.labels.exchange import ActionsAnswer, editor_data, receive
+from core.services.labels.protocols import settings_of
 from tests.fakes import memory_store
 from tests.paths import ROOT
 
 HERE = SegmentKey("news", "2")
 TEXTS = {"Aardvark": "😀 bad <b>text</b>", "Buzzard": "A good text."}
+IDS = {"Aardvark": "o-one", "Buzzard": "o-two"}
+OPENED = {"order": list(IDS), "ids": list(IDS.values()), "seed": 3}
 
 
 def texts() -> Dataset:
@@ -40,36 +44,37 @@ def filled() -> tuple[Store, int]:
     store = memory_store()
     project = store.projects.create("pilot").id
     store.projects.add(project, texts())
+    for rater in ("Ana", "Ben"):
+        store.labels.append(project, rater, HERE, [Action(f"open-{rater}", "open", None, OPENED)])
     return store, project
 
 
-def systems(store: Store) -> Any:
-    return lambda project, segment: [o.system for o in store.projects.dataset(project).outputs_of().get(segment, ())]
+def recorded(store: Store, project: int) -> list[Action]:
+    """The recorded actions other than those that opened the segment."""
+    return [e.action for e in store.labels.events(project) if e.action.kind != "open"]
 
 
 def add(project: int, number: int = 1, system: str = "Aardvark", **change: object) -> dict[str, Any]:
     """Marks "bad": in code points [2, 5), because the emoji counts one."""
     payload = {"mark": f"m{number}", "side": "output", "start": 2, "end": 5, "quote": "bad", "severity": "Major"}
     payload |= {"category": "Accuracy/Mistranslation", "note": ""} | change
-    return {"id": f"a{number}", "kind": "add", "output": blind_id(project, HERE, system), "payload": payload}
+    return {"id": f"a{number}", "kind": "add", "output": IDS[system], "payload": payload}
 
 
-def outbox(project: int, *actions: object, rater: str = "Ana", n: int = 7) -> dict[str, Any]:
-    batch = {"project": project, "doc": HERE.doc_id, "segment": HERE.segment_id, "actions": list(actions)}
-    return {"n": n, "rater": rater, "batches": [batch]}
+def outbox(project: int, *actions: object) -> list[Any]:
+    return [{"project": project, "doc": HERE.doc_id, "segment": HERE.segment_id, "actions": list(actions)}]
 
 
-def drawn(store: Store, project: int, rater: str, answer: OutboxAnswer | None = None, **options: Any) -> dict[str, Any]:
-    order = work.open_segment(store, project, rater, HERE, systems(store)(project, HERE), seed=3)
+def drawn(store: Store, project: int, rater: str, **options: Any) -> dict[str, Any]:
+    work.open_segment(store, project, rater, HERE, TEXTS)
     events = store.labels.events(project, rater=rater, segment=HERE)
-    dataset = store.projects.dataset(project)
-    return editor_data(dataset, project, rater, HERE, order, events, answer or OutboxAnswer(), more=True, **options)
+    return editor_data(store.projects.dataset(project), project, rater, HERE, TEXTS, events, more=True, **options)
 
 
 def test_a_mark_is_recorded_under_its_system_and_acknowledged() -> None:
     store, project = filled()
-    answer = receive(store, "Ana", outbox(project, add(project)), systems(store))
-    assert (answer.received, answer.acknowledged, answer.refused) == (7, ["a1"], {})
+    answer = receive(store, "Ana", outbox(project, add(project)))
+    assert (answer.acknowledged, answer.refused) == (["a1"], {})
     (mark,) = work.current(store, project, "Ana")[HERE].of("Aardvark").marks
     assert (mark.span.start, mark.span.end, mark.span.quote) == (2, 5, "bad")
 
@@ -77,8 +82,8 @@ def test_a_mark_is_recorded_under_its_system_and_acknowledged() -> None:
 def test_the_same_outbox_twice_is_acknowledged_twice_and_recorded_once() -> None:
     store, project = filled()
     for _ in range(2):
-        assert receive(store, "Ana", outbox(project, add(project)), systems(store)).acknowledged == ["a1"]
-    assert [e.action.id for e in store.labels.events(project)] == ["a1"]
+        assert receive(store, "Ana", outbox(project, add(project))).acknowledged == ["a1"]
+    assert [a.id for a in recorded(store, project)] == ["a1"]
 
 
 def test_only_the_wrong_action_of_a_batch_is_refused() -> None:
@@ -86,7 +91,7 @@ def test_only_the_wrong_action_of_a_batch_is_refused() -> None:
     wrong_quote = add(project, 2, start=0, quote="b")
     duplicate = add(project, 3)
     fine = add(project, 4, severity="Minor")
-    answer = receive(store, "Ana", outbox(project, add(project), wrong_quote, duplicate, fine), systems(store))
+    answer = receive(store, "Ana", outbox(project, add(project), wrong_quote, duplicate, fine))
     assert answer.acknowledged == ["a1", "a4"]
     assert set(answer.refused) == {"a2", "a3"}
     assert "already marked" in answer.refused["a3"]
@@ -100,18 +105,18 @@ UNREADABLE = {"id": "x", "kind": "nonsense", "output": None, "payload": {}}
 @pytest.mark.parametrize("readable", [False, True])
 def test_an_undo_after_a_refused_action_undoes_nothing_older(readable: bool, parted: bool) -> None:
     store, project = filled()
-    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    receive(store, "Ana", outbox(project, add(project)))
     wrong = add(project, 2) if readable else UNREADABLE
     fine = add(project, 3, severity="Minor")
     second = outbox(project, wrong, UNDO, fine)
     if parted:  # something in another segment was done between the two
-        second["batches"] = [batch for part in ([wrong], [UNDO, fine]) for batch in outbox(project, *part)["batches"]]
-    answer = receive(store, "Ana", second, systems(store))
+        second = [batch for part in ([wrong], [UNDO, fine]) for batch in outbox(project, *part)]
+    answer = receive(store, "Ana", second)
     assert (answer.acknowledged, set(answer.refused)) == (["a3"], {wrong["id"], "u"})
     assert "an earlier action was refused" in answer.refused["u"]
     assert [m.id for m in work.current(store, project, "Ana")[HERE].of("Aardvark").marks] == ["m1", "m3"]
     # what the browser draws: the events it is sent, and what is left in its outbox, which is nothing
-    assert [e["id"] for e in drawn(store, project, "Ana", answer)["events"]] == ["a1", "a3"]
+    assert [e["id"] for e in drawn(store, project, "Ana")["events"]] == ["a1", "a3"]
 
 
 def busy_after(store: Store, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
@@ -130,22 +135,22 @@ def busy_after(store: Store, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
 def test_what_a_busy_database_did_not_take_is_neither_acknowledged_nor_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     store, project = filled()
     sent = outbox(project, add(project), add(project, 2, severity="Minor"))
-    sent["batches"] += outbox(project, add(project, 3, severity="Neutral"))["batches"]
+    sent += outbox(project, add(project, 3, severity="Neutral"))
     with monkeypatch.context() as patched:
         busy_after(store, patched, 1)
-        answer = receive(store, "Ana", sent, systems(store))
-        assert (answer.received, answer.acknowledged, answer.refused) == (7, ["a1", "a2"], {})
+        answer = receive(store, "Ana", sent)
+        assert (answer.acknowledged, answer.refused) == (["a1", "a2"], {})
         busy_after(store, patched, 0)
-        assert receive(store, "Ana", sent, systems(store)) == OutboxAnswer(received=7)
-    assert receive(store, "Ana", sent, systems(store)).acknowledged == ["a1", "a2", "a3"]
+        assert receive(store, "Ana", sent) == ActionsAnswer(why="The database could not be written to")
+    assert receive(store, "Ana", sent).acknowledged == ["a1", "a2", "a3"]
 
 
 def test_a_database_that_gets_busy_between_two_actions_keeps_the_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     store, project = filled()
-    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    receive(store, "Ana", outbox(project, add(project)))
     fine = [add(project, 3, severity="Minor"), add(project, 4, severity="Neutral")]
     busy_after(store, monkeypatch, 3)  # the whole batch, refused; then a2, refused; then a3; a4 finds it busy
-    answer = receive(store, "Ana", outbox(project, add(project, 2), *fine), systems(store))
+    answer = receive(store, "Ana", outbox(project, add(project, 2), *fine))
     assert (answer.acknowledged, set(answer.refused)) == (["a3"], {"a2"})
 
 
@@ -179,14 +184,14 @@ def test_the_browser_too_drops_an_undo_that_followed_a_refused_action() -> None:
         {"id": "x", "kind": "nonsense", "output": None, "payload": {}},
         {"id": "x", "kind": "add", "output": "o-of-another-segment", "payload": {}},
         {"id": "x", "kind": "add", "payload": {}},
-        {"id": "x", "kind": "delete", "output": blind_id(1, HERE, "Aardvark"), "payload": "m1"},
+        {"id": "x", "kind": "delete", "output": IDS["Aardvark"], "payload": "m1"},
     ],
 )
 def test_an_action_that_cannot_be_read_is_refused_and_changes_nothing(broken: dict[str, Any]) -> None:
     store, project = filled()
-    answer = receive(store, "Ana", outbox(project, broken), systems(store))
+    answer = receive(store, "Ana", outbox(project, broken))
     assert set(answer.refused) == {"x"}
-    assert store.labels.events(project) == []
+    assert recorded(store, project) == []
 
 
 BAD_FIELDS: dict[str, dict[str, Any]] = {
@@ -211,11 +216,11 @@ BAD_FIELDS: dict[str, dict[str, Any]] = {
 def test_a_bad_field_is_answered_once_and_blocks_nothing(kind: str) -> None:
     store, project = filled()
     sent = outbox(project, add(project, 1, **BAD_FIELDS[kind]), add(project, 2))
-    sent["batches"] += outbox(project, add(project, 3, severity="Minor"))["batches"]
-    answer = receive(store, "Ana", sent, systems(store))
+    sent += outbox(project, add(project, 3, severity="Minor"))
+    answer = receive(store, "Ana", sent)
     assert (answer.acknowledged, list(answer.refused)) == (["a2", "a3"], ["a1"])
     assert len(answer.refused["a1"]) < 500
-    json.dumps(drawn(store, project, "Ana", answer), ensure_ascii=False).encode()
+    json.dumps(drawn(store, project, "Ana"), ensure_ascii=False).encode()
     for event in store.labels.events(project):
         assert json.dumps(dict(event.action.payload), ensure_ascii=False).encode()
 
@@ -225,7 +230,7 @@ def test_a_bad_field_is_answered_once_and_blocks_nothing(kind: str) -> None:
 def test_ids_and_times_have_a_form(time: str, name: str) -> None:
     store, project = filled()
     late, named = add(project, 1) | {"time": time}, add(project, 2, severity="Minor") | {"id": name}
-    answer = receive(store, "Ana", outbox(project, late, named, add(project, 3, severity="Neutral")), systems(store))
+    answer = receive(store, "Ana", outbox(project, late, named, add(project, 3, severity="Neutral")))
     assert answer.acknowledged == ["a3"]
     assert "a1" in answer.refused
     assert (name in answer.refused) == (len(name) <= 200)
@@ -236,7 +241,7 @@ def test_a_mark_from_an_import_keeps_its_category_when_it_is_changed() -> None:
     imported = {**add(project)["payload"], "category": "Accuracy/Own kind"}
     store.labels.append(project, "Ana", HERE, [Action("i1", "add", "Aardvark", imported)])
     change = add(project, 1, category="Accuracy/Own kind", severity="Minor") | {"kind": "change"}
-    assert receive(store, "Ana", outbox(project, change), systems(store)).acknowledged == ["a1"]
+    assert receive(store, "Ana", outbox(project, change)).acknowledged == ["a1"]
 
 
 @pytest.mark.parametrize("place", [
@@ -246,14 +251,8 @@ def test_a_mark_from_an_import_keeps_its_category_when_it_is_changed() -> None:
 def test_a_batch_about_no_segment_is_refused_and_the_next_recorded(place: dict[str, Any]) -> None:
     store, project = filled()
     sent = outbox(project, add(project, 1))
-    sent["batches"] = [
-        sent["batches"][0] | place,
-        7,
-        None,
-        {"actions": 3},
-        *outbox(project, add(project, 2))["batches"],
-    ]
-    answer = receive(store, "Ana", sent, systems(store))
+    sent = [sent[0] | place, 7, None, {"actions": 3}, *outbox(project, add(project, 2))]
+    answer = receive(store, "Ana", sent)
     assert (answer.acknowledged, set(answer.refused)) == (["a2"], {"a1"})
 
 
@@ -265,26 +264,45 @@ def test_a_batch_about_no_segment_is_refused_and_the_next_recorded(place: dict[s
 def test_whatever_a_browser_sends_the_action_after_it_is_recorded(value: object) -> None:
     store, project = filled()
     sent = outbox(project, value, add(project))
-    sent["batches"] = [value, {"actions": value, "project": value, "doc": value}, *sent["batches"]]
-    assert receive(store, "Ana", sent, systems(store)).acknowledged == ["a1"]
+    sent = [value, {"actions": value, "project": value, "doc": value}, *sent]
+    assert receive(store, "Ana", sent).acknowledged == ["a1"]
 
 
-def test_an_outbox_of_another_annotator_waits_in_its_browser() -> None:
+def test_actions_on_segments_of_others_are_refused_by_name() -> None:
     store, project = filled()
-    answer = receive(store, "Ben", outbox(project, add(project), rater="Ana"), systems(store))
-    assert (answer.received, answer.acknowledged, answer.refused) == (0, [], {})
-    assert store.labels.events(project) == []
+    answer = receive(store, "Ana", outbox(project, add(project)), lambda of, segment: segment != HERE)
+    assert (answer.acknowledged, list(answer.refused)) == ([], ["a1"])
+    assert recorded(store, project) == []
 
 
-@pytest.mark.parametrize("value", [None, "text", {}, {"n": 1}, {"rater": "Ana"}, {"rater": "Ana", "n": "1"}])
-def test_what_is_no_outbox_is_left_alone(value: object) -> None:
-    store, _ = filled()
-    assert receive(store, "Ana", value, systems(store)) == OutboxAnswer()
+def test_an_output_that_was_never_opened_cannot_be_labelled() -> None:
+    store, project = filled()
+    answer = receive(store, "Eve", outbox(project, add(project)))
+    assert (answer.acknowledged, list(answer.refused)) == ([], ["a1"])
+    assert recorded(store, project) == []
+
+
+def test_ids_and_order_are_random_for_each_annotator_and_segment() -> None:
+    store, project = filled()
+    seen = [work.open_segment(store, project, f"rater {i}", HERE, TEXTS) for i in range(40)]
+    ids = [name for labels in seen for name in labels.ids.values()]
+    assert len(set(ids)) == len(ids) == 80
+    assert {labels.order for labels in seen} == {("Aardvark", "Buzzard"), ("Buzzard", "Aardvark")}
+    again = work.open_segment(store, project, "rater 0", HERE, TEXTS)
+    assert (again.ids, again.order) == (seen[0].ids, seen[0].order)
+
+
+def test_of_two_tabs_that_open_a_segment_at_once_the_first_decides() -> None:
+    store, project = filled()
+    other = {"order": ["Buzzard", "Aardvark"], "ids": ["o-x", "o-y"], "seed": 4}
+    store.labels.append(project, "Ana", HERE, [Action("open-late", "open", None, other)])
+    labels = work.open_segment(store, project, "Ana", HERE, TEXTS)
+    assert (labels.ids, labels.order, labels.seed) == (IDS, tuple(IDS), 3)
 
 
 def test_the_browser_is_told_no_system() -> None:
     store, project = filled()
-    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    receive(store, "Ana", outbox(project, add(project)))
     told = json.dumps(drawn(store, project, "Ana"), ensure_ascii=False)
     assert not any(name in told for name in TEXTS)
     work.reveal(store, project, "Ana", HERE, list(TEXTS))
@@ -299,27 +317,26 @@ NO_ERROR = {"id": "v", "kind": "verdict", "payload": {"value": "no_error", "seen
 
 def test_a_stale_verdict_is_refused_and_the_saved_mark_stays() -> None:
     store, project = filled()
-    receive(store, "Ana", outbox(project, add(project)), systems(store))
-    verdict = NO_ERROR | {"output": blind_id(project, HERE, "Aardvark")}
-    other = NO_ERROR | {"id": "w", "output": blind_id(project, HERE, "Buzzard")}
-    answer = receive(store, "Ana", outbox(project, verdict, other), systems(store))
+    receive(store, "Ana", outbox(project, add(project)))
+    verdict = NO_ERROR | {"output": IDS["Aardvark"]}
+    other = NO_ERROR | {"id": "w", "output": IDS["Buzzard"]}
+    answer = receive(store, "Ana", outbox(project, verdict, other))
     assert (answer.stale, list(answer.refused), answer.acknowledged) == (["v"], ["v"], ["w"])
     labels = work.current(store, project, "Ana")[HERE]
     assert [m.id for m in labels.of("Aardvark").marks] == ["m1"]
     assert labels.of("Buzzard").verdict == "no_error"
-    assert drawn(store, project, "Ana", answer)["stale"] == ["v"]
 
 
 def test_an_action_made_after_a_wrong_one_is_not_stale() -> None:
     store, project = filled()
     wrong = add(project, 1, category="Accuracy/Nonsense", seen="")
-    answer = receive(store, "Ana", outbox(project, wrong, add(project, 2, seen="a1")), systems(store))
+    answer = receive(store, "Ana", outbox(project, wrong, add(project, 2, seen="a1")))
     assert (list(answer.refused), answer.stale, answer.acknowledged) == (["a1"], [], ["a2"])
 
 
 def test_an_annotator_is_sent_no_label_of_another() -> None:
     store, project = filled()
-    receive(store, "Ana", outbox(project, add(project)), systems(store))
+    receive(store, "Ana", outbox(project, add(project)))
     assert [e["id"] for e in drawn(store, project, "Ana")["events"]] == ["a1"]
     assert drawn(store, project, "Ben")["events"] == []
 
@@ -335,61 +352,91 @@ def test_the_order_of_outputs_is_recorded_and_stays() -> None:
     store, project = filled()
     first = [o["id"] for o in drawn(store, project, "Ana")["outputs"]]
     assert [o["id"] for o in drawn(store, project, "Ana")["outputs"]] == first
-    (opened,) = store.labels.events(project)
-    assert sorted(opened.action.payload["order"]) == sorted(TEXTS)
+    assert first == list(IDS.values())
 
 
-@given(st.text())
-def test_a_name_is_short_printable_and_stays_what_it_is(raw: str) -> None:
-    name = identity.cleaned(raw)
-    assert name.isprintable() or not name
-    assert len(name) <= identity.LONGEST
-    assert identity.cleaned(name) == name
-
-
-def test_a_submit_of_some_outputs_says_which_and_one_of_all_says_nothing() -> None:
+def test_a_submit_names_the_systems_that_were_shown() -> None:
     store, project = filled()
-    shown = [blind_id(project, HERE, "Aardvark")]
+    shown = [IDS["Aardvark"]]
     submit = {"id": "s", "kind": "submit", "output": None, "payload": {"outputs": shown}}
-    assert receive(store, "Ana", outbox(project, add(project), submit), systems(store)).refused == {}
+    assert receive(store, "Ana", outbox(project, add(project), submit)).refused == {}
     assert store.labels.events(project)[-1].action.payload == {"systems": ["Aardvark"]}
     clean = {
         "id": "v",
         "kind": "verdict",
-        "output": blind_id(project, HERE, "Buzzard"),
+        "output": IDS["Buzzard"],
         "payload": {"value": "no_error"},
     }
-    both = {"outputs": [*shown, blind_id(project, HERE, "Buzzard")]}
-    receive(store, "Ana", outbox(project, clean, submit | {"id": "t", "payload": both}), systems(store))
-    assert store.labels.events(project)[-1].action.payload == {}
+    both = {"outputs": [*shown, IDS["Buzzard"]]}
+    receive(store, "Ana", outbox(project, clean, submit | {"id": "t", "payload": both}))
+    assert store.labels.events(project)[-1].action.payload == {"systems": ["Aardvark", "Buzzard"]}
     for wrong in ({"outputs": []}, {"outputs": ["o-unknown"]}, {"outputs": [{}]}, {"outputs": None}):
         other = submit | {"id": "u", "payload": wrong}
-        assert set(receive(store, "Ben", outbox(project, other, rater="Ben"), systems(store)).refused) == {"u"}
+        assert set(receive(store, "Ben", outbox(project, other)).refused) == {"u"}
     assert "systems" not in json.dumps(drawn(store, project, "Ana")["events"])
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="runs the editor's own script in Node")
 def test_labels_of_other_outputs_do_not_count_as_submitted_in_the_browser_either() -> None:
-    script = (ROOT / "pages/_ui/components/span_annotator/editor.js").read_text(encoding="utf-8")
+    folder = ROOT / "pages/_ui/components/span_annotator"
+    script = (folder / "editor.js").read_text(encoding="utf-8")
     line = next(row for row in script.splitlines() if "labels.submitted &&=" in row)
     code = (
-        "const NO = { marks: [], verdict: null }; const outputs = new Map([['a', { marks: [1], verdict: null }]]);"
-        "const labels = { outputs, submitted: true }; const of = (id) => labels.outputs.get(id) ?? NO;"
-        "const told = (data) => { labels.submitted = true; " + line + " return Boolean(labels.submitted); };"
-        "console.log(told({ outputs: [{ id: 'a' }] }), told({ outputs: [{ id: 'a' }, { id: 'b' }] }));"
+        "const outputs = new Map([['a', { marks: [1], verdict: null, score: null }]]);"
+        "const labels = { outputs, submitted: true, declined: '' }; const of = (id) => labels.outputs.get(id) ?? NO_LABELS;"
+        "const told = (shown, asks, declined = '') => { const data = { outputs: shown.map((id) => ({ id })), asks };"
+        "Object.assign(labels, { submitted: true, declined }); "
+        + line.partition("//")[0]
+        + " return labels.submitted; };"
+        "console.log(told(['a'], ['spans']), told(['a', 'b'], ['spans']), told(['a'], ['spans', 'score']),"
+        "told(['a', 'b'], ['preference']), told(['b'], ['score'], 'broken'));"
     )
-    code = code.replace(line, line.partition("//")[0])
+    code = (folder / "log.js").read_text(encoding="utf-8") + code
     run = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["true", "false"]
+    assert run.stdout.split() == ["true", "false", "false", "true", "true"]
 
 
 def test_the_editor_gets_the_typology_of_the_project_and_only_its_categories_are_saved() -> None:
     store, project = filled()
     summaries = TYPOLOGIES["summaries"]
     store.settings.put(project, "typology", {"name": "summaries"})
-    data = drawn(store, project, "Ana", typology=summaries)
+    data = drawn(store, project, "Ana", protocol=PROTOCOLS["mqm"].edited(typology=summaries))
     assert (data["omission"], data["whole"]["name"]) == ("Content/Missing", "Unusable")
     assert all(c["definition"] and c["example"] for c in (*data["categories"], *data["severities"]))
     sent = outbox(project, add(project, 1), add(project, 2, category="Facts/Entity"))
-    answer = receive(store, "Ana", sent, systems(store))
+    answer = receive(store, "Ana", sent)
     assert (answer.acknowledged, list(answer.refused)) == (["a2"], ["a1"])
+
+
+def test_the_editor_gets_what_the_protocol_of_the_project_asks() -> None:
+    store, project = filled()
+    plain = drawn(store, project, "Ana")
+    assert (plain["asks"], plain["anchors"], plain["declines"]) == (["spans"], [], False)
+    assert [s["name"] for s in plain["severities"]] == ["Major", "Minor", "Neutral"]
+    for name, value in settings_of(PROTOCOLS["esa"]).items():
+        store.settings.put(project, name, value)
+    asked = {HERE: tuple(TEXTS)}
+    esa = units.unit(store, project, "Ana", asked)
+    assert (esa["title"], esa["asks"], esa["declines"]) == ("ESA", ["spans", "score"], True)
+    assert [s["name"] for s in esa["severities"]] == ["Major", "Minor"]
+    assert [a["value"] for a in esa["anchors"]] == [0, 33, 66, 100]
+    assert [c["path"] for c in esa["categories"]] == ["Unspecified", "Omission"]
+
+
+def test_a_segment_counts_as_done_with_what_its_protocol_asks() -> None:
+    store, project = filled()
+    for name, value in settings_of(PROTOCOLS["da"]).items():
+        store.settings.put(project, name, value)
+    asked = {HERE: tuple(TEXTS)}
+
+    def score(system: str, value: float) -> dict[str, Any]:
+        return {"id": f"s-{system}-{value}", "kind": "score", "output": IDS[system], "payload": {"value": value}}
+
+    submit = {"id": "t", "kind": "submit", "output": None, "payload": {"outputs": list(IDS.values())}}
+    early = receive(store, "Ana", outbox(project, score("Aardvark", 0), submit))
+    assert (early.acknowledged, list(early.refused)) == (["s-Aardvark-0"], ["t"])
+    receive(store, "Ana", outbox(project, score("Buzzard", 66), submit))
+    assert units.unit(store, project, "Ana", asked)["done"] == 1
+    refusal = {"id": "d", "kind": "decline", "output": None, "payload": {"reason": "The text is missing or broken"}}
+    receive(store, "Ben", outbox(project, refusal, submit | {"id": "u"}))
+    assert units.unit(store, project, "Ben", asked)["done"] == 1

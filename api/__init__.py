@@ -1,0 +1,1 @@
+"""HTTP routes beside the Streamlit pages: labels, the annotators' task page, login, exports and health."""

@@ -1,0 +1,109 @@
+"""`POST /api/actions`: save labels. The answer says which actions are on disk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from api import assigned, measures, people
+from api.endpoint import body, endpoint
+from api.refusals import AT_ONCE, PER_SECOND, RateLimit, RequestRefused
+from api.storage import store
+from core.data import SegmentKey
+from core.mqm.log import fold_segment
+from core.services.labels.exchange import ActionsAnswer, browser_events, receive
+from core.services.people.identity import Identity
+
+LIMIT = RateLimit(PER_SECOND, AT_ONCE)
+
+
+class LabelBatches(BaseModel):
+    """Actions of one annotator, in order. A batch has actions on one segment.
+
+    A batch {project, doc, segment, actions: [{id, kind, output, payload, time}]} is checked when it is saved, so that one wrong
+    action does not hold up the others. Without actions it asks for the saved labels of its segment.
+    """
+
+    model_config = ConfigDict(extra="ignore")
+
+    rater: str = Field(max_length=200, description="Name of the annotator; it must be the one who is logged in.")
+    batches: list[Any] = Field(max_length=100)
+
+
+class SegmentState(BaseModel):
+    """The saved actions of this annotator on a segment, in order, and the outputs that can no longer be changed."""
+
+    project: int
+    doc: str
+    segment: str
+    events: list[dict[str, Any]]
+    locked: list[str]
+
+
+class ActionsSaved(BaseModel):
+    """The ids of actions that are on disk, and of refused ones with the reason.
+
+    An action in neither was not saved now, and `why` says why: send it again. `stale` actions were made on labels that have changed since.
+    `segments` has the saved labels where something was refused or asked.
+    """
+
+    acknowledged: list[str]
+    refused: dict[str, str]
+    stale: list[str]
+    segments: list[SegmentState]
+    why: str = ""
+
+
+@endpoint
+async def actions(request: Request) -> Response:
+    began = time.perf_counter()
+    who = await run_in_threadpool(people.identify, request)
+    LIMIT.take(people.key_of(who, request))
+    people.check_csrf(who, request)
+    sent = await body(request, LabelBatches)
+    rater = rater_of(who, sent.rater)
+    with measures.waiting():
+        saved = await run_in_threadpool(save, who, rater, sent.batches)
+    if saved.acknowledged:
+        measures.saved(len(saved.acknowledged), time.perf_counter() - began)
+    return JSONResponse(saved.model_dump(), headers={"Cache-Control": "no-store"})
+
+
+def rater_of(who: Identity, named: str) -> str:
+    """Return the name under which labels are saved: the server decides it unless there are no accounts."""
+    rater = who.rater
+    if rater is None:
+        return named
+    if named != rater:
+        raise RequestRefused(403, "These labels belong to another person. Log in as that person to send them")
+    return rater
+
+
+def save(who: Identity, rater: str, batches: list[Any]) -> ActionsSaved:
+    """Record the actions; return what is on disk."""
+    answer = receive(store(), rater, batches, people.allowed(who))
+    assigned.note_saved(rater, answer.saved)
+    return ActionsSaved(
+        acknowledged=answer.acknowledged, refused=answer.refused, stale=answer.stale, segments=_states(rater, answer),
+        why=answer.why,
+    )  # fmt: skip
+
+
+def _states(rater: str, answer: ActionsAnswer) -> list[SegmentState]:
+    return [_state(rater, place.project_id, place.segment) for place in sorted(answer.broken | answer.asked)]
+
+
+def _state(rater: str, project_id: int, segment: SegmentKey) -> SegmentState:
+    events = store().labels.events(project_id, rater=rater, segment=segment)
+    labels = fold_segment(events)
+    ids: Mapping[str, str] = labels.ids
+    return SegmentState(
+        project=project_id, doc=segment.doc_id, segment=segment.segment_id, events=browser_events(events),
+        locked=sorted(ids[system] for system in labels.revealed if system in ids),
+    )  # fmt: skip

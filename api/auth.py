@@ -1,0 +1,243 @@
+"""Who sends a request, and the routes of login and logout: plain HTML pages that need no script."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import secrets
+from functools import cache
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from jinja2 import Environment, FileSystemLoader, select_autoescape
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from api import oidc
+from api.storage import secret, store
+from core.errors import Unavailable, UserError
+from core.plots.colours import VARIABLES
+from core.ports.people import Account
+from core.services.people import links, sessions
+from core.services.people.accounts import accounts_required
+from core.services.people.csrf import csrf_token, is_csrf_token
+from core.services.people.identity import LOCAL, SESSION_COOKIE, Identity
+from core.services.people.names import LONGEST_ACCOUNT, cleaned
+from core.services.people.passwords import check_password
+from core.services.people.throttle import LoginThrottle
+from core.settings import load as settings
+from core.settings import load_access
+
+FORM_COOKIE = "errorscope_login"
+"""A random number that ties a login form to the browser that opened it."""
+LARGEST_FORM = 20_000
+THROTTLE = LoginThrottle()
+FAILED = "Name or password is wrong."
+_MODULUS = 64  # an IPv6 customer has at least this many leading bits
+
+
+def identity_of(connection: HTTPConnection) -> Identity | None:
+    """Return who sends a request or opens a websocket; None if the person must log in.
+
+    A personal link comes as `Authorization: Bearer TOKEN`, a login session as a cookie. Without accounts everybody is the
+    local manager. Reads storage, so call it in a thread. Raises `UserError` if storage cannot be read.
+    """
+    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        try:
+            return identity_of_token(token.strip())
+        except Unavailable:  # the link may be valid
+            raise
+        except UserError:
+            return None
+    if given := connection.cookies.get(SESSION_COOKIE):
+        found = sessions.resolve(store().people, given)
+        if found is not None:
+            return found
+    return None if accounts_required(store().people, load_access()) else LOCAL
+
+
+def identity_of_token(token: str) -> Identity:
+    """Return the holder of a personal link. Raises `UserError` if it is unknown, revoked or expired."""
+    return links.resolve(store().people, token)
+
+
+def routes(base: str = "") -> list[Route]:
+    """Return the routes of login under the base path of the server, "" or "/errorscope"."""
+    login = LoginPages(base)
+    return [
+        Route(f"{base}/login", login.form, methods=["GET"]),
+        Route(f"{base}/login", login.submit, methods=["POST"]),
+        Route(f"{base}/login/provider", login.provider, methods=["GET"]),
+        Route(f"{base}/logout", login.ask_logout, methods=["GET"]),
+        Route(f"{base}/logout", login.logout, methods=["POST"]),
+    ]
+
+
+class LoginPages:
+    """The pages of login under a base path."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+
+    async def form(self, request: Request) -> Response:
+        """`GET /login`: the form, or on to the next page for who needs no login. Ends a login with the provider."""
+        target = own_path(request.query_params.get("next", ""), self.base)
+        if await run_in_threadpool(identity_of, request) is not None:
+            return _see(target)
+        if not oidc.returns(request.cookies):
+            return await self._page(request, target)
+        email = oidc.verified_email(request.cookies, f"{request.url.scheme}://{request.headers.get('host', '')}")
+        account = await run_in_threadpool(_active_account, email) if email else None
+        if account is None:
+            name = f" with the name {email}" if email else ""
+            response = await self._page(
+                request, target, f"There is no active account{name}. Ask a manager to add it.", 403
+            )
+        else:
+            response = await self._opened(request, account, target, "OpenID Connect")
+        for cookie in oidc.cookies_of(request.cookies):
+            response.delete_cookie(cookie, path=self.base or "/")
+        return response
+
+    async def submit(self, request: Request) -> Response:
+        """`POST /login`: check name and password, and start a session with a new token."""
+        fields = await _fields(request)
+        if fields is None:
+            return HTMLResponse("The form is too large.", 413)
+        target = own_path(fields.get("next", ""), self.base)
+        known = request.cookies.get(FORM_COOKIE, "")
+        if not known or not is_csrf_token(await _secret(), f"login\x1f{known}", fields.get("token", "")):
+            return await self._page(request, target, "This page was open for too long. Log in again.", 403)
+        name, address = cleaned(fields.get("name", ""), LONGEST_ACCOUNT), network(request)
+        wait = THROTTLE.begin(name, address)
+        if wait > 0:
+            seconds = math.ceil(wait)
+            said = f"Too many failed logins. Wait {seconds} {'second' if seconds == 1 else 'seconds'} and try again."
+            response = await self._page(request, target, said, 429, name)
+            response.headers["Retry-After"] = str(seconds)
+            return response
+        account = await run_in_threadpool(check_password, store().people, name, fields.get("password", ""))
+        if account is None:
+            await run_in_threadpool(_record_failure, name)
+            return await self._page(request, target, FAILED, 401, name)
+        THROTTLE.succeeded(name, address)
+        return await self._opened(request, account, target, "password")
+
+    async def provider(self, request: Request) -> Response:
+        """`GET /login/provider`: on to the login page of the OpenID Connect provider."""
+        name = request.query_params.get("name", "")
+        if name not in oidc.providers():
+            return _see(f"{self.base}/login")
+        return _see(f"{self.base}{oidc.login_path(name)}")
+
+    async def ask_logout(self, request: Request) -> Response:
+        """`GET /logout`: a page with a button, so that no other site can log people out with an image or a link."""
+        who = await run_in_threadpool(identity_of, request)
+        if who is None or who.account is None:
+            return _see(f"{self.base}/login")
+        return _html("logout.html", base=self.base, name=who.account.name, pages=who.sees_pages)
+
+    async def logout(self, request: Request) -> Response:
+        """`POST /logout`: end the session. `api.access` has refused other sites."""
+        if token := request.cookies.get(SESSION_COOKIE):
+            await run_in_threadpool(sessions.end, store(), token)
+        response = _see(f"{self.base}/login")
+        response.delete_cookie(SESSION_COOKIE, path="/")
+        return response
+
+    async def _page(
+        self, request: Request, target: str, error: str = "", status: int = 200, name: str = ""
+    ) -> Response:
+        known = request.cookies.get(FORM_COOKIE, "") or secrets.token_urlsafe(16)
+        response = _html(
+            "login.html", status, base=self.base, error=error, name=name, target=target, providers=oidc.providers(),
+            token=csrf_token(await _secret(), f"login\x1f{known}"),
+        )  # fmt: skip
+        _set_cookie(response, request, FORM_COOKIE, known, 3600)
+        return response
+
+    async def _opened(self, request: Request, account: Account, target: str, how: str) -> Response:
+        """Start a session with a token of its own, whatever token the browser sent, and end the session before."""
+        if before := request.cookies.get(SESSION_COOKIE):
+            await run_in_threadpool(sessions.end, store(), before)
+        started = await run_in_threadpool(sessions.start, store(), account, how)
+        response = _see(target)
+        _set_cookie(response, request, SESSION_COOKIE, started.token, int(sessions.LIFETIME.total_seconds()))
+        response.delete_cookie(FORM_COOKIE, path="/")
+        return response
+
+
+def own_path(asked: str, base: str = "") -> str:
+    """Return the path if it is one of this server, else its first page. Browsers read `\\` as `/`, and `//` as another host."""
+    inside = asked.startswith(f"{base}/") and not asked.startswith("//") and asked.isprintable() and "\\" not in asked
+    first = asked.removeprefix(base).lstrip("/").partition("?")[0].partition("/")[0]
+    return asked if inside and first not in ("login", "logout") else f"{base}/"
+
+
+def network(connection: HTTPConnection) -> str:
+    """Return the address of the sender; of IPv6 the network, because one person has many addresses."""
+    host = connection.client.host if connection.client else ""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.version == 4:
+        return str(address)
+    return str(ipaddress.ip_network((address, _MODULUS), strict=False))
+
+
+def message(status: int, title: str, text: str, base: str = "", *, logout: bool = False) -> Response:
+    """Return a page with one plain sentence."""
+    return _html("message.html", status, base=base, title=title, text=text, logout=logout)
+
+
+def _active_account(name: str) -> Account | None:
+    accounts = store().people.accounts()
+    return next((a for a in accounts if a.active and a.name.casefold() == name.casefold()), None)
+
+
+def _record_failure(name: str) -> None:
+    """Record a failed login of an account that exists. Other names are left out: people type passwords there."""
+    if store().people.password_hash(name) is not None:
+        store().audit.record(name, "login refused")
+
+
+async def _secret() -> bytes:
+    return await run_in_threadpool(secret, settings().database)
+
+
+async def _fields(request: Request) -> dict[str, str] | None:
+    """Return the fields of a posted form, or None if it is too large."""
+    raw = bytearray()
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > LARGEST_FORM:
+            return None
+    try:
+        found = parse_qs(raw.decode("utf-8"), keep_blank_values=True, max_num_fields=20)
+    except ValueError:
+        return {}
+    return {name: values[0] for name, values in found.items()}
+
+
+def _see(target: str) -> Response:
+    return RedirectResponse(target, 303, {"Cache-Control": "no-store"})
+
+
+def _set_cookie(response: Response, request: Request, name: str, value: str, seconds: int) -> None:
+    secure = request.url.scheme == "https"
+    response.set_cookie(name, value, max_age=seconds, path="/", httponly=True, samesite="lax", secure=secure)
+
+
+@cache
+def _templates() -> Environment:
+    folder = FileSystemLoader(Path(__file__).parent / "login")
+    return Environment(loader=folder, autoescape=select_autoescape(default=True), trim_blocks=True, lstrip_blocks=True)
+
+
+def _html(template: str, status: int = 200, **values: object) -> Response:
+    text = _templates().get_template(template).render(variables=VARIABLES, **values)
+    return HTMLResponse(text, status, {"Cache-Control": "no-store", "X-Robots-Tag": "noindex"})

@@ -1,0 +1,37 @@
+"""`POST /api/leave`: a participant of a campaign wants no more units, or wants some again."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from api import people
+from api.actions import LIMIT
+from api.endpoint import body, endpoint
+from api.refusals import RequestRefused
+from api.storage import store
+from core.services.campaigns import working
+
+
+class LeaveChoice(BaseModel):
+    """Whether the participant wants no more units. Submitted units count in both cases."""
+
+    left: bool = Field(description="True to leave, false to receive units again.")
+
+
+@endpoint
+async def leave(request: Request) -> Response:
+    who = await run_in_threadpool(people.identify, request)
+    LIMIT.take(people.key_of(who, request))
+    people.check_csrf(who, request)
+    sent = await body(request, LeaveChoice)
+
+    def change() -> str:
+        campaign = store().campaigns.of_texts(who.link.project_id) if who.link else None
+        if campaign is None or who.rater is None:
+            raise RequestRefused(404, "This link does not belong to a campaign")
+        return working.leave(store(), campaign, who.rater, sent.left).code
+
+    return JSONResponse({"code": await run_in_threadpool(change)}, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,77 @@
+"""Refused requests: limits on how often one person asks, and the audit record, in which managers see attempts."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock
+from typing import Any
+
+from starlette.requests import HTTPConnection
+
+from api.storage import store
+from core.data import storable
+from core.errors import UserError
+from core.services.people.identity import Identity
+
+RECORDED = frozenset({400, 401, 403, 404, 408, 413, 415, 421, 422, 429})
+LONGEST = 100
+PER_SECOND, AT_ONCE = 20.0, 100
+_TOKEN = re.compile(r"(?<=/t/)[^/?]+")
+
+
+class RequestRefused(Exception):  # noqa: N818  (an answer, not a fault)
+    """A request that is not carried out: the status of the answer, and a sentence that says why."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence = status, sentence
+
+
+class RateLimit:
+    """A token bucket per key: `at_once` requests at any moment, and `per_second` in the long run."""
+
+    def __init__(
+        self, per_second: float, at_once: int, keys: int = 10_000, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._per_second, self._at_once, self._keys, self._clock = per_second, at_once, keys, clock
+        self._buckets: OrderedDict[Any, tuple[float, float]] = OrderedDict()
+        self._lock = Lock()
+
+    def take(self, key: Any) -> None:
+        """Count a request. Raises `RequestRefused` if there were too many."""
+        if not self.allows(key):
+            raise RequestRefused(429, "Too many requests at once. The page tries again in a few seconds")
+
+    def allows(self, key: Any) -> bool:
+        """Count a request; return False if there were too many."""
+        with self._lock:
+            now = self._clock()
+            left, then = self._buckets.pop(key, (float(self._at_once), now))
+            left = min(float(self._at_once), left + (now - then) * self._per_second)
+            self._buckets[key] = (max(0.0, left - 1), now)
+            if len(self._buckets) > self._keys:
+                self._buckets.popitem(last=False)
+        return left >= 1
+
+
+LIMIT = RateLimit(per_second=0.2, at_once=60)
+"""Refusals that are recorded per address: nobody can fill the disk with them."""
+
+
+def record(connection: HTTPConnection, status: int) -> None:
+    """Record a refused request: who sent it, the path without tokens, and the status. Writes to storage."""
+    if status not in RECORDED or not LIMIT.allows(address(connection)):
+        return
+    path = storable(_TOKEN.sub("…", str(connection.scope["path"])))[:LONGEST]
+    who: Identity | None = connection.state.who
+    name = who.who if who is not None else "unknown"
+    with suppress(UserError):  # the answer matters more than its record
+        store().audit.record(name, "request refused", path=path, status=status, address=address(connection))
+
+
+def address(connection: HTTPConnection) -> str:
+    return connection.client.host if connection.client else ""

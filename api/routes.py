@@ -1,0 +1,48 @@
+"""All routes of Errorscope beside the pages of Streamlit."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from starlette.routing import Route
+
+from api import actions, auth, exports, health, leave, openapi, unit
+from api.openapi import Described
+from api.task import assets, page
+from core.services.labels.units import Step
+
+_TEXT = {"type": "string"}
+FOR_PROGRAMS = (
+    Described(
+        "POST", "/api/actions", actions.actions, "Save labels; the answer says which actions are on disk",
+        body=actions.LabelBatches, answer=actions.ActionsSaved,
+    ),
+    Described(
+        "GET", "/api/unit", unit.unit, "The data of the editor for a segment, or for the one a step away from it",
+        {"project": ("query", {"type": "integer", "minimum": 0}), "doc": ("query", _TEXT), "segment": ("query", _TEXT), "step": ("query", {"enum": list(get_args(Step))})},
+    ),
+    Described(
+        "POST", "/api/leave", leave.leave, "Receive no more units of a campaign, or receive some again", body=leave.LeaveChoice,
+    ),
+    Described(
+        "GET", "/api/projects/{project}/exports/{name}", exports.export, "Labels or scores of a project as a file",
+        {"project": ("path", {"type": "integer", "minimum": 0}), "name": ("path", _TEXT)}, answer="application/octet-stream",
+    ),
+)  # fmt: skip
+
+
+def routes(base: str = "") -> list[Route]:
+    """Return the routes under the base path of the server, "" or "/errorscope"."""
+    found = (
+        *((r.method, r.path.replace("{project}", "{project:int}"), r.handler) for r in FOR_PROGRAMS),
+        ("GET", "/t/{token}", page.of_link),
+        ("GET", "/tasks", page.tasks),
+        ("GET", "/tasks/{project:int}", page.of_account),
+        ("GET", "/assets/{name}", assets.asset),
+        ("GET", "/healthz", health.healthz),
+        ("GET", "/readyz", health.readyz),
+        ("GET", "/metrics", health.metrics),
+    )
+    described = openapi.route(FOR_PROGRAMS, base)
+    own = [Route(f"{base}{path}", handler, methods=[method]) for method, path, handler in found]
+    return [*auth.routes(base), *own, described]

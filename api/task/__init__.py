@@ -1,0 +1,1 @@
+"""The annotator's page `/t/<token>`: the editor, instructions and progress, and nothing else."""

@@ -1,0 +1,137 @@
+"""The page of one annotator, opened with a personal link or an account. It works without Streamlit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, select_autoescape
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from api import people, unit
+from api.auth import identity_of, identity_of_token
+from api.endpoint import Handler, endpoint
+from api.refusals import RateLimit, RequestRefused
+from api.storage import secret, store
+from api.task import assets, catalogue, markdown
+from core.data import SegmentKey
+from core.errors import Unavailable, UserError
+from core.services.labels.exchange import LARGEST_NUMBER
+from core.services.people.csrf import CSRF_HEADER, csrf_token
+from core.services.people.identity import SESSION_COOKIE, Identity
+from core.settings import load as settings
+
+REFUSED = "This link cannot be opened"
+KEPT = "Your labels are safe: those that are not saved yet are kept in this browser. Try again in a few minutes"
+GUESSES = RateLimit(per_second=1.0, at_once=60)
+"""Refused links per address: nobody can try tokens quickly, while many annotators may share an address."""
+
+
+@cache
+def templates() -> Environment:
+    folder = FileSystemLoader(Path(__file__).parent)
+    return Environment(loader=folder, autoescape=select_autoescape(default=True), trim_blocks=True, lstrip_blocks=True)
+
+
+def annotators_page(handler: Handler) -> Handler:
+    """Say on a page, not as JSON, that storage cannot be used now: a link is valid all the same."""
+
+    @wraps(handler)
+    async def answering(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except Unavailable as error:
+            sentence = f"{error.what[:1].upper()}{error.what[1:]}. {KEPT}"
+            return _html("refused.html", 503, title="This page cannot be opened now", sentence=sentence)
+
+    return endpoint(answering)
+
+
+@annotators_page
+async def of_link(request: Request) -> Response:
+    """`GET /t/<token>`."""
+
+    def opened() -> Identity:
+        try:
+            return identity_of_token(request.path_params["token"])
+        except Unavailable:  # no guess: the link may be valid
+            raise
+        except UserError:
+            GUESSES.take(request.client.host if request.client else "")
+            raise
+
+    headers = {"Authorization": f"Bearer {request.path_params['token']}"}
+    return await _page(request, opened, lambda who: who.link.project_id if who.link else 0, lambda: headers)
+
+
+@annotators_page
+async def of_account(request: Request) -> Response:
+    """`GET /tasks/<project>`: the same page for an annotator with an account."""
+    if await run_in_threadpool(identity_of, request) is None:
+        return _login(request)
+    project = min(request.path_params["project"], LARGEST_NUMBER)
+    token = csrf_token(await run_in_threadpool(secret, settings().database), request.cookies.get(SESSION_COOKIE, ""))
+    return await _page(request, lambda: people.identify(request), lambda who: project, lambda: {CSRF_HEADER: token})
+
+
+@annotators_page
+async def tasks(request: Request) -> Response:
+    """`GET /tasks`: the projects in which an account annotates; the page of the only one."""
+    who = await run_in_threadpool(identity_of, request)
+    if who is None:
+        return _login(request)
+    mine = [project for project, role in who.roles.items() if role == "annotator"]
+    if len(mine) == 1:
+        return RedirectResponse(f"./tasks/{mine[0]}", 303, {"Cache-Control": "no-store"})
+    names = {p.id: p.name for p in await run_in_threadpool(store().projects.list)}
+    return _html("tasks.html", projects=[(project, names[project]) for project in mine if project in names])
+
+
+def _login(request: Request) -> Response:
+    path = request.url.path
+    base = path[: path.rindex("/tasks")]
+    return RedirectResponse(f"{base}/login?{urlencode({'next': path})}", 303, {"Cache-Control": "no-store"})
+
+
+async def _page(
+    request: Request,
+    who: Callable[[], Identity],
+    project: Callable[[Identity], int],
+    headers: Callable[[], dict[str, str]],
+) -> Response:
+    place = request.query_params
+    here = SegmentKey(place["doc"], place["segment"]) if {"doc", "segment"} <= place.keys() else None
+
+    def read() -> dict[str, Any]:
+        found = who()
+        request.state.who = found
+        return unit.read(found, project(found), here, "here")
+
+    try:
+        data = await run_in_threadpool(read)
+    except RequestRefused as refused:
+        return _html("refused.html", refused.status, title=REFUSED, sentence=refused.sentence)
+    except Unavailable:
+        raise
+    except UserError as error:
+        sentence = f"{error.what[:1].upper()}{error.what[1:]}. {error.hint}"
+        return _html("refused.html", 404, title=REFUSED, sentence=sentence)
+    language = catalogue.chosen(place.get("lang"), request.headers.get("accept-language", ""))
+    said, campaign = catalogue.translator(language), data.get("campaign")
+    start = json.dumps({"unit": data, "headers": headers(), "texts": catalogue.page_texts(language)})
+    return _html(
+        "task.html", start=start.replace("<", "\\u003c"), language=language, languages=catalogue.LANGUAGES, _=said,
+        title=said(campaign["title"] if campaign else "Mark the errors"), campaign=campaign,
+        instructions=markdown.html(said(campaign["instructions"])) if campaign else "",
+    )  # fmt: skip
+
+
+def _html(template: str, status: int = 200, **values: object) -> HTMLResponse:
+    text = templates().get_template(template).render(script=assets.SCRIPT.name, style=assets.STYLE.name, **values)
+    return HTMLResponse(text, status, {"Cache-Control": "no-store", "X-Robots-Tag": "noindex"})

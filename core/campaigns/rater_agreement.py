@@ -1,0 +1,233 @@
+"""Evidence from the agreement of a rater with the others: of scores, penalties or preferences, and of error spans."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean, median, stdev
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from core.campaigns.submitted import (
+    ByRater,
+    OutputPlace,
+    QualityEvidence,
+    QualityThresholds,
+    Signal,
+    SubmittedUnit,
+    answers,
+    format_p,
+    of_kind,
+    spans_of,
+)
+from core.data import Span, grouped
+from core.stats.correlation.correlation import spearman
+from core.stats.raters.span_agreement import match_spans
+from core.stats.significance.holm import holm
+
+Z95 = 1.959964
+PRIOR = 1.0
+"""How many raters the mean of an output's system counts for, where the others' answers to an output are averaged."""
+Given = Mapping[str, Mapping[OutputPlace, float]]
+
+
+class _Agreeing(NamedTuple):
+    """An agreement on a scale on which it is about normal, with its standard error there."""
+
+    value: float | None
+    z: float
+    error: float
+    n: int
+
+
+def agreement(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvidence]:
+    """Return Spearman's ρ of each rater's answers with those of the others on the same outputs.
+
+    The others' answers are standardised by rater and averaged, with the mean of the system as one answer more, so that few raters per
+    output suffice. Their weight is their own agreement in a first pass (at least 0), so that careless raters hardly count.
+    p-values are of the permutation distribution of ρ, by its t approximation, and of Fisher's z against the median of the raters who agree better than chance.
+    Strong if ρ is significantly negative, or if it is both not better than chance and significantly below the median. Weak if it
+    is not better than chance and below the median without Holm's correction, or significantly below the median but better than chance.
+    """
+    given = {rater: _standardised(_answers(own)) for rater, own in _numbered(units).items()}
+    first = _correlations(given, dict.fromkeys(given, 1.0), limits.fewest)
+    found = _correlations(given, {r: max(0.0, c.value or 0.0) for r, c in first.items()}, limits.fewest)
+    names = [r for r, c in found.items() if c.value is not None]
+    inverted = dict(zip(names, holm([_p_negative(found[r]) for r in names]), strict=True))
+    typical = _better_than_chance(found)
+    evidence = {}
+    for rater, (c, less, adjusted) in _below_median(found, typical).items():
+        if c.value is None:
+            text = f"Agreement cannot be computed from {c.n} outputs that others rated too."
+            evidence[rater] = QualityEvidence("agreement", "none", text, n=c.n)
+            continue
+        opposite, chance = (inverted[rater] or 0.0) <= limits.level, 1 - _p_negative(c) > 0.05
+        signal = "strong" if opposite else _signal(less, adjusted, chance, limits)
+        say = "opposite to" if opposite else "not better than chance with" if chance else "with"
+        low, high = (math.tanh(c.z + side * Z95 * c.error) for side in (-1, 1))
+        p = (inverted[rater] or 0.0) if opposite else adjusted
+        text = (
+            f"Agrees {say} the other raters: ρ {c.value:.2f} (95 % CI {low:.2f} to {high:.2f}) on {c.n} outputs; "
+            f"median of those who agree better than chance {_middle(rater, typical):.2f}, p {format_p(p)} after Holm's correction."
+        )
+        evidence[rater] = QualityEvidence("agreement", signal, text, c.value, low, high, c.n, p)
+    return evidence
+
+
+def span_agreement_with_others(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvidence]:
+    """Return the mean F1 (over characters) of each rater's error spans with those of the others on the same outputs.
+
+    Outputs that both call free of errors are left out. Strong if the mean is significantly below the median rater (Holm) and at most a third
+    of it; weak without the correction.
+    """
+    values: dict[str, list[float]] = {rater: [] for rater in units}
+    items = [u for own in units.values() for u in of_kind(own, "item")]
+    for of in grouped((u.unit, u) for u in items if "spans" in u.labels.asks).values():
+        for unit in of:
+            for system in unit.systems:
+                own = spans_of(unit.labels, system)
+                gaps = [_f1(own, spans_of(o.labels, system)) for o in of if o.rater != unit.rater]
+                known = [f for f in gaps if f is not None]
+                values[unit.rater] += [fmean(known)] if known else []
+    found = {r: _mean(v, limits.fewest) for r, v in values.items()}
+    evidence = {}
+    for rater, (c, less, adjusted) in _below_median(found, found).items():
+        if c.value is None:
+            text = f"Too few outputs in which somebody marked errors: {c.n}."
+            evidence[rater] = QualityEvidence("span agreement", "none", text, n=c.n)
+            continue
+        middle = _middle(rater, found)
+        signal = _signal(less, adjusted, c.value <= middle / 3, limits)
+        low, high = max(0.0, c.z - Z95 * c.error), min(1.0, c.z + Z95 * c.error)
+        text = (
+            f"Error spans agree with the others' with F1 {c.value:.2f} (95 % CI {low:.2f} to {high:.2f}) on {c.n} outputs; median "
+            f"of the others {middle:.2f}, p {format_p(adjusted)} after Holm's correction."
+        )
+        evidence[rater] = QualityEvidence("span agreement", signal, text, c.value, low, high, c.n, adjusted)
+    return evidence
+
+
+def _signal(less: float, adjusted: float, far: bool, limits: QualityThresholds) -> Signal:
+    """Return the signal of an agreement below the median: `far` says that the difference is also large."""
+    if adjusted <= limits.level:
+        return "strong" if far else "weak"
+    return "weak" if far and less <= limits.level else "none"
+
+
+def _numbered(units: ByRater) -> ByRater:
+    return {rater: of_kind(own, "item") for rater, own in units.items()}
+
+
+def _answers(units: Sequence[SubmittedUnit]) -> dict[OutputPlace, float]:
+    return {place: value for u in units for place, value in answers(u).items()}
+
+
+def _standardised(found: Mapping[OutputPlace, float]) -> dict[OutputPlace, float]:
+    values = np.array(list(found.values()))
+    spread = float(values.std()) if len(values) else 0.0
+    return {k: (v - float(values.mean())) / spread if spread > 1e-12 else 0.0 for k, v in found.items()}
+
+
+def _correlations(given: Given, weights: Mapping[str, float], fewest: int) -> dict[str, _Agreeing]:
+    sums: dict[OutputPlace, float] = {}
+    mass: dict[OutputPlace, float] = {}
+    for rater, found in given.items():
+        for place, value in found.items():
+            sums[place] = sums.get(place, 0.0) + weights[rater] * value
+            mass[place] = mass.get(place, 0.0) + weights[rater]
+    systems = {rater: _by_system(found) for rater, found in given.items()}
+    names = sorted({name for of in systems.values() for name in of})
+    totals = {s: sum(weights[r] * of.get(s, (0.0, 0))[0] for r, of in systems.items()) for s in names}
+    counts = {s: sum(weights[r] * of.get(s, (0.0, 0))[1] for r, of in systems.items()) for s in names}
+    out = {}
+    for rater, found in given.items():
+        w, own, rest = weights[rater], list[float](), list[float]()
+        level = {}
+        for s in names:
+            total, count = systems[rater].get(s, (0.0, 0))
+            left = counts[s] - w * count
+            level[s] = (totals[s] - w * total) / left if left > 1e-9 else 0.0
+        for place, value in found.items():
+            others = mass[place] - w
+            if others > 1e-9:
+                expected = level[place.system] - level.get(place.against, 0.0)
+                own.append(value)
+                rest.append((sums[place] - w * value + PRIOR * expected) / (others + PRIOR))
+        known = len(own) >= max(4, fewest) and len(set(own)) > 1 and len(set(rest)) > 1
+        rho = spearman(rest, own).value if known else None
+        r = min(max(rho or 0.0, -0.999), 0.999)
+        error = math.sqrt((1 + r * r / 2) / (len(own) - 3)) if known else math.inf
+        out[rater] = _Agreeing(rho, math.atanh(r), error, len(own))
+    return out
+
+
+def _by_system(found: Mapping[OutputPlace, float]) -> dict[str, tuple[float, int]]:
+    """Return sum and number of a rater's answers by system; of preferences, also those for the other system, with the sign changed."""
+    sums: dict[str, tuple[float, int]] = {}
+    for place, value in found.items():
+        for system, signed in ((place.system, value), (place.against, -value)):
+            if system:
+                total, count = sums.get(system, (0.0, 0))
+                sums[system] = total + signed, count + 1
+    return sums
+
+
+def _p_negative(c: _Agreeing) -> float:
+    """Return the one-sided p of a correlation this low if there is none."""
+    r = min(max(c.value or 0.0, -1 + 1e-12), 1 - 1e-12)
+    return float(student.cdf(r * math.sqrt((c.n - 2) / (1 - r * r)), c.n - 2))
+
+
+def _better_than_chance(found: Mapping[str, _Agreeing]) -> dict[str, _Agreeing]:
+    """Return the raters who agree better than chance, with whom the rest is compared; all, if they are fewer than three."""
+    better = {r: c for r, c in found.items() if c.value is not None and 1 - _p_negative(c) <= 0.05}
+    return better if len(better) >= 3 else dict(found)
+
+
+def _below_median(
+    found: Mapping[str, _Agreeing], typical: Mapping[str, _Agreeing]
+) -> dict[str, tuple[_Agreeing, float, float]]:
+    """Return per rater the agreement, and the one-sided p that it lies below the median of the other `typical` raters, without and with Holm's correction.
+
+    The standard error is that of the rater, or the spread of the better half of the others if it is larger (careful raters
+    differ too): 1.4826 times the median distance to the median. Without two others, p is 1.
+    """
+    plain: dict[str, float] = {}
+    for rater, c in found.items():
+        others = [o.z for r, o in typical.items() if r != rater and o.value is not None]
+        if c.value is None or len(others) < 2:
+            continue
+        centre = median(others)
+        spread = 1.4826 * median([z - centre for z in others if z >= centre])
+        plain[rater] = float(norm.cdf((c.z - centre) / max(c.error, spread, 1e-9)))
+    adjusted = dict(zip(plain, holm(list(plain.values())), strict=True))
+    return {
+        rater: (c, plain.get(rater, 1.0), adjusted.get(rater) or (0.0 if rater in plain else 1.0))
+        for rater, c in found.items()
+    }
+
+
+def _middle(rater: str, found: Mapping[str, _Agreeing]) -> float:
+    return median([c.value for r, c in found.items() if r != rater and c.value is not None] or [0.0])
+
+
+def _mean(values: Sequence[float], fewest: int) -> _Agreeing:
+    if len(values) < max(2, fewest):
+        return _Agreeing(None, 0.0, math.inf, len(values))
+    mean = fmean(values)
+    return _Agreeing(mean, mean, max(stdev(values), 0.1) / math.sqrt(len(values)), len(values))
+
+
+def _f1(one: Sequence[Span], two: Sequence[Span]) -> float | None:
+    """Return F1 over characters of output and source together; None if both have no error spans."""
+    if not one and not two:
+        return None
+    shared = total = 0
+    for side in ("output", "source"):
+        ours, theirs = ([s for s in of if s.side == side] for of in (one, two))
+        match = match_spans(ours, theirs, max((s.end for s in [*ours, *theirs]), default=0))
+        shared, total = shared + match.shared, total + match.first + match.second
+    return 2 * shared / total if total else None

@@ -1,0 +1,217 @@
+"""Evidence from one rater's own units: attention checks, repeats, speed, and always the same answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import fmean, median
+
+from scipy.stats import binomtest
+
+from core.campaigns.attention_checks import AttentionCheck, check_from_json
+from core.campaigns.submitted import (
+    ByRater,
+    OutputPlace,
+    QualityEvidence,
+    QualityThresholds,
+    Signal,
+    SubmittedUnit,
+    answers,
+    of_kind,
+    percent,
+    spans_of,
+)
+from core.stats.proportion import wilson
+from core.stats.raters.span_agreement import match_spans
+from core.stats.significance.holm import holm
+
+
+def checks(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvidence]:
+    """Return the share of attention checks that each rater passed, compared with the share that the others passed.
+
+    The others' share is (passed + 1)/(n + 2), and counts as at least the threshold. Strong if the rater's share lies below the
+    threshold and a one-sided binomial test with Holm's correction is significant; weak if it is significant without the correction.
+    """
+    results = {
+        rater: [r for u in of_kind(own, "check") if (r := check_passed(u, own, limits)) is not None]
+        for rater, own in units.items()
+    }
+    names = [rater for rater, found in results.items() if len(found) >= limits.fewest_checks]
+    bases = {rater: _base(rater, results, limits) for rater in names}
+    plain = {r: float(binomtest(sum(results[r]), len(results[r]), bases[r], "less").pvalue) for r in names}
+    adjusted = dict(zip(names, holm(list(plain.values())), strict=True))
+    evidence = {}
+    for rater, found in results.items():
+        share = wilson(sum(found), len(found))
+        if rater not in plain or share.value is None:
+            evidence[rater] = QualityEvidence(
+                "checks", "none", f"Too few attention checks: {len(found)}.", n=len(found)
+            )
+            continue
+        p, signal = adjusted[rater] or 0.0, _signal(plain[rater], adjusted[rater] or 0.0, limits)
+        text = (
+            f"Passed {sum(found)} of {share.n} attention checks ({percent(share.value)}, 95 % CI {percent(share.low)} to "
+            f"{percent(share.high)}); expected: at least {percent(limits.checks_passed)}, the others pass {percent(bases[rater])}; "
+            f"p {plain[rater]:.3f}, after Holm's correction {p:.3f}."
+        )
+        below = share.value < limits.checks_passed
+        evidence[rater] = QualityEvidence(
+            "checks", signal if below else "none", text, share.value, share.low, share.high, share.n, p
+        )
+    return evidence
+
+
+def _signal(plain: float, adjusted: float, limits: QualityThresholds) -> Signal:
+    return "strong" if adjusted <= limits.level else "weak" if plain <= limits.level else "none"
+
+
+def _base(rater: str, results: Mapping[str, Sequence[bool]], limits: QualityThresholds) -> float:
+    others = [r for name, found in results.items() if name != rater for r in found]
+    return max(limits.checks_passed, (sum(others) + 1) / (len(others) + 2)) if others else limits.checks_passed
+
+
+def check_passed(unit: SubmittedUnit, units: Sequence[SubmittedUnit], limits: QualityThresholds) -> bool | None:
+    """Return whether an attention check is passed; None if it cannot be judged. `units` are all units of the rater.
+
+    With error spans: one overlaps the planted error, or the output is called unusable. With preferences: the clean text is
+    preferred. With scores: that of the broken output is clearly below that of the clean text. If the rater did not see the
+    clean text, it must be below the rater's median.
+    """
+    check = check_from_json(unit.details)
+    labels = unit.labels
+    if "spans" in labels.asks:
+        unusable = labels.of(check.broken).verdict == "non_translation"
+        return unusable or check.planted.found_by(spans_of(labels, check.broken))
+    if "preference" in labels.asks:
+        return bool(labels.preference) and labels.preference[0] not in (None, check.broken)
+    score = labels.of(check.broken).score
+    clean = _clean_score(unit, check, units)
+    if score is None:
+        return None
+    if clean is not None:
+        return score <= clean - limits.score_drop
+    own = [v for u in of_kind(units, "item") for v in answers(u).values()]
+    return score < median(own) if own else None
+
+
+def _clean_score(unit: SubmittedUnit, check: AttentionCheck, units: Sequence[SubmittedUnit]) -> float | None:
+    if check.clean:
+        return unit.labels.of(check.clean).score
+    same = [u for u in of_kind(units, "item") if (u.unit == check.unit if check.unit else u.of == unit.of)]
+    return next((s for u in same if (s := u.labels.of(check.broken).score) is not None), None)
+
+
+def repeats(units: Sequence[SubmittedUnit], limits: QualityThresholds) -> QualityEvidence:
+    """Return how far repeated answers lie apart: points of the score, the share of changed preferences, or 1 − F1 of error spans.
+
+    At most weak: careful raters change their mind too.
+    """
+    first = {u.unit: u for u in of_kind(units, "item")}
+    pairs = [(first[name], u) for u in of_kind(units, "repeat") if (name := u.details.get("unit")) in first]
+    gaps, asks = list[float](), pairs[0][1].labels.asks if pairs else ()
+    for before, after in pairs:
+        if "preference" in asks:
+            gaps.append(float(before.labels.preference != after.labels.preference))
+        elif "score" in asks:
+            a, b = ({p.system: v for p, v in answers(u).items()} for u in (before, after))
+            gaps += [abs(a[s] - b[s]) for s in a.keys() & b.keys()]
+        else:
+            f1 = [_f1(before, after, s) for s in after.systems]
+            gaps += [1 - f for f in f1 if f is not None]
+    if len(gaps) < limits.fewest_repeats:
+        return QualityEvidence("repeats", "none", f"Too few repeated outputs: {len(gaps)}.", n=len(gaps))
+    mean = fmean(gaps)
+    if "preference" in asks:
+        text, limit = f"Changed {percent(mean)} of {len(gaps)} repeated preferences.", 0.5
+    elif "score" in asks:
+        text, limit = f"Scores of {len(gaps)} repeated outputs differ by {mean:.0f} points.", limits.repeat_difference
+    else:
+        text, limit = f"Error spans of {len(gaps)} repeated outputs agree with F1 {1 - mean:.2f}.", 0.9
+    return QualityEvidence("repeats", "weak" if mean >= limit else "none", text, mean, n=len(gaps))
+
+
+def _f1(before: SubmittedUnit, after: SubmittedUnit, system: str) -> float | None:
+    one, two = ([s for s in spans_of(u.labels, system) if s.side == "output"] for u in (before, after))
+    return match_spans(one, two, max((s.end for s in [*one, *two]), default=0)).f1.value
+
+
+def speed(units: Sequence[SubmittedUnit], limits: QualityThresholds) -> QualityEvidence:
+    """Return the median reading speed in words per second. Strong if most units are read faster than is plausible."""
+    speeds = [u.words / u.seconds for u in of_kind(units, "item", "repeat", "check") if u.seconds > 0 and u.words > 0]
+    if len(speeds) < limits.fewest:
+        return QualityEvidence("speed", "none", f"Too few units with a time: {len(speeds)}.", n=len(speeds))
+    fast = sum(s > limits.words_per_second for s in speeds)
+    share, typical = wilson(fast, len(speeds)), median(speeds)
+    signal: Signal = "none"
+    if share.low is not None and share.low > 0.5:
+        signal = "strong"
+    elif fast > len(speeds) / 2:
+        signal = "weak"
+    text = (
+        f"Reads {typical:.1f} words per second (median); {percent(share.value)} of {len(speeds)} units (95 % CI "
+        f"{percent(share.low)} to {percent(share.high)}) faster than {limits.words_per_second:g}."
+    )
+    return QualityEvidence("speed", signal, text, typical, n=len(speeds))
+
+
+def same_answer(
+    units: Sequence[SubmittedUnit], others: Mapping[OutputPlace, Sequence[float]], limits: QualityThresholds
+) -> QualityEvidence:
+    """Return the share of the rater's most frequent answer. For preferences: of the most frequent place on the screen.
+
+    `others` has the answers of other raters by output. A share counts only if the others answer the same less often on the same
+    outputs (their whole interval lies below it): many outputs may really be perfect.
+    """
+    items = of_kind(units, "item")
+    given = {place: value for u in items for place, value in answers(u).items()}
+    if len(given) < limits.fewest:
+        return QualityEvidence("same answer", "none", f"Too few answers: {len(given)}.", n=len(given))
+    if "preference" in items[0].labels.asks:
+        places = [_place(u) for u in items]
+        what, times = Counter(places).most_common(1)[0]
+        high: float | None = 1 / 2 if what != "equal" else 1 / 3
+        named = {"0": "the first output", "1": "the second output", "equal": "“equally good”"}[what]
+        share = wilson(times, len(places))
+        theirs = ""
+    else:
+        value, times = Counter(given.values()).most_common(1)[0]
+        share = wilson(times, len(given))
+        compared = [v == value for place in given for v in others.get(place, ())]
+        base = wilson(sum(compared), len(compared))
+        high, named = base.high, f"the same value ({value:g})"
+        theirs = f"; other raters on the same outputs: {percent(base.value)}"
+    signal: Signal = "none"
+    if share.low is not None and share.value is not None and high is not None and share.low > high:
+        signal = "strong" if share.value >= limits.same_answer else "weak" if share.low > 0.7 else "none"
+    text = (
+        f"Gives {named} in {percent(share.value)} of {share.n} answers (95 % CI {percent(share.low)} to "
+        f"{percent(share.high)}){theirs}."
+    )
+    return QualityEvidence("same answer", signal, text, share.value, share.low, share.high, share.n)
+
+
+def _place(unit: SubmittedUnit) -> str:
+    winner = unit.labels.preference[0] if unit.labels.preference else None
+    order = unit.labels.order if winner in unit.labels.order else unit.systems
+    return "equal" if winner is None else str(order.index(winner))
+
+
+def same_span(units: Sequence[SubmittedUnit], limits: QualityThresholds) -> QualityEvidence:
+    """Return the share of marked outputs with an error span at the most frequent place, such as always the first word."""
+    marked = [
+        {(s.start, s.end) for s in spans_of(u.labels, system) if s.side == "output"}
+        for u in of_kind(units, "item")
+        for system in u.systems
+    ]
+    marked = [places for places in marked if places]
+    if len(marked) < limits.fewest:
+        return QualityEvidence("same span", "none", f"Too few outputs with error spans: {len(marked)}.", n=len(marked))
+    times = max(Counter(p for places in marked for p in places).values())
+    share = wilson(times, len(marked))
+    signal: Signal = "none"
+    if share.low is not None and share.low > limits.same_span:
+        signal = "strong"
+    elif share.value is not None and share.value > limits.same_span:
+        signal = "weak"
+    text = f"Marks the same place in {percent(share.value)} of {share.n} outputs with error spans."
+    return QualityEvidence("same span", signal, text, share.value, share.low, share.high, share.n)

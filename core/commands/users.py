@@ -1,0 +1,12 @@
+"""`users`: run `python -m db.users` in a new process."""
+
+from __future__ import annotations
+
+import typer
+
+from core.commands.database_program import run_program
+
+
+def run(context: typer.Context) -> None:
+    """Run a command of `python -m db.users` and exit with its status."""
+    run_program("db.users", context.args)

@@ -1,0 +1,288 @@
+"""The contents of a campaign file: the texts of the project, every rating with its annotator and times, and what was odd.
+
+Readers collect every problem of a file (`ImportProblems`); what can be read all the same is a warning. Writers name what their format
+cannot store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, NamedTuple
+
+from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Span, grouped
+from core.errors import Problem, UserError
+from core.formats.campaigns.span_json import SpanStyle, SpanText, read_span
+from core.formats.labels.label_file import Severities
+from core.formats.parsing.limits import Meter
+from core.formats.parsing.numbers import json_number
+from core.formats.problems import Collector, counted, shown, shown_segment
+
+Kind = Literal["item", "check", "tutorial"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = 253402300799.0  # the last second of the year 9999, the last that `datetime` stores
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignRating:
+    """What one annotator said of one text: error spans, a score, or both.
+
+    `errors` is None if the protocol has no error spans, `score` if it has no score or none was given. The text of an item is in the
+    dataset; checks and tutorials have their own `text` and `source`. `of` is the output a check was made from; a check with the text of
+    that output is a repetition. `passed` is the file's own verdict on a check. `began` and `ended` are in UTC.
+    """
+
+    rater: str
+    key: OutputKey
+    kind: Kind
+    errors: tuple[Span, ...] | None
+    score: float | None
+    began: datetime | None = None
+    ended: datetime | None = None
+    text: str | None = None
+    source: str | None = None
+    of: OutputKey | None = None
+    comment: str = ""
+    passed: bool | None = None
+
+
+class OddSpan(NamedTuple):
+    """An error span with a fault (`why`). `start` and `end` are as written.
+
+    `raw` is its JSON if it has no place in the text and is therefore in no rating; None if the rating has it as it is.
+    """
+
+    rater: str
+    key: OutputKey
+    kind: Kind
+    start: str
+    end: str
+    why: str
+    raw: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignFile:
+    """The texts and ratings of a campaign, running or finished. `dataset` has the texts of the project, without checks and tutorials.
+
+    There is one rating per rater, kind and key; `replaced` counts earlier ones that the annotator changed or a reset discarded.
+    """
+
+    dataset: Dataset
+    ratings: tuple[CampaignRating, ...]
+    odd: tuple[OddSpan, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    replaced: int = 0
+
+    def of_kind(self, kind: Kind) -> list[CampaignRating]:
+        return [r for r in self.ratings if r.kind == kind]
+
+    def texts(self) -> dict[OutputKey, tuple[str, str | None]]:
+        """Return text and source of each output."""
+        sources = {s.key: s.source for s in self.dataset.segments}
+        return {o.key: (o.text, sources[o.key.segment]) for o in self.dataset.outputs}
+
+
+class CampaignReading:
+    """Combine the records of a file into a `CampaignFile`. Different texts of one output are a problem."""
+
+    def __init__(self, file: str, severities: Severities, style: SpanStyle) -> None:
+        self.file, self.severities, self.style = file, severities, style
+        self.problems, self.meter = Collector(), Meter(file)
+        self.warnings: list[Problem] = []
+        self.replaced = 0
+        self._segments: dict[SegmentKey, tuple[str | None, int]] = {}
+        self._references: dict[SegmentKey, tuple[str, ...]] = {}
+        self._outputs: dict[OutputKey, tuple[str, int]] = {}
+        self._rated: dict[tuple[str, Kind, OutputKey], tuple[CampaignRating, tuple[OddSpan, ...]]] = {}
+        self._texts: dict[tuple[str | None, str | None], SpanText] = {}
+
+    def problem(self, line: int, where: str, found: str, expected: str, todo: str) -> None:
+        self.problems.add(self.file, line, where, found, expected, todo)
+
+    def warn(self, line: int, where: str, found: str, expected: str, done: str) -> None:
+        self.warnings.append(Problem(self.file, line, where, found, expected, done))
+
+    def add_texts(self, line: int, key: OutputKey, source: str | None, text: str, refs: Sequence[str] = ()) -> None:
+        """Add the texts of one output of the project; an empty source counts as missing."""
+        was, at = self._segments.setdefault(key.segment, (source or None, line))
+        if was is None and source:
+            self._segments[key.segment] = source, line
+        elif source and source != was:
+            self._differs(line, f"source of {shown_segment(key.segment)}", source, was or "", at)
+        if refs:
+            self._references.setdefault(key.segment, tuple(refs))
+        before, at = self._outputs.setdefault(key, (text, line))
+        if before != text:
+            self._differs(line, f"output of {shown(key.system)}, {shown_segment(key.segment)}", text, before, at)
+
+    def _differs(self, line: int, where: str, found: str, before: str, at: int) -> None:
+        todo = "Keep one of the two, or split the file: an output has one text in a campaign"
+        self.problem(line, where, shown(found), f"{shown(before)}, as in {at}", todo)
+
+    def add_dataset(self, dataset: Dataset) -> None:
+        for s in dataset.segments:
+            self._segments[s.key], self._references[s.key] = (s.source, 0), s.references
+        self._outputs.update({o.key: (o.text, 0) for o in dataset.outputs})
+
+    def take_texts(self, other: CampaignReading) -> None:
+        """Take over the texts that were read from another file."""
+        self._segments, self._references, self._outputs = other._segments, other._references, other._outputs
+
+    def output(self, key: OutputKey) -> str | None:
+        return self._outputs[key][0] if key in self._outputs else None
+
+    def errors(self, rating: CampaignRating, spans: Iterable[Any]) -> tuple[tuple[Span, ...], tuple[OddSpan, ...]]:
+        """Return the error spans of a rating from their JSON objects, checked against its text, and the odd ones among them."""
+        texts = self._span_text(rating)
+        errors, odd = [], []
+        for value in spans:
+            self.meter.row(0)
+            span, why = read_span(value, texts, self.severities)
+            if span is not None:
+                errors.append(span)
+            if why:
+                odd.append(odd_span(rating, value, why, left_out=span is None))
+        return tuple(errors), tuple(odd)
+
+    def _span_text(self, rating: CampaignRating) -> SpanText:
+        text, source = rating.text, rating.source
+        if rating.kind == "item":
+            text, source = self.output(rating.key), self._segments.get(rating.key.segment, (None, 0))[0]
+        if (text, source) not in self._texts:
+            self._texts[text, source] = SpanText.of(text, source, self.style)
+        return self._texts[text, source]
+
+    def rate(self, line: int, rating: CampaignRating, spans: Iterable[Any] | None) -> None:
+        """Add a rating with the JSON objects of its spans (None: the protocol has none). It replaces an earlier one of the same text."""
+        errors, odd = (None, ()) if spans is None else self.errors(rating, spans)
+        self.add(line, replace(rating, errors=errors), odd)
+
+    def add(self, line: int, rating: CampaignRating, odd: Iterable[OddSpan] = ()) -> None:
+        """Add a rating with its error spans. It replaces an earlier one of the same text and moves to the end."""
+        self.meter.row(line)
+        if not rating.rater.strip():
+            self.problem(line, "rater", "no rater", "the name of the annotator", "Name the annotator in every row")
+            return
+        identity = (rating.rater, rating.kind, rating.key)
+        self.replaced += self._rated.pop(identity, None) is not None
+        self._rated[identity] = rating, tuple(odd)
+
+    def discard(self, identities: Iterable[tuple[str, Kind, OutputKey]]) -> None:
+        """Remove ratings, since they were reset."""
+        for identity in identities:
+            self.replaced += self._rated.pop(identity, None) is not None
+
+    def done(self) -> CampaignFile:
+        if not (self._rated or self.problems):
+            self.problem(
+                0, "", "no ratings", "at least one rating", "Check that annotation has begun, and export again"
+            )
+        self.problems.check()
+        order = {key: i for i, key in enumerate(self._segments)}
+        outputs = sorted(self._outputs, key=lambda k: order[k.segment])
+        dataset = Dataset(
+            tuple(Segment(*k, source, self._references.get(k, ())) for k, (source, _) in self._segments.items()),
+            tuple(Output(*key, self._outputs[key][0]) for key in outputs),
+        )
+        odd = tuple(o for _, of in self._rated.values() for o in of)
+        if self.replaced:
+            found = counted(self.replaced, "rating that was changed or reset", "ratings that were changed or reset")
+            self.warn(0, "", found, "one per annotator and text", "The last one counts")
+        return CampaignFile(
+            dataset,
+            tuple(rating for rating, _ in self._rated.values()),
+            odd,
+            (*self.warnings, *odd_warnings(self.file, odd)),
+            self.replaced,
+        )
+
+
+def odd_span(rating: CampaignRating, value: Any, why: str, *, left_out: bool) -> OddSpan:
+    raw = json.dumps(value, ensure_ascii=False, sort_keys=True) if left_out else None
+    start, end = (value.get("start_i"), value.get("end_i")) if isinstance(value, dict) else (value, None)
+    return OddSpan(rating.rater, rating.key, rating.kind, str(start), str(end), why, raw)
+
+
+def odd_warnings(file: str, odd: Iterable[OddSpan]) -> Iterable[Problem]:
+    """Yield one warning per fault, with the first of its spans by name; `CampaignFile.odd` names all."""
+    for (why, left_out), of in grouped(((o.why, o.raw is not None), o) for o in odd).items():
+        first = of[0]
+        place = f"{first.start} to {first.end} of {shown(first.key.system)}, {shown_segment(first.key.segment)}"
+        done = "Kept apart: they are in no rating" if left_out else "Kept as they are"
+        found = f"{counted(len(of), 'error span')} with a fault ({why}); first: {place}, by {shown(first.rater)}"
+        yield Problem(file, 0, "error spans", found, "a span inside its text, Major, Minor or Neutral", done)
+
+
+def moment(seconds: Any) -> datetime | None:
+    """Return the time of seconds since 1970, to the microsecond; None if it is not a number."""
+    value = json_number(seconds)
+    if value is None or not 0 <= value <= _LATEST:
+        return None
+    return _EPOCH + timedelta(microseconds=round(value * 1_000_000))
+
+
+def seconds_text(at: datetime | None) -> str:
+    """Return a time as seconds since 1970, exactly and without trailing zeros; "" for None."""
+    if at is None:
+        return ""
+    whole, micro = divmod((at - _EPOCH) // timedelta(microseconds=1), 1_000_000)
+    return f"{whole}.{micro:06d}".rstrip("0").rstrip(".")
+
+
+def checked_campaign(file: CampaignFile) -> None:
+    """Raise `UserError` for a rating of an unknown output, and an error span that does not match its text."""
+    known = file.texts()
+    for r in file.ratings:
+        if r.kind == "item" and r.key not in known:
+            raise UserError("a rating of an unknown output", got=f"{r.key.system}, segment {r.key.segment_id}")
+        text, source = texts_of(r, known)
+        for e in r.errors or ():
+            e.check((text if e.side == "output" else source) or "")
+
+
+def texts_of(rating: CampaignRating, known: dict[OutputKey, tuple[str, str | None]]) -> tuple[str | None, str | None]:
+    """Return output and source of a rating; `known` are those of the project."""
+    return known[rating.key] if rating.kind == "item" else (rating.text, rating.source)
+
+
+def raw_spans(file: CampaignFile, offset: str = "start_i") -> dict[tuple[str, Kind, OutputKey], list[dict[str, Any]]]:
+    """Return the odd spans that are in no rating, as they were written, by rater, kind and key.
+
+    Only objects with the key `offset` are returned: those of formats that write spans in the same way.
+    """
+    found = ((o.rater, o.kind, o.key, json.loads(o.raw)) for o in file.odd if o.raw is not None)
+    return grouped(((rater, kind, key), raw) for rater, kind, key, raw in found if _is_raw(raw, offset))
+
+
+def _is_raw(raw: Any, offset: str) -> bool:
+    return isinstance(raw, dict) and offset in raw
+
+
+def lost_parts(
+    file: CampaignFile, *, checks: bool = False, times: bool = False, comments: bool = False, raw: str = "",
+    passed: bool = False, references: int = 0, unrated: bool = False,
+) -> list[str]:  # fmt: skip
+    """Return what a format leaves out that stores only the parts that are True, and this many references per segment.
+
+    `raw` is the key of the offsets in the odd spans that it writes as they were.
+    """
+    rated = {r.key for r in file.ratings if r.kind == "item"}
+    ratings = [r for r in file.ratings if checks or r.kind == "item"]
+    kept = {(r.rater, r.kind, r.key) for r in ratings}
+    odd = [o for o in file.odd if o.raw is not None and (o.rater, o.kind, o.key) in kept]
+    amounts = (
+        (len(file.ratings) - len(ratings), "rating of checks and tutorials", "ratings of checks and tutorials"),
+        (0 if times else sum(r.began is not None or r.ended is not None for r in ratings), "time", "times"),
+        (0 if comments else sum(bool(r.comment) for r in ratings), "comment", "comments"),
+        (0 if passed else sum(r.passed is not None for r in ratings), "verdict on a check", "verdicts on checks"),
+        (sum(not (raw and _is_raw(json.loads(o.raw or ""), raw)) for o in odd), "error span without a place in its text",
+         "error spans without a place in their texts"),
+        (0 if unrated else sum(o.key not in rated for o in file.dataset.outputs), "unrated output", "unrated outputs"),
+        (sum(max(0, len(s.references) - references) for s in file.dataset.segments), "reference", "references"),
+        (len(file.dataset.human_scores), "human score", "human scores"),
+    )  # fmt: skip
+    return [f"Left out: {counted(n, one, many)}." for n, one, many in amounts if n]

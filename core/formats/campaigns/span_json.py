@@ -1,0 +1,164 @@
+"""Read and write error spans as JSON objects, as Appraise, WMT and Pearmut store them.
+
+`start_i` and `end_i` are the first and the last unit. "missing" stands for an omission without a position. What the plain keys cannot
+restore (a position in the source, a span that begins or ends at a unit the tool does not count) is kept under `errorscope`, which other
+tools ignore.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from core.data import SEVERITIES, Side, Span
+from core.formats.campaigns.units import Units
+from core.formats.labels.esa import OMISSION
+from core.formats.labels.label_file import UNSPECIFIED, Severities, category_or_none
+from core.formats.problems import shown
+
+EXACT = "errorscope"
+UNDECIDED = "undecided"
+INSTRUCTIONS = "Instructions fault"
+"""The category of an output that ignores the instructions of the task."""
+
+LONGEST_OFFSET = 18
+"""The most digits of an offset."""
+
+_MISSING = ("missing", "[missing]")
+_FAULT = ("instructions fault", "[instructions fault]")
+
+NO_SEVERITY = "no severity chosen"
+NO_OFFSETS = "offsets that are not whole numbers"
+NO_TEXT = "the text of the item is not known"
+NO_OBJECT = "not an object"
+
+
+class SpanStyle(NamedTuple):
+    """How a tool counts: see `Units`. With `tokens`, [missing] and [instructions fault] are the units after the text."""
+
+    breaks: bool
+    tags: bool
+    tokens: bool
+
+
+APPRAISE = SpanStyle(breaks=True, tags=True, tokens=False)
+PEARMUT = SpanStyle(breaks=False, tags=False, tokens=True)
+
+
+class SpanText(NamedTuple):
+    """The texts of one rated output with their units. `output` is None if it is not known."""
+
+    output: str | None
+    source: str
+    units: Units
+    tokens: bool
+
+    @classmethod
+    def of(cls, output: str | None, source: str | None, style: SpanStyle) -> SpanText:
+        return cls(output, source or "", Units(output or "", breaks=style.breaks, tags=style.tags), style.tokens)
+
+
+def read_span(value: Any, texts: SpanText, severities: Severities) -> tuple[Span | None, str]:
+    """Return the span, checked against its text, and what is odd about it ("" if nothing); None if it has no place in the text."""
+    if not isinstance(value, dict):
+        return None, NO_OBJECT
+    if texts.output is None:
+        return None, NO_TEXT
+    severity, odd = _severity(value.get("severity"), severities)
+    category, note = _category(value), value.get("note")
+    where, token = _place(value, texts)
+    if isinstance(where, str):
+        return None, where
+    side, start, end = where
+    text = texts.output if side == "output" else texts.source
+    note = note if isinstance(note, str) else ""
+    span = Span(side, start, end, text[start:end], severity, category or token or UNSPECIFIED, note)
+    span.check(text)
+    return span, odd
+
+
+def _severity(name: Any, severities: Severities) -> tuple[str, str]:
+    if not isinstance(name, str) or not name.strip() or name.strip().casefold() == UNDECIDED:
+        known = severities.find(UNDECIDED)
+        return (known, "") if known else (UNDECIDED, NO_SEVERITY)
+    known = severities.find(name)
+    return (known, "") if known else (name, f"severity {shown(name)}")
+
+
+def _category(value: dict[str, Any]) -> str | None:
+    path = value.get("error_type") or value.get("category")
+    if isinstance(path, list):
+        path = "/".join(str(part) for part in path if part is not None)
+    return path if isinstance(path, str) and path else None
+
+
+def _place(value: dict[str, Any], texts: SpanText) -> tuple[tuple[Side, int, int] | str, str | None]:
+    """Return side and code points, or the reason why there are none, and the category that a token stands for."""
+    first, last = _offset(value.get("start_i")), _offset(value.get("end_i"))
+    token = _token(first, last, texts)
+    exact = _exact(value.get(EXACT), texts)
+    if exact is not None and _plain(*exact, texts) in ((first, last), None):
+        return exact, None
+    if token is not None:
+        return ("output", 0, 0), token
+    if not isinstance(first, int) or not isinstance(last, int):
+        return NO_OFFSETS, None
+    found = texts.units.place(first, last)
+    return (found, None) if isinstance(found, str) else (("output", *found), None)
+
+
+def _offset(value: Any) -> Any:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) <= LONGEST_OFFSET:
+        return int(value)
+    return value
+
+
+def _token(first: Any, last: Any, texts: SpanText) -> str | None:
+    if first in _MISSING or last in _MISSING:
+        return OMISSION
+    if first in _FAULT or last in _FAULT:
+        return INSTRUCTIONS
+    if texts.tokens and isinstance(first, int) and first == last:
+        return {texts.units.count: OMISSION, texts.units.count + 1: INSTRUCTIONS}.get(first)
+    return None
+
+
+def _exact(kept: Any, texts: SpanText) -> tuple[Side, int, int] | None:
+    match kept:
+        case ["output" | "source" as side, int(start), int(end)]:
+            text = texts.source if side == "source" else texts.output or ""
+            return (side, start, end) if 0 <= start <= end <= len(text) else None
+    return None
+
+
+def _plain(side: Side, start: int, end: int, texts: SpanText) -> tuple[int, int] | None:
+    return texts.units.back(start, end) if side == "output" else None
+
+
+def write_span(span: Span, texts: SpanText, *, key: str = "error_type") -> dict[str, Any]:
+    """Return the object of a span; `key` names the category: a list under `error_type`, a text under `category`."""
+    path = category_or_none(span.category)
+    rest: dict[str, Any] = {
+        "severity": span.severity.lower() if span.severity in SEVERITIES else span.severity,
+        key: path if key == "category" or path is None else path.split("/"),
+    }
+    if span.note:
+        rest["note"] = span.note
+    value = dict(zip(("start_i", "end_i"), _written(span, texts), strict=True)) | rest
+    known = Severities()
+    if read_span(value, texts, known)[0] != span:
+        value[EXACT] = [span.side, span.start, span.end]
+    return value
+
+
+def _written(span: Span, texts: SpanText) -> tuple[int | str, int | str]:
+    missing: int | str = texts.units.count if texts.tokens else _MISSING[0]
+    if span.side == "source":
+        return missing, missing
+    if (span.start, span.end) == (0, 0) and span.category != UNSPECIFIED:
+        at = texts.units.count + 1 if texts.tokens and span.category == INSTRUCTIONS else missing
+        return at, at
+    return texts.units.back(span.start, span.end)

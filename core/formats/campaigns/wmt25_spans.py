@@ -1,0 +1,205 @@
+"""Read and write the error spans of WMT25's second metrics task: TSV, one rated output per row.
+
+Columns: `doc_id segment_id source_lang target_lang set_id system_id source_segment hypothesis_segment reference_segment domain_name
+method start_indices end_indices error_types`. The last three are lists separated by blanks; `error_types` are severities. An output
+without errors has -1, -1 and `no-error`; an omission has `missing` as start and end. Offsets count code points of the cell, in which a
+line break is written as the two characters \\n. The scorer of the task takes the end as exclusive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+from core.data import SEVERITIES, OutputKey, Span, grouped
+from core.formats.campaigns.campaign_file import (
+    CampaignFile,
+    CampaignRating,
+    CampaignReading,
+    Kind,
+    OddSpan,
+    checked_campaign,
+    lost_parts,
+    odd_span,
+    raw_spans,
+)
+from core.formats.campaigns.span_json import APPRAISE, LONGEST_OFFSET, NO_OFFSETS, NO_SEVERITY, UNDECIDED
+from core.formats.campaigns.units import BACKWARDS, OUTSIDE
+from core.formats.files import Upload
+from core.formats.labels.esa import OMISSION
+from core.formats.labels.label_file import UNSPECIFIED, Severities, Written
+from core.formats.parsing.cells import Cell
+from core.formats.problems import counted, shown
+from core.formats.table import read_as_written
+
+COLUMNS = (
+    "doc_id", "segment_id", "source_lang", "target_lang", "set_id", "system_id", "source_segment", "hypothesis_segment",
+    "reference_segment", "domain_name", "method", "start_indices", "end_indices", "error_types",
+)  # fmt: skip
+REQUIRED = ("doc_id", "segment_id", "system_id", "hypothesis_segment", "start_indices", "end_indices", "error_types")
+NO_ERROR = "no-error"
+MISSING = "missing"
+
+_RAW = "start_index"
+_QUOTED = re.compile(r'["\t\r\n]')
+
+Ends = Literal["exclusive", "inclusive"]
+
+
+class _Listed(NamedTuple):
+    """One error as listed: start, end and severity."""
+
+    start: str
+    end: str
+    severity: str
+
+
+def read(
+    upload: Upload, severities: Severities | None = None, *, rater: str = "annotator", ends: Ends = "exclusive"
+) -> CampaignFile:
+    """Read the texts and spans; the file names no annotator, so all ratings are those of `rater`.
+
+    Rows whose last three cells are empty are outputs without a rating. Raises `ImportProblems`.
+    """
+    found = CampaignReading(upload.name, severities or Severities(), APPRAISE)
+    table = read_as_written(upload)
+    for name in (n for n in REQUIRED if n not in table.columns):
+        found.problem(1, name, "no such column", " ".join(REQUIRED), "Choose a file of error spans of WMT25’s task 2")
+    found.problems.check()
+    empty = 0
+    for row in table.rows:
+        cells = {name: _text(cell) for name, cell in zip(table.columns, row.cells, strict=True)}
+        key = OutputKey(cells["system_id"], cells["doc_id"], cells["segment_id"])
+        reference = cells.get("reference_segment")
+        found.add_texts(
+            row.line, key, cells.get("source_segment"), cells["hypothesis_segment"], [reference] if reference else []
+        )
+        listed = _listed(found, row.line, *(cells[name].split() for name in COLUMNS[-3:]))
+        if listed is None:
+            continue
+        rating = CampaignRating(rater, key, "item", (), None)
+        errors: list[Span] = []
+        odd: list[OddSpan] = []
+        for one in listed:
+            span, why = _span(one, cells["hypothesis_segment"], found.severities, ends)
+            errors += [span] if span else []
+            empty += span is not None and span.start == span.end and one.start != MISSING
+            if why:
+                odd.append(_odd(rating, one, why, ends, left_out=span is None))
+        found.add(row.line, replace(rating, errors=tuple(errors)), odd)
+    if empty and ends == "exclusive":
+        found.warn(0, "end_indices", f"{counted(empty, 'error span')} with start = end", "the end after the last character",
+                   "Read as positions without text. If the ends are inclusive, read the file with inclusive ends")  # fmt: skip
+    return found.done()
+
+
+def _text(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else ""
+
+
+def _listed(
+    found: CampaignReading, line: int, starts: Sequence[str], ends: Sequence[str], names: Sequence[str]
+) -> list[_Listed] | None:
+    """Return the errors of a row; None if it has no rating."""
+    if not (starts or ends or names):
+        return None
+    if list(names) == [NO_ERROR]:
+        return []
+    if not len(starts) == len(ends) == len(names):
+        sizes = f"{len(starts)} starts, {len(ends)} ends and {len(names)} error types"
+        found.problem(line, "error_types", sizes, "the same number of each", "Correct the row")
+        return None
+    return [_Listed(*of) for of in zip(starts, ends, names, strict=True) if of[2] != NO_ERROR]
+
+
+def _span(one: _Listed, text: str, severities: Severities, ends: Ends) -> tuple[Span | None, str]:
+    known = severities.find(one.severity)
+    why = "" if known else NO_SEVERITY if one.severity == UNDECIDED else f"severity {shown(one.severity)}"
+    severity = known or one.severity
+    if MISSING in one[:2]:
+        return Span("output", 0, 0, "", severity, OMISSION), why
+    if not (_is_offset(one.start) and _is_offset(one.end)):
+        return None, NO_OFFSETS
+    start, end = int(one.start), int(one.end) + (ends == "inclusive")
+    if end < start:
+        return None, BACKWARDS
+    if end > len(text):
+        return None, OUTSIDE
+    return Span("output", start, end, text[start:end], severity, UNSPECIFIED), why
+
+
+def _is_offset(text: str) -> bool:
+    return text.isdecimal() and len(text) <= LONGEST_OFFSET
+
+
+def _odd(rating: CampaignRating, one: _Listed, why: str, ends: Ends, *, left_out: bool) -> OddSpan:
+    end = str(int(one.end) + 1) if ends == "inclusive" and _is_offset(one.end) else one.end
+    value: dict[str, Any] = {_RAW: one.start, "end_index": end, "error_type": one.severity}
+    return odd_span(rating, value, why, left_out=left_out)._replace(start=one.start, end=one.end)
+
+
+def write(file: CampaignFile, *, source_language: str = "", target_language: str = "", method: str = "ESA") -> Written:
+    """Return one file per annotator of an output: the n-th has the n-th rating of each output, and the first all outputs.
+
+    Raises `UserError` for a rating whose output or spans do not match the texts.
+    """
+    checked_campaign(file)
+    of = grouped((r.key, r) for r in file.ratings if r.kind == "item" and r.errors is not None)
+    segments, raw = file.dataset.segment_of(), raw_spans(file, _RAW)
+    most = max((len(ratings) for ratings in of.values()), default=1)
+    texts = []
+    for n in range(max(1, most)):
+        rows: list[tuple[str, ...]] = [COLUMNS]
+        for o in file.dataset.outputs:
+            ratings = of.get(o.key, [])
+            if n and n >= len(ratings):
+                continue
+            s = segments[o.key.segment]
+            lists = _lists(ratings[n], raw) if n < len(ratings) else ("", "", "")
+            reference = s.references[0] if s.references else ""
+            rows.append((
+                o.doc_id, o.segment_id, source_language, target_language, "official", o.system, s.source or "", o.text,
+                reference, "", method, *lists,
+            ))  # fmt: skip
+        texts.append("".join("\t".join(map(_cell, row)) + "\n" for row in rows))
+    return Written(tuple(texts), (*lost_parts(file, raw=_RAW, references=1, unrated=True), *_lost(file)))
+
+
+def _cell(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
+
+
+def _lists(rating: CampaignRating, raw: Mapping[tuple[str, Kind, OutputKey], Sequence[Any]]) -> tuple[str, str, str]:
+    listed = [_of(e) for e in rating.errors or ()]
+    listed += [
+        _Listed(str(r[_RAW]), str(r["end_index"]), str(r["error_type"]))
+        for r in raw.get((rating.rater, rating.kind, rating.key), ())
+    ]
+    if not listed:
+        return "-1", "-1", NO_ERROR
+    return " ".join(x.start for x in listed), " ".join(x.end for x in listed), " ".join(x.severity for x in listed)
+
+
+def _of(e: Span) -> _Listed:
+    name = e.severity.lower() if e.severity in SEVERITIES else "-".join(e.severity.split())
+    if e.side == "source" or e.category == OMISSION:
+        return _Listed(MISSING, MISSING, name)
+    return _Listed(str(e.start), str(e.end), name)
+
+
+def _lost(file: CampaignFile) -> list[str]:
+    ratings = [r for r in file.ratings if r.kind == "item"]
+    errors = [e for r in ratings for e in r.errors or ()]
+    several = len({r.rater for r in ratings})
+    amounts = (
+        (sum(r.score is not None for r in ratings), "score", "scores"),
+        (sum(r.errors is None for r in ratings), "rating without error spans", "ratings without error spans"),
+        (several if several > 1 else 0, "annotator’s name", "annotators’ names"),
+        (sum(e.category not in (UNSPECIFIED, OMISSION) for e in errors), "category", "categories"),
+        (sum(bool(e.note) for e in errors), "note", "notes"),
+        (sum(e.side == "source" or (e.category == OMISSION and (e.start, e.end) != (0, 0)) for e in errors),
+         "position of an omission", "positions of omissions"),
+    )  # fmt: skip
+    return [f"Left out: {counted(n, one, many)}." for n, one, many in amounts if n]

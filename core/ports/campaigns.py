@@ -1,0 +1,191 @@
+"""Campaigns: human evaluations with many people. Their units, participants and assignments.
+
+The texts of a campaign are kept as they were when it was created, in a project of its own (`texts`), which lists of projects leave
+out: each unit is a document of one segment there, whose name says nothing. So labels of a campaign are ordinary labels, of that project.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Protocol
+
+from core.data import Dataset, SegmentKey
+
+CampaignState = Literal["draft", "running", "paused", "finished"]
+UnitKind = Literal["item", "check", "repeat", "tutorial"]
+AssignmentState = Literal["assigned", "submitted", "reclaimed"]
+
+
+class Campaign(NamedTuple):
+    """`design` is that of `core.campaigns.design`, as plain values. The roles of `project_id` hold for `texts` too."""
+
+    id: int
+    project_id: int
+    texts: int
+    name: str
+    design: Mapping[str, Any]
+    state: CampaignState
+    created: datetime
+    created_by: str
+
+
+class CampaignUnit(NamedTuple):
+    """What one rater judges at a time: `systems` of a segment. `name` is its document in the texts project.
+
+    `of` is the segment of the project, also of checks and repeats. Units of a `block` are assigned together, in the order of
+    `position`. `details` of a check has what was changed, of a tutorial item the right answers, of a repeat {"unit": name}.
+    A retired unit is not assigned any more.
+    """
+
+    id: int
+    name: str
+    position: int
+    block: int
+    kind: UnitKind
+    of: SegmentKey
+    systems: tuple[str, ...]
+    details: Mapping[str, Any]
+    retired: bool = False
+
+
+class NewUnit(NamedTuple):
+    """A unit to be stored: the fields of `CampaignUnit`."""
+
+    name: str
+    block: int
+    kind: UnitKind
+    of: SegmentKey
+    systems: tuple[str, ...]
+    details: Mapping[str, Any]
+
+
+class Participant(NamedTuple):
+    """A rater of a campaign. Labels have `rater` as their rater, in the texts project.
+
+    `excluded` is the reason why the labels do not count at present, "" if they do. `left` says that no more units are wanted.
+    `code` is the completion code. `passed_tutorial` is None until the tutorial is submitted.
+    """
+
+    id: int
+    campaign_id: int
+    rater: str
+    code: str
+    joined: datetime
+    excluded: str = ""
+    left: bool = False
+    passed_tutorial: bool | None = None
+
+
+class Assignment(NamedTuple):
+    """A unit given to a participant. At most one per unit and participant, and per unit and slot (1 … k).
+
+    An assignment without a slot is an extra one: a tutorial item, or a unit that was reclaimed and given to somebody else.
+    `order` is that of the systems on the screen, `probability` that with which the block was drawn (1 for fixed lists).
+    """
+
+    id: int
+    unit: CampaignUnit
+    participant_id: int
+    slot: int | None
+    position: int
+    order: tuple[str, ...]
+    probability: float
+    state: AssignmentState
+    assigned: datetime
+    lease_until: datetime | None
+    opened: datetime | None
+    submitted: datetime | None
+
+
+class NewAssignment(NamedTuple):
+    unit_id: int
+    slot: int | None
+    order: tuple[str, ...]
+    probability: float
+
+
+class DrawState(NamedTuple):
+    """What a draw depends on: all units, and all assignments after reclaiming those whose lease has ended."""
+
+    units: Sequence[CampaignUnit]
+    assignments: Sequence[Assignment]
+
+
+Draw = Callable[[DrawState], Sequence[NewAssignment]]
+
+
+class Campaigns(Protocol):
+    def create(
+        self,
+        project_id: int,
+        name: str,
+        design: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        texts: Dataset,
+        units: Sequence[NewUnit],
+        who: str,
+    ) -> Campaign:
+        """Store a campaign as a draft, with its texts and units, all or nothing. `settings` are those of the texts project.
+
+        Raises `UserError` if the project has a campaign of this name.
+        """
+        ...
+
+    def list(self, project_id: int) -> builtins.list[Campaign]: ...
+    def get(self, campaign_id: int) -> Campaign:
+        """Raises `UserError` if there is no such campaign."""
+        ...
+
+    def of_texts(self, project_id: int) -> Campaign | None:
+        """Return the campaign whose texts project this is."""
+        ...
+
+    def set_state(self, campaign_id: int, state: CampaignState) -> None: ...
+    def delete(self, campaign_id: int) -> None:
+        """Delete a campaign with its texts, labels and links."""
+        ...
+
+    def units(self, campaign_id: int) -> builtins.list[CampaignUnit]: ...
+    def add_units(self, campaign_id: int, texts: Dataset, units: Sequence[NewUnit]) -> None:
+        """Add units, such as those of another system, at the end."""
+        ...
+
+    def retire(self, campaign_id: int, unit_ids: Collection[int], retired: bool = True) -> None: ...
+
+    def join(self, campaign_id: int, rater: str, code: str) -> Participant:
+        """Add a participant, or return the one of this name."""
+        ...
+
+    def participants(self, campaign_id: int) -> builtins.list[Participant]: ...
+    def change(self, participant: Participant) -> None:
+        """Store `excluded`, `left` and `passed_tutorial` of a participant. Excluded ones lose their slots, so others get the units.
+
+        Whoever counts again gets the slots that are still free.
+        """
+        ...
+
+    def assignments(self, campaign_id: int, participant_id: int | None = None) -> builtins.list[Assignment]:
+        """Return the assignments by participant and position."""
+        ...
+
+    def assign(
+        self, campaign_id: int, participant_id: int, now: datetime, lease_until: datetime | None, draw: Draw
+    ) -> builtins.list[Assignment]:
+        """Reclaim what has expired, then let `draw` choose units for a participant and store them, in one transaction.
+
+        Simultaneous calls for a campaign wait for each other. The new assignments come last in the participant's list. Those
+        reclaimed lose their slot; what was labelled stays. Without `lease_until`, they are never reclaimed.
+        """
+        ...
+
+    def touch(
+        self, campaign_id: int, participant_id: int, unit: str, now: datetime, lease_until: datetime, *, submitted: bool
+    ) -> None:
+        """Note that a participant has opened or labelled a unit: set or clear its `submitted`, and extend the lease of all units that
+        the participant has not submitted.
+
+        A reclaimed assignment gets a free slot again if there is one; otherwise it counts as an extra rating once submitted.
+        """
+        ...

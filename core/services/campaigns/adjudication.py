@@ -1,0 +1,91 @@
+"""Decisions on units on which raters disagree. Each is logged under the name of the person who decides, and replaces the raters' labels."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from typing import NamedTuple
+
+from core.campaigns.design import design_from_json
+from core.data import grouped
+from core.mqm.log import SegmentLabels, fold_segment
+from core.mqm.schemes import GOOGLE
+from core.mqm.scores import errors_of, rater_penalty
+from core.ports.campaigns import Campaign, CampaignUnit
+from core.ports.labels import Action, ActionKind, Ask
+from core.ports.store import Store
+from core.services.campaigns.answers import Answer, answers, decisions, key_of
+from core.services.labels.labels import open_segment
+from core.stats.raters.disagreement import Disagreement, disagreement
+
+HALF_OF_SCORE = 25.0
+"""A difference of so many points of 100 counts as half a disagreement."""
+
+
+class DisputedUnit(NamedTuple):
+    """A unit with the answers of its raters, in random order without names.
+
+    `by_system` has the disagreement on each output, `size` in [0, 1] the largest of them; 1 if raters prefer different outputs.
+    `decided_by` is "" while there is no decision.
+    """
+
+    unit: CampaignUnit
+    versions: tuple[SegmentLabels, ...]
+    by_system: Mapping[str, Disagreement]
+    size: float
+    decided_by: str = ""
+
+
+def queue(store: Store, campaign: Campaign, given: Sequence[Answer] | None = None) -> list[DisputedUnit]:
+    """Return the units on which raters disagree: open ones first, the largest disagreement first."""
+    asks = design_from_json(campaign.design).protocol.asks
+    everything = answers(store, campaign) if given is None else given
+    decided = decisions(store, campaign)
+    found = []
+    for name, of in grouped((a.unit.name, a) for a in everything if a.counts).items():
+        mixed = sorted(of, key=lambda a: hashlib.sha256(f"{name}/{a.participant.id}".encode()).digest())
+        versions = tuple(a.labels for a in mixed)
+        by_system = {system: _disagreement(system, versions, asks) for system in of[0].unit.systems}
+        sizes = [d.value or 0.0 for d in by_system.values()]
+        if "preference" in asks:
+            sizes = [float(len({v.preference for v in versions}) > 1)]
+        who = decided[name].who if name in decided else ""
+        if len(of) > 1 and (max(sizes) > 0 or who):
+            found.append(DisputedUnit(of[0].unit, versions, by_system, max(sizes), who))
+    return sorted(found, key=lambda d: (bool(d.decided_by), -d.size))
+
+
+def _disagreement(system: str, versions: Sequence[SegmentLabels], asks: Collection[Ask]) -> Disagreement:
+    of = [v.of(system) for v in versions]
+    marks = [[m.span for m in o.marks if m.span.side == "output"] for o in of] if "spans" in asks else []
+    length = max((span.end for given in marks for span in given), default=0)
+    if "score" in asks:
+        return disagreement([o.score or 0.0 for o in of], marks, length, half=HALF_OF_SCORE)
+    return disagreement([rater_penalty(errors_of(o), GOOGLE) for o in of], marks, length)
+
+
+def take_version(store: Store, campaign: Campaign, who: str, unit: CampaignUnit, version: SegmentLabels) -> None:
+    """Make a copy of a rater's labels the beginning of a decision, in place of what the person has marked so far."""
+    key = key_of(unit.name)
+    open_segment(store, campaign.texts, who, key, unit.systems)
+    now = fold_segment(store.labels.events(campaign.texts, rater=who, segment=key))
+    actions: list[Action] = []
+
+    def add(kind: ActionKind, system: str | None, **payload: object) -> None:
+        actions.append(Action(f"decision-{secrets.token_hex(8)}", kind, system, payload))
+
+    for system in unit.systems:
+        for mark in now.of(system).marks:
+            add("delete", system, mark=mark.id)
+        wanted = version.of(system)
+        for mark in wanted.marks:
+            add("add", system, mark=f"d{secrets.token_hex(8)}", **asdict(mark.span))
+        if wanted.verdict is not None:
+            add("verdict", system, value=wanted.verdict)
+        if wanted.score is not None:
+            add("score", system, value=wanted.score)
+    if version.preference:
+        add("prefer", None, winner=version.preference[0])
+    store.labels.append(campaign.texts, who, key, actions)

@@ -1,0 +1,198 @@
+"""The results of a campaign: system means, paired differences, effects of raters, preferences and agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from core.campaigns.design import CampaignDesign, design_from_json
+from core.campaigns.weights import inclusion_weights
+from core.data import SegmentKey
+from core.mqm.log import SegmentLabels
+from core.mqm.schemes import GOOGLE
+from core.mqm.scores import errors_of, rater_penalty
+from core.ports.campaigns import Campaign, CampaignUnit
+from core.ports.store import Store
+from core.progress import Progress, no_progress
+from core.services.campaigns.answers import Answer, answers
+from core.services.campaigns.results import counted_labels, preferences
+from core.stats.bootstrap import Interval
+from core.stats.campaign.campaign_scores import CampaignScore, Unit
+from core.stats.campaign.paired_differences import DRAWS, PairedDifference, compare_campaign_systems
+from core.stats.campaign.preferences import PreferenceResult, PreferenceVote, preference_strengths
+from core.stats.campaign.rater_effects import RaterEffects, rater_effects, standardised_scores
+from core.stats.campaign.system_means import WeightedMean, weighted_means
+from core.stats.raters.rater_agreement import krippendorff_alpha, ratings
+
+VERSION = "1"
+"""To be raised with every change of the numbers."""
+FEWEST_DOCUMENTS = 12
+"""From so many documents on, whole documents are the units of tests and intervals where people rate blocks of one system."""
+
+
+class CampaignBasis(NamedTuple):
+    """What the results rest on. `weights` are the smallest and largest weight of an output, equal if all are alike.
+
+    `excluded` has the reason by name of each excluded participant, `declined` counts units that raters could not judge.
+    """
+
+    ratings: int
+    items: int
+    documents: int
+    raters: int
+    systems: int
+    adjudicated: int
+    declined: int
+    excluded: Mapping[str, str]
+    weights: tuple[float, float]
+    seed: int
+
+
+class CampaignComparison(NamedTuple):
+    """The comparison of the systems. `by` is the unit of resampling and of the tests. `measure` says what the numbers are.
+
+    Of `means`, `standardised` and `votes`, those are empty that the protocol has no data for.
+    """
+
+    measure: str
+    by: Unit
+    basis: CampaignBasis
+    means: tuple[WeightedMean, ...]
+    differences: tuple[PairedDifference, ...]
+    standardised: tuple[WeightedMean, ...]
+    effects: RaterEffects | None
+    votes: PreferenceResult | None
+    agreement: Interval
+
+    @property
+    def signature(self) -> str:
+        """Return how the numbers were computed."""
+        b = self.basis
+        kind = "bradley-terry" if self.votes else "weighted-means"
+        return (
+            f"campaign|{kind}|measure:{self.measure}|by:{self.by}|perm:{DRAWS}|ci:bootstrap|holm|n:{b.ratings}|items:{b.items}|"
+            f"excluded:{len(b.excluded)}|adjudicated:{b.adjudicated}|seed:{b.seed}|v:{VERSION}"
+        )
+
+
+def default_unit(design: CampaignDesign, documents: int) -> Unit:
+    """Return the unit of tests: documents, if people rate blocks of a single system, since a rater's severity then hits several
+    segments of a document at once. Items, if all outputs are on one screen or documents are too few.
+    """
+    blocks = design.protocol.on_screen is not None and design.block_size > 1
+    return "document" if blocks and documents >= FEWEST_DOCUMENTS else "item"
+
+
+def scores(store: Store, campaign: Campaign) -> list[CampaignScore]:
+    """Return the scores that count, with their weights: 0 to 100, or with MQM the penalties as negative numbers, 0 is best."""
+    design = design_from_json(campaign.design)
+    counted = counted_labels(store, campaign)
+    weights = inclusion_weights(store.campaigns.units(campaign.id), {unit.id for _, unit, _ in counted}, design)
+    return [
+        CampaignScore(system, unit.of, rater, value, weights.get(unit.id, 1.0), unit.of.doc_id)
+        for rater, unit, labels in counted
+        for system, value in values_of(design, unit, labels).items()
+    ]
+
+
+def values_of(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) -> dict[str, float]:
+    """Return the value that a rater gave to each system of a unit; empty for preferences."""
+    asks = design.protocol.asks
+    if "score" in asks:
+        return {s: of.score for s in unit.systems if (of := labels.of(s)).score is not None}
+    if "spans" in asks:
+        return {s: 0.0 - rater_penalty(errors_of(labels.of(s)), GOOGLE) for s in unit.systems}
+    return {}
+
+
+def measure_of(design: CampaignDesign) -> str:
+    """Return what the numbers are, with range and direction."""
+    asks = design.protocol.asks
+    if "score" in asks:
+        return f"{design.protocol.human_score}, 0 to 100 ↑"
+    return "MQM score, at most 0 ↑" if "spans" in asks else "Bradley–Terry strength ↑"
+
+
+def compare(
+    store: Store,
+    campaign: Campaign,
+    by: Unit | None = None,
+    progress: Progress = no_progress,
+    given: Sequence[Answer] | None = None,
+) -> CampaignComparison:
+    """Return the comparison of the systems on all labels that count. Undefined values are None, with a reason."""
+    design = design_from_json(campaign.design)
+    everything = answers(store, campaign) if given is None else given
+    counted = counted_labels(store, campaign)
+    items = {unit.of for _, unit, _ in counted}
+    unit = by or default_unit(design, len({key.doc_id for key in items}))
+    rows = scores(store, campaign)
+    weights = [row.weight for row in rows] or [1.0]
+    basis = CampaignBasis(
+        len(counted), len(items), len({key.doc_id for key in items}), len({rater for rater, _, _ in counted}),
+        len({system for _, of, _ in counted for system in of.systems}),
+        sum(rater.endswith(", decision") for rater, _, _ in counted),
+        sum(a.unit.kind == "item" and a.labels.submitted and bool(a.labels.declined) for a in everything),
+        {p.rater: p.excluded for p in store.campaigns.participants(campaign.id) if p.excluded},
+        (min(weights), max(weights)), design.seed,
+    )  # fmt: skip
+    progress(0.05)
+    means = weighted_means(rows, seed=design.seed, by=unit) if rows else []
+    progress(0.2)
+    differences = compare_campaign_systems(rows, seed=design.seed, by=unit) if len({r.system for r in rows}) > 1 else []
+    progress(0.5)
+    own = [row for row in rows if not row.rater.endswith(", decision")]
+    z = weighted_means(standardised_scores(own).scores, seed=design.seed, by=unit) if own else []
+    progress(0.6)
+    effects = rater_effects(own) if own else None
+    progress(0.85)
+    votes = _votes(store, campaign, design.seed) if "preference" in design.protocol.asks else None
+    progress(0.95)
+    return CampaignComparison(
+        measure_of(design), unit, basis, tuple(sorted(means, key=lambda m: -(m.mean.value or 0.0))), tuple(differences),
+        tuple(z), effects, votes, agreement(design, everything),
+    )  # fmt: skip
+
+
+def _votes(store: Store, campaign: Campaign, seed: int) -> PreferenceResult | None:
+    found = [PreferenceVote(*vote) for vote in preferences(store, campaign)]
+    return preference_strengths(found, seed=seed) if found else None
+
+
+def agreement_rows(
+    design: CampaignDesign, given: Sequence[Answer]
+) -> dict[tuple[str, tuple[SegmentKey, str]], tuple[float, float]]:
+    """Return the value and the time (seconds since 1970) of each rater's label of an output, decisions left out.
+
+    A preference is −1, 0 or 1 for the pair.
+    """
+    found: dict[tuple[str, tuple[SegmentKey, str]], tuple[float, float]] = {}
+    for a in given:
+        if not a.counts:
+            continue
+        values = values_of(design, a.unit, a.labels)
+        if "preference" in design.protocol.asks and a.labels.preference:
+            winner = a.labels.preference[0]
+            pair = sorted(a.unit.systems)
+            values = {" / ".join(pair): 0.0 if winner is None else 1.0 if winner == pair[0] else -1.0}
+        when = (a.assignment.submitted or a.ended).timestamp()
+        for system, value in values.items():
+            found[a.participant.rater, (a.unit.of, system)] = (value, when)
+    return found
+
+
+def agreement(design: CampaignDesign, given: Sequence[Answer]) -> Interval:
+    """Return Krippendorff's α (interval level) of the raters with its 95 % CI over segments."""
+    rows = agreement_rows(design, given)
+    table = ratings((rater, output, value) for (rater, output), (value, _) in rows.items())
+    if not table.raters:
+        return Interval(None, None, None, 0, "there are no ratings yet")
+    segments = [output[0] for output in table.outputs]  # type: ignore[index]
+    return krippendorff_alpha(table.scores, seed=design.seed, segments=segments)
+
+
+def mean_detectable(found: Sequence[PairedDifference]) -> float | None:
+    """Return the mean of the differences that are detectable with 80 % power; None if there are none."""
+    known = [d.detectable for d in found if d.detectable is not None]
+    return fmean(known) if known else None

@@ -1,0 +1,152 @@
+"""Create a campaign: its units with attention checks, repeats and tutorial, and the estimate of time and cost beforehand."""
+
+from __future__ import annotations
+
+import math
+import random
+import secrets
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from core.campaigns.attention_checks import AttentionCheck, check_to_json, planted
+from core.campaigns.design import CampaignDesign, design_to_json
+from core.campaigns.tutorial import tutorial_to_json
+from core.campaigns.units import planned_units
+from core.data import Dataset, Output, OutputKey, Segment, SegmentKey
+from core.errors import UserError
+from core.ports.campaigns import Campaign, NewUnit
+from core.ports.store import Store
+from core.progress import Progress, no_progress
+from core.services.campaigns.answers import PART
+from core.services.labels.protocols import settings_of
+
+CLEAN, BROKEN = "clean", "changed"
+"""The systems of a check in which annotators compare an output with its changed copy."""
+MOST_OTHERS = 200
+TIMES_SEEN = 3
+"""There are enough checks that each is shown to about this many people."""
+LONGEST_SHARE = 2.0
+"""There are enough checks for somebody who does this many times the average work and sees none twice."""
+
+
+class Estimate(NamedTuple):
+    """What a campaign of this design needs. `ratings` are units times raters, with checks and repeats. Times are in hours."""
+
+    units: int
+    outputs: int
+    documents: int
+    ratings: int
+    hours: float
+    hours_per_person: float
+    cost: float
+
+
+def estimate(outline: dict[SegmentKey, tuple[str, ...]], design: CampaignDesign) -> Estimate:
+    """Return the estimate of time and cost. Raises `UserError` for a design that cannot be carried out."""
+    design.check()
+    units = planned_units(outline, design)
+    ratings = round(len(units) * design.overlap * (1 + design.checks + design.repeats))
+    ratings += len(design.tutorial) * design.people
+    hours = ratings * design.seconds_per_unit / 3600
+    outputs = {(u.of, system) for u in units for system in u.systems}
+    documents = {u.of.doc_id for u in units}
+    return Estimate(
+        len(units), len(outputs), len(documents), ratings, hours, hours / design.people, hours * design.pay_per_hour
+    )
+
+
+def create(
+    store: Store, who: str, project_id: int, name: str, design: CampaignDesign, progress: Progress = no_progress
+) -> Campaign:
+    """Store a campaign as a draft. Raises `UserError` if the name is empty or taken, or the design cannot be carried out.
+
+    Each unit gets a random name, so that nothing in the browser shows what it is. Checks are made from the outputs of the
+    campaign with planted errors; their number follows from the share that annotators see.
+    """
+    wanted = " ".join(name.split())
+    if not wanted:
+        raise UserError("the campaign has no name", hint="Type a name")
+    if any(c.name.casefold() == wanted.casefold() for c in store.campaigns.list(project_id)):
+        raise UserError("there is a campaign of this name", got=wanted, hint="Choose another name")
+    design.check()
+    dataset = store.projects.dataset(project_id)
+    made = UnitTexts(dataset)
+    outline = {key: tuple(o.system for o in of) for key, of in dataset.outputs_of().items() if of}
+    planned = planned_units(outline, design)
+    items = [made.add(u.of, u.systems, u.block, "item", {}) for u in planned]
+    rng = random.Random(design.seed)
+    for at, unit in enumerate(items):
+        if rng.random() < design.repeats:
+            made.add(unit.of, unit.systems, -1, "repeat", {"unit": unit.name})
+        progress(0.2 * at / len(items))
+    shown = len(items) * design.overlap * design.checks
+    wanted_checks = math.ceil(max(shown / TIMES_SEEN, LONGEST_SHARE * shown / design.people))
+    pairs = design.protocol.on_screen == 2
+    _add_checks(made, items, pairs, wanted_checks, rng, lambda share: progress(0.2 + 0.7 * share))
+    for item in design.tutorial:
+        made.add(item.key.segment, (item.key.system,), -1, "tutorial", tutorial_to_json(item))
+    return store.campaigns.create(
+        project_id, wanted, design_to_json(design), settings_of(design.protocol), made.dataset(), made.units, who
+    )
+
+
+class UnitTexts:
+    """Units and their texts, as they are added."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._segments = dataset.segment_of()
+        self.texts = {o.key: o.text for o in dataset.outputs}
+        self.units: list[NewUnit] = []
+        self._new: list[Segment] = []
+        self._outputs: list[Output] = []
+
+    def source(self, of: SegmentKey) -> str | None:
+        return self._segments[of].source
+
+    def add(
+        self, of: SegmentKey, systems: Sequence[str], block: int, kind: Any, details: dict[str, Any],
+        texts: dict[str, str] | None = None,
+    ) -> NewUnit:  # fmt: skip
+        """Add a unit; `texts` are those of its systems, by default the outputs of the segment."""
+        if of not in self._segments:
+            raise UserError("there is no such segment", got=f"{of.doc_id} / {of.segment_id}", hint="Reload the page")
+        name = secrets.token_hex(8)
+        unit = NewUnit(name, block, kind, of, tuple(systems), details)
+        segment = self._segments[of]
+        self._new.append(Segment(name, PART, segment.source, segment.references))
+        for system in systems:
+            text = (texts or {}).get(system, self.texts.get(OutputKey(system, *of), ""))
+            self._outputs.append(Output(system, name, PART, text))
+        self.units.append(unit)
+        return unit
+
+    def others(self, doc_id: str, system: str) -> list[str]:
+        """Return a sample of the system's outputs of other documents."""
+        found = [text for key, text in self.texts.items() if key.system == system and key.doc_id != doc_id]
+        return random.Random(len(found)).sample(found, min(MOST_OTHERS, len(found)))
+
+    def dataset(self) -> Dataset:
+        return Dataset(tuple(self._new), tuple(self._outputs))
+
+
+def _add_checks(
+    made: UnitTexts, items: Sequence[NewUnit], pairs: bool, n: int, rng: random.Random, progress: Progress
+) -> None:
+    """Add `n` checks, or as many as can be made, from units in random order. In `pairs`, a clean text is beside its changed copy."""
+    done = 0
+    for unit in rng.sample(list(items), len(items)) if n else []:
+        system = rng.choice(unit.systems)
+        text = made.texts[OutputKey(system, *unit.of)]
+        error = planted(text, made.source(unit.of), "", rng, made.others(unit.of.doc_id, system))
+        if error is None:
+            continue
+        if pairs:
+            details = check_to_json(AttentionCheck(error, BROKEN, CLEAN))
+            made.add(unit.of, (CLEAN, BROKEN), -1, "check", details, {CLEAN: text, BROKEN: error.text})
+        else:
+            details = check_to_json(AttentionCheck(error, system, unit=unit.name))
+            made.add(unit.of, unit.systems, -1, "check", details, {system: error.text})
+        done += 1
+        progress(done / n)
+        if done == n:
+            return

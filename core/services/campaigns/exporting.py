@@ -1,0 +1,83 @@
+"""Campaigns as files: the ratings in the formats of Appraise, WMT25 and Pearmut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from core.campaigns.attention_checks import check_from_json
+from core.campaigns.design import design_from_json
+from core.data import Dataset, OutputKey
+from core.errors import unknown
+from core.formats.campaigns import appraise_write, pearmut_write, wmt25, wmt25_spans
+from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
+from core.formats.labels.label_file import Written
+from core.mqm.scores import errors_of
+from core.ports.campaigns import Campaign
+from core.ports.store import Store
+from core.services.campaigns.answers import Answer, answers
+
+
+class CampaignFormat(NamedTuple):
+    """A file format of campaigns; `holds` says what a file contains."""
+
+    label: str
+    ending: str
+    holds: str
+    write: Callable[[CampaignFile], Written]
+
+
+FORMATS: Mapping[str, CampaignFormat] = {
+    "appraise": CampaignFormat("Appraise CSV", "csv", "One row per rating with scores, error spans and times, as Appraise exports it.", appraise_write.write),
+    "wmt25": CampaignFormat("WMT25 JSONL", "jsonl", "One line per segment with the texts and the ratings of each system.", wmt25.write),
+    "wmt25-spans": CampaignFormat("WMT25 error spans, TSV", "tsv", "One row per output and annotator with the places of the error spans.", wmt25_spans.write),
+    "pearmut": CampaignFormat("Pearmut JSON", "json", "All units of each annotator with scores and error spans, as Pearmut exports it.", pearmut_write.write),
+}  # fmt: skip
+
+
+def export(store: Store, campaign: Campaign, name: str) -> Written:
+    """Return the submitted ratings of a campaign in this format, with what it cannot hold. Raises `UserError` for an unknown format.
+
+    Ratings of excluded participants are left out. Checks are included where the format has them.
+    """
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
+    return FORMATS[name].write(campaign_file(store, campaign))
+
+
+def campaign_file(store: Store, campaign: Campaign) -> CampaignFile:
+    """Return the submitted ratings with the texts of the project."""
+    protocol = design_from_json(campaign.design).protocol
+    given = [
+        a
+        for a in answers(store, campaign)
+        if a.labels.submitted and not a.participant.excluded and not a.labels.declined
+    ]
+    changed = store.projects.dataset(campaign.texts)
+    texts = {(o.doc_id, o.system): o.text for o in changed.outputs}
+    ratings = [
+        r for a in given for r in _ratings(a, texts, spans="spans" in protocol.asks) if a.unit.kind in ("item", "check")
+    ]
+    used = {r.key for r in ratings if r.kind == "item"}
+    whole = store.projects.dataset(campaign.project_id)
+    shown = {key.segment for key in used}
+    dataset = Dataset(
+        tuple(s for s in whole.segments if s.key in shown), tuple(o for o in whole.outputs if o.key in used)
+    )
+    return CampaignFile(dataset, tuple(r for r in ratings if r.kind != "check" or r.of is None or r.of in used))
+
+
+def _ratings(answer: Answer, texts: Mapping[tuple[str, str], str], *, spans: bool) -> list[CampaignRating]:
+    """Return the ratings of the outputs of a unit; of a check, that of the changed output."""
+    unit, found = answer.unit, []
+    broken = check_from_json(unit.details).broken if unit.kind == "check" else ""
+    for system in [broken] if broken else unit.systems:
+        of, text = answer.labels.of(system), texts[unit.name, system]
+        key = OutputKey(system, *unit.of)
+        found.append(
+            CampaignRating(
+                answer.participant.rater, key, "check" if broken else "item", errors_of(of, text) if spans else None, of.score,
+                answer.began, answer.ended, text if broken else None, None, key if broken else None,
+            )
+        )  # fmt: skip
+    return found

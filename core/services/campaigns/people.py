@@ -1,0 +1,108 @@
+"""The people of a campaign: invitations, exclusion, and what each has done and earned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from core.campaigns.design import design_from_json
+from core.data import grouped
+from core.errors import UserError
+from core.formats.write import csv_text
+from core.ports.campaigns import Campaign, Participant
+from core.ports.store import Store
+from core.services.campaigns.answers import Answer, answers
+from core.services.campaigns.working import participant
+from core.services.people import links
+from core.services.people.names import cleaned
+
+
+def invite(
+    store: Store, who: str, campaign: Campaign, names: Iterable[str], expires: datetime | None = None
+) -> list[links.NewLink]:
+    """Create one personal link per name, and record it. The tokens are stored nowhere, so the links are shown once.
+
+    Raises `UserError`, before anything is created, if a name is empty, given twice, or that of an account.
+    """
+    wanted = check_names(store, names)
+    made = []
+    for name in wanted:
+        participant(store, campaign, name)
+        made.append(links.create(store, who, campaign.texts, name, None, expires))
+    return made
+
+
+def check_names(store: Store, names: Iterable[str]) -> list[str]:
+    """Return the names as they are stored. Raises `UserError` if one is empty, given twice, or that of an account."""
+    wanted = [cleaned(name) for name in names]
+    if not wanted or not all(wanted):
+        raise UserError("a name is missing", hint="Type one name per line")
+    seen: set[str] = set()
+    for name in wanted:
+        if name.casefold() in seen:
+            raise UserError(
+                "this name is there twice", got=name, hint="Make the names different, such as Ana 1 and Ana 2"
+            )
+        seen.add(name.casefold())
+    taken = {account.name.casefold() for account in store.people.accounts()}
+    if clash := next((name for name in wanted if name.casefold() in taken), None):
+        raise UserError("there is an account with this name", got=clash, hint="Choose another name for the link")
+    return wanted
+
+
+def exclude(store: Store, who: str, campaign: Campaign, participant_id: int, reason: str) -> None:
+    """Leave the labels of a participant out of the results, with a reason; "" counts them again. Nothing is deleted."""
+    found = next((p for p in store.campaigns.participants(campaign.id) if p.id == participant_id), None)
+    if found is None:
+        raise UserError("there is no such participant", got=str(participant_id), hint="Reload the page")
+    store.campaigns.change(found._replace(excluded=reason.strip()))
+    act = "participant excluded" if reason.strip() else "participant included again"
+    store.audit.record(who, act, campaign.project_id, campaign=campaign.name, name=found.rater, reason=reason.strip())
+
+
+class WorkDone(NamedTuple):
+    """What one participant has done. `units` counts submitted items, checks and repeats; `seconds` is the working time from the
+    log, without breaks, on everything including the tutorial; `pay` is in the currency of the campaign.
+    """
+
+    participant: Participant
+    units: int
+    declined: int
+    assigned: int
+    seconds: float
+    first: datetime | None
+    last: datetime | None
+    pay: float
+
+
+def work_done(store: Store, campaign: Campaign, given: Iterable[Answer] | None = None) -> list[WorkDone]:
+    """Return one row per participant, in the order of joining."""
+    design = design_from_json(campaign.design)
+    by_person = grouped((a.participant.id, a) for a in (answers(store, campaign) if given is None else given))
+    assigned = grouped((a.participant_id, a) for a in store.campaigns.assignments(campaign.id))
+    rows = []
+    for person in store.campaigns.participants(campaign.id):
+        mine = by_person.get(person.id, [])
+        units = [a for a in mine if a.labels.submitted and a.unit.kind != "tutorial"]
+        seconds = sum(a.labels.seconds for a in mine)
+        rows.append(
+            WorkDone(
+                person, len(units), sum(bool(a.labels.declined) for a in units), len(assigned.get(person.id, ())), seconds,
+                min((a.began for a in mine), default=None), max((a.ended for a in mine), default=None),
+                round(design.pay_per_hour * seconds / 3600, 2),
+            )
+        )  # fmt: skip
+    return rows
+
+
+def pay_table(store: Store, campaign: Campaign) -> str:
+    """Return the table of units, time and pay per person, as CSV."""
+    design = design_from_json(campaign.design)
+    columns = ("name", "completion_code", "units", "cannot_judge", "minutes", "pay", "currency", "excluded")
+    rows = (
+        (row.participant.rater, row.participant.code, row.units, row.declined, round(row.seconds / 60, 1), row.pay,
+         design.currency, row.participant.excluded)
+        for row in work_done(store, campaign)
+    )  # fmt: skip
+    return csv_text(columns, rows)

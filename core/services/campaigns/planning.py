@@ -1,0 +1,147 @@
+"""What a planned campaign can show and what its checks add: beside the estimate of time and cost, for decisions before it starts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from core.campaigns.attention_checks import PlantedError, planted
+from core.campaigns.design import CampaignDesign, design_from_json
+from core.campaigns.selection import Outline
+from core.campaigns.units import planned_units
+from core.data import Dataset, OutputKey, SegmentKey
+from core.ports.store import Store
+from core.services.campaigns.results import judgements_of
+from core.stats.campaign.campaign_scores import CampaignScore
+from core.stats.campaign.planned_difference import ASSUMED, PlannedDifference, planned_detectable
+from core.stats.campaign.variance_components import CampaignVariances, variances_of_pilot
+
+LONG_TEXT = 2000
+"""From so many characters on, a text does not fit on a screen."""
+MOST_OTHERS = 50
+TRIES_PER_EXAMPLE = 10
+RATERS_SHOWN = 3
+STEPS = 12
+
+
+class PilotVariances(NamedTuple):
+    """Variances for planning, and the finished campaign that they are estimated from; "" if they are assumed."""
+
+    variances: CampaignVariances
+    campaign: str = ""
+
+
+class AddedRatings(NamedTuple):
+    """Ratings that checks or repeats add, and their working time in hours."""
+
+    ratings: int
+    hours: float
+
+
+class PlannedPoint(NamedTuple):
+    """The detectable difference with so many segments and raters per output."""
+
+    segments: int
+    raters: int
+    difference: float
+
+
+def long_texts(dataset: Dataset, systems: Collection[str], segments: Collection[SegmentKey]) -> int:
+    """Return how many of the chosen outputs have at least `LONG_TEXT` characters; empty collections mean all."""
+    names, keys = set(systems), set(segments)
+    return sum(
+        len(o.text) >= LONG_TEXT
+        for o in dataset.outputs
+        if (not names or o.system in names) and (not keys or o.key.segment in keys)
+    )
+
+
+def added(outline: Outline, design: CampaignDesign, share: float) -> AddedRatings:
+    """Return what a share of attention checks or repeats adds."""
+    ratings = round(len(planned_units(outline, design)) * design.overlap * share)
+    return AddedRatings(ratings, ratings * design.seconds_per_unit / 3600)
+
+
+def pilot(store: Store, project_id: int, design: CampaignDesign) -> PilotVariances:
+    """Return the variances of the last finished campaign of the project with this kind of score; assumed ones without it."""
+    for campaign in reversed(store.campaigns.list(project_id)):
+        done = campaign.state == "finished"
+        if done and design_from_json(campaign.design).protocol.human_score == design.protocol.human_score:
+            scores = [
+                CampaignScore(j.key.system, j.key.segment, j.rater, j.value, document=j.key.doc_id)
+                for j in judgements_of(store, campaign)
+            ]
+            found = variances_of_pilot(scores)
+            if not found.reason:
+                return PilotVariances(found, campaign.name)
+    return PilotVariances(ASSUMED)
+
+
+def detectable(outline: Outline, design: CampaignDesign, variances: CampaignVariances) -> PlannedDifference | None:
+    """Return the difference of two systems that the campaign detects with 80 % power, in points of 0 to 100.
+
+    None for a protocol without scores, and for fewer than two systems.
+    """
+    items, systems = _shared(outline, design)
+    if systems < 2 or not items or "score" not in design.protocol.asks:
+        return None
+    return _difference(items, systems, design.overlap, design, variances)
+
+
+def detectable_curve(outline: Outline, design: CampaignDesign, variances: CampaignVariances) -> list[PlannedPoint]:
+    """Return the detectable difference by number of segments, up to those of the project, for 1 to 3 raters and those planned."""
+    everything = CampaignDesign(protocol=design.protocol, systems=design.systems)
+    most, systems = _shared(outline, everything)
+    if systems < 2 or "score" not in design.protocol.asks:
+        return []
+    planned = _shared(outline, design)[0]
+    sizes = sorted({max(5, round(most * step / STEPS)) for step in range(2, STEPS + 1)} | {planned})
+    found = []
+    for raters in sorted({*range(1, RATERS_SHOWN + 1), design.overlap}):
+        for n in (n for n in sizes if 5 <= n <= most):
+            difference = _difference(n, systems, raters, design, variances).one_pair
+            if difference is not None:
+                found.append(PlannedPoint(n, raters, difference))
+    return found
+
+
+def _shared(outline: Outline, design: CampaignDesign) -> tuple[int, int]:
+    """Return the number of chosen segments with outputs of at least two chosen systems, and the number of systems."""
+    wanted, only = set(design.systems), set(design.segments)
+    of = [
+        [s for s in systems if not wanted or s in wanted] for key, systems in outline.items() if not only or key in only
+    ]
+    return sum(len(systems) > 1 for systems in of), len({s for systems in of for s in systems})
+
+
+def _difference(
+    items: int, systems: int, raters: int, design: CampaignDesign, variances: CampaignVariances
+) -> PlannedDifference:
+    together = design.protocol.on_screen is None
+    return planned_detectable(items, systems, raters_per_output=raters, same_raters=together, variances=variances)
+
+
+class ExampleCheck(NamedTuple):
+    """An output of the project with a planted error, as annotators may see it."""
+
+    key: OutputKey
+    before: str
+    planted: PlantedError
+
+
+def example_checks(dataset: Dataset, design: CampaignDesign, n: int, seed: int) -> Sequence[ExampleCheck]:
+    """Return up to `n` attention checks made from chosen outputs."""
+    rng = random.Random(seed)
+    names, keys = set(design.systems), set(design.segments)
+    there = [o for o in dataset.outputs if (not names or o.system in names) and (not keys or o.key.segment in keys)]
+    sources = dataset.segment_of()
+
+    def made() -> Iterator[ExampleCheck]:
+        for output in rng.sample(there, min(len(there), n * TRIES_PER_EXAMPLE)):
+            others = [o.text for o in there if o.system == output.system and o.doc_id != output.doc_id][:MOST_OTHERS]
+            error = planted(output.text, sources[output.key.segment].source, "", rng, others)
+            if error is not None:
+                yield ExampleCheck(output.key, output.text, error)
+
+    return [found for found, _ in zip(made(), range(n), strict=False)]

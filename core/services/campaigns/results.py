@@ -1,0 +1,94 @@
+"""Results of campaigns as labels and judgements of their project, where Compare, Meta-evaluation, Calibrate λ, agreement and exports
+find them beside the labels of the page Annotate.
+
+Only submitted units of participants who are not excluded count; checks, repeats and tutorials do not. A decision of the
+adjudication replaces the labels of the raters. Raters are named with their campaign: "Ana (pilot)".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from statistics import fmean
+
+from core.campaigns.design import design_from_json
+from core.campaigns.protocol import Protocol
+from core.data import Judgement, OutputKey, SegmentKey, grouped
+from core.mqm.log import SegmentLabels
+from core.ports.campaigns import Campaign, CampaignUnit
+from core.ports.store import Store
+from core.services.campaigns.answers import answers, decisions, output_key
+
+Labelled = tuple[str, CampaignUnit, SegmentLabels]
+"""The name of a rater, a unit, and this rater's labels of it."""
+
+
+def version(store: Store, project_id: int) -> Hashable:
+    """Return a value that changes whenever the results of the campaigns of a project may change."""
+    return tuple(
+        (c.id, store.labels.newest(c.texts), tuple(p.id for p in store.campaigns.participants(c.id) if p.excluded))
+        for c in store.campaigns.list(project_id)
+    )
+
+
+def counted_labels(store: Store, campaign: Campaign) -> list[Labelled]:
+    """Return the labels that count, with decisions in place of what they decide."""
+    decided = decisions(store, campaign)
+    given = [(a.participant.rater, a.unit, a.labels) for a in answers(store, campaign) if a.counts]
+    kept = [one for one in given if one[1].name not in decided]
+    units = {u.name: u for u in store.campaigns.units(campaign.id)}
+    return kept + [(f"{made.who}, decision", units[name], made.labels) for name, made in decided.items()]
+
+
+def labels(store: Store, project_id: int) -> dict[tuple[str, SegmentKey], SegmentLabels]:
+    """Return the error spans of all campaigns of a project, by rater and segment."""
+    found: dict[tuple[str, SegmentKey], SegmentLabels] = {}
+    for campaign in store.campaigns.list(project_id):
+        by_place = grouped(
+            ((f"{rater} ({campaign.name})", unit.of), of)
+            for rater, unit, of in counted_labels(store, campaign)
+            if "spans" in of.asks
+        )
+        found |= {place: _merged(of) for place, of in by_place.items()}
+    return found
+
+
+def _merged(parts: Iterable[SegmentLabels]) -> SegmentLabels:
+    """Return the labels of several units of one segment by one rater as those of the segment."""
+    given = list(parts)
+    outputs = {system: of for part in given for system, of in part.outputs.items()}
+    return SegmentLabels(outputs, submitted=True, asks=given[0].asks, seconds=sum(part.seconds for part in given))
+
+
+def judgements(store: Store, project_id: int) -> list[Judgement]:
+    """Return the scores of all campaigns of a project: those of ESA and direct assessment, 0 to 100, and the share of comparisons
+    that an output won, 0 to 1, ties counted half.
+    """
+    return [j for campaign in store.campaigns.list(project_id) for j in judgements_of(store, campaign)]
+
+
+def judgements_of(store: Store, campaign: Campaign) -> list[Judgement]:
+    protocol = design_from_json(campaign.design).protocol
+    name = f"{protocol.human_score} ({campaign.name})"
+    values: dict[tuple[OutputKey, str], list[float]] = {}
+    for rater, unit, of in counted_labels(store, campaign):
+        for system, value in _scores(protocol, unit, of).items():
+            values.setdefault((output_key(unit, system), f"{rater} ({campaign.name})"), []).append(value)
+    return [Judgement(key, rater, name, fmean(given)) for (key, rater), given in values.items()]
+
+
+def _scores(protocol: Protocol, unit: CampaignUnit, labels: SegmentLabels) -> dict[str, float]:
+    if "score" in protocol.asks:
+        return {system: of.score for system, of in labels.outputs.items() if of.score is not None}
+    if "preference" in protocol.asks and labels.preference:
+        winner = labels.preference[0]
+        return {system: 0.5 if winner is None else float(system == winner) for system in unit.systems}
+    return {}
+
+
+def preferences(store: Store, campaign: Campaign) -> list[tuple[str, str, str | None, SegmentKey, str]]:
+    """Return the pairwise preferences: both systems, the better one (None for a tie), the segment, and the rater."""
+    return [
+        (unit.systems[0], unit.systems[1], of.preference[0], unit.of, rater)
+        for rater, unit, of in counted_labels(store, campaign)
+        if of.preference
+    ]

@@ -1,0 +1,69 @@
+"""Start a campaign: create it, open it, and invite its people, in one step that either succeeds or leaves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from core.campaigns.design import CampaignDesign
+from core.errors import UserError
+from core.formats.write import csv_text
+from core.ports.campaigns import Campaign
+from core.ports.store import Store
+from core.progress import Progress, no_progress
+from core.services.campaigns.creating import create
+from core.services.campaigns.people import check_names, invite
+from core.services.people.links import NewLink
+
+
+class StartedCampaign(NamedTuple):
+    """The campaign, and one new link per invited person."""
+
+    campaign: Campaign
+    links: tuple[NewLink, ...]
+
+
+def check_start(
+    store: Store, project_id: int, name: str, design: CampaignDesign, names: Sequence[str], expires: datetime | None
+) -> None:
+    """Raise `UserError` for what would stop the start of a campaign, before any work is done."""
+    wanted = " ".join(name.split())
+    if not wanted:
+        raise UserError("the campaign has no name", hint="Type a name")
+    if any(c.name.casefold() == wanted.casefold() for c in store.campaigns.list(project_id)):
+        raise UserError("there is a campaign of this name", got=wanted, hint="Choose another name")
+    design.check()
+    if names:
+        check_names(store, names)
+        if len(names) < design.overlap:
+            raise UserError(
+                f"{design.overlap} distinct raters per unit need at least {design.overlap} people", got=str(len(names)),
+                hint="Type more names, or choose fewer raters per unit",
+            )  # fmt: skip
+
+
+def start(
+    store: Store,
+    who: str,
+    project_id: int,
+    name: str,
+    design: CampaignDesign,
+    names: Sequence[str],
+    expires: datetime | None = None,
+    progress: Progress = no_progress,
+) -> StartedCampaign:
+    """Create a campaign, invite these people and let them begin. Raises `UserError`, with nothing stored, if that is not possible.
+
+    `progress` may cancel it until the texts are stored.
+    """
+    check_start(store, project_id, name, design, names, expires)
+    campaign = create(store, who, project_id, name, design, progress)
+    links = invite(store, who, campaign, names, expires) if names else []
+    store.campaigns.set_state(campaign.id, "running")
+    return StartedCampaign(store.campaigns.get(campaign.id), tuple(links))
+
+
+def links_csv(links: Sequence[tuple[str, str]]) -> str:
+    """Return names and addresses as CSV."""
+    return csv_text(("name", "link"), links)

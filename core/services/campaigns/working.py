@@ -1,0 +1,220 @@
+"""The work of one participant: which unit comes next, its texts in their context, progress, and what is noted after a save."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from statistics import median
+from typing import Any
+
+from core.campaigns.design import CampaignDesign, design_from_json
+from core.data import Dataset, Output, Segment, SegmentKey
+from core.errors import UserError
+from core.mqm.log import SegmentLabels, fold
+from core.ports.campaigns import Assignment, Campaign, CampaignUnit, Participant
+from core.ports.store import Store
+from core.services.campaigns.answers import key_of
+from core.services.campaigns.drawing import draw
+from core.services.campaigns.tutorials import feedback, mark
+from core.services.labels.exchange import AFTER, BEFORE, editor_data
+from core.services.labels.labels import open_segment
+from core.services.labels.units import Step, choose_segment
+
+LEAST_FOR_PACE = 5
+"""From so many submitted units on, the time left comes from the participant's own pace."""
+
+
+def participant(store: Store, campaign: Campaign, rater: str) -> Participant:
+    """Return the participant with this name, who joins the campaign if new."""
+    return store.campaigns.join(campaign.id, rater, secrets.token_hex(4).upper())
+
+
+def may_label(store: Store, campaign: Campaign, rater: str, segment: SegmentKey) -> bool:
+    """Return whether the unit was ever given to this rater. Late labels are accepted, also while the campaign is paused.
+
+    Raises `UserError` if it is finished.
+    """
+    if campaign.state == "finished":
+        raise UserError(
+            "the evaluation is finished, so labels can no longer be changed", hint="Everything saved before counts"
+        )
+    mine = next((p for p in store.campaigns.participants(campaign.id) if p.rater == rater), None)
+    return mine is not None and any(
+        key_of(a.unit.name) == segment for a in store.campaigns.assignments(campaign.id, mine.id)
+    )
+
+
+def note_saved(
+    store: Store,
+    campaign: Campaign,
+    rater: str,
+    segment: SegmentKey,
+    labels: SegmentLabels,
+    now: datetime | None = None,
+) -> None:
+    """Record that labels of a unit were saved: the lease is extended, and the unit is submitted or no longer so."""
+    who, design = participant(store, campaign, rater), design_from_json(campaign.design)
+    at = now or datetime.now(UTC)
+    store.campaigns.touch(campaign.id, who.id, segment.doc_id, at, _lease(design, at), submitted=labels.submitted)
+
+
+def _lease(design: CampaignDesign, now: datetime) -> datetime:
+    return now + timedelta(minutes=design.lease_minutes)
+
+
+def page(
+    store: Store,
+    campaign: Campaign,
+    rater: str,
+    here: SegmentKey | None = None,
+    step: Step = "here",
+    now: datetime | None = None,
+) -> dict[str, Any]:
+    """Return the data of the annotator's page: those of the editor for one unit (`exchange.editor_data`), and `campaign`.
+
+    If everything that the participant has is submitted, more units are drawn. Raises `UserError` before
+    the campaign starts, and if there is nothing to label.
+    """
+    if campaign.state == "draft":
+        raise UserError("this evaluation has not started yet", hint="Come back later with the same link")
+    at, design = now or datetime.now(UTC), design_from_json(campaign.design)
+    who = participant(store, campaign, rater)
+    labels = {segment: of for (_, segment), of in fold(store.labels.events(campaign.texts, rater=rater)).items()}
+    mine = store.campaigns.assignments(campaign.id, who.id)
+    who = _after_tutorial(store, design, who, mine, labels)
+    if _wants_more(campaign, who, mine, labels):
+        lease = _lease(design, at) if design.assigning == "dynamic" else None
+        place = [p.id for p in store.campaigns.participants(campaign.id)].index(who.id)
+        mine += store.campaigns.assign(campaign.id, who.id, at, lease, draw(design, who, place))
+    if not mine:
+        raise UserError("there is nothing to label", hint=_why_nothing(campaign, who))
+    asked = {key_of(a.unit.name): a.order for a in mine}
+    segment = choose_segment(asked, labels, here, step)
+    given = mine[list(asked).index(segment)]
+    opened = open_segment(store, campaign.texts, rater, segment, given.order, order=given.order)
+    if campaign.state == "running" and given.opened is None:
+        store.campaigns.touch(campaign.id, who.id, given.unit.name, at, _lease(design, at), submitted=opened.submitted)
+    submitted = [key for key in asked if (of := labels.get(key)) is not None and of.submitted]
+    data = editor_data(
+        in_context(store, campaign, given.unit), campaign.texts, rater, segment, given.order,
+        store.labels.events(campaign.texts, rater=rater, segment=segment),
+        more=any(key != segment and key not in submitted for key in asked),
+        protocol=design.protocol, declines=True,
+    )  # fmt: skip
+    at_unit = list(asked).index(segment) + 1
+    about = _about(store, campaign, design, who, given, mine, labels)
+    return data | {"done": len(submitted), "total": len(asked), "at": at_unit, "campaign": about}
+
+
+def _wants_more(
+    campaign: Campaign, who: Participant, mine: Sequence[Assignment], labels: Mapping[SegmentKey, SegmentLabels]
+) -> bool:
+    """Return whether everything is submitted and the participant may get more."""
+    return _more_later(campaign, who) and not _open_units(mine, labels)
+
+
+def _open_units(mine: Sequence[Assignment], labels: Mapping[SegmentKey, SegmentLabels]) -> list[Assignment]:
+    return [a for a in mine if (of := labels.get(key_of(a.unit.name))) is None or not of.submitted]
+
+
+def _more_later(campaign: Campaign, who: Participant) -> bool:
+    return campaign.state == "running" and not (who.left or who.excluded or who.passed_tutorial is False)
+
+
+def _why_nothing(campaign: Campaign, who: Participant) -> str:
+    if campaign.state == "paused":
+        return "The evaluation is paused. Come back later with the same link"
+    if campaign.state == "finished":
+        return "The evaluation is finished. Thank you"
+    if who.passed_tutorial is False:
+        return "The introduction was not passed. Ask the person who sent you the link"
+    return "Everything has enough raters. Thank you"
+
+
+def _after_tutorial(
+    store: Store,
+    design: CampaignDesign,
+    who: Participant,
+    mine: Sequence[Assignment],
+    labels: Mapping[SegmentKey, SegmentLabels],
+) -> Participant:
+    """Return the participant, with the result of the tutorial once all of it is submitted."""
+    units = [a.unit for a in mine if a.unit.kind == "tutorial"]
+    if who.passed_tutorial is not None or not units:
+        return who
+    answered = [labels.get(key_of(unit.name)) for unit in units]
+    if any(of is None or not of.submitted for of in answered):
+        return who
+    reached = mark(design, [(unit, of) for unit, of in zip(units, answered, strict=True) if of is not None])
+    who = who._replace(passed_tutorial=reached >= design.pass_mark)
+    store.campaigns.change(who)
+    return who
+
+
+def in_context(store: Store, campaign: Campaign, unit: CampaignUnit) -> Dataset:
+    """Return the texts of a unit between those of its neighbours in the document, all as one document.
+
+    A check has its changed text between unchanged neighbours.
+    """
+    key = key_of(unit.name)
+    texts = store.projects.document(campaign.texts, key.doc_id)
+    around = store.projects.document(campaign.project_id, unit.of.doc_id)
+    keys = [s.key for s in around.segments]
+    at = keys.index(unit.of) if unit.of in keys else 0
+    near = range(max(0, at - BEFORE), min(len(keys), at + 1 + AFTER)) if keys else range(0)
+    segments, outputs = [], list(texts.outputs)
+    written = {(o.segment_id, o.system): o.text for o in around.outputs}
+    for i in near:
+        if i == at:
+            segments += list(texts.segments)
+            continue
+        name = f"{i - at}"
+        segments.append(Segment(key.doc_id, name, around.segments[i].source))
+        outputs += [
+            Output(system, key.doc_id, name, written[keys[i].segment_id, system])
+            for system in unit.systems if (keys[i].segment_id, system) in written
+        ]  # fmt: skip
+    return Dataset(tuple(segments or texts.segments), tuple(outputs))
+
+
+def _about(
+    store: Store, campaign: Campaign, design: CampaignDesign, who: Participant, given: Assignment,
+    mine: Sequence[Assignment], labels: Mapping[SegmentKey, SegmentLabels],
+) -> dict[str, Any]:  # fmt: skip
+    """Return what the page says of the campaign; nothing in it shows which units are checks."""
+    tutorial = [a for a in mine if a.unit.kind == "tutorial"]
+    done = not _open_units(mine, labels) and campaign.state != "paused"
+    own = labels.get(key_of(given.unit.name))
+    shown = given.unit.kind == "tutorial" and own is not None and own.submitted
+    return {
+        "title": design.protocol.title,
+        "instructions": design.protocol.instructions,
+        "state": campaign.state,
+        "tutorial": {"at": tutorial.index(given) + 1, "of": len(tutorial)} if given in tutorial else None,
+        "passed": who.passed_tutorial,
+        "feedback": feedback(design, given.unit, own) if shown and own is not None else None,
+        "seconds_left": seconds_left(design, mine, labels),
+        "lease_minutes": design.lease_minutes if design.assigning == "dynamic" else None,
+        "finished": done,
+        "code": who.code if done or who.left else None,
+    }
+
+
+def seconds_left(
+    design: CampaignDesign, mine: Sequence[Assignment], labels: Mapping[SegmentKey, SegmentLabels]
+) -> float:
+    """Return the time for the units that a participant has and has not submitted, in seconds.
+
+    It is based on the median time of the participant's submitted units, or on the planned time while these are few.
+    """
+    times = [of.seconds for a in mine if (of := labels.get(key_of(a.unit.name))) is not None and of.submitted]
+    each = median(times) if len(times) >= LEAST_FOR_PACE else design.seconds_per_unit
+    return each * (len(mine) - len(times))
+
+
+def leave(store: Store, campaign: Campaign, rater: str, left: bool = True) -> Participant:
+    """Record that a participant wants no more units, or wants some again. Submitted labels count."""
+    who = participant(store, campaign, rater)._replace(left=left)
+    store.campaigns.change(who)
+    return who

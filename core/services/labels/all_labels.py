@@ -1,0 +1,28 @@
+"""All labels and judgements of a project: those made on Annotate or imported, and the results of its campaigns."""
+
+from __future__ import annotations
+
+from core.data import Judgement, SegmentKey
+from core.mqm.log import SegmentLabels, fold
+from core.ports.store import Store
+from core.services.campaigns import results
+
+
+def labels(
+    store: Store, project_id: int, segment: SegmentKey | None = None
+) -> dict[tuple[str, SegmentKey], SegmentLabels]:
+    """Return the labels by rater and segment, of one segment if given. Those of campaigns are submitted ones only."""
+    of_campaigns = results.labels(store, project_id)
+    if segment is not None:
+        of_campaigns = {place: of for place, of in of_campaigns.items() if place[1] == segment}
+    return fold(store.labels.events(project_id, segment=segment)) | of_campaigns
+
+
+def raters(store: Store, project_id: int) -> list[str]:
+    """Return the raters who have labelled errors."""
+    return [*store.labels.raters(project_id), *dict.fromkeys(rater for rater, _ in results.labels(store, project_id))]
+
+
+def judgements(store: Store, project_id: int) -> list[Judgement]:
+    """Return the numbers of all raters."""
+    return store.judgements.list(project_id) + results.judgements(store, project_id)

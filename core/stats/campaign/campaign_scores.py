@@ -1,0 +1,102 @@
+"""The scores of a human evaluation campaign, averaged per output."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from core.stats.correlation.correlation import group_ids
+from core.stats.correlation.pairs import Floats, Ints
+
+Unit = Literal["item", "document"]
+
+
+class CampaignScore(NamedTuple):
+    """Score of `rater` for the output of `system` on `item`, a document and segment.
+
+    `weight` is 1 / the probability with which the output was drawn, > 0. Only the ratios of weights count.
+    """
+
+    system: str
+    item: Hashable
+    rater: str
+    value: float
+    weight: float = 1.0
+    document: Hashable = None
+
+
+class OutputMeans(NamedTuple):
+    """Scores averaged per output: `values` and `weights` of shape (n_systems, n_items), NaN where there is no score.
+
+    `documents` names the document of each item; `raters[i, j]` are the raters of an output; `n_scores` counts per system.
+    """
+
+    systems: tuple[str, ...]
+    items: tuple[Hashable, ...]
+    documents: tuple[Hashable, ...]
+    values: Floats
+    weights: Floats
+    raters: dict[tuple[int, int], frozenset[str]]
+    n_scores: tuple[int, ...]
+
+    def unit_ids(self, by: Unit) -> Ints:
+        """Return the id of each item's unit of resampling, shape (n_items,). Raises `ValueError` if a document is missing."""
+        if by == "item":
+            return np.arange(len(self.items))
+        if any(document is None for document in self.documents):
+            raise ValueError("some items have no document; compare by item, or give each score its document")
+        return group_ids(self.documents)
+
+
+def output_means(scores: Iterable[CampaignScore]) -> OutputMeans:
+    """Average the scores of each output: first repeated scores of one rater, then the raters, all with equal weight.
+
+    The weight of an output is the mean weight of its scores. Systems and items are in order of first appearance. Raises
+    `ValueError` for values that are not finite, for weights that are not finite and > 0, and for items in two documents.
+    """
+    by_output: dict[tuple[str, Hashable], dict[str, list[CampaignScore]]] = {}
+    documents: dict[Hashable, Hashable] = {}
+    for score in checked(scores):
+        if documents.setdefault(score.item, score.document) != score.document:
+            raise ValueError(f"item {score.item} is in two documents, {documents[score.item]} and {score.document}")
+        by_output.setdefault((score.system, score.item), {}).setdefault(score.rater, []).append(score)
+    rows = {name: i for i, name in enumerate(dict.fromkeys(system for system, _ in by_output))}
+    columns = {item: j for j, item in enumerate(documents)}
+    values = np.full((len(rows), len(columns)), np.nan)
+    weights, raters, n_scores = values.copy(), {}, [0] * len(rows)
+    for (system, item), by_rater in by_output.items():
+        cell = rows[system], columns[item]
+        values[cell] = _mean([_mean([s.value for s in own]) for own in by_rater.values()])
+        weights[cell] = _mean([s.weight for own in by_rater.values() for s in own])
+        raters[cell] = frozenset(by_rater)
+        n_scores[rows[system]] += sum(map(len, by_rater.values()))
+    return OutputMeans(tuple(rows), tuple(columns), tuple(documents.values()), values, weights, raters, tuple(n_scores))
+
+
+def checked(scores: Iterable[CampaignScore]) -> list[CampaignScore]:
+    """Return the scores as a list. Raises `ValueError` for values or weights that cannot be used."""
+    found = list(scores)
+    for score in found:
+        if not math.isfinite(score.value):
+            raise ValueError(f"scores must be finite numbers, {score.rater} gave {score.system} {score.value}")
+        if not (math.isfinite(score.weight) and score.weight > 0):
+            raise ValueError(f"weights must be finite and > 0, found {score.weight} for {score.system}")
+    return found
+
+
+def repeats_averaged(scores: Iterable[CampaignScore]) -> list[CampaignScore]:
+    """Return one score per rater and output: the mean of the rater's scores for it, with their mean weight."""
+    groups: dict[tuple[str, Hashable, str], list[CampaignScore]] = {}
+    for score in checked(scores):
+        groups.setdefault((score.system, score.item, score.rater), []).append(score)
+    return [
+        own[0]._replace(value=_mean([s.value for s in own]), weight=_mean([s.weight for s in own]))
+        for own in groups.values()
+    ]
+
+
+def _mean(values: list[float]) -> float:
+    return math.fsum(values) / len(values)

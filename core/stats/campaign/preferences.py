@@ -1,0 +1,138 @@
+"""Pairwise preferences of raters: Bradley–Terry strengths and win rates, with intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from core.stats.bootstrap import Interval, draws_of, percentiles
+from core.stats.correlation.correlation import group_ids
+from core.stats.correlation.pairs import Floats
+from core.stats.raters.bradley_terry import bradley_terry
+
+MOST_UNDEFINED = 0.05
+TOO_FEW = "an interval needs at least two items"
+
+
+class PreferenceVote(NamedTuple):
+    """Vote of `rater` on `item`: `winner` is `first`, `second` or None for a tie."""
+
+    first: str
+    second: str
+    winner: str | None
+    item: Hashable
+    rater: str
+
+
+class SystemStrength(NamedTuple):
+    """Strength of `system` in `votes` votes: log γ, with mean 0 over the systems, higher is better; `strength.n` counts items."""
+
+    system: str
+    strength: Interval
+    votes: int
+
+
+class WinRate(NamedTuple):
+    """Share of votes for `first` against `second`, ties as ½, in [0, 1]; `rate.n` counts items."""
+
+    first: str
+    second: str
+    rate: Interval
+    wins: int
+    losses: int
+    ties: int
+
+
+class PreferenceResult(NamedTuple):
+    """Strengths of the systems and win rates of the pairs that were compared.
+
+    `undefined` is the share in [0, 1] of the resamples in which strengths are undefined: a system that never lost there has
+    unbounded strength.
+    """
+
+    strengths: tuple[SystemStrength, ...]
+    rates: tuple[WinRate, ...]
+    undefined: float
+
+
+def preference_strengths(votes: Iterable[PreferenceVote], *, seed: int, draws: int = 500) -> PreferenceResult:
+    """Return Bradley–Terry strengths (`bradley_terry`, ties as ½) and win rates, with percentile intervals over items.
+
+    Items are resampled with all their votes, so several raters of one item do not count as independent. Strengths are undefined
+    where the likelihood has no maximum. Their intervals use the resamples in which they are defined; if these are less than 95 %,
+    there is no interval, since it would leave out the unbounded ones. A rate of 0 or 1 has an interval of width 0.
+
+    Raises `ValueError` for a vote on one system, and for a winner that is neither of the two.
+    """
+    found = list(votes)
+    for vote in found:
+        if vote.first == vote.second:
+            raise ValueError(f"{vote.first} is compared with itself")
+        if vote.winner not in (None, vote.first, vote.second):
+            raise ValueError(f"the winner must be {vote.first}, {vote.second} or None, not {vote.winner}")
+    names = sorted({name for vote in found for name in (vote.first, vote.second)})
+    by_item = _wins_by_item(found, names)
+    n_items = len(by_item)
+    samples = [np.tensordot(counts, by_item, 1) for counts in draws_of(n_items, seed, draws)] if n_items > 1 else []
+    strengths, undefined = _strengths(by_item.sum(0), samples, n_items)
+    voted = Counter(name for vote in found for name in (vote.first, vote.second))
+    rows = zip(names, strengths, strict=True)
+    return PreferenceResult(
+        tuple(SystemStrength(name, interval, voted[name]) for name, interval in rows),
+        tuple(_rates(found, names, samples)),
+        undefined,
+    )
+
+
+def _wins_by_item(votes: list[PreferenceVote], names: list[str]) -> Floats:
+    """Return `wins[item, i, j]`, how often i beat j."""
+    place = {name: i for i, name in enumerate(names)}
+    items = group_ids([vote.item for vote in votes])
+    wins = np.zeros((int(items.max(initial=-1)) + 1, len(names), len(names)))
+    for item, vote in zip(items.tolist(), votes, strict=True):
+        i, j = place[vote.first], place[vote.second]
+        share = 0.5 if vote.winner is None else float(vote.winner == vote.first)
+        wins[item, i, j] += share
+        wins[item, j, i] += 1 - share
+    return wins
+
+
+def _strengths(wins: Floats, samples: list[Floats], n_items: int) -> tuple[list[Interval], float]:
+    fitted = bradley_terry(wins)
+    drawn = [scores for sample in samples if (scores := bradley_terry(sample).scores) is not None]
+    undefined = 1 - len(drawn) / len(samples) if samples else 0.0
+    if fitted.scores is None:
+        return [Interval(None, None, None, n_items, fitted.reason) for _ in range(len(wins))], undefined
+    if not samples:
+        return [Interval(score, None, None, n_items, TOO_FEW) for score in fitted.scores], undefined
+    if undefined > MOST_UNDEFINED:
+        reason = f"strengths are undefined in {undefined:.1%} of the resamples"
+        return [Interval(score, None, None, n_items, reason) for score in fitted.scores], undefined
+    columns = np.array(drawn).T
+    intervals = [Interval(s, *percentiles(column), n_items) for s, column in zip(fitted.scores, columns, strict=True)]
+    return intervals, undefined
+
+
+def _rates(votes: list[PreferenceVote], names: list[str], samples: list[Floats]) -> list[WinRate]:
+    results: Counter[tuple[str, str, str | None]] = Counter()
+    items: dict[tuple[str, str], set[Hashable]] = {}
+    for vote in votes:
+        first, second = sorted((vote.first, vote.second))
+        results[first, second, vote.winner] += 1
+        items.setdefault((first, second), set()).add(vote.item)
+    found = []
+    for (i, a), (j, b) in combinations(enumerate(names), 2):
+        wins, losses, ties = results[a, b, a], results[a, b, b], results[a, b, None]
+        if not (n := wins + losses + ties):
+            continue
+        rate, n_items = (wins + ties / 2) / n, len(items[a, b])
+        drawn = [s[i, j] / total for s in samples if (total := s[i, j] + s[j, i]) > 0]
+        enough = n_items > 1 and bool(drawn)
+        low, high = percentiles(drawn) if enough else (None, None)
+        interval = Interval(rate, low, high, n_items, "" if enough else TOO_FEW)
+        found.append(WinRate(a, b, interval, wins, losses, ties))
+    return found

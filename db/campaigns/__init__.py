@@ -1,0 +1,1 @@
+"""Human-evaluation campaigns: units, participants and assignments."""

@@ -1,0 +1,231 @@
+"""Campaigns over a database."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Engine, func, insert, select, update
+
+from core.data import Dataset
+from core.errors import UserError
+from core.ports.campaigns import (
+    Assignment,
+    Campaign,
+    CampaignState,
+    CampaignUnit,
+    Draw,
+    NewUnit,
+    Participant,
+)
+from db import imports, slices
+from db.campaigns import assigning
+from db.campaigns.assigning import Reclaimed, Touch
+from db.campaigns.rows import (
+    PARTICIPANT,
+    assignments_of,
+    require_campaign,
+    unit_rows,
+    units_of,
+    visible_campaigns,
+)
+from db.columns import now as current_time
+from db.engine import inserted, reading, writing
+from db.failures import require_name, retried, unique
+from db.group_commit import GroupCommit
+from db.lookup import HIDDEN_NAME, hidden_project, parts, require_project
+from db.tables import assignments, campaign_units, campaigns, participants, project_settings, projects, segments
+
+
+class SqlCampaigns:
+    """`core.ports.campaigns.Campaigns` over a database.
+
+    Touches that arrive at the same time are committed together, as labels are.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._touches = GroupCommit[Touch](lambda touches: assigning.touch_together(engine, touches))
+
+    def create(
+        self,
+        project_id: int,
+        name: str,
+        design: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        texts: Dataset,
+        units: Sequence[NewUnit],
+        who: str,
+    ) -> Campaign:
+        """Store a campaign in slices, in which its texts project is hidden. An interrupted one is deleted as an import is."""
+        require_name("a campaign", name)
+        name = name.strip()
+        _require_segments(units, {segment.doc_id for segment in texts.segments})
+        slices.remove_interrupted(self._engine)
+        with _unique_name(name), writing(self._engine) as connection:
+            require_project(connection, project_id)
+            _refuse_hidden(connection, project_id, name)
+            texts_id, hidden = slices.begin(connection, self._engine, HIDDEN_NAME + uuid4().hex)
+            row = {
+                "project_id": project_id, "texts": texts_id, "name": name, "design": dict(design), "state": "draft",
+                "created": current_time(), "created_by": who,
+            }  # fmt: skip
+            campaign_id = inserted(connection, insert(campaigns).values(**row))
+            for key, value in settings.items():
+                connection.execute(insert(project_settings).values(project_id=texts_id, name=key, value=value))
+        try:
+            imports.fill(hidden, texts_id, texts)
+            hidden.insert(campaign_units, unit_rows(campaign_id, units, 0))
+            hidden.show(campaign_of=project_id)
+        except BaseException:
+            with suppress(UserError):  # what cannot be deleted now stays hidden and is deleted later
+                hidden.remove()
+            raise
+        return self.get(campaign_id)
+
+    def list(self, project_id: int) -> builtins.list[Campaign]:
+        mine = visible_campaigns().where(campaigns.c.project_id == project_id).order_by(campaigns.c.id)
+        with reading(self._engine) as connection:
+            return [Campaign._make(row) for row in connection.execute(mine)]
+
+    def get(self, campaign_id: int) -> Campaign:
+        with reading(self._engine) as connection:
+            return require_campaign(connection, campaign_id)
+
+    def of_texts(self, project_id: int) -> Campaign | None:
+        with reading(self._engine) as connection:
+            row = connection.execute(visible_campaigns().where(campaigns.c.texts == project_id)).first()
+        return None if row is None else Campaign._make(row)
+
+    def set_state(self, campaign_id: int, state: CampaignState) -> None:
+        with writing(self._engine) as connection:
+            require_campaign(connection, campaign_id)
+            connection.execute(update(campaigns).where(campaigns.c.id == campaign_id).values(state=state))
+
+    def delete(self, campaign_id: int) -> None:
+        with writing(self._engine) as connection:
+            hidden = slices.hide(connection, self._engine, require_campaign(connection, campaign_id).texts)
+        hidden.remove()
+
+    def units(self, campaign_id: int) -> builtins.list[CampaignUnit]:
+        with reading(self._engine) as connection:
+            require_campaign(connection, campaign_id)
+            return units_of(connection, campaign_units.c.campaign == campaign_id)
+
+    def add_units(self, campaign_id: int, texts: Dataset, units: Sequence[NewUnit]) -> None:
+        """Add texts and units in one transaction, because participants are working."""
+
+        def add(connection: Connection) -> None:
+            require_campaign(connection, campaign_id, lock=True)
+            there = select(segments.c.doc_id).where(segments.c.project_id == campaign.texts)
+            _require_segments(units, set(connection.execute(there).scalars()))
+            last = select(func.max(campaign_units.c.position)).where(campaign_units.c.campaign == campaign_id)
+            first = connection.execute(select(func.coalesce(last.scalar_subquery(), -1) + 1)).scalar_one()
+            if units:
+                connection.execute(insert(campaign_units), unit_rows(campaign_id, units, first))
+
+        campaign = self.get(campaign_id)
+        imports.add(self._engine, campaign.texts, imports.Given(texts, also=add))
+
+    def retire(self, campaign_id: int, unit_ids: Collection[int], retired: bool = True) -> None:
+        mine = campaign_units.c.campaign == campaign_id
+        with writing(self._engine) as connection:
+            require_campaign(connection, campaign_id, lock=True)
+            for part in parts(list(unit_ids)):
+                these = update(campaign_units).where(mine, campaign_units.c.id.in_(part))
+                connection.execute(these.values(retired=retired))
+
+    @retried
+    def join(self, campaign_id: int, rater: str, code: str) -> Participant:
+        require_name("a participant", rater)
+        of = participants.c
+        found = select(*PARTICIPANT).where(of.campaign == campaign_id, of.rater == rater)
+        row = {
+            "campaign": campaign_id, "rater": rater, "code": code, "joined": current_time(), "excluded": "",
+            "has_left": False,
+        }  # fmt: skip
+        with writing(self._engine) as connection:
+            require_campaign(connection, campaign_id)
+            if connection.execute(found).first() is None:
+                connection.execute(insert(participants).values(**row))
+            return Participant._make(connection.execute(found).one())
+
+    def participants(self, campaign_id: int) -> builtins.list[Participant]:
+        mine = select(*PARTICIPANT).where(participants.c.campaign == campaign_id).order_by(participants.c.id)
+        with reading(self._engine) as connection:
+            require_campaign(connection, campaign_id)
+            return [Participant._make(row) for row in connection.execute(mine)]
+
+    def change(self, participant: Participant) -> None:
+        of = participants.c
+        this = update(participants).where(of.id == participant.id, of.campaign == participant.campaign_id)
+        values = {
+            "excluded": participant.excluded,
+            "has_left": participant.left,
+            "passed_tutorial": participant.passed_tutorial,
+        }
+        with writing(self._engine) as connection:
+            require_campaign(connection, participant.campaign_id, lock=True)
+            before = connection.execute(select(of.excluded).where(of.id == participant.id)).scalar()
+            if not connection.execute(this.values(values)).rowcount:
+                raise UserError("there is no such participant", got=participant.rater, hint="Reload the page")
+            if participant.excluded:
+                theirs = assignments.c.participant == participant.id
+                connection.execute(update(assignments).where(theirs).values(slot=None))
+            elif before:
+                assigning.take_free_slots(connection, participant.campaign_id, participant.id)
+
+    def assignments(self, campaign_id: int, participant_id: int | None = None) -> builtins.list[Assignment]:
+        mine = [participants.c.campaign == campaign_id]
+        of_campaign = [campaign_units.c.campaign == campaign_id]
+        if participant_id is not None:
+            mine.append(participants.c.id == participant_id)
+            theirs = select(assignments.c.unit).where(assignments.c.participant == participant_id)
+            of_campaign.append(campaign_units.c.id.in_(theirs))
+        with reading(self._engine) as connection:
+            require_campaign(connection, campaign_id)
+            units = {unit.id: unit for unit in units_of(connection, *of_campaign)}
+            return assignments_of(connection, units, *mine)
+
+    def assign(
+        self, campaign_id: int, participant_id: int, now: datetime, lease_until: datetime | None, draw: Draw
+    ) -> builtins.list[Assignment]:
+        with writing(self._engine) as connection:
+            return assigning.assign(connection, campaign_id, participant_id, now, lease_until, draw)
+
+    @retried
+    def touch(
+        self, campaign_id: int, participant_id: int, unit: str, now: datetime, lease_until: datetime, *, submitted: bool
+    ) -> None:
+        given = Touch(campaign_id, participant_id, unit, now, lease_until, submitted)
+        try:
+            self._touches.add(given)
+        except Reclaimed:
+            with writing(self._engine) as connection:
+                assigning.touch_reclaimed(connection, given)
+
+
+def _unique_name(name: str) -> Any:
+    return unique(f"campaign “{name}” in this project", "Choose another name, or open that campaign")
+
+
+def _refuse_hidden(connection: Connection, project_id: int, name: str) -> None:
+    """Raise `UserError` if a campaign of this name is just being created or deleted."""
+    of = campaigns.c
+    found = select(projects.c.name).join_from(campaigns, projects, projects.c.id == of.texts)
+    hidden = found.where(of.project_id == project_id, of.name == name, projects.c.importing.is_not(None))
+    if taken := connection.execute(hidden).scalar():
+        raise hidden_project(taken)
+
+
+def _require_segments(units: Sequence[NewUnit], there: Collection[str]) -> None:
+    """Raise ValueError for units without texts, or with the same name."""
+    names = [unit.name for unit in units]
+    if missing := [name for name in names if name not in there]:
+        raise ValueError(f"there are no texts of the unit {missing[0]!r}")
+    if len(set(names)) < len(names):
+        raise ValueError("two units have the same name")

@@ -1,0 +1,188 @@
+"""Compare a dataset with the texts of a project: which rows are new, and what contradicts what is stored."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import Connection, select
+
+from core.data import Dataset, HumanScore, OutputKey, Segment, SegmentKey
+from core.errors import ImportProblems, Problem
+from core.ports.projects import ImportReport
+from core.signature import content_key
+from db.lookup import references, select_outputs
+from db.tables import human_scores, outputs, segments
+
+SHOWN = 80  # characters of a text that a problem quotes
+
+
+@dataclass(slots=True)
+class ProjectTexts:
+    """All texts and human scores of a project by key, and the ids of stored rows."""
+
+    segments: dict[SegmentKey, Segment] = field(default_factory=dict)
+    outputs: dict[OutputKey, str] = field(default_factory=dict)
+    scores: dict[tuple[OutputKey, str], float] = field(default_factory=dict)
+    segment_ids: dict[SegmentKey, int] = field(default_factory=dict)
+    output_ids: dict[OutputKey, int] = field(default_factory=dict)
+    next_segment: int = 0
+    next_output: int = 0
+
+    def of_segments(self, keys: Collection[SegmentKey]) -> dict[SegmentKey, tuple[Segment, Mapping[str, str]]]:
+        """Return some segments, each with the texts of its outputs by system."""
+        texts: dict[SegmentKey, dict[str, str]] = {key: {} for key in keys if key in self.segments}
+        for output, text in self.outputs.items() if texts else ():
+            if output.segment in texts:
+                texts[output.segment][output.system] = text
+        return {key: (self.segments[key], by_system) for key, by_system in texts.items()}
+
+
+class TextPlan:
+    """The changes of an import, collected from the dataset; `texts` grows to the future content of the project.
+
+    Raises `ImportProblems` with everything that contradicts what is stored.
+    """
+
+    def __init__(self, texts: ProjectTexts, dataset: Dataset) -> None:
+        self.texts = texts
+        self.new_segments: list[SegmentKey] = []
+        self.new_sources: list[SegmentKey] = []
+        self.new_references: dict[SegmentKey, list[str]] = defaultdict(list)
+        self.new_outputs: list[OutputKey] = []
+        self.new_scores: list[tuple[OutputKey, str]] = []
+        self.unchanged = 0
+        self.problems: list[Problem] = []
+        self._content: dict[OutputKey, str] = {}
+        for segment in dataset.segments:
+            self._segment(segment)
+        for output in dataset.outputs:
+            self._output(output.key, output.text)
+        for score in dataset.human_scores:
+            self._score(score)
+        if self.problems:
+            raise ImportProblems(self.problems)
+
+    @property
+    def report(self) -> ImportReport:
+        return ImportReport(
+            segments=len(self.new_segments),
+            outputs=len(self.new_outputs),
+            references=sum(len(texts) for texts in self.new_references.values()),
+            human_scores=len(self.new_scores),
+            unchanged=self.unchanged,
+            sources=len(self.new_sources),
+        )
+
+    @property
+    def rekeyed(self) -> list[OutputKey]:
+        """The stored outputs whose content key changes, because their segment has a new source or reference."""
+        touched = set(self.new_sources) | {key for key, new in self.new_references.items() if new}
+        return [key for key in self.texts.output_ids if key.segment in touched]
+
+    def content_key(self, key: OutputKey) -> str:
+        """Return the content key that an output will have."""
+        return self._content.get(key) or self._computed(key)
+
+    def compute_content_keys(self) -> None:
+        """Compute all content keys beforehand, for an import that is written in one transaction."""
+        self._content = {key: self._computed(key) for key in (*self.rekeyed, *self.new_outputs)}
+
+    def _computed(self, key: OutputKey) -> str:
+        segment = self.texts.segments[key.segment]
+        return content_key(segment.source, self.texts.outputs[key], segment.references)
+
+    def _segment(self, new: Segment) -> None:
+        old = self.texts.segments.get(new.key)
+        if old is None:
+            self.new_segments.append(new.key)
+            self.new_references[new.key].extend(new.references)
+            self.texts.segments[new.key] = new
+            return
+        if old.source is None and new.source is not None:
+            self.new_sources.append(new.key)
+        elif new.source is not None and new.source != old.source:
+            self._differs(
+                f"source of document “{new.doc_id}”, segment “{new.segment_id}”", new.source, old.source or ""
+            )
+        else:
+            self.unchanged += 1
+        more = list((Counter(new.references) - Counter(old.references)).elements())
+        self.unchanged += len(new.references) - len(more)
+        self.new_references[new.key].extend(more)
+        source = new.source if old.source is None else old.source
+        self.texts.segments[new.key] = replace(old, source=source, references=(*old.references, *more))
+
+    def _output(self, key: OutputKey, text: str) -> None:
+        old = self.texts.outputs.get(key)
+        if key.segment not in self.texts.segments:
+            self._refuse(_place(key), "an output", "a segment of that name", "Add its segment to the file")
+        elif old is None:
+            self.new_outputs.append(key)
+            self.texts.outputs[key] = text
+        elif old != text:
+            self._differs(f"output of {_place(key)}", text, old)
+        else:
+            self.unchanged += 1
+
+    def _score(self, new: HumanScore) -> None:
+        key = OutputKey(new.system, new.doc_id, new.segment_id)
+        place = f"human score “{new.name}” of {_place(key)}"
+        old = self.texts.scores.get((key, new.name))
+        if key not in self.texts.outputs:
+            self._refuse(place, "a score", "an output it belongs to", "Add the output, or leave the score out")
+        elif not math.isfinite(new.value):
+            self._refuse(place, str(new.value), "a number", "Leave the cell empty where there is no score")
+        elif old is None:
+            self.new_scores.append((key, new.name))
+            self.texts.scores[key, new.name] = new.value
+        elif old != new.value:
+            self._differs(place, f"{new.value:g}", f"{old:g}")
+        else:
+            self.unchanged += 1
+
+    def _differs(self, place: str, found: str, expected: str) -> None:
+        shown, there = _around_difference(found, expected)
+        todo = "The project has another text under this name. Fix the file, or import it into a new project"
+        self._refuse(place, shown, there, todo)
+
+    def _refuse(self, place: str, found: str, expected: str, todo: str) -> None:
+        self.problems.append(Problem("", 0, place, found, expected, todo))
+
+
+def _place(key: OutputKey) -> str:
+    return f"system “{key.system}”, document “{key.doc_id}”, segment “{key.segment_id}”"
+
+
+def _around_difference(a: str, b: str) -> tuple[str, str]:
+    """Return the same window of both texts as quoted strings, from a little before the first difference."""
+    first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    start = max(0, first - SHOWN // 2) if max(len(a), len(b)) > SHOWN else 0
+
+    def window(text: str) -> str:
+        part = text[start : start + SHOWN]
+        return repr(("…" if start else "") + part + ("…" if start + SHOWN < len(text) else ""))
+
+    return window(a), window(b)
+
+
+def stored_texts(connection: Connection, project_id: int) -> ProjectTexts:
+    """Return the texts and human scores of a project."""
+    texts = ProjectTexts()
+    by_segment = references(connection, project_id)
+    for row in connection.execute(select(segments).where(segments.c.project_id == project_id)):
+        key = SegmentKey(row.doc_id, row.segment_id)
+        texts.segments[key] = Segment(row.doc_id, row.segment_id, row.source, tuple(by_segment[row.id]))
+        texts.segment_ids[key] = row.id
+        texts.next_segment = max(texts.next_segment, row.position + 1)
+    written = select_outputs(project_id, outputs.c.id, outputs.c.text, outputs.c.position)
+    for row in connection.execute(written.order_by(outputs.c.position)):
+        output = OutputKey(row.system, row.doc_id, row.segment_id)
+        texts.outputs[output], texts.output_ids[output] = row.text, row.id
+        texts.next_output = max(texts.next_output, row.position + 1)
+    scored = select_outputs(project_id, human_scores.c.name, human_scores.c.value).join(human_scores)
+    for system, doc_id, segment_id, name, value in connection.execute(scored):
+        texts.scores[OutputKey(system, doc_id, segment_id), name] = value
+    return texts

@@ -1,0 +1,106 @@
+"""Accounts: their roles in the open project, and for managers of the server their passwords and state."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.errors import UserError
+from core.ports.people import Account, Role
+from core.ports.projects import Project
+from core.services.people import accounts as service
+from core.services.people.names import LONGEST_ACCOUNT
+from core.services.people.passwords import LONGEST, SHORTEST
+from pages._ui.shared import errors, page, wiring
+from pages._ui.shared.markdown import escape_markdown
+
+ROLES: dict[Role | None, str] = {
+    None: "No access",
+    "viewer": "Viewer: sees everything",
+    "annotator": "Annotator: sees outputs only",
+    "adjudicator": "Adjudicator: sees and labels",
+    "manager": "Manager: changes everything",
+}
+
+
+def section(project: Project | None) -> None:
+    """Draw all accounts, and the form for a new one."""
+    who, store = wiring.identity(), wiring.store()
+    everyone = store.people.accounts()
+    if not everyone:
+        page.info(
+            "This server has no accounts: whoever uses this machine manages everything. To let people log in, add a manager with "
+            "the command `python -m core users add NAME --manager`. From then on, everybody must log in."
+        )
+        return
+    roles = {account.id: role for account, role in store.people.members(project.id)} if project else {}
+    for account in everyone:
+        with st.container(border=True), st.container(horizontal=True, vertical_alignment="center"):
+            _account(account, project, roles.get(account.id), manage=who.manager)
+    if who.manager:
+        _add()
+
+
+def _account(account: Account, project: Project | None, role: Role | None, *, manage: bool) -> None:
+    state = " · manager of the server" * account.manager + " · :orange[disabled]" * (not account.active)
+    st.markdown(f"**{escape_markdown(account.name)}**{state}")
+    st.space("stretch")
+    if project is not None and not account.manager:
+        _role(account, project, role)
+    if manage:
+        with st.popover("Account", type="tertiary", key=f"access-account-{account.id}"), errors.boundary():
+            _settings(account)
+
+
+def _role(account: Account, project: Project, role: Role | None) -> None:
+    key, store = f"access-role-{project.id}-{account.id}", wiring.store()
+
+    @errors.guarded
+    def change() -> None:
+        service.set_role(store, wiring.identity().who, project.id, account, st.session_state[key])
+
+    if key not in st.session_state or st.session_state[key] != role:  # set here, because it may change elsewhere
+        st.session_state[key] = role
+    st.selectbox(
+        f"Role of {account.name}", list(ROLES), format_func=ROLES.__getitem__, key=key, on_change=change,
+        label_visibility="collapsed", width=280,
+    )  # fmt: skip
+
+
+def _settings(account: Account) -> None:
+    store, who = wiring.store(), wiring.identity().who
+    with st.form(f"access-password-{account.id}", border=False, clear_on_submit=True), errors.boundary():
+        password = _password("New password", f"access-new-password-{account.id}")
+        if st.form_submit_button("Set password", help="This ends all sessions of the account"):
+            service.set_password(store, who, account, password)
+            st.success("The password is set.", icon=":material/check:")
+    label = "Disable account" if account.active else "Enable account"
+    if st.button(label, key=f"access-active-{account.id}"):
+        service.set_active(store, who, account, not account.active)
+        st.rerun()
+    if account.active:
+        st.caption("Disabling ends all sessions of the account. Its labels stay.")
+
+
+def _add() -> None:
+    st.subheader("New account", anchor=False)
+    with st.form("access-add", clear_on_submit=True), errors.boundary():
+        first, second = st.columns(2)
+        name = first.text_input(
+            "Name", max_chars=LONGEST_ACCOUNT, key="access-add-name",
+            help="Labels are saved under this name. For login with OpenID Connect, the e-mail address.",
+        )  # fmt: skip
+        with second:
+            password = _password("Password", "access-add-password")
+        manager = st.checkbox("Manager of the server: every project and all accounts", key="access-add-manager")
+        if st.form_submit_button("Add account", type="primary"):
+            if not password and "@" not in name:
+                raise UserError("the account has no password", hint="Type one; only e-mail addresses can do without")
+            service.add(wiring.store(), wiring.identity().who, name, password or None, manager=manager)
+            st.rerun()
+
+
+def _password(label: str, key: str) -> str:
+    return st.text_input(
+        label, type="password", max_chars=LONGEST, key=key, autocomplete="new-password",
+        help=f"{SHORTEST} characters or more. The person can log in with it at once.",
+    )  # fmt: skip

@@ -1,0 +1,34 @@
+"""Which campaign, or which step of the set-up, is open: in the address of the page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+CAMPAIGN, STEP = "campaign", "step"
+NEW = "new"
+_NEXT = "campaign-address"
+
+
+def opened() -> tuple[str | None, str | None]:
+    """Return the open campaign (its id, `NEW` for the set-up, or None for the list) and the open step. For pages."""
+    for name, value in st.session_state.pop(_NEXT, {}).items():
+        if value is None:
+            st.query_params.pop(name, None)
+        else:
+            st.query_params[name] = value
+    return st.query_params.get(CAMPAIGN), st.query_params.get(STEP)
+
+
+def open_campaign(campaign_id: int) -> None:
+    """Open a campaign in the next run."""
+    st.session_state[_NEXT] = {CAMPAIGN: str(campaign_id), STEP: None}
+
+
+def open_step(step: str) -> None:
+    """Open a step of the set-up in the next run."""
+    st.session_state[_NEXT] = {CAMPAIGN: NEW, STEP: step}
+
+
+def open_list() -> None:
+    """Open the list of campaigns in the next run."""
+    st.session_state[_NEXT] = {CAMPAIGN: None, STEP: None}

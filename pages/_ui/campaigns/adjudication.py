@@ -1,0 +1,145 @@
+"""Units on which annotators disagree: their versions side by side without names, and the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.formatting import format_count, format_percent
+from core.ports.campaigns import Campaign
+from core.ports.projects import Project
+from core.services.campaigns import adjudication as service
+from core.services.campaigns import deciding
+from core.services.campaigns.adjudication import DisputedUnit
+from core.services.campaigns.answers import key_of
+from core.services.labels.labels import open_segment, shown_order
+from pages._ui.annotate import identity
+from pages._ui.campaigns import campaign_data, versions
+from pages._ui.components.span_annotator import span_editor
+from pages._ui.shared import errors, page, wiring
+from pages._ui.shared.markdown import escape_markdown
+
+
+def draw(project: Project, campaign: Campaign) -> None:
+    """Draw the queue and the chosen unit."""
+    queue = campaign_data.disputes(campaign)
+    if not queue:
+        _nothing(campaign)
+        return
+    decided = sum(bool(d.decided_by) for d in queue)
+    left = len(queue) - decided
+    st.subheader(
+        f"{format_count(left, 'unit')} to decide" if left else "All disagreements are decided", anchor=False,
+        help="Units on which two or more annotators disagree. A decision replaces their labels in the results.",
+    )  # fmt: skip
+    rater = _decider(campaign)
+    unit = _choice(campaign, queue)
+    workspace(campaign, unit.unit.name, rater)
+    if rater is not None:
+        identity.remember(rater)
+
+
+def _nothing(campaign: Campaign) -> None:
+    counted = [a.unit.name for a in campaign_data.current(campaign).answers if a.counts]
+    if len(counted) == len(set(counted)):
+        page.info("No unit has labels by two annotators yet. Disagreements appear here as soon as there are some.")
+    else:
+        page.info("The annotators agree on every unit that two or more have labelled.")
+
+
+def _decider(campaign: Campaign) -> str | None:
+    """Return the name under which decisions are saved; None, with the reason, if the person cannot decide."""
+    if not wiring.identity().may_label(campaign.project_id):
+        page.info("Your role in this project does not include decisions. You can read the versions.")
+        return None
+    rater = identity.rater()
+    if rater is None:
+        st.caption("Decisions are saved under your name.")
+        return identity.ask()
+    if deciding.is_participant(wiring.store(), campaign, rater):
+        page.info(
+            f"**{escape_markdown(rater)}** labels in this campaign. Labels under this name are those of an annotator, so somebody else "
+            "decides."
+        )
+        if wiring.identity().local:
+            identity.switch(rater)
+        return None
+    return rater
+
+
+def _choice(campaign: Campaign, queue: Sequence[DisputedUnit]) -> DisputedUnit:
+    """Draw the choice of a unit; return the chosen one."""
+    by_name = {d.unit.name: d for d in queue}
+    names, key = list(by_name), chosen_key(campaign)
+    if st.session_state.get(key) not in by_name:
+        st.session_state[key] = names[0]
+    at = names.index(st.session_state[key])
+    undecided = [name for name in names if not by_name[name].decided_by and name != names[at]]
+
+    def go(name: str) -> None:
+        st.session_state[key] = name
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Unit, largest disagreement first", names, key=key, width=420,
+            format_func=lambda name: _title(names.index(name) + 1, by_name[name]),
+        )  # fmt: skip
+        st.button("Previous", icon=":material/chevron_left:", on_click=go, args=(names[max(0, at - 1)],), disabled=at == 0,
+                  key=f"campaign-previous-{campaign.id}")  # fmt: skip
+        st.button("Next", icon=":material/chevron_right:", on_click=go, args=(names[min(at + 1, len(names) - 1)],),
+                  disabled=at + 1 == len(names), key=f"campaign-next-{campaign.id}")  # fmt: skip
+        if undecided:
+            st.button("Next undecided", on_click=go, args=(undecided[0],), key=f"campaign-undecided-{campaign.id}")
+    return by_name[st.session_state[key]]
+
+
+def chosen_key(campaign: Campaign) -> str:
+    return f"campaign-dispute-{campaign.id}"
+
+
+def _title(number: int, of: DisputedUnit) -> str:
+    parts = [f"{number}. {' · '.join(part for part in of.unit.of if part)}", f"{format_percent(of.size)} disagreement"]
+    return " · ".join([*parts, "decided"] if of.decided_by else parts)
+
+
+@st.fragment
+@errors.guarded
+def workspace(campaign: Campaign, name: str, rater: str | None) -> None:
+    """Draw the versions and the editor of a unit. Changes in the editor redraw this part only."""
+    store = wiring.store()
+    queue = campaign_data.disputes(campaign)
+    found = next((d for d in queue if d.unit.name == name), None)
+    if found is None or st.session_state.pop(_moved(campaign), False):
+        st.rerun()
+    unit = found.unit
+    order: Sequence[str] = deciding.anonymous_order(unit)
+    if rater is not None:
+        order = shown_order(open_segment(store, campaign.texts, rater, key_of(unit.name), unit.systems), unit.systems)
+    if found.decided_by:
+        st.success(f"Decided by {escape_markdown(found.decided_by)}. The decision counts in place of the versions below.", icon=":material/gavel:")  # fmt: skip
+    taken = versions.draw(campaign, found, order, choose=rater is not None)
+    if rater is None:
+        return
+    if taken is not None:
+        service.take_version(store, campaign, rater, unit, found.versions[taken])
+        st.toast(f"Version {taken + 1} is in the editor. Change what is wrong, then submit.")
+    st.subheader("Your decision", anchor=False)
+    more = any(not d.decided_by for d in queue if d.unit.name != name)
+    data = deciding.decision_page(store, campaign, rater, unit, more=more)
+
+    def go(to: str) -> None:
+        names = [d.unit.name for d in queue]
+        at = names.index(name)
+        if to in ("next", "unlabelled"):
+            rest = [d.unit.name for d in queue if not d.decided_by and d.unit.name != name]
+            st.session_state[chosen_key(campaign)] = rest[0] if rest else names[min(at + 1, len(names) - 1)]
+        elif to == "previous":
+            st.session_state[chosen_key(campaign)] = names[max(0, at - 1)]
+        st.session_state[_moved(campaign)] = True
+
+    span_editor(data | {"server": wiring.labels_route()}, key=f"campaign-editor-{campaign.id}", on_go=go)
+
+
+def _moved(campaign: Campaign) -> str:
+    return f"campaign-moved-{campaign.id}"

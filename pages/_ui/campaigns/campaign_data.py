@@ -1,0 +1,69 @@
+"""What the screens of a campaign read, up to 20 s old, and what changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import streamlit as st
+
+from core.ports.campaigns import Campaign, Participant
+from core.services.campaigns.adjudication import DisputedUnit, queue
+from core.services.campaigns.monitoring import CampaignSnapshot, snapshot
+from core.services.people.guarded_store import may_read
+from core.settings import load as settings
+from pages._ui.shared import errors, wiring
+
+EVERY = 30
+"""Seconds between two readings of a running campaign."""
+Version = tuple[tuple[Participant, ...], int]
+
+
+def manages(campaign: Campaign) -> bool:
+    """Return whether the person may change the campaign."""
+    return wiring.identity().role(campaign.project_id) == "manager"
+
+
+def sees_people(campaign: Campaign) -> bool:
+    """Return whether the person may see who labelled what: not adjudicators, who decide without names."""
+    return wiring.identity().role(campaign.project_id) in ("manager", "viewer")
+
+
+def version(campaign: Campaign) -> Version:
+    """Return a value that changes with every label and with every change of a participant."""
+    store = wiring.store()
+    return tuple(store.campaigns.participants(campaign.id)), store.labels.newest(campaign.texts)
+
+
+def current(campaign: Campaign) -> CampaignSnapshot:
+    """Return the state of the campaign."""
+    return _snapshot(settings().database, campaign.id, campaign.state, version(campaign), _campaign=campaign)
+
+
+@st.cache_resource(max_entries=8, ttl=20, show_spinner="Reading the campaign …")
+def _snapshot(
+    database: str, campaign_id: int, state: str, version: Hashable, *, _campaign: Campaign
+) -> CampaignSnapshot:
+    return snapshot(wiring.store(), _campaign)
+
+
+def disputes(campaign: Campaign) -> list[DisputedUnit]:
+    """Return the units on which raters disagree, those without a decision first."""
+    if not may_read(wiring.identity(), campaign.project_id):
+        return []
+    return _disputes(settings().database, campaign.id, version(campaign), _campaign=campaign)
+
+
+@st.cache_resource(max_entries=8, ttl=600, show_spinner="Comparing the labels …")
+def _disputes(database: str, campaign_id: int, version: Hashable, *, _campaign: Campaign) -> list[DisputedUnit]:
+    return queue(wiring.store(), _campaign, current(_campaign).answers)
+
+
+def changed() -> None:
+    """Discard what is kept, after a change that `version` does not show, such as of the systems."""
+    _snapshot.clear()
+
+
+def live(draw: Callable[[Campaign], None], campaign: Campaign) -> None:
+    """Draw a part of a page that refreshes itself while the campaign runs."""
+    every = EVERY if campaign.state == "running" else None
+    st.fragment(run_every=every)(errors.guarded(draw))(campaign)

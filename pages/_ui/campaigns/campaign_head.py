@@ -1,0 +1,104 @@
+"""The head of a campaign: its name and state, one line of progress, and the buttons that change its state."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.formatting import format_count, format_duration, format_percent
+from core.ports.campaigns import Campaign, CampaignState
+from core.ports.store import Store
+from core.services.campaigns.monitoring import CampaignSnapshot
+from core.services.campaigns.progress import PACE_DAYS
+from pages._ui.campaigns import address, campaign_data
+from pages._ui.shared import errors, wiring
+from pages._ui.shared.markdown import escape_markdown
+
+STATES: dict[CampaignState, str] = {
+    "draft": ":gray-badge[Draft]",
+    "running": ":green-badge[:material/play_arrow: Running]",
+    "paused": ":orange-badge[:material/pause: Paused]",
+    "finished": ":blue-badge[:material/check: Finished]",
+}
+
+
+def draw(campaign: Campaign) -> None:
+    """Draw the head."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"### {escape_markdown(campaign.name)} {STATES[campaign.state]}", width="content")
+        if campaign_data.manages(campaign):
+            with st.container(horizontal=True, width="content"), errors.boundary():
+                _buttons(campaign)
+    campaign_data.live(_line, campaign)
+
+
+def _line(campaign: Campaign) -> None:
+    found = campaign_data.current(campaign)
+    done, wanted = found.progress.ratings, found.progress.wanted
+    st.progress(min(1.0, done / wanted) if wanted else 0.0, escape_markdown(headline(campaign, found)))
+
+
+def headline(campaign: Campaign, found: CampaignSnapshot) -> str:
+    """Return the progress in one line."""
+    p = found.progress
+    parts = [f"{p.ratings:,} of {format_count(p.wanted, 'rating')}"]
+    if p.ratings:
+        parts.append(f"{format_percent(found.complete_share)} of units complete")
+    if campaign.state == "finished" or not found.ratings_left:
+        return " · ".join([*parts, "all ratings are there"] if not found.ratings_left else parts)
+    parts.append(f"about {format_duration(found.hours_left * 3600)} of work left")
+    if campaign.state == "running" and p.done_by is not None:
+        parts.append(f"done by {p.done_by:%a} {p.done_by.day} {p.done_by:%b} at this pace")
+    elif campaign.state == "running" and p.per_day is not None:
+        parts.append(f"no rating in the last {PACE_DAYS} days")
+    elif campaign.state == "running":
+        parts.append("the pace is known one hour after the first rating")
+    return " · ".join(parts)
+
+
+def _buttons(campaign: Campaign) -> None:
+    if campaign.state == "draft":
+        _change(
+            campaign, "Start", "running", ":material/play_arrow:", "Annotators can label from now on.", primary=True
+        )
+    elif campaign.state == "running":
+        _change(campaign, "Pause", "paused", ":material/pause:", "No new units are given. Open ones can be submitted.")
+    else:
+        _change(campaign, "Resume", "running", ":material/play_arrow:", "Annotators can label again.", primary=True)
+    if campaign.state in ("running", "paused"):
+        with st.popover("Finish", icon=":material/flag:", key=f"campaign-ask-finish-{campaign.id}"):
+            st.markdown(
+                "**Annotators can no longer change labels.** Everything submitted counts. You can resume the campaign, "
+                "and decide on disagreements at any time."
+            )
+            _change(campaign, "Finish campaign", "finished", ":material/flag:", "", primary=True)
+    with st.popover("Delete", icon=":material/delete:", key=f"campaign-ask-delete-{campaign.id}"):
+        st.markdown(
+            f"**Delete {escape_markdown(campaign.name)} with all its labels, decisions and links?** This cannot be undone. The "
+            "texts of the project stay. To keep the labels, export them first."
+        )
+        st.button(
+            "Delete campaign", key=f"campaign-delete-{campaign.id}", icon=":material/delete_forever:",
+            on_click=errors.guarded(_delete), args=(wiring.store(), campaign),
+        )  # fmt: skip
+
+
+def _change(
+    campaign: Campaign, label: str, state: CampaignState, icon: str, help: str, *, primary: bool = False
+) -> None:
+    @errors.guarded
+    def change() -> None:
+        wiring.store().campaigns.set_state(campaign.id, state)
+        campaign_data.changed()
+
+    if st.button(
+        label, icon=icon, key=f"campaign-{state}-{campaign.id}", help=help or None,
+        type="primary" if primary else "secondary",
+    ):  # fmt: skip
+        change()
+        st.rerun()
+
+
+def _delete(store: Store, campaign: Campaign) -> None:
+    store.campaigns.delete(campaign.id)
+    address.open_list()
+    wiring.changed(campaign.project_id)

@@ -1,0 +1,69 @@
+"""The campaigns of a project, with their state and progress."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.campaigns.design import design_from_json
+from core.formatting import format_count, format_percent
+from core.ports.campaigns import Campaign, CampaignState
+from core.ports.projects import Project
+from core.services.campaigns.completion import completion
+from pages._ui.campaigns import address
+from pages._ui.campaigns.setup.choices import REACHED, SetupChoices
+from pages._ui.campaigns.setup.steps import NAMES
+from pages._ui.shared import errors, page, wiring
+from pages._ui.shared.markdown import escape_markdown
+
+STATES: dict[CampaignState, str] = {
+    "draft": ":gray[Draft]", "running": ":green[Running]", "paused": ":orange[Paused]", "finished": ":blue[Finished]",
+}  # fmt: skip
+
+
+def draw(project: Project, *, manages: bool) -> None:
+    """Draw the campaigns, and the button for a new one."""
+    there = wiring.store().campaigns.list(project.id)
+    if not there:
+        st.markdown(
+            "A campaign is a human evaluation with several people. You choose outputs and what annotators are asked; each annotator "
+            "gets a personal link and needs no account. Units are given out and checked automatically, and the results appear on Compare, "
+            "Meta-evaluation and Calibrate λ."
+        )
+    if manages:
+        values = SetupChoices(project.id).values
+        label = "Continue the new campaign" if values else "New campaign"
+        st.button(
+            label, type="primary", icon=":material/add:", on_click=_begin, args=(project.id,), key="campaign-begin"
+        )
+    elif not there:
+        page.info("Only managers of this project can create campaigns.")
+    for campaign in reversed(there):
+        with errors.boundary():
+            _row(campaign)
+
+
+def _begin(project_id: int) -> None:
+    choices = SetupChoices(project_id)
+    choices.begin_visit()
+    address.open_step(NAMES[min(int(choices.values.get(REACHED, 0)), len(NAMES) - 1)])
+
+
+def _row(campaign: Campaign) -> None:
+    design = design_from_json(campaign.design)
+    done = completion(wiring.store(), campaign)
+    with st.container(border=True), st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(width="stretch"):
+            st.markdown(
+                f"**{escape_markdown(campaign.name)}** · {STATES[campaign.state]} · {escape_markdown(design.protocol.title)} · "
+                f"{format_count(done.people, 'annotator')} · created {campaign.created:%d %b %Y}"
+            )
+            st.progress(
+                done.share, f"{done.ratings:,} of {format_count(done.wanted, 'rating')} ({format_percent(done.share)})"
+            )
+        st.button(
+            "Open",
+            key=f"campaign-open-{campaign.id}",
+            on_click=address.open_campaign,
+            args=(campaign.id,),
+            help=f"Open “{escape_markdown(campaign.name)}”",
+        )

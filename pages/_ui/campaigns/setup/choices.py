@@ -1,0 +1,111 @@
+"""The choices on the set-up screen: one mapping per project, kept while a step is closed and when the page is loaded again.
+
+Widgets of a closed step are forgotten by Streamlit, so `gather` copies what the browser sent into the mapping before anything is
+drawn. Every visit of a step has widgets of its own, which begin with the values of the mapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.services.campaigns.setup_design import DEFAULTS
+from pages._ui.shared import drafts
+
+REACHED = "reached"
+"""The choice that holds the index of the last step that was opened."""
+_VISIT = "campaign-setup-visit"
+_DRAWN, _TABLES = "campaign-setup-drawn", "campaign-setup-tables"
+
+
+class SetupChoices:
+    """The choices for a new campaign of a project, and the keys of their widgets."""
+
+    def __init__(self, project_id: int) -> None:
+        self._key = f"campaign-setup-{project_id}"
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """Return what was chosen; what was not has its default (`setup_design.DEFAULTS`)."""
+        found: Mapping[str, Any] = st.session_state.get(drafts.kept(self._key)) or {}
+        return found
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values.get(name, DEFAULTS.get(name))
+
+    def keep(self, name: str, value: Any) -> None:
+        """Store a choice that no widget of its own shows."""
+        st.session_state[drafts.kept(self._key)] = {**self.values, name: value}
+
+    def keep_reached(self, at: int) -> None:
+        """Remember that the step with this index was opened."""
+        if at > int(self.values.get(REACHED, 0)):
+            self.keep(REACHED, at)
+
+    def put_all(self, values: Mapping[str, Any]) -> None:
+        """Store choices. Open widgets begin anew, with these values."""
+        st.session_state[drafts.kept(self._key)] = {**self.values, **values}
+        self.begin_visit()
+
+    def drop(self, *names: str) -> None:
+        """Let these choices have their defaults again."""
+        st.session_state[self._key] = {name: value for name, value in self.values.items() if name not in names}
+        self.begin_visit()
+
+    def clear(self) -> None:
+        """Forget all choices."""
+        drafts.forget(self._key)
+        self.begin_visit()
+
+    def begin_visit(self) -> None:
+        """Give the widgets new keys."""
+        st.session_state[_VISIT] = st.session_state.get(_VISIT, 0) + 1
+        st.session_state[_DRAWN], st.session_state[_TABLES] = {}, {}
+
+    def gather(self) -> None:
+        """Copy what the browser has sent for the open widgets. Call it before anything is drawn, and in callbacks."""
+        found = dict(self.values)
+        for key, (name, default) in st.session_state.get(_DRAWN, {}).items():
+            if key in st.session_state:
+                found[name] = _plain(st.session_state[key])
+                if found[name] == default:  # another one may be the default next time
+                    del found[name]
+        for key, (name, rows) in st.session_state.get(_TABLES, {}).items():
+            if any((changes := st.session_state.get(key) or {}).values()):
+                found[name] = edited(rows, changes)
+        if found != self.values:
+            st.session_state[drafts.kept(self._key)] = found
+
+    def widget(self, name: str, default: Any = None) -> str:
+        """Return the key of the widget of a choice, which begins with its value."""
+        key, usual = self._widget_key(name), DEFAULTS.get(name) if default is None else default
+        if key not in st.session_state:
+            st.session_state[key] = self.values.get(name, usual)
+        st.session_state.setdefault(_DRAWN, {})[key] = (name, usual)
+        return key
+
+    def table(self, name: str, rows: Sequence[Mapping[str, Any]], **options: Any) -> None:
+        """Draw an editable table of a choice, which begins with its value or these rows."""
+        key = self._widget_key(name)
+        started = st.session_state.setdefault(_TABLES, {})
+        start = started.setdefault(key, (name, list(self.values.get(name, rows))))[1]
+        st.data_editor(start, key=key, hide_index=True, width="stretch", **options)
+
+    def _widget_key(self, name: str) -> str:
+        return f"{self._key}-{name}-{st.session_state.setdefault(_VISIT, 0)}"
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def edited(rows: Sequence[Mapping[str, Any]], changes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a table after the changes that its browser sent."""
+    found = [dict(row) for row in rows]
+    for at, cells in (changes.get("edited_rows") or {}).items():
+        found[int(at)] |= cells
+    gone = set(changes.get("deleted_rows") or ())
+    kept = [row for at, row in enumerate(found) if at not in gone]
+    return kept + [dict(row) for row in changes.get("added_rows") or () if row]

@@ -1,0 +1,110 @@
+"""Create a campaign with a progress bar and Cancel, and show its personal links once."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+from urllib.parse import urljoin
+
+import streamlit as st
+
+from core.campaigns.design import CampaignDesign
+from core.formatting import format_count
+from core.ports.campaigns import Campaign
+from core.progress import Progress
+from core.services.campaigns import creating, starting
+from pages._ui.campaigns import address
+from pages._ui.campaigns.setup.steps import Setup
+from pages._ui.labels_and_raters.copy_link import copy_text
+from pages._ui.shared import files, long_jobs, wiring
+from pages._ui.shared.markdown import escape_markdown
+
+_PRESSED, _ASKED, _LINKS = "campaign-pressed", "campaign-new", "campaign-new-links"
+MOST_LINKS = 8
+"""More links scroll."""
+
+
+class NewCampaign(NamedTuple):
+    """What was asked for. With `start`, people are invited and may begin."""
+
+    name: str
+    design: CampaignDesign
+    names: Sequence[str]
+    expires: datetime | None
+    start: bool
+
+
+def press(start: bool) -> None:
+    """Remember the click. A click that is seen in a run only is lost if that run is interrupted."""
+    st.session_state[_PRESSED] = start
+
+
+def ask_if_pressed(
+    setup: Setup, name: str, design: CampaignDesign, names: Sequence[str], expires: datetime | None
+) -> None:
+    """Ask for a campaign if a button was pressed: the page creates it in this run and, if it is interrupted, in the next one.
+
+    Raises `UserError` for what would stop its start.
+    """
+    start = st.session_state.pop(_PRESSED, None)
+    if start is None:
+        return
+    wanted = NewCampaign(name, design, tuple(names) if start else (), expires, start)
+    starting.check_start(wiring.store(), setup.project.id, name, design, wanted.names, expires)
+    st.session_state[_ASKED] = (setup.project.id, secrets.token_hex(8), wanted)
+
+
+def draw(setup: Setup) -> None:
+    """Create the campaign that was asked for, and open it."""
+    project, token, wanted = st.session_state.get(_ASKED, (None, "", None))
+    if wanted is None or project != setup.project.id:
+        return
+    dropped = st.empty()
+    dropped.button("Change the settings", on_click=_forget, type="tertiary", help="Stops the creation of the campaign")
+
+    def work(progress: Progress) -> int:
+        store, who = wiring.store(), wiring.identity().who
+        if not wanted.start:
+            made = creating.create(store, who, project, wanted.name, wanted.design, progress)
+        else:
+            made, links = starting.start(
+                store, who, project, wanted.name, wanted.design, wanted.names, wanted.expires, progress
+            )
+            st.session_state[_LINKS] = (made.id, [(new.link.rater, new.path) for new in links])
+        _forget()  # from here on, nothing may interrupt before the campaign is opened: it would be created again
+        return made.id
+
+    made = long_jobs.run_cached(("campaign", token), "Preparing texts and checks …", work)
+    if made is not None:
+        setup.choices.clear()
+        address.open_campaign(made)
+        st.rerun()
+
+
+def _forget() -> None:
+    st.session_state.pop(_ASKED, None)
+
+
+def links(campaign: Campaign) -> None:
+    """Draw the personal links of a campaign that was just started. They are in this session only."""
+    of, paths = st.session_state.get(_LINKS, (None, ()))
+    if of != campaign.id:
+        return
+    made = [(name, urljoin(st.context.url or "", path)) for name, path in paths]
+    with st.container(border=True, key="campaign-links"):
+        st.markdown(
+            f":material/check_circle: **The campaign is running.** {format_count(len(made), 'personal link')}, shown only once: copy them now, "
+            "and send each person theirs."
+        )
+        with st.container(height=420 if len(made) > MOST_LINKS else "content", border=False):
+            for name, link in made:
+                left, right = st.columns([1, 4], vertical_alignment="center")
+                left.markdown(escape_markdown(name))
+                right.code(link, language=None, wrap_lines=True)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            copy_text("\n".join(f"{name}\t{link}" for name, link in made), "Copy all", "campaign-copy", "Links copied")
+            name = f"{files.file_name(campaign.name)}-links.csv"
+            files.download("Download as CSV", starting.links_csv(made), name, key="campaign-links-csv")
+            st.button("Hide links", on_click=lambda: st.session_state.pop(_LINKS, None), type="tertiary")

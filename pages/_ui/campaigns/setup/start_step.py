@@ -1,0 +1,94 @@
+"""Step 5: who gets a link, a summary of all choices, the start, and what annotators will see."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from core.campaigns.design import CampaignDesign
+from core.formatting import format_count, format_percent
+from core.services.campaigns import setup_design
+from core.services.campaigns.creating import estimate
+from core.services.people.names import LONGEST
+from core.settings import load_access
+from pages._ui.access.links import VALID
+from pages._ui.campaigns.setup import creation, people_step, preview
+from pages._ui.campaigns.setup.data_step import WHICH
+from pages._ui.campaigns.setup.people_step import ASSIGNING
+from pages._ui.campaigns.setup.steps import Setup, summary
+from pages._ui.shared import errors, page, tables, wiring
+
+LONGEST_NAME = 80
+
+
+def draw(setup: Setup) -> None:
+    """Draw the step."""
+    st.subheader("Who gets a link?", anchor=False)
+    design = None
+    with errors.boundary():
+        design = setup.design()
+    if design is None:
+        return
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        _form(setup, design)
+    with right, errors.boundary(), st.container(border=True):
+        tables.text_table([{"Summary": label, " ": value} for label, value in _rows(setup, design)], tall=99)
+    st.subheader("What annotators see", anchor=False)
+    with errors.boundary():
+        preview.draw(setup, design)
+
+
+def _form(setup: Setup, design: CampaignDesign) -> None:
+    choices, today = setup.choices, datetime.now(UTC).date()
+    taken = [c.name for c in wiring.store().campaigns.list(setup.project.id)]
+    name = st.text_input(
+        "Name of the campaign", max_chars=LONGEST_NAME,
+        key=choices.widget("name", setup_design.usual_name(choices.values, taken, today)),
+    )  # fmt: skip
+    typed = st.text_area(
+        "Annotators, one name per line", height=160, key=choices.widget("names", setup_design.usual_names(design.people)),
+        help=f"Each gets a personal link. Names have up to {LONGEST} characters and appear in results; pseudonyms are fine.",
+    )  # fmt: skip
+    days = st.selectbox("Links work for", VALID, format_func=VALID.__getitem__, key=choices.widget("days"), width=220)
+    names = setup_design.names_of(typed)
+    if not load_access().for_others:
+        page.info(
+            "This server can be reached from this machine only, so the links work only here. The documentation says how others "
+            "can reach it: docs/access.md."
+        )
+    expires = setup_design.expiry(int(days), today)
+    with st.container(horizontal=True):
+        label = f"Create {format_count(len(names), 'link')} and start" if names else "Create and start"
+        st.button(
+            label, type="primary", icon=":material/play_arrow:", disabled=not names, key="campaign-create",
+            on_click=creation.press, args=(True,),
+        )  # fmt: skip
+        st.button(
+            "Save as draft", key="campaign-keep", help="Nobody is invited, and nothing starts yet",
+            on_click=creation.press, args=(False,),
+        )  # fmt: skip
+    with errors.boundary():
+        creation.ask_if_pressed(setup, name, design, names, expires)
+    with errors.boundary():
+        creation.draw(setup)
+
+
+def _rows(setup: Setup, design: CampaignDesign) -> list[tuple[str, str]]:
+    data, *_ = summary(setup)
+    tutorial = (
+        f"{format_count(len(design.tutorial), 'output')}, pass mark {format_percent(design.pass_mark)}"
+        if design.tutorial
+        else "none"
+    )
+    return [
+        ("Data", f"{data} ({WHICH[setup.choices['which']].lower()})"),
+        ("Protocol", design.protocol.title),
+        ("Annotators", f"{design.people}, {design.overlap} per output"),
+        ("Units given out", ASSIGNING[design.assigning].lower()),
+        ("Attention checks", format_percent(design.checks)),
+        ("Repeats", format_percent(design.repeats)),
+        ("Tutorial", tutorial),
+        *people_step.rows(estimate(dict(setup.outline), design), design),
+    ]

@@ -1,0 +1,32 @@
+"""Refinement rounds under the configured model, kept for a while: the same text is often looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from core.metrics.generation.bartscore import scorer
+from core.refine import inspect
+from core.refine.inspect import Round
+from core.refine.options import Options
+from core.refine.result import EditStep, Variant
+
+Facts = Mapping[str, object]
+"""The facts of the configured model, as part of cache keys."""
+
+
+@st.cache_resource(max_entries=128, ttl=1800, show_spinner="Reading the text …")
+def look(model: Facts, text: str, condition: str, variant: Variant, k: int) -> Round:
+    """Return one round: the token probabilities of a text under the configured model."""
+    return inspect.inspect_text(scorer(), text, condition, variant, k)
+
+
+@st.cache_resource(max_entries=32, ttl=1800, show_spinner="Replaying the refinement …")
+def rounds(
+    model: Facts, text: str, condition: str, variant: Variant, options: Options, known: tuple[EditStep, ...] | None
+) -> tuple[Round, ...]:
+    """Return a refinement round by round under the configured model: along `known` steps, or computed if there are none."""
+    if known is None:
+        return inspect.rounds(scorer(), text, condition, variant, options)
+    return inspect.replay(scorer(), text, condition, variant, known, options.k)

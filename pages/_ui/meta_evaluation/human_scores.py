@@ -1,0 +1,73 @@
+"""Agreement with every imported human score of the project, side by side."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.ports.projects import Project
+from core.progress import Progress
+from core.reports import evaluation as report
+from core.services.calibrate.calibration import from_score
+from core.services.evaluate import evaluate as service
+from core.services.evaluate.evaluate import LABELS, Evaluation, StatisticName
+from core.services.projects.view import View
+from pages._ui.meta_evaluation import evaluation_data
+from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
+from pages._ui.shared import drafts, page, theme, wiring
+from pages._ui.shared.long_jobs import digest, run_cached
+
+
+def draw(project: Project, view: View, wanted: EvaluationOptions) -> None:
+    """Draw metric × human score under the chosen statistic, best first by the mean, baselines grey at the foot."""
+    statistic, choice = wanted.statistic, wanted.choice._replace(draws=0)  # no intervals: they take longest
+    lower = st.multiselect(
+        "Scores where lower is better", project.human_scores, key=drafts.kept(f"evaluate-every-lower-{project.id}"), placeholder="none",
+    )  # fmt: skip
+    dataset = wiring.dataset(project)
+    of = {
+        name: evaluation_data.joined(
+            project, view, from_score(dataset, name, higher_is_better=name not in lower), wanted
+        )
+        for name in project.human_scores
+    }
+    there = {name: data for name, data in of.items() if not data.too_few}
+
+    def work(progress: Progress) -> dict[str, Evaluation]:
+        done = {}
+        for k, (name, data) in enumerate(there.items(), 1):
+            done[name] = service.evaluate(data, choice, (statistic,))
+            progress(k / len(there))
+        return done
+
+    key = "human-scores", digest([(n, d.digest) for n, d in there.items()]), choice, statistic
+    found = run_cached(key, "Computing agreement with every human score …", work)
+    if found is None:
+        return
+    if not found:
+        page.info("At least 2 outputs with a human score and scores of all chosen metrics are needed.")
+        return
+    _table(found, statistic)
+    outputs = "; ".join(f"{name} {len(data.keys):,}" for name, data in of.items())
+    page.caption(f"{LABELS[statistic]}. Bold: the best metric for each human score; it may be ahead by chance. Outputs compared: {outputs}.")  # fmt: skip
+
+
+def _table(found: dict[str, Evaluation], statistic: StatisticName) -> None:
+    metrics = list({m.name: m for one in found.values() for m in one.joined.scored_metrics}.values())
+    rows = {(r.name, name): r for name, one in found.items() for r in one.rows}
+    values = pd.DataFrame(
+        {name: [r.value if (r := rows.get((m.name, name))) else None for m in metrics] for name in found}, dtype=float
+    )
+    order = sorted(metrics, key=lambda m: (m.sentinel, -values.mean(axis=1).fillna(-9.0)[metrics.index(m)]))
+    frame = pd.DataFrame({"metric": [m.label for m in order]})
+    style = pd.DataFrame("", frame.index, ["metric", *found])
+    for name, one in found.items():
+        frame[name] = [report.cell(r) if (r := rows.get((m.name, name))) else report.MISSING for m in order]
+        best = one.best(statistic)
+        style[name] = ["font-weight: 700" if best is not None and m.name == best.name else "" for m in order]
+    style.loc[[m.sentinel for m in order], list(found)] = f"color: {theme.colour('neutral')}"
+    columns = {name: st.column_config.TextColumn(f"{name} ↑", alignment="right") for name in found}
+    st.dataframe(
+        frame.style.apply(lambda _: style, axis=None), hide_index=True, height="content", key="evaluate-every",
+        column_config={"metric": st.column_config.TextColumn(pinned=True, width=260)} | columns,
+    )  # fmt: skip

@@ -1,0 +1,50 @@
+"""The person of this session, found by the login cookie of its websocket."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.errors import UserError
+from core.ports.people import People
+from core.services.people import sessions
+from core.services.people.accounts import accounts_required
+from core.services.people.identity import LOCAL, SESSION_COOKIE, Identity
+from core.settings import load_access
+
+_WHO = "errorscope_who"
+
+
+def identity(people: People) -> Identity:
+    """Return who uses this session, read again in every run, so that a logout or a new role takes effect at once.
+
+    Raises `UserError` if the person is no longer logged in, or has no role that opens pages.
+    """
+    run = get_script_run_ctx()
+    if run is None:
+        return _identity(people)
+    known = getattr(run, _WHO, None)
+    if known is None or known[0] is not run.cursors:  # Streamlit makes new cursors for every run
+        known = run.cursors, _identity(people)
+        setattr(run, _WHO, known)
+    found: Identity = known[1]
+    return found
+
+
+def _identity(people: People) -> Identity:
+    token = st.context.cookies.get(SESSION_COOKIE)
+    found = sessions.resolve(people, token) if isinstance(token, str) else None
+    if found is None and not accounts_required(people, load_access()):
+        return LOCAL
+    if found is None:
+        raise UserError("you are no longer logged in", hint="Reload the page to log in again")
+    if not found.sees_pages:
+        raise UserError("your account has no role that opens this page", hint="Ask a manager")
+    return found
+
+
+def forget_others(now: Identity) -> None:
+    """Empty the session if another person has logged in since its last run: a browser may connect to it again."""
+    if st.session_state.get(_WHO, now.who) != now.who:
+        st.session_state.clear()
+    st.session_state[_WHO] = now.who

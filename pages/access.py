@@ -1,0 +1,31 @@
+"""Access: accounts, roles and personal links of the project, and the audit record."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._ui.access import accounts, links, record
+from pages._ui.shared import errors, page, state, wiring
+
+TABS = ("Personal links", "Accounts", "Audit record")
+
+
+def main() -> None:
+    """Draw the page."""
+    wiring.store()
+    project = state.projects().project
+    page.heading("Access", "Invite annotators by links, give accounts roles, and see who did what.", project)
+    who = wiring.identity()
+    if not who.manages or (project is not None and who.role(project.id) != "manager"):
+        page.info("Only managers of this project can see this page.")
+        return
+    inviting, people, acts = st.tabs(TABS, key="access-tabs")
+    with inviting, errors.boundary():
+        links.section(project)
+    with people, errors.boundary():
+        accounts.section(project)
+    with acts, errors.boundary():
+        record.section(project)
+
+
+main()

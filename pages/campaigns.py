@@ -1,0 +1,95 @@
+"""Campaigns: human evaluations with many people, from their set-up to their results."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.errors import UserError
+from core.ports.campaigns import Campaign
+from core.ports.projects import Project
+from pages._ui.campaigns import address, campaign_list, campaign_tabs
+from pages._ui.campaigns.setup import checks_step, creation, data_step, people_step, protocol_step, start_step, steps
+from pages._ui.shared import errors, page, wiring
+
+DRAW = {
+    "data": data_step.draw,
+    "protocol": protocol_step.draw,
+    "people": people_step.draw,
+    "checks": checks_step.draw,
+    "start": start_step.draw,
+}
+
+
+def main() -> None:
+    """Draw the page."""
+    wiring.store()
+    project = page.start("Campaigns", "Set up human evaluations with several people, and follow them.")
+    if project is None:
+        return
+    manages = wiring.identity().role(project.id) == "manager"
+    wanted, step = address.opened()
+    if wanted == address.NEW and manages:
+        set_up(project, step if step in DRAW else steps.NAMES[0])
+    elif wanted is None or wanted == address.NEW:
+        campaign_list.draw(project, manages=manages)
+    else:
+        st.button("All campaigns", icon=":material/arrow_back:", on_click=address.open_list, type="tertiary")
+        with errors.boundary():
+            campaign = found(project, wanted)
+            creation.links(campaign)
+            campaign_tabs.draw(project, campaign)
+
+
+def found(project: Project, wanted: str) -> Campaign:
+    """Return the campaign that the address names. Raises `UserError` if the project has none with this number."""
+    for campaign in wiring.store().campaigns.list(project.id):
+        if str(campaign.id) == wanted:
+            return campaign
+    raise UserError(
+        "this campaign does not exist", where="the address of this page", got=wanted,
+        hint="It may have been deleted, or belong to another project. Choose one from the list",
+    )  # fmt: skip
+
+
+def set_up(project: Project, step: str) -> None:
+    """Draw one step of the set-up of a new campaign."""
+    setup = steps.opened(project)
+    setup.choices.keep_reached(steps.NAMES.index(step))
+
+    def go(to: str) -> None:
+        setup.choices.gather()
+        setup.choices.begin_visit()
+        address.open_step(to)
+
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.button("All campaigns", icon=":material/arrow_back:", on_click=leave, args=(setup,), type="tertiary")
+        st.button(
+            "Discard",
+            icon=":material/delete:",
+            on_click=discard,
+            args=(setup,),
+            type="tertiary",
+            help="Forget all choices of this new campaign",
+        )
+    steps.step_line(setup, step, go)
+    body, foot = st.container(), st.container()
+    with foot:  # first: it can be used while the step is still drawn
+        steps.buttons(step, go)
+    with body, errors.boundary():
+        DRAW[step](setup)
+
+
+def leave(setup: steps.Setup) -> None:
+    """Go to the list; the choices are kept."""
+    setup.choices.gather()
+    setup.choices.begin_visit()
+    address.open_list()
+
+
+def discard(setup: steps.Setup) -> None:
+    """Forget the choices and go to the list."""
+    setup.choices.clear()
+    address.open_list()
+
+
+main()

@@ -1,0 +1,79 @@
+"""The routes over a real database, without Streamlit: a project with two systems, and a personal link."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from api import actions
+from api.refusals import RateLimit
+from api.routes import routes
+from api.task import page
+from core.data import Dataset, Output, Segment, SegmentKey
+from core.ports.store import Store
+from core.services.labels import labels as work
+from core.services.people.csrf import CSRF_HEADER, csrf_token
+from db.store import shared_store
+from tests.templates import empty_database
+
+TEXTS = {"Aardvark": "😀 bad <b>text</b>", "Buzzard": "A good text."}
+HERE, NEXT = SegmentKey("news", "1"), SegmentKey("news", "2")
+
+
+class Site(NamedTuple):
+    """A client of the routes, the storage behind them, a project in it, and an annotator's token."""
+
+    client: TestClient
+    store: Store
+    project: int
+    token: str
+
+    @property
+    def link(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    @property
+    def local(self) -> dict[str, str]:
+        return {CSRF_HEADER: csrf_token(self.store.people.secret(), "")}
+
+    def opened(self, rater: str, segment: SegmentKey = HERE) -> dict[str, str]:
+        """Open a segment; return the ids of its outputs by system."""
+        return dict(work.open_segment(self.store, self.project, rater, segment, TEXTS).ids)
+
+    def batch(self, *done: dict[str, Any], segment: SegmentKey = HERE) -> dict[str, Any]:
+        return {"project": self.project, "doc": segment.doc_id, "segment": segment.segment_id, "actions": list(done)}
+
+    def recorded(self) -> list[str]:
+        return [e.action.id for e in self.store.labels.events(self.project) if e.action.kind != "open"]
+
+
+def no_error(name: str, output: str) -> dict[str, Any]:
+    return {"id": name, "kind": "verdict", "output": output, "payload": {"value": "no_error"}, "time": ""}
+
+
+def token_hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    url = empty_database(tmp_path / "errorscope.db")
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
+    monkeypatch.setenv("ERRORSCOPE_DB", url)
+    monkeypatch.setattr(actions, "LIMIT", RateLimit(1000, 1000))
+    monkeypatch.setattr(page, "GUESSES", RateLimit(1000, 1000))
+    store = shared_store(url)
+    project = store.projects.create("pilot").id
+    segments = tuple(Segment(*key, f"Quelle {key.segment_id}") for key in (HERE, NEXT))
+    outputs = tuple(Output(name, *s.key, text) for s in segments for name, text in TEXTS.items())
+    store.projects.add(project, Dataset(segments, outputs))
+    token = "t" * 43
+    store.people.add_link(project, "Ana", None, token_hash(token), None, "manager")
+    with TestClient(Starlette(routes=routes()), base_url="http://127.0.0.1") as client:
+        yield Site(client, store, project, token)

@@ -1,0 +1,187 @@
+"""No annotator receives anything the protocol does not show; each of twenty leaks that are planted here is found."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.responses import JSONResponse, Response
+
+from api import actions, auth, endpoint, exports, people, unit
+from api.refusals import RateLimit
+from api.task import page
+from core.data import SegmentKey
+from core.errors import UserError
+from core.services.labels import exchange, units
+from core.services.labels import labels as work
+from db.store import shared_store
+from tests.api.blindness import SYSTEMS, World, leaks, unit_json, world
+from tests.templates import empty_database
+
+Patch = Callable[[pytest.MonkeyPatch, World], None]
+
+
+@pytest.fixture
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    url = empty_database(tmp_path / "home" / "errorscope.db")
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
+    monkeypatch.setenv("ERRORSCOPE_DB", url)
+    monkeypatch.setattr(actions, "LIMIT", RateLimit(1e6, 10**6))
+    monkeypatch.setattr(unit, "LIMIT", RateLimit(1e6, 10**6))
+    monkeypatch.setattr(exports, "LIMIT", RateLimit(1e6, 10**6))
+    monkeypatch.setattr(page, "GUESSES", RateLimit(1e6, 10**6))
+    return world(shared_store(url))
+
+
+def test_no_route_gives_an_annotator_anything_that_is_hidden(found: World) -> None:
+    assert leaks(found) == []
+    assert "Text number 1" in unit_json(found)  # and what is not hidden arrives
+
+
+def test_a_manager_receives_what_is_hidden_from_annotators(found: World) -> None:
+    made = found.client.get(f"/api/projects/{found.project}/exports/csv", headers=found.people["boss"])
+    assert all(secret in made.text for secret in ("Quokka", "secret-note", SYSTEMS[0]))
+
+
+def wrapped(module: Any, name: str, change: Callable[[Any], Any]) -> Patch:
+    """A leak: the value of a function is changed."""
+
+    def plant(patch: pytest.MonkeyPatch, found: World) -> None:
+        original = getattr(module, name)
+        patch.setattr(module, name, lambda *args, **options: change(original(*args, **options)))
+
+    return plant
+
+
+def with_name(data: dict[str, Any]) -> dict[str, Any]:
+    return data | {"outputs": [o | {"name": system} for o, system in zip(data["outputs"], SYSTEMS, strict=False)]}
+
+
+def hashed_ids(patch: pytest.MonkeyPatch, found: World) -> None:
+    """The ids of earlier versions: the same for everybody."""
+    original = work.fold_segment
+
+    def folded(events: Any) -> Any:
+        labels = original(events)
+        ids = {s: "o" + hashlib.sha256(s.encode()).hexdigest()[:12] for s in labels.ids}
+        return type(labels)(**{f: getattr(labels, f) for f in labels.__dataclass_fields__} | {"ids": ids})
+
+    for module in (work, exchange):
+        patch.setattr(module, "fold_segment", folded)
+
+
+def sorted_order(patch: pytest.MonkeyPatch, found: World) -> None:
+    patch.setattr(work, "_shuffled", lambda systems, seed: sorted(systems))
+    patch.setattr(work, "_digest", lambda seed, system: system)
+
+
+def all_segments(patch: pytest.MonkeyPatch, found: World) -> None:
+    patch.setattr(people, "outline", lambda who, project: units.outline(found.store, project))
+
+
+def labels_of_all(patch: pytest.MonkeyPatch, found: World) -> None:
+    original = found.store.labels.events
+    everything = lambda project, *, rater=None, segment=None: original(project, segment=segment)  # noqa: E731
+    patch.setattr(found.store.labels, "events", everything)
+
+
+def refusals_with_names(patch: pytest.MonkeyPatch, found: World) -> None:
+    patch.setattr(exchange, "_disagreement", lambda: UserError("no such output", expected=", ".join(SYSTEMS)))
+
+
+def exports_for_all(patch: pytest.MonkeyPatch, found: World) -> None:
+    patch.setattr(exports, "make", lambda who, project, name: exports.EXPORTS["csv"].make(found.store, project))
+
+
+def file_named_after_project(patch: pytest.MonkeyPatch, found: World) -> None:
+    original = endpoint.failed
+    name = {"Content-Disposition": 'attachment; filename="secret-project.csv"'}
+
+    def failed(status: int, sentence: str) -> JSONResponse:
+        answer = original(status, sentence)
+        answer.headers.update(name)
+        return answer
+
+    patch.setattr(endpoint, "failed", failed)
+
+
+def tracebacks(patch: pytest.MonkeyPatch, found: World) -> None:
+    def broken(*given: object) -> None:
+        raise UserError("Traceback (most recent call last)", where="errorscope.db")
+
+    patch.setattr(unit, "read", broken)
+
+
+def states_with_names(patch: pytest.MonkeyPatch, found: World) -> None:
+    original = actions._state
+
+    def state(rater: str, project: int, segment: SegmentKey) -> Any:
+        made = original(rater, project, segment)
+        made.events.append({"id": "x", "kind": "open", "output": None, "payload": {"order": list(SYSTEMS)}})
+        return made
+
+    patch.setattr(actions, "_state", state)
+
+
+def page_with_project(patch: pytest.MonkeyPatch, found: World) -> None:
+    original = page._html
+    patch.setattr(page, "_html", lambda *a, **o: _added(original(*a, **o), b"<!-- secret-project -->"))
+
+
+def cookie_with_rater(patch: pytest.MonkeyPatch, found: World) -> None:
+    original = page._html
+
+    def html(*args: Any, **options: Any) -> Response:
+        answer = original(*args, **options)
+        answer.set_cookie("others", "Quokka")
+        return answer
+
+    patch.setattr(page, "_html", html)
+
+
+def _added(answer: Response, more: bytes) -> Response:
+    answer.body = bytes(answer.body) + more
+    answer.headers["content-length"] = str(len(answer.body))
+    return answer
+
+
+def unit_for_anybody(patch: pytest.MonkeyPatch, found: World) -> None:
+    data = {"rater": "Quokka", "outputs": []}
+    patch.setattr(unit, "read", lambda who, here, step: data)
+
+
+def local_manager_without_login(patch: pytest.MonkeyPatch, found: World) -> None:
+    patch.setattr(auth, "accounts_required", lambda people, settings: False)
+
+
+LEAKS: dict[str, Patch] = {
+    "names of systems beside the outputs": wrapped(units, "editor_data", with_name),
+    "scores in the unit": wrapped(units, "editor_data", lambda d: d | {"scores": {"secret-metric": 0.5}}),
+    "human scores in the unit": wrapped(units, "editor_data", lambda d: d | {"secret-score": 0.123456}),
+    "the name of the calibration set": wrapped(units, "editor_data", lambda d: d | {"batch": "secret-set"}),
+    "the name of the project": wrapped(units, "editor_data", lambda d: d | {"title": "secret-project"}),
+    "who made the link": wrapped(units, "editor_data", lambda d: d | {"by": "boss"}),
+    "the systems of the order": wrapped(units, "editor_data", lambda d: d | {"order": list(SYSTEMS)}),
+    "ids made from names": hashed_ids,
+    "outputs sorted by name": sorted_order,
+    "segments of others": all_segments,
+    "labels of others": labels_of_all,
+    "names in refusals": refusals_with_names,
+    "exports for everybody": exports_for_all,
+    "a file name": file_named_after_project,
+    "the inside of the program": tracebacks,
+    "names in the state after an action": states_with_names,
+    "a comment in the page": page_with_project,
+    "a cookie": cookie_with_rater,
+    "another annotator's unit": unit_for_anybody,
+    "everybody is the local manager": local_manager_without_login,
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_planted_leak_is_found(leak: str, found: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    LEAKS[leak](monkeypatch, found)
+    assert leaks(found)

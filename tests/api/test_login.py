@@ -1,0 +1,316 @@
+"""Login and logout over HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import HTTPConnection
+from starlette.testclient import TestClient
+from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
+
+from api import auth, oidc
+from api.access import AccessControl
+from api.storage import store as opened
+from core.ports.store import Store
+from core.services.people import accounts, links, sessions
+from core.services.people.identity import SESSION_COOKIE
+from core.services.people.throttle import LoginThrottle
+from tests.templates import empty_database
+
+PASSWORD = "correct horse battery"
+URL = "http://127.0.0.1:8501"
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """Storage with a manager, a viewer and an annotator of a project."""
+    monkeypatch.setenv("ERRORSCOPE_DB", empty_database(tmp_path / "errorscope.db"))
+    monkeypatch.setattr(auth, "THROTTLE", LoginThrottle())
+    store = opened()
+    project = store.projects.create("news").id
+    accounts.add(store, "test", "ann", PASSWORD, manager=True)
+    for name, role in (("vera", "viewer"), ("anton", "annotator")):
+        accounts.set_role(store, "test", project, accounts.add(store, "test", name, PASSWORD, manager=False), role)
+    return store
+
+
+def client(url: str = URL, base: str = "") -> TestClient:
+    app = Starlette(routes=auth.routes(base), middleware=[Middleware(AccessControl, base=base)])
+    return TestClient(app, base_url=url, client=("127.0.0.1", 50000), follow_redirects=False)
+
+
+@pytest.fixture
+def browser(store: Store) -> Iterator[TestClient]:
+    with client() as made:
+        yield made
+
+
+def token(browser: TestClient, **query: str) -> str:
+    found = re.search(r'name="token" value="([0-9a-f]{64})"', browser.get("/login", params=query).text)
+    assert found
+    return found[1]
+
+
+def log_in(browser: TestClient, name: str = "ann", password: str = PASSWORD, **fields: str) -> tuple[int, str]:
+    data = {"token": token(browser), "name": name, "password": password, **fields}
+    response = browser.post("/login", data=data)
+    return response.status_code, response.text or response.headers["location"]
+
+
+def who(browser: TestClient) -> str | None:
+    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    scope = {"type": "http", "headers": [(b"cookie", cookies.encode())]}
+    found = auth.identity_of(HTTPConnection(scope))
+    return found.who if found else None
+
+
+def test_the_right_password_starts_a_session(browser: TestClient, store: Store) -> None:
+    assert who(browser) is None
+    assert log_in(browser, next="/compare?project=1") == (303, "/compare?project=1")
+    assert who(browser) == "ann"
+    assert store.audit.entries(limit=1)[0].act == "logged in"
+
+
+def test_the_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(browser: TestClient) -> None:
+    data = {"token": token(browser), "name": "ann", "password": PASSWORD}
+    cookie = next(c for c in browser.post("/login", data=data).headers.get_list("set-cookie") if SESSION_COOKIE in c)
+    assert {"HttpOnly", "SameSite=lax", "Path=/"} <= set(cookie.split("; "))
+    assert "Secure" not in cookie
+
+
+def test_over_https_the_cookie_is_secure(store: Store) -> None:
+    with client("https://127.0.0.1:8501") as browser:
+        data = {"token": token(browser), "name": "ann", "password": PASSWORD}
+        cookies = browser.post("/login", data=data).headers.get_list("set-cookie")
+    assert all("Secure" in cookie for cookie in cookies if SESSION_COOKIE in cookie)
+
+
+@pytest.mark.parametrize(("name", "password"), [("ann", "wrong"), ("nobody", PASSWORD), ("", ""), ("ann", "")])
+def test_a_wrong_name_and_a_wrong_password_get_the_same_answer(browser: TestClient, name: str, password: str) -> None:
+    status, text = log_in(browser, name, password)
+    assert status == 401
+    assert auth.FAILED in text
+    assert who(browser) is None
+
+
+def test_a_disabled_account_cannot_log_in(browser: TestClient, store: Store) -> None:
+    accounts.set_active(store, "test", accounts.find(store.people, "vera"), False)
+    assert log_in(browser, "vera")[0] == 401
+
+
+def test_a_token_that_was_planted_before_login_is_worth_nothing(browser: TestClient) -> None:
+    browser.cookies.set(SESSION_COOKIE, "planted", domain="127.0.0.1")
+    log_in(browser)
+    values = {cookie.value for cookie in browser.cookies.jar if cookie.name == SESSION_COOKIE}
+    assert len(values - {"planted"}) == 1
+    browser.cookies.clear()
+    browser.cookies.set(SESSION_COOKIE, "planted", domain="127.0.0.1")
+    assert who(browser) is None
+
+
+def test_a_second_login_ends_the_first_session(browser: TestClient, store: Store) -> None:
+    log_in(browser)
+    first = browser.cookies[SESSION_COOKIE]
+    form = {"token": "", "name": "vera", "password": PASSWORD}
+    browser.cookies.set(auth.FORM_COOKIE, "known", domain="127.0.0.1")
+    form["token"] = auth.csrf_token(store.people.secret(), "login\x1fknown")
+    assert browser.post("/login", data=form).status_code == 303
+    assert sessions.resolve(store.people, first) is None
+    assert who(browser) == "vera"
+
+
+def test_guessing_is_slowed_down(browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        auth, "THROTTLE", LoginThrottle(clock=lambda: 0.0)
+    )  # checking a password may take longer than the wait
+    statuses = [log_in(browser, password=f"guess {k}")[0] for k in range(8)]
+    assert statuses == [401] * 5 + [429] * 3
+    answer = browser.post("/login", data={"token": token(browser), "name": "ann", "password": PASSWORD})
+    assert answer.status_code == 429
+    assert 1 <= int(answer.headers["retry-after"]) <= 2
+    assert log_in(browser, "vera")[0] == 303
+
+
+def test_failed_logins_of_accounts_are_recorded_without_what_was_typed(browser: TestClient, store: Store) -> None:
+    log_in(browser, password="a wrong password")
+    log_in(browser, "my password typed as name", "x")
+    refused = [e for e in store.audit.entries() if e.act == "login refused"]
+    assert [(e.who, e.details) for e in refused] == [("ann", {})]
+
+
+@pytest.mark.parametrize("given", ["", "0" * 64, "é"])
+def test_a_form_from_elsewhere_is_refused(browser: TestClient, given: str) -> None:
+    assert log_in(browser, token=given)[0] == 403
+    assert who(browser) is None
+
+
+def test_the_token_of_another_browser_is_refused(browser: TestClient) -> None:
+    with client() as other:
+        foreign = token(other)
+    assert log_in(browser, token=foreign)[0] == 403
+
+
+def test_a_form_that_is_too_large_is_refused(browser: TestClient) -> None:
+    assert browser.post("/login", data={"name": "x" * 30_000}).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("asked", "target"),
+    [
+        ("/compare?project=1", "/compare?project=1"),
+        ("//evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("\\\\evil.example", "/"),
+        ("https://evil.example", "/"),
+        ("javascript:alert(1)", "/"),
+        ("/\t/evil.example", "/"),
+        ("/a\r\nset-cookie: x=1", "/"),
+        ("//[", "/"),
+        ("compare", "/"),
+        ("/logout", "/"),
+        ("/login?next=/", "/"),
+        ("", "/"),
+    ],
+)
+def test_login_leads_to_own_pages_only(browser: TestClient, asked: str, target: str) -> None:
+    assert log_in(browser, next=asked) == (303, target)
+
+
+def test_a_base_path_is_kept(store: Store) -> None:
+    assert auth.own_path("/other/x", "/base") == "/base/"
+    assert auth.own_path("/base/compare", "/base") == "/base/compare"
+    with client(base="/base") as browser:
+        page = browser.get("/base/login")
+        assert 'action="/base/login"' in page.text
+        assert browser.get("/base/compare", headers={"accept": "text/html"}).headers["location"] == (
+            "/base/login?next=%2Fbase%2Fcompare"
+        )
+
+
+def test_what_was_typed_is_text_on_the_page(browser: TestClient) -> None:
+    _, text = log_in(browser, '"><script>alert(1)</script>', "x", next='/"><b>')
+    assert "<script>" not in text
+    assert "<b>" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_logout_ends_the_session_on_the_server(browser: TestClient, store: Store) -> None:
+    log_in(browser)
+    kept = browser.cookies[SESSION_COOKIE]
+    assert "You are logged in as ann" in browser.get("/logout").text
+    assert who(browser) == "ann"
+    assert browser.post("/logout").headers["location"] == "/login"
+    assert SESSION_COOKIE not in browser.cookies
+    assert sessions.resolve(store.people, kept) is None
+
+
+def test_another_site_can_neither_log_in_nor_out(browser: TestClient) -> None:
+    log_in(browser)
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:3000", "http://localhost:8501"):
+        for path in ("/login", "/logout"):
+            assert browser.post(path, headers={"origin": origin}).status_code == 403
+    assert who(browser) == "ann"
+
+
+def test_who_is_logged_in_needs_no_form(browser: TestClient) -> None:
+    log_in(browser)
+    assert browser.get("/login", params={"next": "/compare"}).headers["location"] == "/compare"
+
+
+def test_without_accounts_nobody_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_DB", empty_database(tmp_path / "errorscope.db"))
+    with client() as browser:
+        assert who(browser) == "local manager"
+        assert browser.get("/login").headers["location"] == "/"
+        monkeypatch.setenv("ERRORSCOPE_TEAM", "1")
+        assert who(browser) is None
+
+
+def test_a_link_is_an_identity_in_the_header_only(store: Store) -> None:
+    project = store.projects.list()[0].id
+    made = links.create(store, "ann", project, "Rosa", expires=datetime.now(UTC) + timedelta(days=1))
+
+    def found(header: str, value: str) -> str | None:
+        identity = auth.identity_of(HTTPConnection({"type": "http", "headers": [(header.encode(), value.encode())]}))
+        return identity.who if identity else None
+
+    assert found("authorization", f"Bearer {made.token}") == f"Rosa (link {made.link.id})"
+    assert found("authorization", f"bearer {made.token}") == f"Rosa (link {made.link.id})"
+    assert found("cookie", f"{SESSION_COOKIE}={made.token}") is None
+    for wrong in ("Bearer ", "Bearer x", f"Basic {made.token}", made.token):
+        assert found("authorization", wrong) is None
+    links.revoke(store, "ann", made.link)
+    assert found("authorization", f"Bearer {made.token}") is None
+
+
+def test_the_sender_is_a_network_for_ipv6() -> None:
+    def of(host: str) -> str:
+        return auth.network(HTTPConnection({"type": "http", "headers": [], "client": (host, 1)}))
+
+    assert of("192.0.2.7") == "192.0.2.7"
+    assert of("2001:db8:1:2:3:4:5:6") == of("2001:db8:1:2::1") == "2001:db8:1:2::/64"
+
+
+SECRETS = {"redirect_uri": f"{URL}/oauth2callback", "cookie_secret": "s" * 40, "client_id": "x"}
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider in Streamlit's secrets, and the secret that signs its cookies."""
+    monkeypatch.setattr(oidc, "providers", lambda: ("default",))
+    monkeypatch.setattr(
+        "streamlit.web.server.starlette.starlette_websocket.get_cookie_secret", lambda: SECRETS["cookie_secret"]
+    )
+
+
+def provider_cookie(secret: str = SECRETS["cookie_secret"], **changes: object) -> str:
+    user = {"is_logged_in": True, "origin": URL, "email": "Eva@example.org", "email_verified": True} | changes
+    return create_signed_value(secret, oidc.USER_COOKIE_NAME, json.dumps(user)).decode()
+
+
+def test_a_verified_email_opens_its_account(browser: TestClient, store: Store, provider: None) -> None:
+    accounts.add(store, "test", "eva@example.org", None, manager=False)
+    browser.cookies.set(oidc.USER_COOKIE_NAME, provider_cookie(), domain="127.0.0.1")
+    assert browser.get("/login", params={"next": "/compare"}).headers["location"] == "/compare"
+    assert who(browser) == "eva@example.org"
+    assert oidc.USER_COOKIE_NAME not in browser.cookies  # it would open another session for 30 days
+
+
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        provider_cookie(email_verified=False),
+        provider_cookie(email_verified="yes"),
+        provider_cookie(email="someone@example.org"),
+        provider_cookie(origin="https://other.example"),
+        provider_cookie(is_logged_in=False),
+        provider_cookie(secret="another secret of enough length"),
+        "nonsense",
+    ],
+)
+def test_other_provider_cookies_open_nothing(browser: TestClient, store: Store, provider: None, cookie: str) -> None:
+    accounts.add(store, "test", "eva@example.org", None, manager=False)
+    browser.cookies.set(oidc.USER_COOKIE_NAME, cookie, domain="127.0.0.1")
+    answer = browser.get("/login")
+    assert answer.status_code == 403
+    assert "There is no active account" in answer.text
+    assert who(browser) is None
+
+
+def test_the_form_offers_the_provider_if_there_is_one(browser: TestClient, provider: None) -> None:
+    assert "Log in with your organization" in browser.get("/login").text
+
+
+def test_without_a_provider_its_cookie_means_nothing(browser: TestClient, store: Store) -> None:
+    accounts.add(store, "test", "eva@example.org", None, manager=False)
+    browser.cookies.set(oidc.USER_COOKIE_NAME, provider_cookie(), domain="127.0.0.1")
+    assert browser.get("/login").status_code == 200
+    assert browser.get("/login/provider", params={"name": "default"}).headers["location"] == "/login"
+    assert who(browser) is None

@@ -1,0 +1,135 @@
+"""The annotator's page: what it needs and nothing it should not have."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+
+from api.refusals import RateLimit
+from api.task import page
+from core.errors import Unavailable
+from core.services.people import accounts, sessions
+from core.services.people.identity import SESSION_COOKIE
+from tests.api.conftest import TEXTS, Site, token_hash
+
+
+def start_of(page: str) -> dict[str, Any]:
+    (text,) = re.findall(r'<script type="application/json" id="start">(.*?)</script>', page, re.DOTALL)
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def unit_of(page: str) -> dict[str, Any]:
+    found: dict[str, Any] = start_of(page)["unit"]
+    return found
+
+
+def test_the_page_has_the_first_segment_and_its_files(site: Site) -> None:
+    page = site.client.get(f"/t/{site.token}")
+    assert page.status_code == 200
+    unit = unit_of(page.text)
+    assert (unit["rater"], unit["segment"], unit["done"], unit["total"]) == ("Ana", "1", 0, 2)
+    files = re.findall(r'(?:href|src)="\.\./(assets/[^"]+)"', page.text)
+    assert len(files) == 2
+    for file in files:
+        answer = site.client.get(f"/{file}")
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["cache-control"]
+    assert page.headers["cache-control"] == "no-store"
+
+
+def test_the_page_names_no_system_and_cannot_be_broken_by_a_text(site: Site) -> None:
+    page = site.client.get(f"/t/{site.token}").text
+    assert not any(name in page for name in TEXTS)
+    assert "<b>text</b>" not in page
+    assert TEXTS["Aardvark"] in {o["text"] for o in unit_of(page)["outputs"]}
+
+
+def test_steps_lead_to_the_next_and_previous_segment(site: Site) -> None:
+    def segment(step: str, here: str = "1") -> str:
+        asked = {"doc": "news", "segment": here, "step": step}
+        return str(site.client.get("/api/unit", params=asked, headers=site.link).json()["segment"])
+
+    assert [segment("next"), segment("previous"), segment("here"), segment("unlabelled")] == ["2", "1", "1", "2"]
+    assert segment("next", "2") == "2"
+    assert site.client.get("/api/unit", params={"step": "up"}, headers=site.link).status_code == 422
+
+
+@pytest.mark.parametrize("token", ["x" * 43, "", "..", "%00", "é", "t" * 42, "T" * 43])
+def test_an_unknown_link_opens_nothing(site: Site, token: str) -> None:
+    page = site.client.get(f"/t/{token}")
+    assert page.status_code in (404, 405)
+    assert "pilot" not in page.text
+    assert "Ana" not in unescape(page.text)
+
+
+def test_revoked_and_expired_links_open_nothing_and_save_nothing(site: Site) -> None:
+    site.store.people.revoke(site.store.people.links(site.project)[0].id)
+    past = datetime.now(UTC) - timedelta(seconds=1)
+    site.store.people.add_link(site.project, "Ana", None, token_hash("e" * 43), past, "manager")
+    for token in (site.token, "e" * 43):
+        assert site.client.get(f"/t/{token}").status_code in (403, 404, 410)
+        headers = {"Authorization": f"Bearer {token}"}
+        assert site.client.get("/api/unit", headers=headers).status_code in (401, 403, 404, 410)
+        sent = site.client.post("/api/actions", json={"rater": "Ana", "batches": []}, headers=headers)
+        assert sent.status_code in (401, 403, 404, 410)
+
+
+def test_health_and_readiness(site: Site) -> None:
+    assert site.client.get("/healthz").text == "ok"
+    assert site.client.get("/readyz").text == "ready"
+
+
+def test_an_annotator_with_an_account_has_the_same_page(site: Site) -> None:
+    boss = accounts.add(site.store, "setup", "boss", "a long password 1", manager=True)
+    worker = accounts.add(site.store, "setup", "worker", "a long password 2", manager=False)
+    assert site.client.get("/tasks", follow_redirects=False).headers["location"] == "/login?next=%2Ftasks"
+    cookie = {"Cookie": f"{SESSION_COOKIE}={sessions.start(site.store, worker).token}"}
+    assert "no project in which you annotate" in site.client.get("/tasks", headers=cookie).text
+    accounts.set_role(site.store, boss.name, site.project, worker, "annotator")
+    there = site.client.get("/tasks", headers=cookie, follow_redirects=False)
+    assert there.headers["location"] == f"./tasks/{site.project}"
+    page = site.client.get(f"/tasks/{site.project}", headers=cookie)
+    start = start_of(page.text)
+    unit = start["unit"]
+    verdict = {"id": "a", "kind": "verdict", "output": unit["outputs"][0]["id"], "payload": {"value": "no_error"}}
+    body = {"rater": "worker", "batches": [site.batch(verdict)]}
+    assert site.client.post("/api/actions", json=body, headers=cookie).status_code == 403
+    answer = site.client.post("/api/actions", json=body, headers=cookie | start["headers"])
+    assert answer.json()["acknowledged"] == ["a"]
+    other = site.store.projects.create("other").id
+    assert site.client.get(f"/tasks/{other}", headers=cookie).status_code == 403
+    accounts.set_role(site.store, boss.name, site.project, worker, None)
+    assert site.client.get(f"/tasks/{site.project}", headers=cookie).status_code == 403
+
+
+def test_a_database_that_cannot_be_read_makes_no_link_invalid(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def down(*given: object) -> None:
+        raise Unavailable("the database server failed to do this", where="/secret/path", got="closed", hint="Check it")
+
+    monkeypatch.setattr(site.store.people, "link", down)
+    page = site.client.get(f"/t/{site.token}")
+    assert (page.status_code, "/secret" in page.text) == (503, False)
+    assert "This page cannot be opened now" in page.text
+    with monkeypatch.context() as patched:
+        patched.setattr(site.store.people, "session", down)
+        tasks = site.client.get("/tasks", headers={"Cookie": f"{SESSION_COOKIE}={token_hash('s')}"})
+    assert (tasks.status_code, "This page cannot be opened now" in tasks.text) == (503, True)
+    sent = site.client.post("/api/actions", json={"rater": "Ana", "batches": []}, headers=site.link)
+    unit = site.client.get("/api/unit", headers=site.link)
+    assert (sent.status_code, unit.status_code) == (503, 503)
+    assert "valid" not in sent.text + unit.text
+
+
+def test_many_may_share_an_address_and_nobody_may_try_links_quickly(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "GUESSES", RateLimit(0.001, 3))
+    assert {site.client.get(f"/t/{site.token}").status_code for _ in range(10)} == {200}
+    assert [site.client.get(f"/t/{'x' * 43}").status_code for _ in range(5)] == [404, 404, 404, 429, 429]
+    assert site.client.get(f"/t/{site.token}").status_code == 200

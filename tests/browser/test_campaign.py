@@ -1,0 +1,118 @@
+"""A campaign with three people in three browsers for each of three protocols: from the invitation link to the pay table."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from core.campaigns.design import CampaignDesign
+from core.campaigns.protocol import PROTOCOLS, ProtocolName
+from core.data import grouped
+from core.services.campaigns import creating, people
+from core.services.campaigns.answers import answers
+from core.services.labels import all_labels
+from tests.browser.conftest import PATIENCE, Server, at_rest, serving
+from tests.core.services.campaigns.world import dataset
+
+NAMES = ("Ana", "Ben", "Cem")
+UNITS = 6
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("home"), ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
+        yield running
+
+
+def judge(tab: Page, name: ProtocolName) -> None:
+    """Answer what the protocol asks for the unit on the screen."""
+    if name == "pairwise":
+        tab.keyboard.press("1")
+        return
+    for output in tab.locator(".esa-output").all():
+        if name == "mqm":
+            output.get_by_role("button", name="No error").click()
+        else:
+            output.get_by_role("slider").focus()
+            tab.keyboard.type("80")
+
+
+def work(tab: Page, name: ProtocolName) -> str:
+    """Label everything that comes, and return the completion code."""
+    for done in range(2 * UNITS):
+        expect(tab.locator("#place")).to_have_text(f"{done + 1} / {done + 1}")
+        judge(tab, name)
+        tab.get_by_test_id("submit").click()
+        expect(tab.locator("#progress")).to_have_text(re.compile(rf"{done + 1} of (\d+) submitted"))
+        if tab.locator("#done").is_visible():
+            break
+        tab.locator("[data-step=unlabelled]").click()
+    expect(tab.locator("#done")).to_be_visible()
+    return tab.locator("#code code").inner_text()
+
+
+@pytest.mark.parametrize("name", ["mqm", "cesa", "pairwise"])
+def test_from_the_invitation_to_the_pay_table(server: Server, browser: Browser, name: ProtocolName) -> None:
+    store = server.store()
+    project = store.projects.create(f"cats {name}").id
+    systems = ("Ada",) if name == "mqm" else ("Ada", "Bob")
+    store.projects.add(project, dataset(systems=systems))
+    design = replace(CampaignDesign(PROTOCOLS[name]), overlap=2, people=3, block_size=1, pay_per_hour=20.0)
+    campaign = creating.create(store, "ann", project, "pilot", design)
+    links = people.invite(store, "ann", campaign, NAMES)
+    store.campaigns.set_state(campaign.id, "running")
+    tabs = []
+    for link in links:
+        context = browser.new_context(viewport={"width": 1200, "height": 900}, locale="en-GB")
+        context.set_default_timeout(PATIENCE)
+        tabs.append(context.new_page())
+        tabs[-1].goto(f"{server.url}/{link.path}")
+    codes = {who: work(tab, name) for who, tab in zip(NAMES, tabs, strict=True)}
+    given = [a for a in answers(store, campaign) if a.counts]
+    raters = grouped((a.unit.name, a.participant.rater) for a in given)
+    assert len(raters) == UNITS
+    assert all(len(set(who)) == 2 for who in raters.values())
+    assert {p.rater: p.code for p in store.campaigns.participants(campaign.id)} == codes
+    if name == "mqm":
+        assert len(all_labels.labels(store, project)) == 2 * UNITS
+    else:
+        assert len(all_labels.judgements(store, project)) == 2 * UNITS * len(systems)
+    page = tabs[0].context.new_page()
+    page.goto(f"{server.url}/campaigns?project={project}&campaign={campaign.id}")
+    at_rest(page)
+    page.get_by_test_id("stButtonGroup").get_by_text("People", exact=True).click()
+    at_rest(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Pay table (CSV)").click()
+    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8").splitlines()))
+    assert {row["name"]: row["completion_code"] for row in rows} == codes
+    assert sum(int(row["units"]) for row in rows) == 2 * UNITS
+    for tab in tabs:
+        tab.context.close()
+
+
+def test_the_page_is_in_the_language_of_the_browser_or_the_chosen_one(server: Server, browser: Browser) -> None:
+    store = server.store()
+    project = store.projects.create("cats in German").id
+    store.projects.add(project, dataset(systems=("Ada",)))
+    campaign = creating.create(store, "ann", project, "pilot", CampaignDesign(PROTOCOLS["esa"]))
+    (link,) = people.invite(store, "ann", campaign, ["Ana"])
+    store.campaigns.set_state(campaign.id, "running")
+    context = browser.new_context(viewport={"width": 420, "height": 900}, locale="de-DE")
+    context.set_default_timeout(PATIENCE)
+    tab = context.new_page()
+    tab.goto(f"{server.url}/{link.path}")
+    expect(tab.get_by_test_id("submit")).to_contain_text("Abgeben")
+    expect(tab.locator("#instructions")).to_contain_text("Lesen Sie den Ausgangstext")
+    expect(tab.locator(".esa-output")).to_contain_text("Sinn teilweise erhalten")
+    tab.get_by_role("button", name="Pause machen").click()
+    expect(tab.locator("#break")).to_contain_text("nach 60 Minuten")
+    tab.get_by_role("button", name="Weitermachen").click()
+    tab.get_by_role("link", name="English").click()
+    expect(tab.get_by_test_id("submit")).to_contain_text("Submit")
+    context.close()

@@ -1,0 +1,239 @@
+"""Labels that cannot be saved now: the annotator is told, and they are saved once as soon as they can be."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Route, expect
+
+from core.services.people import links
+from tests.browser.conftest import PATIENCE, Server, serving
+from tests.browser.span_editor import (
+    HERE,
+    Host,
+    category,
+    click,
+    edits,
+    opened,
+    project_to_annotate,
+    saved,
+    server,
+    spans,
+    tab_of,
+    text,
+)
+
+__all__ = ["server"]
+
+UNSAVED = "not saved yet; please do not close this page"
+POSTS = "**/api/actions"
+
+
+@pytest.fixture
+def link(server: Server) -> Host:
+    return Host(server, by_link=True)
+
+
+@pytest.fixture
+def own(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser of its own, whose network can be cut."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    yield context
+    context.close()
+
+
+def mark(tab: Page, word: str) -> None:
+    click(tab, word)
+    tab.keyboard.press("1")
+    category(tab, "spell")
+
+
+def quotes(host: Host, name: str) -> list[str]:
+    return [span[3] for span in spans(edits(host, name))]
+
+
+def foot(tab: Page) -> Locator:
+    return tab.get_by_test_id("saved-state")
+
+
+def wait_for(tab: Page, what: Callable[[], bool]) -> None:
+    """Wait while the requests of a tab are handled."""
+    for _ in range(PATIENCE // 100):
+        if what():
+            return
+        tab.wait_for_timeout(100)
+    raise AssertionError("waited in vain")
+
+
+def lose_the_answer(route: Route) -> None:
+    """The server saves, but the browser does not hear of it."""
+    with suppress(Error):  # the tab was closed meanwhile
+        route.fetch()
+        route.abort()
+
+
+def lose_the_request(route: Route) -> None:
+    with suppress(Error):
+        route.abort()
+
+
+CUTS: dict[str, Callable[[BrowserContext], None]] = {
+    "no network": lambda context: context.set_offline(True),
+    "no request arrives": lambda context: context.route(POSTS, lose_the_request),
+    "no answer arrives": lambda context: context.route(POSTS, lose_the_answer),
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_labels_made_while_the_network_is_cut_are_saved_once(link: Host, own: BrowserContext, cut: str) -> None:
+    address, tab = link.address(cut), tab_of(own)
+    tab.goto(address)
+    mark(tab, "bad")
+    saved(tab)
+    CUTS[cut](own)
+    mark(tab, "weather")
+    mark(tab, "home")
+    expect(foot(tab)).to_contain_text(f"2 changes {UNSAVED}")
+    there = ["bad", "weather", "home"] if cut == "no answer arrives" else ["bad"]
+    wait_for(tab, lambda: quotes(link, cut) == there)
+    tab.close()
+    own.set_offline(False)
+    own.unroute_all()
+    again = tab_of(own)
+    again.goto(address)
+    expect(again.locator(".esa-p.marked")).to_have_text(["bad", "weather", "home"])
+    saved(again)
+    assert quotes(link, cut) == ["bad", "weather", "home"]
+
+
+def test_an_open_page_saves_by_itself_when_the_network_is_back(link: Host, own: BrowserContext) -> None:
+    tab = opened(link, tab_of(own), "waits")
+    own.set_offline(True)
+    mark(tab, "weather")
+    expect(foot(tab)).to_contain_text(f"1 change {UNSAVED}")
+    tab.keyboard.press("j")
+    expect(tab.get_by_role("alert")).to_contain_text("the server does not answer. Your labels are kept in this browser")
+    expect(tab.locator(".esa-p.marked")).to_have_text("weather")
+    own.set_offline(False)
+    saved(tab)
+    tab.keyboard.press("j")
+    expect(text(tab, "Und dann?")).to_be_visible()
+    expect(tab.get_by_role("alert")).to_be_hidden()
+    assert quotes(link, "waits") == ["weather"]
+
+
+def test_labels_on_a_revoked_link_are_kept_and_a_new_link_saves_them(link: Host, own: BrowserContext) -> None:
+    tab = tab_of(own)
+    tab.clock.install()
+    tab.add_init_script(
+        "window.waits = []; const later = setTimeout;"
+        "window.setTimeout = (f, ms, ...given) => { if (ms >= 4000) waits.push(ms); return later(f, ms, ...given); }"
+    )
+    address = link.address("revoked")
+    tab.goto(address)
+    mark(tab, "weather")
+    saved(tab)
+    store = link.server.store()
+    (made,) = [of for of in store.people.links(link.project) if of.rater == link.rater("revoked")]
+    links.revoke(store, "test", made)
+    mark(tab, "home")
+    expect(foot(tab)).to_have_text(
+        "1 change not saved. Your link is no longer valid. Ask the person who sent it for a new one. "
+        "Your changes are kept in this browser."
+    )
+    waits = [4000, 8000, 16000, 30000, 30000]
+    for n in range(1, len(waits) + 1):
+        tab.wait_for_function("n => waits.length >= n", arg=n)
+        assert tab.evaluate("n => waits.slice(0, n)", n) == waits[:n]
+        tab.clock.fast_forward(30_000)
+    tab.keyboard.press("j")
+    expect(tab.get_by_role("alert")).to_contain_text("Your link is no longer valid")
+    assert quotes(link, "revoked") == ["weather"]
+    tab.goto(address)
+    expect(tab.get_by_text("This link was revoked")).to_be_visible()
+    tab.goto(link.address("revoked"))
+    expect(tab.locator(".esa-p.marked")).to_have_text(["weather", "home"])
+    saved(tab)
+    assert quotes(link, "revoked") == ["weather", "home"]
+
+
+class Disk:
+    """The disk of a server's database, which can be filled up."""
+
+    said = "The disk of the database is full"
+
+    def __init__(self, folder: Path, server: Server) -> None:
+        self.ballast, self.server = folder / "ballast", server
+
+    def fill(self) -> None:
+        with suppress(OSError), self.ballast.open("wb", buffering=0) as file:
+            while True:
+                file.write(b"\0" * 4096)
+
+    def empty(self) -> None:
+        self.ballast.unlink()
+
+
+class Quota(Disk):
+    """Files of the server cannot grow, as with a quota of a file system. Needs no rights."""
+
+    said = "The disk of the database cannot be read or written"
+
+    def _limit(self, size: int) -> None:
+        assert self.server.process is not None
+        process = psutil.Process(self.server.process.pid)
+        process.rlimit(psutil.RLIMIT_FSIZE, (size, process.rlimit(psutil.RLIMIT_FSIZE)[1]))
+
+    def fill(self) -> None:
+        self._limit((self.server.home / "errorscope.db-wal").stat().st_size)
+
+    def empty(self) -> None:
+        self._limit(psutil.RLIM_INFINITY)
+
+
+@pytest.fixture(params=[Disk, Quota])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(folder)]
+    mounted = request.param is Disk
+    if mounted and subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root may mount a small disk")
+    try:
+        project_to_annotate(folder)
+        with serving(folder, ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
+            yield request.param(folder, running)
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_labels_made_while_the_disk_is_full_are_saved_once(disk: Disk, own: BrowserContext) -> None:
+    host, tab = Host(disk.server, by_link=True), tab_of(own)
+    address = host.address("full")
+    tab.goto(address)
+    mark(tab, "bad")
+    saved(tab)
+    disk.fill()
+    mark(tab, "weather")
+    mark(tab, "home")
+    expect(foot(tab)).to_have_text(f"Saving … 2 changes {UNSAVED}. {disk.said}.")
+    assert quotes(host, "full") == ["bad"]
+    tab.keyboard.press("j")  # a segment that was never opened: opening it is saved too
+    expect(tab.get_by_role("alert")).to_contain_text(disk.said)
+    assert not [shown for shown in (str(disk.server.home), "errorscope.db") if shown in tab.content()]
+    tab.close()
+    again = tab_of(own)
+    again.goto(f"{address}?doc=news&segment={HERE.segment_id}")
+    expect(again.locator(".esa-p.marked")).to_have_text(["bad", "weather", "home"])
+    expect(foot(again)).to_contain_text(UNSAVED)
+    disk.empty()
+    saved(again)
+    assert quotes(host, "full") == ["bad", "weather", "home"]
+    again.keyboard.press("j")
+    expect(text(again, "Und dann?")).to_be_visible()

@@ -1,0 +1,259 @@
+"""Appraise's CSV with its batches: variants of rows, repeated rows, faults of spans, and the way back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+
+from core.data import Dataset, HumanScore, Output, OutputKey, Segment, Span
+from core.errors import ImportProblems, UserError
+from core.formats.campaigns import appraise, appraise_write
+from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
+from core.formats.files import Upload
+from tests.core.formats.campaigns.campaign_cases import campaigns, contents, said
+
+ITEM = {
+    "itemID": 7, "itemType": "TGT", "documentID": "d#A", "sourceID": "wmt23", "targetID": "wmt23.A",
+    "sourceText": "Ein 😀 Haus", "targetText": "A 😀 house", "isCompleteDocument": False, "mqm": [], "_item": "A | 12 | d",
+}  # fmt: skip
+BAD = ITEM | {"itemID": 8, "itemType": "BAD", "documentID": "d#A#bad1", "targetText": "A 😀 mouse"}
+TUTORIAL = ITEM | {"itemID": 1, "documentID": "tut", "targetID": "tut", "mqm": {"tutorial": {}, "payload": []}}
+ROW = ["ann", "wmt23.A", "7", "TGT", "eng", "deu", "71", "d#A", "False", "[]", "1717331262.035", "1717331440.5"]
+KEY = OutputKey("A", "d", "12")
+
+
+def row(**changed: str) -> list[str]:
+    names = ("rater", "system", "item", "type", "src", "tgt", "score", "document", "whole", "spans", "began", "ended")
+    cells = list(ROW)
+    for name, cell in changed.items():
+        cells[names.index(name)] = cell
+    return cells
+
+
+def table(*rows: list[str]) -> Upload:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return Upload("scores.csv", out.getvalue().encode())
+
+
+def batches(*items: dict[str, Any], more: tuple[list[dict[str, Any]], ...] = ()) -> Upload:
+    return Upload("batches.json", json.dumps([{"items": list(of), "task": {}} for of in (items, *more)]).encode())
+
+
+def found(*rows: list[str], items: tuple[dict[str, Any], ...] = (TUTORIAL, ITEM, BAD)) -> CampaignFile:
+    return appraise.read(table(*rows), batches(*items))
+
+
+def spans(*given: dict[str, Any], text: str = "A 😀 house") -> CampaignFile:
+    return found(row(spans=json.dumps(given)), items=(ITEM | {"targetText": text},))
+
+
+def again(file: CampaignFile) -> CampaignFile:
+    written = appraise_write.write(file)
+    return appraise.read(
+        *(Upload(name, text.encode()) for name, text in zip(("a.csv", "b.json"), written.texts, strict=True))
+    )
+
+
+def test_a_row_is_joined_with_its_text() -> None:
+    file = found(row(spans='[{"start_i":5,"end_i":9,"severity":"minor","error_type":null}]'))
+    assert file.dataset == Dataset((Segment("d", "12", "Ein 😀 Haus"),), (Output(*KEY, "A 😀 house"),))
+    (rating,) = file.ratings
+    assert rating.errors == (Span("output", 4, 9, "house", "Minor", "Unspecified"),)
+    assert (rating.rater, rating.key, rating.kind, rating.score) == ("ann", KEY, "item", 71.0)
+    assert rating.began == datetime.fromtimestamp(1717331262.035, UTC)
+    assert not file.odd
+    assert not file.warnings
+
+
+def test_checks_and_tutorials_have_their_own_texts() -> None:
+    check, tutorial = found(
+        row(item="8", type="BAD", document="d#A#bad1"), row(item="1", document="tut", system="tut")
+    ).ratings
+    assert (check.kind, check.text, check.of) == ("check", "A 😀 mouse", KEY)
+    assert check.key == OutputKey("A", "d#bad1", "12")
+    assert (tutorial.kind, tutorial.key.doc_id) == ("tutorial", "tut")
+
+
+def test_the_latest_of_repeated_rows_counts() -> None:
+    file = found(row(score="30", ended="1717331999"), row(score="20"), row(score="10", ended=""))
+    assert [r.score for r in file.ratings] == [30.0]
+    assert file.replaced == 2
+    assert "2 ratings that were changed" in file.warnings[0].sentence()
+
+
+def test_of_rows_with_equal_times_the_first_is_the_newest() -> None:
+    assert [r.score for r in found(row(score="30"), row(score="20")).ratings] == [30.0]
+
+
+def test_item_numbers_repeat_between_batches() -> None:
+    other = ITEM | {"targetText": "Another house", "_item": "A | 13 | d"}
+    mine = [TUTORIAL | {"itemID": 2}, other]
+    mine_too = row(rater="bob", item="2", document="tut", system="tut")
+    rows = (row(), row(item="1", document="tut", system="tut"), row(rater="bob"), mine_too)
+    file = appraise.read(table(*rows), batches(TUTORIAL, ITEM, more=(mine,)))
+    assert [(r.rater, r.key.segment_id) for r in file.ratings if r.kind == "item"] == [("ann", "12"), ("bob", "13")]
+
+
+def test_an_item_in_two_batches_without_a_clue_is_a_problem() -> None:
+    with pytest.raises(ImportProblems) as caught:
+        appraise.read(table(row()), batches(ITEM, more=([ITEM | {"_item": "A | 13 | d"}],)))
+    assert "2 items of this name in batches 1, 2" in said(caught.value)[0]
+
+
+def test_without_own_ids_segments_are_counted_in_their_document() -> None:
+    plain = {k: v for k, v in ITEM.items() if k != "_item"}
+    file = found(row(item="9"), items=(plain | {"itemID": 8, "sourceText": "x"}, plain | {"itemID": 9}))
+    assert file.ratings[0].key == OutputKey("A", "d", "2")
+
+
+@pytest.mark.parametrize(
+    ("span", "why"),
+    [
+        ({"start_i": 5, "end_i": 10, "severity": "minor"}, "offsets outside the text"),
+        ({"start_i": -1, "end_i": 3, "severity": "minor"}, "offsets outside the text"),
+        ({"start_i": 5, "end_i": 3, "severity": "minor"}, "ends before it begins"),
+        ({"start_i": 3, "end_i": 5, "severity": "minor"}, "begins or ends inside a character"),
+        ({"start_i": None, "end_i": 5, "severity": "minor"}, "offsets that are not whole numbers"),
+    ],
+)
+def test_a_span_without_a_place_is_named_and_written_again(span: dict[str, Any], why: str) -> None:
+    file = spans(span, {"start_i": 0, "end_i": 0, "severity": "major"})
+    assert [e.quote for e in file.ratings[0].errors or ()] == ["A"]
+    (odd,) = file.odd
+    assert (odd.rater, odd.key, odd.start, odd.why) == ("ann", KEY, str(span["start_i"]), why)
+    assert why in file.warnings[0].sentence()
+    assert again(file).odd == file.odd
+
+
+@pytest.mark.parametrize(
+    ("severity", "kept"), [("undecided", "undecided"), (None, "undecided"), ("critical", "critical")]
+)
+def test_other_severities_are_kept_and_named(severity: str | None, kept: str) -> None:
+    file = spans({"start_i": 0, "end_i": 0, "severity": severity})
+    assert [e.severity for e in file.ratings[0].errors or ()] == [kept]
+    assert [o.raw for o in file.odd] == [None]
+
+
+def test_a_line_break_tag_counts_as_one() -> None:
+    file = spans({"start_i": 2, "end_i": 3, "severity": "minor"}, text="a<br>bc")
+    assert [e.quote for e in file.ratings[0].errors or ()] == ["bc"]
+
+
+def test_missing_is_an_omission_and_error_types_are_a_path() -> None:
+    file = spans(
+        {"start_i": "missing", "end_i": "missing", "severity": "major"},
+        {"start_i": 0, "end_i": 0, "severity": "minor", "error_type": ["Style", "Awkward"]},
+    )
+    assert [(e.start, e.end, e.category) for e in file.ratings[0].errors or ()] == [
+        (0, 0, "Accuracy/Omission"), (0, 1, "Style/Awkward"),
+    ]  # fmt: skip
+
+
+def test_the_zeros_of_an_mqm_campaign_are_no_scores() -> None:
+    span = '[{"start_i":0,"end_i":0,"severity":"minor","error_type":["Style"]}]'
+    assert found(row(score="0", spans=span)).ratings[0].score is None
+    assert found(row(score="0")).ratings[0].score == 0.0
+
+
+def test_an_empty_cell_means_no_spans_in_the_protocol_and_a_header_is_skipped() -> None:
+    header = ["user", "system", "itemID", "itemType", "src", "tgt", "score", "docID", "whole", "mqm", "start", "end"]
+    (rating,) = found(header, row(spans="", began="", ended="")).ratings
+    assert (rating.errors, rating.began) == (None, None)
+
+
+def test_scores_of_whole_documents_are_left_out_and_counted() -> None:
+    whole = ITEM | {"itemID": 9, "isCompleteDocument": True}
+    file = found(row(), row(item="9", whole="True"), items=(ITEM, whole))
+    assert len(file.ratings) == 1
+    assert "1 score of a whole document" in file.warnings[0].sentence()
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([row()[:-1]], "line 1: found 11 columns; expected 12"),
+        ([row(score="good")], "line 1, score: found “good”; expected a number"),
+        ([row(spans="[{]")], "line 1, error spans: found “[{]”"),
+        ([row(spans='"x"')], "line 1, error spans: found “\"x\"”; expected a JSON list"),
+        ([row(ended="noon")], "line 1, end time: found “noon”; expected seconds since 1970"),
+        ([row(item="77")], "line 1: found item “77” (TGT) of “wmt23.A”, document “d#A”; expected an item of the batches"),
+        ([row(rater=" ")], "line 1, rater: found no rater"),
+    ],
+)  # fmt: skip
+def test_a_fault_has_one_message_with_its_line(rows: list[list[str]], expected: str) -> None:
+    with pytest.raises(ImportProblems) as caught:
+        found(*rows)
+    assert len(caught.value.problems) == 1
+    assert expected in said(caught.value)[0]
+
+
+def test_ratings_need_their_texts() -> None:
+    with pytest.raises(ImportProblems, match="JSON file of batches"):
+        appraise.read(table(row()), None)
+    with pytest.raises(ImportProblems, match="no items"):
+        appraise.read(table(row()), Upload("b.json", b"[]"))
+
+
+def test_different_texts_of_one_output_are_a_problem() -> None:
+    with pytest.raises(ImportProblems, match="one text in a campaign"):
+        found(row(), items=(ITEM, ITEM | {"itemID": 9, "targetText": "B"}))
+
+
+def test_rows_of_wmt25_name_the_source() -> None:
+    texts = Dataset((Segment("cs-de_#_news_#_x", "3", "s"),), (Output("M", "cs-de_#_news_#_x", "3", "Haus"),))
+    tutorial = [
+        "e1",
+        "cs-en-tutorial1",
+        "cs-en-tutorial1",
+        "TGT",
+        "eng",
+        "ces",
+        "100",
+        "cs-en-tutorial1",
+        "False",
+        "[]",
+        "1",
+        "2",
+    ]
+    rated = row(system="M", item="cs-de_#_news_#_x_#_3", spans='[{"start_i":0,"end_i":3,"severity":"major"}]')
+    item, other = appraise.read(table(rated, tutorial), texts).ratings
+    assert item.key == texts.outputs[0].key
+    assert [e.quote for e in item.errors or ()] == ["Haus"]
+    assert other.kind == "tutorial"
+    with pytest.raises(ImportProblems, match="an output among the texts"):
+        appraise.read(table(row(system="N", item="cs-de_#_news_#_x_#_3")), texts)
+
+
+def test_what_is_lost_is_named() -> None:
+    dataset = Dataset(
+        (Segment("d", "1", "s", ("r",)),), (Output("A", "d", "1", "t"),), (HumanScore("A", "d", "1", "x", 1),)
+    )
+    rating = CampaignRating("a", OutputKey("A", "d", "1"), "item", (), 5.0, comment="hm", passed=True)
+    assert appraise_write.write(CampaignFile(dataset, (rating,))).lost == (
+        "Left out: 1 comment.", "Left out: 1 verdict on a check.", "Left out: 1 reference.", "Left out: 1 human score.",
+    )  # fmt: skip
+
+
+def test_a_span_that_does_not_match_its_text_is_not_written() -> None:
+    dataset = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", "text"),))
+    wrong = CampaignRating("a", OutputKey("A", "d", "1"), "item", (Span("output", 0, 2, "xx", "Minor", "Style"),), None)
+    with pytest.raises(UserError, match="differs from the stored text"):
+        appraise_write.write(CampaignFile(dataset, (wrong,)))
+
+
+@given(campaigns())
+def test_everything_is_restored(file: CampaignFile) -> None:
+    read = again(file)
+    assert read.ratings == file.ratings
+    assert read.dataset.outputs == file.dataset.outputs or sorted(read.dataset.outputs, key=repr) == sorted(
+        file.dataset.outputs, key=repr
+    )
+    assume(read.ratings)
+    assert contents(again(read)) == contents(read)

@@ -1,0 +1,157 @@
+"""Pearmut's annotations: all campaigns of a file, a log, resets, tokens after the text, checks and tutorials."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from core.data import OutputKey, Span
+from core.errors import ImportProblems
+from core.formats.campaigns import pearmut, pearmut_write
+from core.formats.campaigns.campaign_file import CampaignFile
+from core.formats.files import Upload
+from tests.core.formats.campaigns.campaign_cases import campaigns, contents, said
+
+ITEM = {
+    "item_id": "news_###_a.1_###_0",
+    "src": "s",
+    "tgt": {"A": "😀 a\nhouse", "B": "home"},
+    "instructions": "<b>x</b>",
+}
+RECORD = {
+    "user_id": "u1", "item_i": 4, "item": [ITEM],
+    "annotation": [{"A": {"score": 70, "error_spans": [], "textfield": None}, "B": {"score": 90, "error_spans": []}}],
+    "actions": [{"time": 100.5, "action": "load"}, {"time": 130.25, "action": "submit"}], "validations": [],
+}  # fmt: skip
+A = OutputKey("A", "news_###_a.1", "0")
+
+
+def record(spans: list[dict[str, Any]] | None = None, **changed: Any) -> dict[str, Any]:
+    annotation = [{"A": {"score": 70, "error_spans": spans}}] if spans is not None else RECORD["annotation"]
+    return RECORD | {"annotation": annotation} | changed
+
+
+def found(*records: dict[str, Any]) -> CampaignFile:
+    return pearmut.read(Upload("log.jsonl", "\n".join(map(json.dumps, records)).encode()))
+
+
+def again(file: CampaignFile) -> CampaignFile:
+    return pearmut.read(Upload("a.json", pearmut_write.write(file).texts[0].encode()))
+
+
+def test_a_record_has_a_rating_per_model_and_the_times_of_its_page() -> None:
+    first, second = found(RECORD).ratings
+    assert (first.rater, first.key, first.score, first.errors) == ("u1", A, 70.0, ())
+    assert second.key.system == "B"
+    assert (first.began, first.ended) == tuple(datetime.fromtimestamp(at, UTC) for at in (100.5, 130.25))
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_one_campaign_of_a_file_is_read(indent: int | None) -> None:
+    upload = Upload("annotations.json", json.dumps({"cs-de v3": [RECORD], "cs-uk v3": []}, indent=indent).encode())
+    assert pearmut.campaign_names(upload) == ("cs-de v3", "cs-uk v3")
+    assert len(pearmut.read(upload, "cs-de v3").ratings) == 2
+    with pytest.raises(ImportProblems, match="2 campaigns"):
+        pearmut.read(upload)
+    with pytest.raises(ImportProblems, match="no campaign “x”"):
+        pearmut.read(upload, "x")
+
+
+def test_a_list_and_a_single_campaign_need_no_name() -> None:
+    for whole in ([RECORD], {"one": [RECORD]}):
+        assert len(pearmut.read(Upload("a.json", json.dumps(whole).encode())).ratings) == 2
+    assert pearmut.campaign_names(Upload("a.jsonl", json.dumps(RECORD).encode())) == ()
+
+
+def test_the_tokens_after_the_text_are_an_omission_and_an_instructions_fault() -> None:
+    # units: 😀 0–1, blank 2, a 3, house 4–8 (the line break does not count); [missing] is 9
+    spans = [{"start_i": n, "end_i": n, "severity": "major", "category": None} for n in (9, 10)]
+    file = found(record([*spans, {"start_i": 4, "end_i": 8, "severity": "minor", "category": "Style/Odd"}]))
+    assert file.ratings[0].errors == (
+        Span("output", 0, 0, "", "Major", "Accuracy/Omission"), Span("output", 0, 0, "", "Major", "Instructions fault"),
+        Span("output", 4, 9, "house", "Minor", "Style/Odd"),
+    )  # fmt: skip
+    written = json.loads(pearmut_write.write(file).texts[0])["campaign"][0]["annotation"][0]["A"]["error_spans"]
+    assert [s["start_i"] for s in written] == [9, 10, 4]
+
+
+@pytest.mark.parametrize(
+    ("token", "category"), [("[missing]", "Accuracy/Omission"), ("[instructions fault]", "Instructions fault")]
+)
+def test_tokens_may_be_written_by_name(token: str, category: str) -> None:
+    (error,) = found(record([{"start_i": token, "end_i": token, "severity": "minor"}])).ratings[0].errors or ()
+    assert error.category == category
+
+
+def test_the_last_annotation_of_a_text_counts() -> None:
+    file = found(record([{"start_i": 0, "end_i": 1, "severity": None}]), record([]))
+    assert (len(file.ratings), file.replaced, file.odd) == (1, 1, ())
+
+
+def test_a_reset_discards_a_page_or_all_pages_of_an_annotator() -> None:
+    other = record(user_id="u2")
+    second = record(item_i=5, item=[ITEM | {"item_id": "news_###_a.1_###_1"}])
+    reset = {"user_id": "u1", "annotation": "__RESET__"}
+    one = found(RECORD, second, other, reset | {"item_i": 4})
+    assert [(r.rater, r.key.segment_id) for r in one.ratings if r.key.system == "A"] == [("u1", "1"), ("u2", "0")]
+    assert one.replaced == 2
+    every = found(RECORD, second, other, reset)
+    assert {r.rater for r in every.ratings} == {"u2"}
+    assert len(found(reset, RECORD).ratings) == 2
+
+
+def test_checks_and_tutorials_are_recognised() -> None:
+    check = record(item_i="random_1", item=[ITEM | {"tgt": {"A": "x", "B": "y"}}], validations=[[True, False]])
+    named = record(item=[ITEM | {"item_id": "attention_check_2"}], validations=[{"A": True, "B": [False]}])
+    file = found(
+        RECORD, check, named, record(item_i="welcome_0"), record(item=[ITEM | {"item_id": "cs_#_tutorial_#_1"}])
+    )
+    assert [r.kind for r in file.ratings] == ["item"] * 2 + ["check"] * 4 + ["tutorial"] * 4
+    assert [r.passed for r in file.of_kind("check")] == [False, False, True, False]
+    assert file.of_kind("check")[0].text == "x"
+    assert len(file.dataset.outputs) == 2
+
+
+def test_unfinished_pages_forms_and_comments_are_read() -> None:
+    form = record(item=[{"text": "Age?", "form": "number"}], annotation=[{}])
+    running = record(annotation=[None], actions=[{"time": 5, "action": "load"}], item_i=9)
+    file = found(form, running, record(comment="unclear source", actions=None))
+    assert [r.comment for r in file.ratings] == ["unclear source"] * 2
+    assert [w.found for w in file.warnings] == ["1 item without an annotation", "1 form"]
+    assert again(file).ratings == file.ratings
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"annotation": []}, "line 1, annotation: found 0 for 1 item; expected one per item"),
+        ({"user_id": None}, "line 1, user_id: found nothing; expected a text"),
+        ({"annotation": [{"A": {"score": "x"}}]}, "line 1, annotation[0].A.score: found “\"x\"”"),
+        ({"annotation": [{"A": {"score": 1, "error_spans": 3}}]}, "line 1, annotation[0].A.error_spans: found “3”"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_a_record_has_one_message(changed: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ImportProblems) as caught:
+        found(RECORD | changed)
+    assert len(caught.value.problems) == 1
+    assert expected in said(caught.value)[0]
+
+
+def test_a_truncated_file_has_one_message() -> None:
+    with pytest.raises(ImportProblems) as caught:
+        pearmut.read(Upload("a.json", json.dumps({"x": [RECORD]}, indent=1)[:-5].encode()))
+    assert len(caught.value.problems) == 1
+    assert "truncated" in said(caught.value)[0]
+
+
+@given(campaigns(extras=True))
+def test_everything_that_was_rated_is_restored(file: CampaignFile) -> None:
+    read = again(file)
+    assert read.ratings == file.ratings
+    rated = {r.key for r in file.ratings if r.kind == "item"}
+    assert {o for o in file.dataset.outputs if o.key in rated} == set(read.dataset.outputs)
+    assert contents(again(read)) == contents(read)

@@ -1,0 +1,78 @@
+"""Who may decide on disagreements, and the units behind evidence."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from core.ports.labels import Action
+from core.ports.people import Account
+from core.ports.store import Store
+from core.services.campaigns import adjudication, deciding, evidence, quality, results
+from core.services.campaigns.answers import answers, key_of
+from core.services.labels.labels import open_segment, save
+from core.services.people.identity import LOCAL, Identity
+from tests.core.services.campaigns import filled
+from tests.fakes import memory_store
+
+
+@pytest.fixture
+def store() -> Store:
+    return memory_store()
+
+
+def person(name: str, project: int, role: str) -> Identity:
+    return Identity(Account(1, name, False, True, datetime(2026, 1, 1, tzinfo=UTC)), {project: role})  # type: ignore[dict-item]
+
+
+def test_managers_and_adjudicators_who_do_not_label_decide(store: Store) -> None:
+    campaign = filled.started(store)
+    item = next(u for u in store.campaigns.units(campaign.id) if u.kind == "item")
+    key, project = key_of(item.name), campaign.project_id
+    for who, may in (
+        (LOCAL, True),
+        (person("Judy", project, "adjudicator"), True),
+        (person("Judy", project, "viewer"), False),
+        (person("Judy", project, "annotator"), False),
+        (person("Ana", project, "adjudicator"), False),  # labels in the campaign
+    ):
+        assert deciding.may_decide(store, campaign, who, key) is may
+    assert not deciding.may_decide(store, campaign, LOCAL, key_of("no unit"))
+
+
+def test_a_decision_replaces_the_versions(store: Store) -> None:
+    campaign = filled.started(store)
+    filled.work(store, campaign)
+    first = adjudication.queue(store, campaign)[0]
+    data = deciding.decision_page(store, campaign, "Judy", first.unit, more=True)
+    assert data["asks"] == ["spans", "score"]
+    assert [o["name"] for o in data["outputs"]] == [None]
+    adjudication.take_version(store, campaign, "Judy", first.unit, first.versions[0])
+    submit = Action("submit-1", "submit", None, {"asks": ["spans", "score"]})
+    save(store, campaign.texts, "Judy", key_of(first.unit.name), [submit])
+    decided = adjudication.queue(store, campaign)[-1]
+    assert (decided.unit, decided.decided_by) == (first.unit, "Judy")
+    raters = {rater for rater, unit, _ in results.counted_labels(store, campaign) if unit == first.unit}
+    assert raters == {"Judy, decision"}
+
+
+def test_an_opened_unit_is_no_decision(store: Store) -> None:
+    campaign = filled.started(store)
+    filled.work(store, campaign)
+    first = adjudication.queue(store, campaign)[0]
+    open_segment(store, campaign.texts, "Judy", key_of(first.unit.name), first.unit.systems)
+    assert not adjudication.queue(store, campaign)[0].decided_by
+
+
+def test_evidence_has_units_with_the_failed_checks_first(store: Store) -> None:
+    campaign = filled.started(store, checks=0.3, repeats=0.3, dataset=filled.texts(4, 4))
+    filled.work(store, campaign)
+    units = quality.submitted_units(store, campaign, answers(store, campaign))
+    checks = evidence.evidence_units("Ana", "checks", units)
+    assert checks
+    assert all(found.planted and found.broken for found in checks)
+    assert [found.text.split(":")[0] for found in checks] == sorted(found.text.split(":")[0] for found in checks)
+    for kind in ("repeats", "agreement", "same answer"):
+        assert all(found.unit.rater == "Ana" for found in evidence.evidence_units("Ana", kind, units))
+    assert "others: score" in evidence.evidence_units("Ana", "agreement", units)[0].text

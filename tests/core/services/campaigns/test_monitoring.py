@@ -1,0 +1,115 @@
+"""Progress, retired systems and results of campaigns with simulated people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.campaigns.protocol import ProtocolName
+from core.errors import UserError
+from core.ports.store import Store
+from core.services.campaigns import comparison, extending, people
+from core.services.campaigns.monitoring import snapshot
+from tests.core.services.campaigns import filled
+from tests.fakes import memory_store
+
+
+@pytest.fixture
+def store() -> Store:
+    return memory_store()
+
+
+NOW = datetime.now(UTC)
+
+
+def test_a_snapshot_counts_ratings_units_and_time(store: Store) -> None:
+    campaign = filled.started(store)
+    filled.work(store, campaign, share=0.5, begin=NOW - timedelta(days=2))
+    found = snapshot(store, campaign, NOW)
+    assert (found.progress.units, found.progress.wanted) == (36, 72)  # 12 segments x 3 systems, 2 raters each
+    assert found.progress.ratings == found.ratings_left == 36
+    assert found.hours_left == pytest.approx(36 * found.progress.seconds / 3600)
+    assert sum(person.work.units for person in found.people) == 36
+    assert sum(person.open_units for person in found.people) == found.progress.open_now
+
+
+def test_before_any_rating_the_planned_time_is_used(store: Store) -> None:
+    found = snapshot(store, filled.started(store, seconds_per_unit=90), NOW)
+    assert found.hours_left == pytest.approx(72 * 90 / 3600)
+    assert found.complete_share == 0
+
+
+def test_a_retired_system_is_not_assigned_any_more(store: Store) -> None:
+    campaign = filled.started(store)
+    assert extending.retire_system(store, "test", campaign, "Cedar") == 12
+    filled.work(store, campaign)
+    assert {s for a in store.campaigns.assignments(campaign.id) for s in a.unit.systems} == {"Alder", "Birch"}
+    assert [(s.name, s.retired) for s in extending.systems(store, campaign)] == [
+        ("Alder", False), ("Birch", False), ("Cedar", True),
+    ]  # fmt: skip
+    extending.retire_system(store, "test", campaign, "Cedar", retired=False)
+    assert snapshot(store, campaign).progress.wanted == 72
+
+
+def test_the_last_system_cannot_be_retired(store: Store) -> None:
+    campaign = filled.started(store, systems=("Alder",))
+    with pytest.raises(UserError, match="nothing would be left"):
+        extending.retire_system(store, "test", campaign, "Alder")
+
+
+def test_no_system_is_retired_where_outputs_are_shown_together(store: Store) -> None:
+    campaign = filled.started(store, "cesa")
+    with pytest.raises(UserError, match="single system"):
+        extending.retire_system(store, "test", campaign, "Alder")
+
+
+def test_an_added_system_is_assigned(store: Store) -> None:
+    campaign = filled.started(store, systems=("Alder", "Birch"))
+    assert extending.can_add(store, campaign) == ["Cedar"]
+    assert extending.add_system(store, "test", campaign, "Cedar") == 12
+    filled.work(store, campaign)
+    assert [row.ratings for row in snapshot(store, campaign).progress.systems] == [24, 24, 24]
+
+
+@pytest.mark.parametrize("protocol", ["esa", "cesa", "da", "mqm"])
+def test_means_order_the_systems(store: Store, protocol: ProtocolName) -> None:
+    campaign = filled.started(store, protocol)
+    filled.work(store, campaign)
+    found = comparison.compare(store, campaign)
+    assert [m.system for m in found.means] == ["Alder", "Birch", "Cedar"]
+    best = next(d for d in found.differences if {d.first, d.second} == {"Alder", "Cedar"})
+    assert abs(best.test.difference or 0) > 5 if protocol != "mqm" else best.test.difference
+    assert best.adjusted is not None
+    assert best.adjusted < 0.05
+    assert found.basis.ratings == len([a for a in store.campaigns.assignments(campaign.id) if a.unit.kind == "item"])
+
+
+def test_preferences_give_strengths(store: Store) -> None:
+    campaign = filled.started(store, "pairwise", dataset=filled.texts(6, 4))
+    filled.work(store, campaign)
+    found = comparison.compare(store, campaign)
+    assert found.votes is not None
+    assert not found.means
+    rates = {(r.first, r.second): r.rate.value for r in found.votes.rates}
+    assert rates["Alder", "Cedar"] is not None
+    assert rates["Alder", "Cedar"] > 0.9
+
+
+def test_excluded_people_do_not_count(store: Store) -> None:
+    campaign = filled.started(store)
+    filled.work(store, campaign)
+    before = comparison.compare(store, campaign).basis
+    ana = store.campaigns.participants(campaign.id)[0]
+    people.exclude(store, "test", campaign, ana.id, "too fast")
+    after = comparison.compare(store, campaign).basis
+    assert after.excluded == {"Ana": "too fast"}
+    assert after.ratings < before.ratings
+    assert after.raters == before.raters - 1
+
+
+def test_a_campaign_without_ratings_has_results(store: Store) -> None:
+    found = comparison.compare(store, filled.started(store))
+    assert found.basis.ratings == 0
+    assert not found.means
+    assert found.agreement.reason

@@ -1,0 +1,172 @@
+"""The set-up of campaigns without its screen: designs from choices, planning, and the start."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from core.campaigns.design import design_from_json
+from core.campaigns.protocol import PROTOCOLS
+from core.campaigns.protocol_notes import NOTES, STARTING_POINTS
+from core.data import OutputKey, RatedOutput, Span
+from core.errors import UserError
+from core.services.campaigns import planning, setup_design, starting
+from core.services.campaigns.completion import completion
+from core.services.campaigns.preview import preview_data, preview_units
+from core.services.campaigns.tutorial_items import item_row, labelled_by, suggested_range
+from core.stats.campaign.planned_difference import ASSUMED
+from tests.core.services.campaigns.world import SYSTEMS, dataset
+from tests.fakes import memory_store
+
+DATA = dataset(documents=4, segments=5)
+OUTLINE = {key: tuple(o.system for o in of) for key, of in DATA.outputs_of().items()}
+TODAY = date(2026, 3, 2)
+
+
+def test_without_choices_the_design_is_usable() -> None:
+    design = setup_design.design_of({}, OUTLINE)
+    assert (design.protocol, design.systems, design.segments) == (PROTOCOLS["esa"], (), ())
+    assert (design.people, design.overlap, design.seconds_per_unit) == (3, 2, 60)
+
+
+def test_every_protocol_has_a_note_and_makes_a_design() -> None:
+    assert set(NOTES) == set(PROTOCOLS)
+    for name in PROTOCOLS:
+        assert setup_design.design_of({"protocol": name}, OUTLINE).protocol.name == name
+
+
+@pytest.mark.parametrize("point", STARTING_POINTS, ids=lambda p: p.title)
+def test_every_starting_point_makes_a_design(point) -> None:  # type: ignore[no-untyped-def]
+    assert set(point.choices) <= {*setup_design.DEFAULTS, "sample_size"}
+    setup_design.design_of(point.choices, OUTLINE)
+
+
+def test_a_unit_of_contrastive_esa_takes_the_time_of_all_its_outputs() -> None:
+    assert setup_design.seconds_of({"protocol": "cesa"}, OUTLINE) == 40 * len(SYSTEMS)
+    two = {"protocol": "cesa", "some_systems": True, "systems": SYSTEMS[:2]}
+    assert setup_design.seconds_of(two, OUTLINE) == 80
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"some_systems": True}, "no system is chosen"),
+        ({"which": "documents"}, "no document is chosen"),
+        ({"severities/esa": ()}, "no severity is chosen"),
+        ({"instructions/esa": " "}, "the instructions are empty"),
+        ({"anchors/esa": [{"text": "good"}]}, "an anchor has no value"),
+        ({"overlap": 4}, "4 distinct raters"),
+    ],
+)
+def test_choices_that_do_not_fit_are_named(choices: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        setup_design.design_of(choices, OUTLINE)
+
+
+def test_texts_of_a_protocol_are_edited_and_sorted() -> None:
+    rows = [{"value": 100, "text": "best"}, {}, {"value": 0, "text": "worst"}]
+    protocol = setup_design.protocol_of({"anchors/esa": rows, "severities/esa": ("Minor", "Major")})
+    assert [a.value for a in protocol.anchors] == [0, 100]
+    assert protocol.severities == ("Major", "Minor")
+
+
+def test_edited_categories_make_an_own_typology() -> None:
+    rows = [*setup_design.category_rows(PROTOCOLS["mqm"].typology), {"path": "Tone"}]
+    typology = setup_design.protocol_of({"protocol": "mqm", "categories/mqm": rows}).typology
+    assert (typology.name, typology.categories[-1].path) == ("own", "Tone")
+
+
+def test_a_free_name_and_the_names_of_annotators_are_suggested() -> None:
+    first = setup_design.usual_name({}, [], TODAY)
+    assert first == "ESA, 2 Mar 2026"
+    assert setup_design.usual_name({}, [first.upper()], TODAY) == "ESA, 2 Mar 2026 (2)"
+    assert setup_design.names_of(setup_design.usual_names(2) + "\n\n ") == ["Annotator 1", "Annotator 2"]
+
+
+def test_links_end_with_their_last_day() -> None:
+    assert setup_design.expiry(7, TODAY) == datetime(2026, 3, 10, tzinfo=UTC)
+    assert setup_design.expiry(0, TODAY) is None
+
+
+def test_more_segments_and_raters_detect_smaller_differences() -> None:
+    design = setup_design.design_of({}, OUTLINE)
+    by_size = {(p.segments, p.raters): p.difference for p in planning.detectable_curve(OUTLINE, design, ASSUMED)}
+    assert by_size[20, 1] > by_size[20, 2] > by_size[20, 3]
+    assert by_size[5, 2] > by_size[20, 2]
+    found = planning.detectable(OUTLINE, design, ASSUMED)
+    assert found is not None
+    assert found.one_pair == by_size[20, 2]
+
+
+@pytest.mark.parametrize("name", ["mqm", "pairwise"])
+def test_without_scores_no_detectable_difference_is_planned(name: str) -> None:
+    design = setup_design.design_of({"protocol": name}, OUTLINE)
+    assert planning.detectable(OUTLINE, design, ASSUMED) is None
+    assert planning.detectable_curve(OUTLINE, design, ASSUMED) == []
+
+
+def test_checks_add_their_share_of_ratings() -> None:
+    # 60 outputs × 2 raters × 5 % = 6 ratings of one minute
+    assert planning.added(OUTLINE, setup_design.design_of({}, OUTLINE), 0.05) == (6, 0.1)
+
+
+def test_examples_of_checks_come_from_chosen_outputs() -> None:
+    design = setup_design.design_of({"some_systems": True, "systems": ("Bob",)}, OUTLINE)
+    found = planning.example_checks(DATA, design, 3, 0)
+    assert len(found) == 3
+    assert {e.key.system for e in found} == {"Bob"}
+    assert all(e.planted.text != e.before for e in found)
+
+
+def test_right_answers_come_from_submitted_labels() -> None:
+    key = OutputKey("Ada", "doc 0", "0")
+    error = Span("output", 0, 3, "Ada", "Major", "Unspecified")
+    labels = [RatedOutput(key, "me", (error,)), *(RatedOutput(OutputKey("Bob", "doc 0", s), "you", ()) for s in "01")]
+    assert list(labelled_by(labels)) == ["you", "me"]
+    assert suggested_range((error,)) == (65.0, 95.0)  # 100 − 4·5 ± 15
+    row = item_row(key, (error,), (65.0, 95.0), " why ")
+    (item,) = setup_design.tutorial_of({"tutorial": (row,)})
+    assert item == (key, (error,), (65.0, 95.0), "why")
+    assert setup_design.tutorial_of({"tutorial": (row,), "protocol": "pairwise"}) == ()
+
+
+@pytest.mark.parametrize("name", sorted(PROTOCOLS))
+def test_every_protocol_has_a_preview(name: str) -> None:
+    design = setup_design.design_of({"protocol": name}, OUTLINE)
+    unit = preview_units(OUTLINE, design)[0]
+    data = preview_data(DATA, 1, design, unit)
+    assert len(data["outputs"]) == len(unit.systems) == (design.protocol.on_screen or len(SYSTEMS))
+    assert "server" not in data
+    assert not any(system in str(data["outputs"][0]["id"]) for system in SYSTEMS)
+
+
+def test_a_start_invites_people_and_opens_the_campaign() -> None:
+    store = memory_store()
+    project = store.projects.create("p").id
+    store.projects.add(project, DATA)
+    design = setup_design.design_of({}, OUTLINE)
+    shares: list[float] = []
+    made = starting.start(store, "boss", project, " My  campaign ", design, ["Ana", "Bo"], progress=shares.append)
+    assert (made.campaign.name, made.campaign.state) == ("My campaign", "running")
+    assert [link.link.rater for link in made.links] == ["Ana", "Bo"]
+    assert shares == sorted(shares)
+    assert design_from_json(made.campaign.design) == design
+    assert completion(store, made.campaign) == (0, 120, 2)
+    with pytest.raises(UserError, match="there is a campaign of this name"):
+        starting.start(store, "boss", project, "my campaign", design, ["Ana", "Bo"])
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [(["Ana"], "2 distinct raters"), (["Ana", "ana"], "twice"), (["Ana", " "], "a name is missing")],
+)
+def test_people_who_cannot_be_invited_stop_the_start(names: list[str], message: str) -> None:
+    store = memory_store()
+    project = store.projects.create("p").id
+    store.projects.add(project, DATA)
+    with pytest.raises(UserError, match=message):
+        starting.start(store, "boss", project, "c", setup_design.design_of({}, OUTLINE), names)
+    assert store.campaigns.list(project) == []
+
+
+def test_links_are_safe_in_a_spreadsheet() -> None:
+    assert starting.links_csv([("=Ana", "http://x/t/1")]) == "name,link\n'=Ana,http://x/t/1\n"

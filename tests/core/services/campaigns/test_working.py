@@ -1,0 +1,258 @@
+"""The work of participants: who gets what, what is shown, what counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.campaigns.design import TutorialItem
+from core.data import OutputKey, SegmentKey, Span, grouped
+from core.errors import UserError
+from core.services.campaigns import people, working
+from core.services.campaigns.answers import answers
+from core.services.campaigns.progress import progress
+from core.services.labels import all_labels
+from db.store import open_store
+from tests.core.services.campaigns.world import (
+    SYSTEMS,
+    CampaignWorld,
+    campaign_world,
+    no_errors,
+    prefer_first,
+    scores,
+    span,
+)
+from tests.fakes import memory_store
+
+
+def raters_by_unit(world: CampaignWorld) -> dict[str, list[str]]:
+    return grouped((a.unit.name, a.participant.rater) for a in answers(world.store, world.campaign) if a.counts)
+
+
+@pytest.mark.parametrize("assigning", ["fixed", "dynamic"])
+@pytest.mark.parametrize(
+    ("protocol", "say", "units"),
+    [
+        ("esa", scores(), 18),
+        ("cesa", scores(), 6),
+        ("da", scores(), 18),
+        ("mqm", no_errors, 18),
+        ("pairwise", prefer_first, 18),
+    ],
+)
+def test_every_unit_gets_its_distinct_raters(protocol: str, say: object, units: int, assigning: str) -> None:
+    world = campaign_world(protocol, overlap=2, people=3, assigning=assigning)  # type: ignore[arg-type]
+    done = [world.work(name, say) for name in ("Ana", "Ben", "Cem")]  # type: ignore[arg-type]
+    found = raters_by_unit(world)
+    assert sum(done) == 2 * units
+    assert len(found) == units
+    assert all(len(set(names)) == len(names) == 2 for names in found.values())
+    state = progress(world.store, world.campaign, world.now)
+    assert (state.complete, state.ratings, state.wanted, state.extra) == (units, 2 * units, 2 * units, 0)
+
+
+def test_nothing_in_the_page_says_which_unit_or_system_it_is() -> None:
+    world = campaign_world("cesa", checks=0.4, repeats=0.4)
+    shown = json.dumps(world.page("Ana"))
+    assert not any(f'"{name}"' in shown for name in SYSTEMS)
+    assert not any(f'"{word}' in shown for word in ("check", "repeat", "planted", "broken", "doc 0", "doc 1"))
+
+
+def test_an_idle_unit_is_given_to_somebody_else_and_a_late_save_is_an_extra_rating() -> None:
+    world = campaign_world(overlap=1, people=2)
+    idle = world.page("Ana")
+    world.later(minutes=31)
+    world.work("Ben", scores(40))
+    found = progress(world.store, world.campaign, world.now)
+    assert (found.complete, found.ratings) == (18, 18)
+    assert world.send("Ana", idle, [*scores(90)(idle), {"kind": "submit"}]) == []
+    found = progress(world.store, world.campaign, world.now)
+    assert (found.ratings, found.extra) == (18, 1)
+
+
+def test_work_keeps_the_lease() -> None:
+    world = campaign_world(overlap=1, people=2)
+    first = world.page("Ana")
+    world.later(minutes=20)
+    assert world.send("Ana", first, scores(90)(first)) == []
+    world.later(minutes=20)
+    world.work("Ben", scores(40))
+    assert world.page("Ana")["total"] == 2
+    assert progress(world.store, world.campaign, world.now).ratings == 16
+
+
+def test_nobody_labels_a_unit_that_was_not_given_to_them() -> None:
+    world = campaign_world(overlap=1, people=2)
+    unit = world.page("Ana")
+    world.page("Ben")
+    assert len(world.send("Ben", unit, scores()(unit))) == 1
+    assert world.send("Nobody", unit, scores()(unit))
+
+
+def test_states_of_a_campaign() -> None:
+    world = campaign_world(overlap=1, people=2)
+    world.store.campaigns.set_state(world.campaign.id, "draft")
+    with pytest.raises(UserError, match="has not started"):
+        world.page("Ana")
+    world.store.campaigns.set_state(world.campaign.id, "running")
+    unit = world.page("Ana")
+    world.store.campaigns.set_state(world.campaign.id, "paused")
+    assert world.page("Ana")["campaign"]["state"] == "paused"
+    assert world.send("Ana", unit, [*scores()(unit), {"kind": "submit"}]) == []
+    with pytest.raises(UserError, match="nothing to label"):
+        world.page("Ben")
+    world.store.campaigns.set_state(world.campaign.id, "finished")
+    assert world.page("Ana")["campaign"]["state"] == "finished"
+    (why,) = world.send("Ana", unit, scores(10)(unit))
+    assert "finished" in why
+
+
+def test_the_context_is_that_of_the_document_and_a_check_is_between_unchanged_neighbours() -> None:
+    world = campaign_world(overlap=1, people=1, block_size=3)
+    unit = world.page("Ana", "unlabelled")
+    assert unit["before"] == []
+    world.send("Ana", unit, [*scores()(unit), {"kind": "submit"}])
+    unit = world.page("Ana", "unlabelled")
+    at = unit["source"].split()[2]
+    assert unit["before"] == [unit["source"].replace(f"source {at}", f"source {int(at) - 1}")]
+    assert unit["outputs"][0]["before"].startswith(unit["outputs"][0]["text"].split()[0])
+
+
+def test_a_unit_that_cannot_be_judged_is_submitted_without_labels_and_does_not_count() -> None:
+    world = campaign_world(overlap=1, people=1)
+    unit = world.page("Ana")
+    decline = [{"kind": "decline", "payload": {"reason": "wrong language"}}, {"kind": "submit"}]
+    assert world.send("Ana", unit, decline) == []
+    assert raters_by_unit(world) == {}
+    assert people.work_done(world.store, world.campaign)[0].declined == 1
+    assert world.page("Ana", "unlabelled")["doc"] != unit["doc"]
+
+
+def test_submit_needs_every_score_but_no_span() -> None:
+    world = campaign_world("cesa", overlap=1, people=1)
+    unit = world.page("Ana")
+    (why,) = world.send("Ana", unit, [*scores()(unit)[:2], {"kind": "submit"}])
+    assert "1 of 3 outputs have no score" in why
+    assert world.send("Ana", unit, [*scores()(unit)[2:], span(unit, 0, 0, 3), {"kind": "submit"}]) == []
+
+
+def test_results_are_labels_and_judgements_of_the_project_without_checks_and_excluded_people() -> None:
+    world = campaign_world("esa", overlap=2, people=2, checks=0.3, repeats=0.2)
+    world.work("Ana", scores(80))
+    world.work("Ben", scores(60))
+    given = all_labels.judgements(world.store, world.project)
+    assert {j.name for j in given} == {"ESA (pilot)"}
+    assert {(j.rater, j.value) for j in given} == {("Ana (pilot)", 80), ("Ben (pilot)", 60)}
+    assert len(given) == 36
+    assert {j.key for j in given} == {
+        OutputKey(s, f"doc {d}", str(n)) for s in SYSTEMS for d in range(2) for n in range(3)
+    }
+    labels = all_labels.labels(world.store, world.project)
+    assert len(labels) == 12
+    assert all(of.submitted for of in labels.values())
+    ben = next(p for p in world.store.campaigns.participants(world.campaign.id) if p.rater == "Ben")
+    people.exclude(world.store, "ann", world.campaign, ben.id, "same score everywhere")
+    assert {j.rater for j in all_labels.judgements(world.store, world.project)} == {"Ana (pilot)"}
+    people.exclude(world.store, "ann", world.campaign, ben.id, "")
+    assert len(all_labels.judgements(world.store, world.project)) == 36
+    assert [e.act for e in world.store.audit.entries(world.project)][:2] == [
+        "participant included again", "participant excluded",
+    ]  # fmt: skip
+
+
+def test_a_preference_is_the_share_of_comparisons_won() -> None:
+    world = campaign_world("pairwise", overlap=1, people=1)
+    world.work(
+        "Ana",
+        lambda unit: [{"kind": "prefer", "payload": {"winner": min(unit["outputs"], key=lambda o: o["text"])["id"]}}],
+    )
+    values = {j.key.system: j.value for j in all_labels.judgements(world.store, world.project)}
+    assert values == {"Ada": 1.0, "Bob": 0.5, "Cyd": 0.0}
+
+
+def test_the_tutorial_comes_first_tells_what_was_right_and_can_end_the_work() -> None:
+    key = OutputKey("Ada", "doc 0", "0")
+    text = "Ada says in doc 0, 0: twelve quiet cats sat in the old garden and slept."
+    error = Span("output", 22, 34, text[22:34], "Major", "Unspecified")
+    item = TutorialItem(key, (error,), (20, 50), "Twelve cats are not quiet.")
+    world = campaign_world("esa", overlap=1, people=2, tutorial=(item,), pass_mark=0.6)
+    unit = world.page("Ana", "unlabelled")
+    assert unit["campaign"]["tutorial"] == {"at": 1, "of": 1}
+    assert unit["campaign"]["feedback"] is None
+    assert world.send("Ana", unit, [span(unit, 0, 22, 34), *scores(30)(unit), {"kind": "submit"}]) == []
+    feedback = world.page("Ana", "here", SegmentKey(unit["doc"], unit["segment"]))["campaign"]["feedback"]
+    assert feedback["right"]
+    assert feedback["explanation"] == "Twelve cats are not quiet."
+    assert world.work("Ana", scores()) == 18
+    unit = world.page("Ben", "unlabelled")
+    assert world.send("Ben", unit, [*scores(100)(unit), {"kind": "submit"}]) == []
+    shown = world.page("Ben", "unlabelled")
+    assert (shown["campaign"]["passed"], shown["campaign"]["finished"], shown["total"]) == (False, True, 1)
+    assert {r.rater for r in all_labels.judgements(world.store, world.project)} == {"Ana (pilot)"}
+
+
+def test_checks_and_repeats_are_shown_among_the_units() -> None:
+    world = campaign_world("esa", overlap=1, people=1, checks=0.3, repeats=0.4, seed=3)
+    world.work("Ana", scores())
+    kinds = [a.unit.kind for a in answers(world.store, world.campaign)]
+    assert kinds.count("item") == 18
+    assert kinds.count("check") >= 4
+    assert kinds.count("repeat") >= 2
+    assert kinds[0] == "item"
+
+
+def test_who_leaves_gets_the_code_and_nothing_more() -> None:
+    world = campaign_world(overlap=1, people=1)
+    unit = world.page("Ana")
+    world.send("Ana", unit, [*scores()(unit), {"kind": "submit"}])
+    working.leave(world.store, world.campaign, "Ana")
+    code = world.page("Ana")["campaign"]["code"]
+    assert code == world.store.campaigns.participants(world.campaign.id)[0].code
+    assert len(code) == 8
+    assert world.work("Ana", scores()) == 1  # what was given already
+    assert world.page("Ana")["campaign"]["finished"]
+
+
+def test_the_pay_table() -> None:
+    world = campaign_world(overlap=1, people=1, pay_per_hour=18.0)
+    world.work("Ana", scores(), 3)
+    header, row = people.pay_table(world.store, world.campaign).splitlines()
+    assert header == "name,completion_code,units,cannot_judge,minutes,pay,currency,excluded"
+    assert row.split(",")[2:4] == ["3", "0"]
+
+
+def test_the_units_of_an_excluded_person_are_given_to_others_who_have_rated_nothing_of_them() -> None:
+    world = campaign_world(overlap=1, people=2)
+    world.work("Ana", scores())
+    ana = world.store.campaigns.participants(world.campaign.id)[0]
+    people.exclude(world.store, "ann", world.campaign, ana.id, "always the same answer")
+    assert progress(world.store, world.campaign, world.now).complete == 0
+    assert world.work("Ben", scores(40)) == 18
+    assert progress(world.store, world.campaign, world.now).complete == 18
+    people.exclude(world.store, "ann", world.campaign, ana.id, "")
+    assert {len(names) for names in raters_by_unit(world).values()} == {2}
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_who_counts_again_gets_the_slots_that_are_still_free(kind: str, tmp_path: Path) -> None:
+    store = memory_store() if kind == "memory" else open_store(f"sqlite:///{tmp_path / 'e.db'}")
+    world = campaign_world(store=store, overlap=1, people=2, block_size=3)
+    world.work("Ana", scores())
+    ana = world.store.campaigns.participants(world.campaign.id)[0]
+    people.exclude(world.store, "ann", world.campaign, ana.id, "by mistake")
+    world.work("Ben", scores(40), 3)
+    people.exclude(world.store, "ann", world.campaign, ana.id, "")
+    state = progress(world.store, world.campaign, world.now)
+    assert (state.complete, state.ratings, state.extra) == (18, 18, 3)
+    assert world.work("Ben", scores(40)) == 0
+
+
+def test_a_pause_after_the_last_unit_is_not_the_end() -> None:
+    world = campaign_world(overlap=1, people=1, block_size=1)
+    unit = world.page("Ana")
+    world.store.campaigns.set_state(world.campaign.id, "paused")
+    world.send("Ana", unit, [*scores()(unit), {"kind": "submit"}])
+    shown = world.page("Ana", "unlabelled")["campaign"]
+    assert (shown["finished"], shown["code"]) == (False, None)

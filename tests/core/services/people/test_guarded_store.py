@@ -1,0 +1,363 @@
+"""What each role may call, over every method of every port."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import typing
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from core.data import Dataset, Output, OutputKey, Segment, SegmentKey
+from core.errors import UserError
+from core.ports.batches import Chosen, SavedBatch
+from core.ports.calibrations import SavedLambda
+from core.ports.campaigns import Campaign, NewUnit
+from core.ports.cases import KeptCase
+from core.ports.labels import Action
+from core.ports.people import Role
+from core.ports.store import Store
+from core.ports.timings import Timing
+from core.services.people import accounts, links
+from core.services.people.guarded_store import RULES, guarded
+from core.services.people.identity import LOCAL, Identity
+from tests.fakes import memory_store, small_dataset
+
+FIRST = SegmentKey("doc", "0")
+PORTS = typing.get_type_hints(Store)
+METHODS = [
+    (port, name)
+    for port, protocol in PORTS.items()
+    for name, value in vars(protocol).items()
+    if inspect.isfunction(value) and not name.startswith("_") and name != "_no_init_or_replace_init"
+]
+NOBODY = {
+    ("jobs", "lease"), ("jobs", "short_waits"), ("jobs", "beat"), ("jobs", "claim"), ("jobs", "finish"),
+    ("people", "password_hash"), ("people", "session"), ("people", "start_session"), ("people", "end_session"),
+    ("people", "link"), ("campaigns", "assign"), ("campaigns", "touch"),
+}  # fmt: skip
+READS = {
+    ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "outline"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"),
+    ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("labels", "events"), ("labels", "raters"),
+    ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
+    ("stress", "list"), ("stress", "report"), ("settings", "get"), ("campaigns", "list"), ("campaigns", "get"), ("campaigns", "units"),
+    ("campaigns", "participants"), ("campaigns", "assignments"),
+}  # fmt: skip
+WRITES = {
+    ("projects", "rename"), ("projects", "delete"), ("projects", "add"), ("scores", "remove_external"),
+    ("jobs", "enqueue"), ("jobs", "cancel"), ("calibrations", "save"), ("calibrations", "delete"), ("batches", "save"),
+    ("batches", "archive"), ("batches", "delete"), ("cases", "keep"), ("cases", "remove"), ("stress", "save"),
+    ("stress", "rename"), ("stress", "delete"), ("settings", "put"), ("people", "set_role"), ("people", "members"),
+    ("people", "add_link"), ("people", "links"), ("people", "revoke"), ("audit", "entries"),
+    ("campaigns", "create"), ("campaigns", "set_state"), ("campaigns", "delete"), ("campaigns", "add_units"),
+    ("campaigns", "retire"), ("campaigns", "join"), ("campaigns", "change"),
+}  # fmt: skip
+SERVER = {
+    ("projects", "create"), ("people", "add_account"), ("people", "set_password"), ("people", "set_active"),
+    ("people", "roles"),
+}  # fmt: skip
+SOME_MANAGER = {("scores", "put"), ("timings", "add"), ("people", "accounts")}
+EVERYONE = {
+    ("projects", "list"), ("scores", "known"), ("scores", "values"), ("scores", "newest"), ("timings", "of"),
+    ("people", "secret"), ("campaigns", "of_texts"),
+}  # fmt: skip
+OWN_NAME = {("labels", "append"), ("audit", "record")}
+
+
+class World(typing.NamedTuple):
+    """Storage with a project of everything, another project, and people with each role in the first one."""
+
+    store: Store
+    project: int
+    other: int
+    arguments: dict[str, Any]
+    people: dict[str, Identity]
+
+
+TEXTS = Dataset((Segment("u1", "0", "source"),), (Output("A", "u1", "0", "text"),))
+UNITS = [NewUnit("u1", 0, "item", FIRST, ("A",), {})]
+WHEN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def campaign_in(store: Store, project: int) -> Campaign:
+    return store.campaigns.create(
+        project, "pilot", {"overlap": 1}, {"protocol": {"asks": ["spans"]}}, TEXTS, UNITS, "ann"
+    )
+
+
+def no_error(id: str) -> Action:
+    return Action(id, "verdict", "A", {"value": "no_error"})
+
+
+@pytest.fixture
+def world() -> World:
+    store = memory_store()
+    project, other = (store.projects.create(name).id for name in ("news", "secret"))
+    for at in (project, other):
+        store.projects.add(at, small_dataset())
+    made = {"ann": accounts.add(store, "test", "ann", None, manager=True)}
+    roles: tuple[Role, ...] = ("manager", "adjudicator", "viewer", "annotator")
+    for role in roles:
+        made[role] = accounts.add(store, "test", role, None, manager=False)
+        store.people.set_role(project, made[role].id, role)
+    chosen = SavedBatch("first", "random", 0, "s", (Chosen(OutputKey("A", "doc", "0"), 1.0),), 6)
+    store.batches.save(project, chosen)
+    store.calibrations.save(project, SavedLambda("l", 1.0, "s", "r"))
+    case = KeptCase("c", "p", None, None, "good", "bad")
+    arguments = {
+        "project_id": project, "doc_id": FIRST.doc_id, "name": "l", "signature": "s", "keys": [], "segment": FIRST, "metric": "chrf",
+        "metrics": ["chrf"], "values": {}, "seconds": 1.0, "dataset": Dataset((), ()), "fitted": SavedLambda("m", 1.0, "s", "r"),
+        "batch": SavedBatch("second", "random", 0, "s", chosen.outputs, 6), "case": case, "value": 1, "report": "{}",
+        "settings": {}, "model": "", "timing": Timing(1, 1, 1.0, 1.0), "account_id": made["viewer"].id, "role": "viewer",
+        "password_hash": "x", "manager": False, "active": False, "token_hash": "a" * 64, "rater": "Rosa", "expires": None,
+        "created_by": "x", "worker": "w", "done": 1, "total": 1, "state": "done", "actions": [no_error("1")],
+        "job_id": store.jobs.enqueue(project, ["bleu"]).id, "case_id": store.cases.keep(project, case).id,
+        "run_id": store.stress.save(project, "run", "{}", {}).id, "who": "x", "act": "tested",
+        "link_id": links.create(store, "test", project, "Rosa").link.id,
+    }  # fmt: skip
+    campaign, _ = (campaign_in(store, at) for at in (project, other))
+    arguments |= {
+        "campaign_id": campaign.id, "design": {"overlap": 1}, "texts": TEXTS, "units": UNITS, "unit_ids": [], "code": "C",
+        "participant_id": 1, "participant": store.campaigns.join(campaign.id, "Rosa", "C"), "now": WHEN,
+        "lease_until": WHEN, "unit": "u1", "submitted": True, "draw": lambda state: (),
+    }  # fmt: skip
+    arguments["case"] = KeptCase("c", "p", None, None, "good", "worse")
+    people = {name: Identity(account, store.people.roles(account.id)) for name, account in made.items()}
+    link = store.people.links(project)[0]
+    return World(store, project, other, arguments, people | {"link": Identity(link=link), "local": LOCAL})
+
+
+def call(world: World, person: str, port: str, name: str, /, **changes: Any) -> Any:
+    method = getattr(getattr(guarded(world.store, lambda: world.people[person]), port), name)
+    given = dict(world.arguments) | changes
+    if (port, name) in (
+        ("projects", "create"),
+        ("people", "add_account"),
+        ("projects", "rename"),
+        ("stress", "rename"),
+        ("campaigns", "create"),
+    ):
+        given["name"] = changes.get("name", "a new name")
+    if (port, name) in (("batches", "archive"), ("batches", "delete")):
+        given["name"] = "first"
+    if (port, name) == ("scores", "remove_external"):
+        given["name"] = "none"
+    if (port, name) == ("campaigns", "set_state"):
+        given["state"] = "running"
+    if (port, name) == ("campaigns", "add_units"):
+        given["units"] = ()
+    if (port, name) == ("people", "add_link"):
+        given["batch"] = None
+    protocol = inspect.signature(getattr(PORTS[port], name))
+    wanted = [p for p in protocol.parameters.values() if p.name != "self"]
+    needed = [p for p in wanted if (p.default is p.empty or p.name == "project_id") and p.kind not in (p.VAR_KEYWORD,)]
+    return method(**{p.name: given[p.name] for p in needed})
+
+
+def allowed(world: World, person: str, port: str, name: str, /, **changes: Any) -> bool:
+    """Whether the guard lets a call through; what storage itself refuses was let through."""
+    try:
+        call(world, person, port, name, **changes)
+    except UserError as error:
+        refused = (
+            "no such project",
+            "may not",
+            "only managers",
+            "your own name",
+            "not done from a page",
+            "no such link",
+            "no such campaign",
+        )
+        return not any(words in error.what for words in refused)
+    return True
+
+
+def test_every_method_of_every_port_has_a_rule() -> None:
+    assert {(port, name) for port, rules in RULES.items() for name in rules} == set(METHODS)
+    classes = (NOBODY, READS, WRITES, SERVER, SOME_MANAGER, EVERYONE, OWN_NAME)
+    assert sorted(itertools.chain(*classes)) == sorted(METHODS)
+
+
+def other_campaign(world: World) -> Campaign:
+    return world.store.campaigns.list(world.other)[0]
+
+
+@pytest.mark.parametrize(("port", "name"), sorted(READS))
+def test_readers_read_their_project_and_no_other(world: World, port: str, name: str) -> None:
+    job = world.store.jobs.enqueue(world.other, ["ter"]).id
+    run = world.store.stress.save(world.other, "run", "{}", {}).id
+    elsewhere = {"project_id": world.other, "job_id": job, "run_id": run, "campaign_id": other_campaign(world).id}
+    for who in ("ann", "local", "manager", "adjudicator", "viewer"):
+        assert allowed(world, who, port, name), who
+    for who in ("annotator", "link"):
+        assert not allowed(world, who, port, name), who
+    for who in ("manager", "adjudicator", "viewer", "annotator", "link"):
+        assert not allowed(world, who, port, name, **elsewhere), who
+    assert allowed(world, "ann", port, name, **elsewhere)
+
+
+@pytest.mark.parametrize(("port", "name"), sorted(WRITES))
+@pytest.mark.parametrize("who", ["ann", "local", "manager", "adjudicator", "viewer", "annotator", "link"])
+def test_only_managers_change_a_project(world: World, port: str, name: str, who: str) -> None:
+    assert allowed(world, who, port, name) == (who in ("ann", "local", "manager"))
+
+
+@pytest.mark.parametrize(("port", "name"), sorted(WRITES))
+def test_nobody_changes_a_project_without_a_role_there(world: World, port: str, name: str) -> None:
+    job = world.store.jobs.enqueue(world.other, ["ter"]).id
+    link = links.create(world.store, "test", world.other, "Otto").link.id
+    campaign = other_campaign(world)
+    elsewhere = {
+        "project_id": world.other, "job_id": job, "link_id": link, "campaign_id": campaign.id,
+        "participant": world.arguments["participant"]._replace(campaign_id=campaign.id),
+    }  # fmt: skip
+    for who in ("manager", "adjudicator", "viewer", "annotator", "link"):
+        assert not allowed(world, who, port, name, **elsewhere), who
+
+
+@pytest.mark.parametrize(("port", "name"), sorted(NOBODY))
+def test_no_page_does_the_work_of_the_server(world: World, port: str, name: str) -> None:
+    assert not any(allowed(world, who, port, name) for who in world.people)
+
+
+@pytest.mark.parametrize(("port", "name"), sorted(SERVER | SOME_MANAGER))
+def test_only_managers_manage_people_and_the_server(world: World, port: str, name: str) -> None:
+    for who in ("adjudicator", "viewer", "annotator", "link"):
+        assert not allowed(world, who, port, name), who
+    assert allowed(world, "manager", port, name) == ((port, name) in SOME_MANAGER)
+    assert allowed(world, "ann", port, name)
+
+
+def test_lists_hold_only_visible_projects(world: World) -> None:
+    for who, ids in (
+        ("viewer", [world.project]),
+        ("annotator", []),
+        ("link", []),
+        ("ann", [world.project, world.other]),
+    ):
+        assert sorted(p.id for p in call(world, who, "projects", "list")) == ids
+    world.store.jobs.enqueue(world.other, ["ter"])
+    world.store.labels.append(world.other, "hidden", FIRST, [no_error("9")])
+    seen = guarded(world.store, lambda: world.people["viewer"])
+    assert {job.project_id for job in seen.jobs.recent()} == {world.project}
+    assert seen.labels.raters() == []
+    assert guarded(world.store, lambda: world.people["ann"]).labels.raters() == ["hidden"]
+
+
+@pytest.mark.parametrize("who", ["ann", "manager", "adjudicator"])
+def test_labels_are_saved_under_the_own_name_only(world: World, who: str) -> None:
+    assert not allowed(world, who, "labels", "append", rater="Rosa")
+    assert allowed(world, who, "labels", "append", rater=who)
+
+
+def test_viewers_label_under_no_name(world: World) -> None:
+    for who in ("viewer", "annotator", "link"):
+        for rater in (who, "Rosa"):
+            assert not allowed(world, who, "labels", "append", rater=rater)
+    assert world.store.labels.events(world.project) == []
+
+
+def test_the_local_manager_labels_under_any_name(world: World) -> None:
+    assert allowed(world, "local", "labels", "append", rater="Rosa")
+
+
+def test_acts_are_recorded_under_the_own_name_only(world: World) -> None:
+    assert not allowed(world, "viewer", "audit", "record", who="ann")
+    assert allowed(world, "viewer", "audit", "record", who="viewer")
+    assert not allowed(world, "viewer", "audit", "record", who="viewer", project_id=world.other)
+
+
+def test_all_entries_are_for_managers_of_the_server(world: World) -> None:
+    assert not allowed(world, "manager", "audit", "entries", project_id=None)
+    assert allowed(world, "ann", "audit", "entries", project_id=None)
+
+
+def test_changes_are_recorded_with_names_and_counts(world: World) -> None:
+    store = guarded(world.store, lambda: world.people["manager"])
+    before = len(world.store.audit.entries(world.project))
+    store.projects.rename(world.project, "renamed")
+    store.projects.add(world.project, small_dataset(4))
+    store.batches.delete(world.project, "first")
+    store.projects.delete(world.project)
+    found = world.store.audit.entries(world.project)[:-before]
+    assert [(e.who, e.act, dict(e.details)) for e in reversed(found)] == [
+        ("manager", "project renamed", {"name": "renamed"}),
+        ("manager", "data imported", {"segments": 1, "outputs": 2, "references": 1}),
+        ("manager", "calibration set deleted", {"name": "first"}),
+        ("manager", "project deleted", {"name": "renamed"}),
+    ]
+
+
+def test_texts_of_campaigns_have_the_roles_of_their_project(world: World) -> None:
+    (campaign,) = world.store.campaigns.list(world.project)
+    for who, sees in (("viewer", True), ("adjudicator", True), ("annotator", False), ("link", False)):
+        seen = guarded(world.store, lambda who=who: world.people[who])
+        assert seen.campaigns.of_texts(campaign.texts) == (campaign if sees else None)
+        assert seen.campaigns.of_texts(other_campaign(world).texts) is None
+        assert allowed(world, who, "projects", "dataset", project_id=campaign.texts) == sees
+        assert not allowed(world, who, "projects", "dataset", project_id=other_campaign(world).texts)
+        assert not allowed(world, who, "settings", "put", project_id=campaign.texts)
+    assert allowed(world, "manager", "settings", "put", project_id=campaign.texts)
+
+
+def test_managers_revoke_links_of_their_campaigns(world: World) -> None:
+    link = world.store.people.add_link(
+        world.store.campaigns.list(world.project)[0].texts, "Eva", None, "b" * 64, None, "x"
+    )
+    other = world.store.people.add_link(other_campaign(world).texts, "Eva", None, "c" * 64, None, "x")
+    assert allowed(world, "manager", "people", "revoke", link_id=link.id)
+    assert not allowed(world, "manager", "people", "revoke", link_id=other.id)
+
+
+def test_changes_of_campaigns_are_recorded_in_their_project(world: World) -> None:
+    campaigns = guarded(world.store, lambda: world.people["manager"]).campaigns
+    before = len(world.store.audit.entries(world.project))
+    made = campaigns.create(world.project, "main", {"overlap": 1}, {}, TEXTS, UNITS, "manager")
+    campaigns.set_state(made.id, "running")
+    more = Dataset((Segment("u2", "0", None),), (Output("A", "u2", "0", "text"),))
+    campaigns.add_units(made.id, more, [UNITS[0]._replace(name="u2")])
+    second = campaigns.units(made.id)[1]
+    campaigns.retire(made.id, [second.id])
+    campaigns.retire(made.id, [second.id], retired=False)
+    rosa = campaigns.join(made.id, "Rosa", "CODE")
+    campaigns.change(rosa._replace(excluded="too fast"))
+    campaigns.change(rosa._replace(left=True))
+    campaigns.change(rosa._replace(left=True))
+    campaigns.set_state(made.id, "paused")
+    campaigns.delete(made.id)
+    found = world.store.audit.entries(world.project)[:-before]
+    assert {e.who for e in found} == {"manager"}
+    assert found[-1].details == {"name": "main"}
+    assert {e.details["campaign"] for e in found[:-1]} == {"main"}
+    assert [
+        (e.act, {k: v for k, v in e.details.items() if k not in ("campaign", "name")}) for e in reversed(found)
+    ] == [
+        ("campaign created", {}),
+        ("campaign started", {}),
+        ("campaign units added", {"units": 1}),
+        ("campaign units retired", {"unit_ids": [second.id]}),
+        ("campaign units assigned again", {"unit_ids": [second.id]}),
+        ("participant added", {"rater": "Rosa"}),
+        ("participant excluded", {"rater": "Rosa", "reason": "too fast"}),
+        ("participant included", {"rater": "Rosa"}),
+        ("participant changed", {"rater": "Rosa", "left": True, "passed_tutorial": None}),
+        ("campaign paused", {}),
+        ("campaign deleted", {}),
+    ]
+
+
+def test_a_refused_change_is_not_recorded_and_changes_nothing(world: World) -> None:
+    before = world.store.audit.entries()
+    with pytest.raises(UserError):
+        guarded(world.store, lambda: world.people["viewer"]).projects.rename(world.project, "x")
+    assert world.store.audit.entries() == before
+    assert world.store.projects.get(world.project).name == "news"
+
+
+def test_what_is_no_method_of_a_port_cannot_be_reached(world: World) -> None:
+    store = guarded(world.store, lambda: world.people["ann"])
+    for name in ("m", "_engine", "__dict__x"):
+        with pytest.raises(AttributeError):
+            getattr(store.projects, name)

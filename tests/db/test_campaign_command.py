@@ -1,0 +1,106 @@
+"""`python -m core campaign`: plan, create, status, export, analyse and import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.services.campaigns.exporting import FORMATS, campaign_file
+from core.services.labels import all_labels
+from db.campaigns.__main__ import main
+from db.store import open_store
+from tests.core.services.campaigns.world import CampaignWorld, campaign_world, dataset, scores
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'errorscope.db'}"
+
+
+def run(database: str, *arguments: str) -> int:
+    return main(["--database", database, *arguments])
+
+
+def test_plan_says_what_a_campaign_takes(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    store = open_store(database)
+    store.projects.add(store.projects.create("cats").id, dataset())
+    options = ("--people", "6", "--overlap", "3", "--seconds", "60", "--pay", "20")
+    assert run(database, "plan", "cats", "--protocol", "esa", *options) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "ESA: 18 units of 18 outputs in 2 documents"
+    assert said[1] == "54 ratings with checks and repeats, 0.9 hours in all, 0.1 hours per person"
+    assert said[2] == "pay: 18.00 EUR"
+    assert said[3].startswith("minimum detectable difference of two systems (80 % power, default variances): ")
+    assert open_store(database).campaigns.list(1) == []
+
+
+def test_create_prints_a_link_for_each_name(database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = open_store(database)
+    project = store.projects.create("cats").id
+    store.projects.add(project, dataset())
+    names = tmp_path / "names.txt"
+    names.write_text("Ana\n\nBen\n", encoding="utf-8")
+    made = ("create", "cats", "pilot", "--people", "2", "--overlap", "2", "--invite", str(names), "--start")
+    assert run(database, *made) == 0
+    first, *links = capsys.readouterr().out.splitlines()
+    assert first == "created pilot: 18 units, running"
+    assert [line.split("\t")[0] for line in links] == ["Ana", "Ben"]
+    assert all(line.split("\t")[1].startswith("t/") for line in links)
+    (campaign,) = store.campaigns.list(project)
+    assert campaign.state == "running"
+    assert {"campaign created", "campaign started", "link created"} <= {e.act for e in store.audit.entries(None)}
+    assert run(database, *made) == 2
+    assert "there is a campaign of this name" in capsys.readouterr().err
+
+
+def finished(database: str) -> CampaignWorld:
+    world = campaign_world("esa", open_store(database), overlap=2, people=2, checks=0.2)
+    world.work("Ana", scores(80))
+    world.work("Ben", scores(60))
+    return world
+
+
+def test_status_and_pay(database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    finished(database)
+    assert run(database, "status", "cats", "pilot") == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "pilot: running, 36 of 36 ratings, 18 of 18 units complete"
+    assert said[1].startswith("Ana\t")
+    out = tmp_path / "pay.csv"
+    assert run(database, "export", "cats", "pilot", "--format", "pay", "--out", str(out)) == 0
+    assert out.read_text(encoding="utf-8").startswith("name,completion_code,units")
+    assert run(database, "export", "cats", "pilot", "--format", "pay", "--out", str(out)) == 2
+    assert run(database, "status", "cats", "other") == 2
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "appraise"])
+def test_an_exported_campaign_is_analysed_and_imported(
+    name: str, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world, out = finished(database), tmp_path / f"campaign.{FORMATS[name].ending}"
+    assert run(database, "export", "cats", "pilot", "--format", name, "--out", str(out)) == 0
+    capsys.readouterr()
+    assert run(database, "analyse", str(out), "--format", name) == 0
+    said = capsys.readouterr().out
+    assert "Bob: score" in said or name == "wmt25-spans"
+    assert run(database, "import", str(out), "--format", name, "--name", "again") == 0
+    again = next(p for p in world.store.projects.list() if p.name == "again")
+    there = all_labels.judgements(world.store, again.id)
+    before = all_labels.judgements(world.store, world.project)
+    if name == "pearmut":
+        assert {(j.key.system, j.rater, j.value) for j in there} == {
+            (j.key.system, j.rater.removesuffix(" (pilot)"), j.value) for j in before
+        }
+
+
+def test_appraise_needs_its_batches(database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = finished(database)
+    csv, batches = FORMATS["appraise"].write(campaign_file(world.store, world.campaign)).texts
+    (tmp_path / "a.csv").write_text(csv, encoding="utf-8")
+    (tmp_path / "b.json").write_text(batches, encoding="utf-8")
+    given = ("analyse", str(tmp_path / "a.csv"), "--format", "appraise")
+    assert run(database, *given) == 2
+    assert "batches" in capsys.readouterr().err
+    assert run(database, *given, "--texts", str(tmp_path / "b.json")) == 0
+    assert "36 ratings of items" in capsys.readouterr().out

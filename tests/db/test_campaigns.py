@@ -1,0 +1,317 @@
+"""Campaigns in real databases: simultaneous assignments, expiring leases, and what a crash leaves."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, text
+
+from core.errors import UserError
+from core.ports.campaigns import Assignment, Campaign, Draw, DrawState, NewAssignment
+from core.ports.labels import Action
+from core.ports.store import Store
+from db import slices
+from db.backup import backup, restore
+from db.database_copy import copy_database
+from db.engine import connect, writing
+from db.store import open_store, store_over
+from tests.db.raw import counts, scalar
+from tests.db.test_contract_campaigns import DESIGN, NOW, SETTINGS, SegmentKey, created, texts, unit
+from tests.db.test_races import go, started
+
+K = 3
+UNITS = [f"u{i}" for i in range(12)]
+SOON = timedelta(milliseconds=30)
+ASSIGN = f"""
+import sys
+from datetime import UTC, datetime, timedelta
+from core.ports.campaigns import NewAssignment
+from db.store import open_store
+from tests.db.test_campaigns import next_free
+store = open_store(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+for i in range({len(UNITS)} // 2):
+    for name in sys.argv[2:]:
+        who = store.campaigns.join(1, name, "C").id
+        store.campaigns.assign(1, who, datetime.now(UTC), None, next_free(who, 2))
+print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def campaign(store: Store) -> Campaign:
+    project = store.projects.create("news").id
+    return store.campaigns.create(
+        project, "pilot", DESIGN | {"overlap": K}, SETTINGS, texts(*UNITS), [unit(u) for u in UNITS], "ann"
+    )
+
+
+def next_free(who: int, n: int) -> Draw:
+    """Return a draw of the first `n` units that a participant has not had and that have fewer than K raters."""
+
+    def draw(state: DrawState) -> list[NewAssignment]:
+        mine = {a.unit.id for a in state.assignments if a.participant_id == who}
+        taken = {(a.unit.id, a.slot) for a in state.assignments}
+        free = {u.id: [slot for slot in range(1, K + 1) if (u.id, slot) not in taken] for u in state.units}
+        return [NewAssignment(u, slots[0], ("A", "B"), 1.0) for u, slots in free.items() if slots and u not in mine][:n]
+
+    return draw
+
+
+def check_slots(found: list[Assignment]) -> None:
+    assert max(Counter((a.unit.id, a.participant_id) for a in found).values()) == 1
+    slots = Counter((a.unit.id, a.slot) for a in found if a.slot is not None)
+    assert set(slots.values()) == {1}
+    assert {slot for _, slot in slots} <= set(range(1, K + 1))
+    assert all(a.slot is None or a.state != "reclaimed" for a in found)
+    positions = Counter((a.participant_id, a.position) for a in found)
+    assert set(positions.values()) == {1}
+
+
+def at_once(*work: Callable[[], Any]) -> list[Any]:
+    """Run functions in threads of their own that begin together; return their results."""
+    together = Barrier(len(work))
+
+    def begin(one: Callable[[], Any]) -> Any:
+        together.wait()
+        return one()
+
+    with ThreadPoolExecutor(len(work)) as pool:
+        return list(pool.map(begin, work))
+
+
+def test_threads_fill_every_slot_once(store: Store, url: str, campaign: Campaign) -> None:
+    people = [store.campaigns.join(campaign.id, f"r{i}", "C").id for i in range(8)]
+    stores = [store, open_store(url)]
+
+    def work(i: int) -> list[Assignment]:
+        mine = list[Assignment]()
+        while new := stores[i % 2].campaigns.assign(campaign.id, people[i], NOW, None, next_free(people[i], 2)):
+            mine += new
+        return mine
+
+    returned = [a for mine in at_once(*(lambda i=i: work(i) for i in range(8))) for a in mine]
+    found = store.campaigns.assignments(campaign.id)
+    assert sorted(a.id for a in returned) == sorted(a.id for a in found)
+    assert len(found) == len(UNITS) * K
+    check_slots(found)
+
+
+def test_processes_fill_every_slot_once(store: Store, url: str, campaign: Campaign) -> None:
+    processes = [started(ASSIGN, url, *names) for names in (("a", "b"), ("c", "d"), ("a", "e"))]
+    go(*processes)
+    assert [process.communicate(timeout=120)[0] for process in processes] == ["done\n"] * 3
+    assert len(store.campaigns.participants(campaign.id)) == 5
+    found = store.campaigns.assignments(campaign.id)
+    assert len(found) == len(UNITS) * K
+    check_slots(found)
+
+
+def test_simultaneous_joins_make_one_participant(store: Store, url: str, campaign: Campaign) -> None:
+    stores = [store, open_store(url)] * 4
+    joined = at_once(*(lambda s=s: s.campaigns.join(campaign.id, "Rosa", "C") for s in stores))
+    assert set(joined) == set(store.campaigns.participants(campaign.id))
+    assert len(set(joined)) == 1
+
+
+def test_leases_expire_while_others_touch(store: Store, url: str, campaign: Campaign) -> None:
+    """No slot is given twice, whoever reclaims, takes a slot again or submits at the same moment."""
+    stores = [store, open_store(url)]
+    people = [store.campaigns.join(campaign.id, f"r{i}", "C").id for i in range(6)]
+
+    def work(i: int) -> None:
+        mine, rng = stores[i % 2].campaigns, random.Random(i)
+        for _ in range(8):
+            now = datetime.now(UTC)
+            mine.assign(campaign.id, people[i], now, now + SOON, next_free(people[i], 2))
+            for a in mine.assignments(campaign.id, people[i]):
+                submitted = rng.random() < 0.5
+                now = datetime.now(UTC)
+                mine.touch(campaign.id, people[i], a.unit.name, now, now + SOON, submitted=submitted)
+
+    at_once(*(lambda i=i: work(i) for i in range(6)))
+    found = store.campaigns.assignments(campaign.id)
+    check_slots(found)
+    assert {a.state for a in found} >= {"submitted"}
+    assert all((a.submitted is not None) == (a.state == "submitted") for a in found)
+
+
+def test_an_expired_lease_is_reclaimed_once(store: Store, url: str, campaign: Campaign) -> None:
+    slow = store.campaigns.join(campaign.id, "slow", "C").id
+    store.campaigns.assign(campaign.id, slow, NOW, NOW + SOON, next_free(slow, 1))
+    people = [store.campaigns.join(campaign.id, f"r{i}", "C").id for i in range(6)]
+    stores = [store, open_store(url)]
+    later = NOW + timedelta(hours=1)
+    new = at_once(
+        *(
+            lambda i=i: stores[i % 2].campaigns.assign(campaign.id, people[i], later, None, next_free(people[i], 1))
+            for i in range(6)
+        )
+    )
+    first = [a for drawn in new for a in drawn if a.unit.name == UNITS[0]]
+    assert sorted(a.slot for a in first) == [1, 2, 3]
+    (lost,) = store.campaigns.assignments(campaign.id, slow)
+    assert (lost.state, lost.slot) == ("reclaimed", None)
+    check_slots(store.campaigns.assignments(campaign.id))
+
+
+def test_touches_that_arrive_together_are_all_kept(store: Store, campaign: Campaign) -> None:
+    people = [store.campaigns.join(campaign.id, f"r{i}", "C").id for i in range(8)]
+    for who in people[:K]:
+        store.campaigns.assign(campaign.id, who, NOW, NOW + SOON, next_free(who, len(UNITS)))
+    later = NOW + timedelta(hours=1)
+
+    def work(who: int) -> str:
+        try:
+            for name in UNITS:
+                store.campaigns.touch(campaign.id, who, name, NOW, later, submitted=True)
+        except UserError as error:
+            return error.what
+        return ""
+
+    assert at_once(*(lambda w=w: work(w) for w in people)) == [""] * K + ["this text is not assigned to you"] * 5
+    assert {a.state for a in store.campaigns.assignments(campaign.id)} == {"submitted"}
+
+
+def test_a_campaign_is_invisible_until_it_is_complete(
+    store: Store, url: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = store.projects.create("news").id
+    seen = list[object]()
+
+    def look(self: object, campaign_of: int | None = None) -> None:
+        seen.append((store.campaigns.list(project), [p.id for p in store.projects.list()]))
+        with pytest.raises(UserError, match="being created or deleted"):
+            created(store, project)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(slices.Hidden, "show", look)
+    with pytest.raises(KeyboardInterrupt):
+        created(store, project)
+    assert seen == [([], [project])]
+    left = counts(engine)
+    assert [left[name] for name in ("projects", "segments", "campaigns", "campaign_units")] == [1, 0, 0, 0]
+
+
+def test_a_crash_during_the_creation_leaves_nothing(
+    store: Store, url: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = store.projects.create("news").id
+    with monkeypatch.context() as patched:
+        patched.setattr(slices.Hidden, "remove", lambda self: None)
+        patched.setattr(slices.Hidden, "show", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            created(store, project)
+    assert store.campaigns.list(project) == []
+    with pytest.raises(UserError, match="after a crash, in a minute"):
+        created(store, project)
+    monkeypatch.setattr(slices, "INTERRUPTED_SECONDS", -1.0)
+    assert created(store, project).name == "pilot"
+    assert (scalar(engine, "SELECT count(*) FROM projects"), scalar(engine, "SELECT count(*) FROM campaigns")) == (2, 1)
+
+
+def interrupted(self: object, campaign_of: int | None = None) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_crash_during_the_deletion_is_finished_later(
+    store: Store, url: str, engine: Engine, campaign: Campaign, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    segment = SegmentKey("u1", "0")
+    store.labels.append(campaign.texts, "Rosa", segment, [Action("1", "verdict", "A", {"value": "no_error"})])
+    with monkeypatch.context() as patched:
+        patched.setattr(slices.Hidden, "remove", lambda self: None)
+        if whole:
+            store.projects.delete(campaign.project_id)
+        else:
+            store.campaigns.delete(campaign.id)
+    for hidden in (lambda: store.campaigns.get(campaign.id), lambda: store.projects.get(campaign.texts)):
+        with pytest.raises(UserError):
+            hidden()
+    assert store.campaigns.of_texts(campaign.texts) is None
+    monkeypatch.setattr(slices, "INTERRUPTED_SECONDS", -1.0)
+    open_store(url)
+    left = counts(engine)
+    assert left["projects"] == (0 if whole else 1)
+    assert {left[name] for name in ("segments", "outputs", "events", "campaigns", "campaign_units")} == {0}
+
+
+def test_a_campaign_of_a_project_deleted_meanwhile_is_not_created(
+    store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, show = store.projects.create("news").id, slices.Hidden.show
+
+    def deleted(self: slices.Hidden, campaign_of: int | None = None) -> None:
+        with writing(engine) as connection:  # as another process does in its first transaction
+            slices.hide(connection, engine, project)
+        show(self, campaign_of)
+
+    monkeypatch.setattr(slices.Hidden, "show", deleted)
+    with pytest.raises(UserError, match="being imported or deleted"):
+        created(store, project)
+    assert scalar(engine, "SELECT count(*) FROM projects") == 1
+    assert scalar(engine, "SELECT count(*) FROM campaigns") == 0
+
+
+def test_the_database_refuses_what_must_be_unique(store: Store, engine: Engine, campaign: Campaign) -> None:
+    who = store.campaigns.join(campaign.id, "Rosa", "C").id
+    store.campaigns.assign(campaign.id, who, NOW, None, next_free(who, 1))
+    for table, key in (
+        ("campaigns", "state"), ("campaign_units", "kind"), ("participants", "code"), ("assignments", "state"),
+    ):  # fmt: skip
+        columns = [name for name in columns_of(engine, table) if name != "id"]
+        names = ", ".join(columns)
+        with pytest.raises(UserError, match="at the same time"), writing(engine) as connection:
+            connection.execute(
+                text(f"INSERT INTO {table} ({names}) SELECT {names} FROM {table} WHERE {key} IS NOT NULL")
+            )
+
+
+def columns_of(engine: Engine, table: str) -> list[str]:
+    with engine.connect() as connection:
+        return list(connection.execute(text(f"SELECT * FROM {table}")).keys())
+
+
+def test_campaigns_are_copied_backed_up_and_restored(
+    store: Store, url: str, campaign: Campaign, tmp_path: Path
+) -> None:
+    who = store.campaigns.join(campaign.id, "Rosa", "C").id
+    store.campaigns.assign(campaign.id, who, NOW, NOW + SOON, next_free(who, 2))
+    store.people.add_link(campaign.texts, "Rosa", None, "a" * 64, None, "ann")
+    segment = SegmentKey("u1", "0")
+    store.labels.append(campaign.texts, "Rosa", segment, [Action("1", "verdict", "A", {"value": "no_error"})])
+    copy, kept, restored = (tmp_path / name for name in ("copy.db", "kept.db", "restored.db"))
+    assert (copy_database(url, f"sqlite:///{copy}").projects, backup(url, kept).projects) == (1, 1)
+    assert restore(kept, f"sqlite:///{restored}")[1:] == (1, 1)
+    for path in (copy, restored):
+        engine = connect(f"sqlite:///{path}")
+        other = store_over(engine)
+        assert other.campaigns.get(campaign.id) == campaign
+        assert other.campaigns.units(campaign.id) == store.campaigns.units(campaign.id)
+        assert other.campaigns.assignments(campaign.id) == store.campaigns.assignments(campaign.id)
+        assert other.campaigns.participants(campaign.id) == store.campaigns.participants(campaign.id)
+        assert other.labels.events(campaign.texts) == store.labels.events(campaign.texts)
+        assert other.people.links(campaign.texts) == store.people.links(campaign.texts)
+        assert [p.name for p in other.projects.list()] == ["news"]
+        engine.dispose()
+
+
+def test_interrupted_processes_leave_whole_assignments(store: Store, url: str, campaign: Campaign) -> None:
+    code = ASSIGN.replace(
+        "next_free(who, 2)", "lambda state: [exit(7) for _ in range(next_free(who, 2)(state)[0].slot)]"
+    )
+    process = started(code, url, "a")
+    go(process)
+    process.communicate(timeout=60)
+    assert process.returncode == 7
+    assert store.campaigns.assignments(campaign.id) == []
+    who = store.campaigns.join(campaign.id, "b", "C").id
+    assert len(store.campaigns.assign(campaign.id, who, NOW, None, next_free(who, 2))) == 2

@@ -1,0 +1,181 @@
+"""What every implementation of `People` and `Audit` does, and that the database refuses to change the audit record."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import IntegrityError
+
+from core.errors import UserError
+from core.ports.store import Store
+from db.engine import connect, writing
+from db.store import store_over
+from tests.db.raw import rows
+from tests.templates import empty_database
+
+LATER = datetime.now(UTC) + timedelta(days=1)
+PAST = datetime.now(UTC) - timedelta(seconds=1)
+HASH, OTHER = "a" * 64, "b" * 64
+
+
+@pytest.fixture
+def store(each_store: Store) -> Store:
+    return each_store
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    engine = connect(empty_database(tmp_path / "errorscope.db"))
+    yield engine
+    engine.dispose()
+
+
+def test_accounts_are_listed_by_name(store: Store) -> None:
+    assert store.people.accounts() == []
+    bob = store.people.add_account("bob", None, manager=False)
+    ann = store.people.add_account("ann", "hash", manager=True)
+    assert store.people.accounts() == [ann, bob]
+    assert (ann.name, ann.manager, ann.active, ann.created.tzinfo is not None) == ("ann", True, True, True)
+    assert store.people.password_hash("ann") == (ann, "hash")
+    assert store.people.password_hash("bob") == (bob, None)
+    assert store.people.password_hash("nobody") is None
+
+
+@pytest.mark.parametrize("name", ["ann", "ANN", " ", ""])
+def test_account_names_are_unique_whatever_their_case(store: Store, name: str) -> None:
+    store.people.add_account("Ann", None, manager=True)
+    with pytest.raises(UserError):
+        store.people.add_account(name, None, manager=False)
+
+
+def test_a_session_lasts_until_it_ends_or_expires(store: Store) -> None:
+    ann = store.people.add_account("ann", None, manager=True)
+    store.people.start_session(HASH, ann.id, LATER)
+    assert store.people.session(HASH) == ann
+    assert store.people.session(OTHER) is None
+    store.people.start_session(OTHER, ann.id, PAST)
+    assert store.people.session(OTHER) is None
+    store.people.end_session(HASH)
+    assert store.people.session(HASH) is None
+
+
+def test_a_new_password_ends_all_sessions_of_the_account(store: Store) -> None:
+    ann, bob = (store.people.add_account(name, "old", manager=True) for name in ("ann", "bob"))
+    store.people.start_session(HASH, ann.id, LATER)
+    store.people.start_session(OTHER, bob.id, LATER)
+    store.people.set_password(ann.id, "new")
+    assert store.people.session(HASH) is None
+    assert store.people.session(OTHER) == bob
+    assert store.people.password_hash("ann") == (ann, "new")
+    with pytest.raises(UserError):
+        store.people.set_password(999, "new")
+
+
+def test_a_disabled_account_has_no_session(store: Store) -> None:
+    store.people.add_account("ann", None, manager=True)
+    bob = store.people.add_account("bob", None, manager=False)
+    store.people.start_session(HASH, bob.id, LATER)
+    store.people.set_active(bob.id, False)
+    assert store.people.session(HASH) is None
+    store.people.start_session(OTHER, bob.id, LATER)
+    assert store.people.session(OTHER) is None
+    store.people.set_active(bob.id, True)
+    assert store.people.session(HASH) is None
+
+
+def test_the_last_active_manager_cannot_be_disabled(store: Store) -> None:
+    ann, eve = (store.people.add_account(name, None, manager=True) for name in ("ann", "eve"))
+    store.people.add_account("bob", None, manager=False)
+    store.people.set_active(ann.id, False)
+    with pytest.raises(UserError):
+        store.people.set_active(eve.id, False)
+    assert [a.name for a in store.people.accounts() if a.active] == ["bob", "eve"]
+
+
+def test_an_account_has_one_role_per_project(store: Store) -> None:
+    project, other = store.projects.create("news").id, store.projects.create("other").id
+    ann = store.people.add_account("ann", None, manager=False)
+    store.people.set_role(project, ann.id, "viewer")
+    store.people.set_role(project, ann.id, "adjudicator")
+    store.people.set_role(other, ann.id, "annotator")
+    assert store.people.roles(ann.id) == {project: "adjudicator", other: "annotator"}
+    assert store.people.members(project) == [(ann, "adjudicator")]
+    store.people.set_role(project, ann.id, None)
+    assert store.people.members(project) == []
+    for wrong in ((999, ann.id), (project, 999)):
+        with pytest.raises(UserError):
+            store.people.set_role(*wrong, "viewer")
+
+
+def test_a_link_is_found_by_its_hash_also_after_it_was_revoked(store: Store) -> None:
+    project = store.projects.create("news").id
+    link = store.people.add_link(project, "Rosa", "first", HASH, LATER, "ann")
+    assert (link.project_id, link.rater, link.batch, link.expires, link.revoked, link.created_by) == (
+        project, "Rosa", "first", LATER, None, "ann",
+    )  # fmt: skip
+    assert store.people.link(HASH) == link
+    assert store.people.link(OTHER) is None
+    store.people.revoke(link.id)
+    revoked = store.people.link(HASH)
+    assert revoked is not None
+    assert revoked.revoked is not None
+    store.people.revoke(link.id)
+    assert store.people.link(HASH) == revoked
+    assert store.people.links(project) == [revoked]
+    assert store.people.links(project + 1) == []
+    with pytest.raises(UserError):
+        store.people.revoke(999)
+    with pytest.raises(UserError):
+        store.people.add_link(999, "Rosa", None, OTHER, None, "ann")
+
+
+def test_the_secret_is_made_once(store: Store) -> None:
+    assert len(store.people.secret()) == 32
+    assert store.people.secret() == store.people.secret()
+
+
+def test_audit_entries_come_newest_first_and_page_by_page(store: Store) -> None:
+    store.audit.record("ann", "project created", 1, name="news")
+    store.audit.record("ann", "account added", name="bob", manager=False)
+    store.audit.record("bob", "labels exported", 1)
+    everything = store.audit.entries()
+    assert [(e.who, e.act, e.project_id, e.details) for e in everything] == [
+        ("bob", "labels exported", 1, {}),
+        ("ann", "account added", None, {"name": "bob", "manager": False}),
+        ("ann", "project created", 1, {"name": "news"}),
+    ]
+    assert all(e.time.tzinfo is not None for e in everything)
+    assert [e.act for e in store.audit.entries(1)] == ["labels exported", "project created"]
+    assert store.audit.entries(limit=1) == everything[:1]
+    assert store.audit.entries(before=everything[0].number) == everything[1:]
+
+
+def test_a_deleted_project_keeps_its_audit_entries(engine: Engine) -> None:
+    of = store_over(engine)
+    project, ann = of.projects.create("news").id, of.people.add_account("ann", None, manager=False)
+    of.people.set_role(project, ann.id, "viewer")
+    of.people.add_link(project, "Rosa", None, HASH, None, "ann")
+    of.audit.record("ann", "project created", project)
+    of.projects.delete(project)
+    assert of.people.roles(ann.id) == {}
+    assert of.people.link(HASH) is None
+    assert len(of.audit.entries(project)) == 1
+
+
+@pytest.mark.parametrize("change", ["UPDATE audit SET who = 'x'", "DELETE FROM audit"])
+def test_the_audit_record_is_append_only(engine: Engine, change: str) -> None:
+    store_over(engine).audit.record("ann", "account added")
+    with pytest.raises(IntegrityError, match="append-only"), writing(engine) as connection:
+        connection.execute(text(change))
+    assert rows(engine, "SELECT who FROM audit") == [("ann",)]
+
+
+def test_only_hashes_of_passwords_and_tokens_are_columns(engine: Engine) -> None:
+    names = {
+        row[1]
+        for table in ("accounts", "links", "login_sessions")
+        for row in rows(engine, f"PRAGMA table_info({table})")
+    }
+    assert {name for name in names if "token" in name or "password" in name} == {"token_hash", "password"}

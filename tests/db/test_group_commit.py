@@ -1,0 +1,91 @@
+"""Writes of several threads share transactions, and each thread gets the answer to its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
+
+import pytest
+
+from db.group_commit import LARGEST, GroupCommit
+
+
+def test_values_that_arrive_during_a_write_are_written_together() -> None:
+    calls: list[list[int]] = []
+    first, go_on = Event(), Event()
+
+    def write(values: Sequence[int]) -> list[Exception | None]:
+        calls.append(list(values))
+        if len(calls) == 1:
+            first.set()
+            go_on.wait(30)
+        return [None] * len(values)
+
+    group = GroupCommit(write)
+    with ThreadPoolExecutor(21) as threads:
+        threads.submit(group.add, 0)
+        assert first.wait(30)
+        waiting = [threads.submit(group.add, n) for n in range(1, 21)]
+        while len(group._waiting) < 20:
+            pass
+        go_on.set()
+        for done in waiting:
+            done.result(30)
+    assert calls[0] == [0]
+    assert sorted(calls[1]) == list(range(1, 21))
+    assert len(calls) == 2
+
+
+def test_each_thread_gets_the_error_of_its_own_value() -> None:
+    def write(values: Sequence[int]) -> list[Exception | None]:
+        return [ValueError(str(n)) if n % 2 else None for n in values]
+
+    group, together = GroupCommit(write), Barrier(16)
+
+    def add(n: int) -> str:
+        together.wait(30)
+        try:
+            group.add(n)
+            return "written"
+        except ValueError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(16) as threads:
+        assert list(threads.map(add, range(16))) == [str(n) if n % 2 else "written" for n in range(16)]
+
+
+def test_a_write_that_fails_fails_for_all_its_values_and_the_next_works() -> None:
+    broken = [True]
+
+    def write(values: Sequence[int]) -> list[Exception | None]:
+        if broken.pop():
+            broken.append(False)
+            raise OSError("full")
+        broken.append(False)
+        return [None] * len(values)
+
+    group = GroupCommit(write)
+    with pytest.raises(OSError, match="full"):
+        group.add(1)
+    group.add(2)
+
+
+def test_a_call_of_write_has_a_largest_size() -> None:
+    sizes: list[int] = []
+
+    def write(values: Sequence[int]) -> list[Exception | None]:
+        sizes.append(len(values))
+        return [None] * len(values)
+
+    group = GroupCommit(write)
+    with group._turn, ThreadPoolExecutor(LARGEST + 5) as threads:
+        waiting = [threads.submit(group.add, n) for n in range(LARGEST + 5)]
+        while len(group._waiting) < LARGEST + 5:
+            pass
+        group._turn.release()
+        for done in waiting:
+            done.result(30)
+        group._turn.acquire()
+    assert max(sizes) <= LARGEST
+    assert sum(sizes) == LARGEST + 5

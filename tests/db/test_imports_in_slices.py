@@ -1,0 +1,265 @@
+"""Large imports and deletions are written in slices: others wait only for one slice, and readers see all or nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, Table, text
+
+from core.data import Dataset, ExternalScores, HumanScore, Judgement, OutputKey, SegmentKey, SourceFile, Value
+from core.errors import ImportProblems, UserError
+from core.ports.labels import Action, LabelBatch
+from core.ports.store import Store
+from core.services.projects.adding import ImportTarget, add
+from db import imports, slices
+from db.columns import now
+from db.engine import writing
+from db.store import open_store
+from tests.db.raw import counts, rows, scalar
+from tests.fakes import small_dataset
+from tests.paths import ROOT
+
+LARGE = small_dataset(1500)
+SEGMENT = SegmentKey("doc", "0")
+
+
+def scored() -> Dataset:
+    human = tuple(HumanScore(*o.key, "da", float(i)) for i, o in enumerate(LARGE.outputs))
+    return Dataset(LARGE.segments, LARGE.outputs, human)
+
+
+def external(extra: OutputKey | None = None) -> ExternalScores:
+    keys = [o.key for o in LARGE.outputs] + ([extra] if extra else [])
+    return ExternalScores("COMET", True, (SourceFile("f", "0"),), {key: Value(0.5) for key in keys})
+
+
+def labels() -> list[LabelBatch]:
+    return [
+        LabelBatch("ann", s.key, [Action(f"a{s.segment_id}", "verdict", "A", {"value": "no_error"})])
+        for s in LARGE.segments
+    ]
+
+
+def judgements() -> list[Judgement]:
+    return [Judgement(o.key, "bob", "fluency", 1.0) for o in LARGE.outputs]
+
+
+@pytest.fixture(autouse=True)
+def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "MOST", 500)
+
+
+def before_rows(monkeypatch: pytest.MonkeyPatch, table: str, do: Callable[[], object]) -> None:
+    """Call a function once during an import, before the first rows of a table are written."""
+    insert, done = slices.Hidden.insert, list[bool]()
+
+    def inserting(self: slices.Hidden, of_table: Table, given: Iterable[Mapping[str, Any]]) -> None:
+        if of_table.name == table and not done:
+            done.append(True)
+            do()
+        insert(self, of_table, given)
+
+    monkeypatch.setattr(slices.Hidden, "insert", inserting)
+
+
+def test_a_large_import_with_labels_and_scores_is_complete(store: Store, engine: Engine) -> None:
+    project = store.projects.create("p").id
+    report = store.projects.add(project, scored(), labels(), judgements=judgements(), external=[external()])
+    n = len(LARGE.outputs)
+    assert (report.segments, report.outputs, report.human_scores, report.metric_scores) == (1500, n, n, n)
+    assert (report.labelled, report.judgements, report.unchanged) == (1500, n, 0)
+    assert store.projects.dataset(project) == scored()
+    assert len(store.labels.events(project)) == 1500
+    assert store.judgements.list(project) == judgements()
+    again = store.projects.add(project, scored(), labels(), judgements=judgements(), external=[external()])
+    assert (again.segments, again.outputs, again.labelled, again.judgements, again.metric_scores) == (0, 0, 0, 0, 0)
+    store.projects.delete(project)
+    assert {table for table, found in counts(engine).items() if found} == {"raters"}
+
+
+@pytest.mark.parametrize("table", ["segments", "outputs", "human_scores", "events", "judgements", "external_scores"])
+def test_a_reader_in_the_middle_sees_nothing(
+    store: Store, url: str, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, seen = open_store(url), list[object]()
+    project = store.projects.create("p").id
+
+    def look() -> None:
+        seen.append(reader.projects.list())
+        for use in (reader.projects.get, reader.projects.dataset, reader.projects.outline, reader.projects.delete):
+            with pytest.raises(UserError, match="being imported"):
+                use(project)
+        with pytest.raises(UserError, match="being imported"):
+            reader.projects.create("p")
+
+    before_rows(monkeypatch, table, look)
+    store.projects.add(project, scored(), labels(), judgements=judgements(), external=[external()])
+    assert seen == [[]]
+    assert reader.projects.get(project).n_outputs == len(LARGE.outputs)
+
+
+def test_an_annotator_saves_between_the_slices(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    other, project = store.projects.create("other").id, store.projects.create("p").id
+    store.projects.add(other, small_dataset())
+    action = Action("a", "verdict", "A", {"value": "no_error"})
+    before_rows(monkeypatch, "outputs", lambda: store.labels.append(other, "ann", SEGMENT, [action]))
+    store.projects.add(project, LARGE)
+    assert len(store.labels.events(other)) == 1
+    assert store.projects.dataset(project) == LARGE
+
+
+@pytest.mark.parametrize("wrong", ["label", "external", "judgement", "text"])
+def test_an_invalid_end_of_an_import_removes_everything(store: Store, engine: Engine, wrong: str) -> None:
+    project = store.projects.create("p").id
+    before = counts(engine)
+    batches = labels()
+    given = external(OutputKey("Z", "doc", "0") if wrong == "external" else None)
+    numbers = judgements()
+    dataset = scored()
+    if wrong == "label":
+        batches[-1] = LabelBatch("zoe", LARGE.segments[-1].key, [Action("last", "submit", None, {})])
+    if wrong == "judgement":
+        numbers[-1] = numbers[-1]._replace(value=float("nan"))
+    if wrong == "text":  # is found only when it is written
+        batches[-1] = LabelBatch("half \ud83d", *batches[-1][1:])
+    with pytest.raises(UserError):
+        store.projects.add(project, dataset, batches, judgements=numbers, external=[given])
+    assert counts(engine) == before
+    assert store.projects.get(project).n_outputs == 0
+    assert store.labels.raters() == []
+
+
+def test_a_failed_import_leaves_no_new_project(store: Store, engine: Engine) -> None:
+    with pytest.raises(ImportProblems):
+        add(store, ImportTarget("p"), LARGE, [external(OutputKey("Z", "doc", "0"))])
+    assert set(counts(engine).values()) == {0}
+    assert add(store, ImportTarget("p"), LARGE, [external()]).report.outputs == len(LARGE.outputs)
+
+
+def killed(url: str, work: str, statement: str, number: int) -> None:
+    """Run `work` with a store in another process, which is killed at a statement."""
+    script = f"""
+        import os, signal
+        from sqlalchemy import event
+        from core.services.projects.adding import ImportTarget, add
+        from db import slices
+        from db.engine import connect
+        from db.store import store_over
+        from tests.db.test_imports_in_slices import LARGE
+        engine, n, slices.MOST = connect({url!r}), [0], 500
+
+        def strike(connection, cursor, statement, *rest):
+            n[0] += statement.startswith({statement!r})
+            if n[0] == {number}:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        event.listen(engine, "after_cursor_execute", strike)
+        store = store_over(engine)
+        {work}
+    """
+    code = textwrap.dedent(script)
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True)
+    assert ended.returncode == -9, ended.stderr.decode()
+
+
+def age(engine: Engine, seconds: float) -> None:
+    with writing(engine) as connection:
+        then = (now() - timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M:%S.%f")
+        connection.execute(text("UPDATE projects SET importing = :then WHERE importing IS NOT NULL"), {"then": then})
+
+
+@pytest.mark.parametrize("opened_again", [True, False])
+def test_an_import_that_was_killed_is_removed(url: str, engine: Engine, opened_again: bool) -> None:
+    killed(url, "add(store, ImportTarget('p'), LARGE)", "INSERT INTO outputs", 3)
+    assert scalar(engine, "SELECT count(*) FROM outputs") > 0
+    store = open_store(url)
+    assert store.projects.list() == []
+    with pytest.raises(UserError, match="in a minute"):  # it may be alive
+        add(store, ImportTarget("p"), LARGE)
+    age(engine, slices.INTERRUPTED_SECONDS + 1)
+    if opened_again:
+        store = open_store(url)
+        assert set(counts(engine).values()) == {0}
+    done = add(store, ImportTarget("p"), LARGE)
+    assert store.projects.dataset(done.project.id) == LARGE
+    assert scalar(engine, "SELECT count(*) FROM outputs") == len(LARGE.outputs)
+
+
+def test_a_deletion_that_was_killed_is_completed(url: str, engine: Engine) -> None:
+    store = open_store(url)
+    add(store, ImportTarget("p"), LARGE)
+    killed(url, "store.projects.delete(store.projects.list()[0].id)", "DELETE FROM outputs", 2)
+    assert store.projects.list() == []
+    assert scalar(engine, "SELECT count(*) FROM outputs") > 0
+    age(engine, slices.INTERRUPTED_SECONDS + 1)
+    open_store(url)
+    assert set(counts(engine).values()) == {0}
+
+
+def test_an_import_that_slept_too_long_fails_and_leaves_nothing(
+    store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sleep() -> None:
+        age(engine, slices.INTERRUPTED_SECONDS + 1)
+        slices.remove_interrupted(engine)
+
+    before_rows(monkeypatch, "outputs", sleep)
+    with pytest.raises(UserError, match="stood still"):
+        add(store, ImportTarget("p"), LARGE)
+    assert set(counts(engine).values()) == {0}
+
+
+def test_two_imports_at_once_into_two_projects(url: str, engine: Engine) -> None:
+    store = open_store(url)
+    ids = [store.projects.create(name).id for name in ("one", "two")]
+    threads = [threading.Thread(target=open_store(url).projects.add, args=(i, LARGE)) for i in ids]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [store.projects.dataset(i) == LARGE for i in ids] == [True, True]
+
+
+def test_two_imports_at_once_into_one_project_add_it_once(url: str, engine: Engine) -> None:
+    store = open_store(url)
+    project = store.projects.create("p").id
+    errors: list[Exception] = []
+
+    def work() -> None:
+        try:
+            open_store(url).projects.add(project, LARGE)
+        except UserError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.projects.dataset(project) == LARGE
+    assert all("being imported" in str(error) for error in errors)
+
+
+def test_an_outdated_plan_is_made_again(store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(3, "A"))
+    planned, others = imports._planned, iter("BCDE")
+
+    def and_meanwhile(*given: object) -> object:
+        plan = planned(*given)  # type: ignore[arg-type]
+        if (system := next(others, None)) and system < limit:
+            imports.add(engine, project, imports.Given(small_dataset(3, system)))
+        return plan
+
+    limit = "D"
+    monkeypatch.setattr(imports, "_planned", and_meanwhile)
+    assert store.projects.add(project, small_dataset(3, "Z")).outputs == 3
+    assert store.projects.get(project).systems == ("A", "C", "B", "Z")
+    assert rows(engine, "SELECT count(DISTINCT position), count(*) FROM outputs") == [(12, 12)]

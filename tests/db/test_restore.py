@@ -1,0 +1,127 @@
+"""Backups of either kind of database, and what restoring them changes."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, delete
+from sqlalchemy.exc import DBAPIError
+
+from core.errors import UserError
+from db.backup import backup, restore
+from db.engine import connect, migrate, writing
+from db.store import open_store
+from db.tables import audit
+from tests.db.raw import scalar
+from tests.db.test_database_copy import content
+from tests.db.test_database_copy import databases as databases
+from tests.db.test_database_copy import full as full
+from tests.db.test_migrations import full_at_version
+from tests.paths import ROOT
+from tests.postgres import on_both, on_postgres
+
+
+@on_postgres
+def test_a_backup_of_a_server_is_one_state_while_others_write(url: str, databases: Any, tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.db.label_server", url], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout is not None
+    try:
+        saved = [server.stdout.readline().split()[1] for _ in range(30)]
+        made = backup(url, tmp_path / "backup.db")
+        saved_after = [server.stdout.readline().split()[1] for _ in range(5)]
+    finally:
+        server.kill()
+        server.communicate()
+    assert [p.name for p in tmp_path.glob("*backup*")] == ["backup.db"]
+    assert (tmp_path / "backup.db").stat().st_mode & 0o777 == 0o600
+    restored = databases("sqlite")
+    assert restore(tmp_path / "backup.db", restored)[1:] == (1, made.events)
+    found = [event.action.id for event in open_store(restored).labels.events(1)]
+    assert found == [f"a{i}" for i in range(made.events)]  # without a gap
+    assert set(saved) <= set(found)
+    assert len(saved_after) == 5
+
+
+def test_a_backup_is_restored_with_all_that_is_in_it(full: Engine, url: str, tmp_path: Path, databases: Any) -> None:
+    store = open_store(url)
+    store.audit.record("ann", "before the backup")
+    before = content(url)
+    backup(url, tmp_path / "backup.db")
+    store.audit.record("ann", "after the backup")
+    store.projects.delete(1)
+    store.projects.create("later")
+    with pytest.raises(UserError, match="this database has projects"):
+        restore(tmp_path / "backup.db", url)
+    assert [p.name for p in store.projects.list()] == ["later", "news"]
+    _, projects, events = restore(tmp_path / "backup.db", url, overwrite=True)
+    assert (projects, events) == (2, 1)
+    assert content(url) == before
+    assert [p.name for p in store.projects.list()] == ["news", "old"]  # also for a server that runs
+    assert store.audit.entries()[0].act == "before the backup"
+    with pytest.raises(DBAPIError, match="append-only"), writing(full) as connection:
+        connection.execute(delete(audit))
+    elsewhere = databases("sqlite")
+    restore(tmp_path / "backup.db", elsewhere)
+    assert [p.name for p in open_store(elsewhere).projects.list()] == ["news", "old"]
+
+
+@on_both
+def test_a_backup_of_an_older_version_is_restored(url: str, databases: Any, database: str, tmp_path: Path) -> None:
+    old = databases("sqlite")
+    full_at_version(old, "0003").dispose()
+    backup(old, tmp_path / "backup.db")
+    before = (tmp_path / "backup.db").read_bytes()
+    restore(tmp_path / "backup.db", url)
+    assert [m.name for m in open_store(url).scores.external(1)] == ["COMET"]
+    assert (tmp_path / "backup.db").read_bytes() == before
+
+
+def test_a_missing_database_file_is_restored_in_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "home" / "errorscope.db"
+    url = f"sqlite:///{path}"
+    code = f"from db.store import open_store; open_store({url!r}).projects.create('p')"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    backup(url, tmp_path / "backup.db")
+    path.unlink()
+    restore(tmp_path / "backup.db", url)
+    assert [p.name for p in open_store(url).projects.list()] == ["p"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@on_both
+def test_a_file_that_is_no_backup_changes_nothing(url: str, tmp_path: Path, database: str) -> None:
+    engine = connect(url)
+    migrate(engine)
+    (tmp_path / "notes.txt").write_text("The cat sat on the mat.\n" * 50)
+    for name, message in (("none.db", "no such backup"), ("notes.txt", "not an SQLite database")):
+        with pytest.raises(UserError, match=message):
+            restore(tmp_path / name, url)
+    assert scalar(engine, "SELECT count(*) FROM projects") == 0
+    engine.dispose()
+
+
+@on_postgres
+def test_the_commands_copy_back_up_and_restore(full: Engine, url: str, databases: Any, tmp_path: Path) -> None:
+    target = databases("sqlite")
+
+    def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "db", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+
+    copied = command("copy", url, target)
+    assert (copied.returncode, copied.stderr) == (0, "")
+    assert "2 projects, 1 recorded action" in copied.stdout
+    assert "verified" in copied.stdout
+    again = command("copy", url, target)
+    assert again.returncode == 2
+    assert len(again.stderr.splitlines()) == 1
+    assert command("backup", str(tmp_path / "b.db"), "--database", url).returncode == 0
+    assert command("restore", str(tmp_path / "b.db"), "--to", url).returncode == 2
+    restored = command("restore", str(tmp_path / "b.db"), "--to", url, "--overwrite")
+    assert restored.returncode == 0, restored.stderr
+    assert "2 projects" in restored.stdout

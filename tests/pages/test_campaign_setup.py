@@ -1,0 +1,206 @@
+"""The set-up of campaigns: from an empty list to personal links, and choices that are kept."""
+
+from streamlit.testing.v1 import AppTest
+
+from core.campaigns.design import design_from_json
+from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
+from core.mqm.actions import label_actions
+from core.ports.campaigns import Campaign
+from core.ports.store import Store
+from pages._ui.campaigns.setup.choices import edited
+from tests.pages.said import words
+from tests.paths import APP
+
+SYSTEMS = ("A", "B", "C")
+DOCUMENTS, PER_DOCUMENT = 4, 5
+SENTENCES = (
+    "The committee approved the new budget for schools and hospitals in March.",
+    "Nobody expected the river to rise by three metres within a single night.",
+    "Her second novel was translated into eleven languages and sold very well.",
+    "The museum opens at nine and closes at six on every day but Monday.",
+    "Farmers in the valley have planted twelve thousand young apple trees.",
+)
+
+
+def filled(store: Store) -> int:
+    project = store.projects.create("p").id
+    places = [(f"d{d}", str(i)) for d in range(DOCUMENTS) for i in range(PER_DOCUMENT)]
+    segments = tuple(Segment(doc, i, f"Quelle {doc} {i}") for doc, i in places)
+    outputs = tuple(Output(s, doc, i, f"{SENTENCES[int(i)]} ({s} {doc})") for doc, i in places for s in SYSTEMS)
+    store.projects.add(project, Dataset(segments, outputs))
+    return project
+
+
+def opened(project: int, **query: str) -> AppTest:
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.query_params["project"] = str(project)
+    at.run()
+    for name, value in query.items():
+        at.query_params[name] = value
+    at = at.switch_page("pages/campaigns.py").run()
+    assert not at.exception
+    return at
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    next(b for b in at.button if b.label == label).click().run()
+    assert not at.exception
+    return at
+
+
+def field(at: AppTest, label: str) -> object:
+    kinds = (at.number_input, at.text_input, at.text_area, at.radio, at.multiselect, at.selectbox, at.slider)
+    return next(w for kind in kinds for w in kind if w.label == label)
+
+
+def put(at: AppTest, label: str, value: object) -> AppTest:
+    field(at, label).set_value(value).run()  # type: ignore[attr-defined]
+    assert not at.exception
+    return at
+
+
+def only(store: Store, project: int) -> Campaign:
+    (campaign,) = store.campaigns.list(project)
+    return campaign
+
+
+def test_without_campaigns_it_says_what_one_is(store: Store) -> None:
+    at = opened(filled(store))
+    assert "A campaign is a human evaluation with several people" in words(at)
+    assert [b.label for b in at.button if b.label == "New campaign"]
+
+
+def test_next_five_times_makes_a_running_campaign_and_links(store: Store) -> None:
+    project = filled(store)
+    at = press(opened(project), "New campaign")
+    assert "20 segments × 3 systems = 60 outputs" in words(at)
+    assert "4 documents" in words(at)
+    for _ in range(4):
+        press(at, "Next")
+    press(at, "Create 3 links and start")
+    campaign = only(store, project)
+    assert campaign.state == "running"
+    assert [p.rater for p in store.campaigns.participants(campaign.id)] == ["Annotator 1", "Annotator 2", "Annotator 3"]
+    assert "shown only once" in words(at)
+    assert len(at.code) == 3
+    assert all(code.value.startswith("t/") for code in at.code)  # a test has no address
+    assert at.query_params["campaign"] == str(campaign.id)
+    press(at, "Hide links")
+    assert "shown only once" not in words(at)
+
+
+def test_choices_of_every_step_reach_the_design(store: Store) -> None:
+    project = filled(store)
+    at = press(opened(project), "New campaign")
+    put(at, "Segments", "sample")
+    put(at, "Segments in the sample", 7)
+    assert "7 segments × 3 systems = 21 outputs" in words(at)
+    press(at, "Next")
+    put(at, "Protocol", "da")
+    put(at, "Instructions in Markdown", "Only **read** and score.")
+    press(at, "Next")
+    put(at, "Annotators", 5)
+    put(at, "Pay per hour", 18.0)
+    press(at, "Next")
+    put(at, "Attention checks", 0.2)
+    press(at, "Back")
+    assert field(at, "Annotators").value == 5  # type: ignore[attr-defined]
+    press(press(at, "Next"), "Next")
+    put(at, "Name of the campaign", "my *first*")
+    put(at, "Annotators, one name per line", "Ana\nBoris\n\nChen")
+    press(at, "Create 3 links and start")
+    campaign = only(store, project)
+    design = design_from_json(campaign.design)
+    assert campaign.name == "my *first*"
+    assert design.protocol.name == "da"
+    assert design.protocol.instructions == "Only **read** and score."
+    assert (len(design.segments), design.people, design.pay_per_hour, design.checks) == (7, 5, 18.0, 0.2)
+    assert design.seconds_per_unit == 25
+    assert any(u.kind == "check" for u in store.campaigns.units(campaign.id))
+
+
+def test_a_starting_point_sets_choices_of_several_steps(store: Store) -> None:
+    project = filled(store)
+    at = opened(project, campaign="new", step="protocol")
+    press(at, "MQM by experts")
+    assert field(at, "Protocol").value == "mqm"  # type: ignore[attr-defined]
+    press(at, "Next")
+    assert field(at, "How units are given out").value == "fixed"  # type: ignore[attr-defined]
+
+
+def test_choices_survive_another_page_and_can_be_discarded(store: Store) -> None:
+    at = opened(filled(store), campaign="new", step="people")
+    put(at, "Annotators", 9)
+    at.switch_page("pages/help.py").run()
+    del at.query_params["campaign"], at.query_params["step"]  # as Streamlit does in the browser
+    at.switch_page("pages/campaigns.py").run()
+    press(at, "Continue the new campaign")
+    assert field(at, "Annotators").value == 9  # type: ignore[attr-defined]
+    press(at, "Discard")
+    assert [b.label for b in at.button if b.label == "New campaign"]
+
+
+def test_submitted_labels_become_the_tutorial(store: Store) -> None:
+    project = filled(store)
+    key = OutputKey("A", "d1", "2")
+    mark = Span("output", 0, 3, SENTENCES[2][:3], "Major", "Accuracy/Addition")
+    rated = [RatedOutput(key._replace(system=s), "me", (mark,) if s == "A" else ()) for s in SYSTEMS]
+    for (rater, segment), actions in label_actions(rated).actions.items():
+        store.labels.append(project, rater, segment, actions)
+    at = opened(project, campaign="new", step="checks")
+    put(at, "Outputs", [key])
+    put(at, "Explanation", "Her, not his.")
+    press(at, "Next")
+    press(at, "Save as draft")
+    (item,) = design_from_json(only(store, project).design).tutorial
+    assert (item.key, item.score, item.feedback) == (key, (65.0, 95.0), "Her, not his.")
+    assert [(e.start, e.end, e.severity) for e in item.errors] == [(0, 3, "Major")]
+
+
+def test_a_draft_invites_nobody(store: Store) -> None:
+    project = filled(store)
+    at = opened(project, campaign="new", step="start")
+    press(at, "Save as draft")
+    campaign = only(store, project)
+    assert campaign.state == "draft"
+    assert store.campaigns.participants(campaign.id) == []
+    press(at, "All campaigns")
+    assert "Draft" in words(at)
+
+
+def test_two_people_of_one_name_are_refused_before_anything_is_made(store: Store) -> None:
+    project = filled(store)
+    at = opened(project, campaign="new", step="start")
+    put(at, "Annotators, one name per line", "Ana\nana")
+    press(at, "Create 2 links and start")
+    assert "This name is there twice" in words(at)
+    assert store.campaigns.list(project) == []
+
+
+def test_more_raters_per_output_than_people_are_refused(store: Store) -> None:
+    at = opened(filled(store), campaign="new", step="people")
+    put(at, "Annotators per output", 4)
+    assert "4 distinct raters per unit need at least 4 people" in words(at)
+
+
+def test_the_estimate_counts_ratings_and_cost(store: Store) -> None:
+    at = opened(filled(store), campaign="new", step="people")
+    put(at, "Pay per hour", 20.0)
+    # 60 units × 2 raters × (1 + 5 % checks + 5 % repeats) = 132 ratings of 60 s = 2.2 h, 44 €
+    assert "Ratings: **132**" in words(at)
+    assert "Cost: **44 EUR**" in words(at)
+    assert "points** of the score from 0 to 100" in words(at)
+
+
+def test_an_unknown_campaign_in_the_address_gets_a_calm_answer(store: Store) -> None:
+    at = opened(filled(store), campaign="99")
+    assert "This campaign does not exist" in words(at)
+
+
+def test_edits_of_a_table_are_applied_to_its_rows() -> None:
+    rows = [{"value": 0, "text": "a"}, {"value": 50, "text": "b"}, {"value": 100, "text": "c"}]
+    changes = {"edited_rows": {1: {"text": "B"}}, "deleted_rows": [0], "added_rows": [{"value": 75, "text": "d"}, {}]}
+    assert edited(rows, changes) == [
+        {"value": 50, "text": "B"}, {"value": 100, "text": "c"}, {"value": 75, "text": "d"},
+    ]  # fmt: skip
+    assert rows[1]["text"] == "b"
