@@ -39,6 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "browser" in Path(item.path).parts:
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.flaky(reruns=1))  # the summary names each test that needed it
             if not CHROMIUM and not os.environ.get("CI"):
                 item.add_marker(pytest.mark.skip(reason="no Chromium on this machine"))
 

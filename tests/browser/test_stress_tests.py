@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.data import Dataset, Output, Segment
-from core.ports.store import Store
 from core.robustness.stress.report import as_json, from_json
 from core.services.robustness.stress_test_runs import settings_of
 from pages._ui.robustness.controls import diff_html
@@ -18,10 +17,11 @@ from tests.reports import report
 TEXT = "The old house near the {} river 😀 was sold to a <b>young</b> family on Monday, and they painted it {}."
 
 
-@pytest.fixture(scope="module")
-def server(shared: Server) -> Server:
+@pytest.fixture
+def project(shared: Server, request: pytest.FixtureRequest) -> int:
+    """A project for each test: the page opens the newest run of a project by itself."""
     store = shared.store()
-    project = store.projects.create("lab").id
+    project = store.projects.create(f"lab {request.node.name}").id
     colours = ("green", "white", "blue", "yellow", "brown", "grey")
     segments = tuple(
         Segment("d", str(i), "Quelle", (TEXT.format("wide", c), TEXT.format("broad", c))) for i, c in enumerate(colours)
@@ -30,21 +30,12 @@ def server(shared: Server) -> Server:
         Output("A", "d", s.segment_id, TEXT.format("large", c)) for s, c in zip(segments, colours, strict=True)
     )
     store.projects.add(project, Dataset(segments, outputs))
-    return shared
+    return project
 
 
-def place(server: Server) -> tuple[Store, int]:
-    return server.store(), server.project("lab")
-
-
-def ids(store: Store, project: int) -> set[int]:
-    return {run.id for run in store.stress.list(project)}
-
-
-def test_tests_are_run_and_a_reload_keeps_them_open(server: Server, page: Page) -> None:
-    store, project = place(server)
-    before = ids(store, project)
-    page.goto(f"{server.url}/robustness?project={project}")
+def test_tests_are_run_and_a_reload_keeps_them_open(shared: Server, project: int, page: Page) -> None:
+    store = shared.store()
+    page.goto(f"{shared.url}/robustness?project={project}")
     page.get_by_text("Stress tests", exact=True).click()
     chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Metrics")
     expect(page.get_by_role("button", name="Run stress tests")).to_be_visible()
@@ -61,7 +52,7 @@ def test_tests_are_run_and_a_reload_keeps_them_open(server: Server, page: Page) 
     page.get_by_role("button", name="Run stress tests").click()
     expect(page).to_have_url(re.compile(r"[?&]run=\d+"))
     expect(page.get_by_text("By the rule of He et al. (2023)")).to_be_visible()
-    (run,) = ids(store, project) - before
+    (run,) = (run.id for run in store.stress.list(project))
     assert f"run={run}" in page.url
     assert {t.aspect for t in from_json(store.stress.report(project, run)).tests} == {"special"}
     page.reload()
@@ -71,10 +62,10 @@ def test_tests_are_run_and_a_reload_keeps_them_open(server: Server, page: Page) 
     assert from_json(download.value.path().read_text(encoding="utf-8")).tests
 
 
-def test_a_click_on_a_cell_opens_what_stands_behind_it(server: Server, page: Page) -> None:
-    store, project = place(server)
+def test_a_click_on_a_cell_opens_what_stands_behind_it(shared: Server, project: int, page: Page) -> None:
+    store = shared.store()
     run = store.stress.save(project, "By hand", as_json(report()), settings_of(report()))
-    page.goto(f"{server.url}/robustness?project={project}&run={run.id}")
+    page.goto(f"{shared.url}/robustness?project={project}&run={run.id}")
     expect(page.get_by_text("BARTScore F (small) fails truncation")).to_be_visible()
     difference = page.locator(".rob-text del")
     expect(difference.first).to_be_visible()
