@@ -7,9 +7,12 @@ import streamlit as st
 from core.errors import UserError
 from core.ports.campaigns import Campaign
 from core.ports.projects import Project
+from core.services.campaigns import saved_setup
+from core.services.campaigns.saved_setup import SavedDraft
 from pages._ui.campaigns import address, campaign_list, campaign_tabs
 from pages._ui.campaigns.setup import checks_step, creation, data_step, people_step, protocol_step, start_step, steps
 from pages._ui.shared import errors, page, wiring
+from pages._ui.shared.markdown import escape_markdown
 
 DRAW = {
     "data": data_step.draw,
@@ -32,12 +35,20 @@ def main() -> None:
         set_up(project, step if step in DRAW else steps.NAMES[0])
     elif wanted is None or wanted == address.NEW:
         campaign_list.draw(project, manages=manages)
+    elif step in DRAW and manages and (draft := draft_of(project, wanted)) is not None:
+        set_up(project, step, draft)
     else:
         st.button("All campaigns", icon=":material/arrow_back:", on_click=address.open_list, type="tertiary")
         with errors.boundary():
             campaign = found(project, wanted)
             creation.links(campaign)
             campaign_tabs.draw(project, campaign)
+
+
+def draft_of(project: Project, wanted: str) -> SavedDraft | None:
+    """Return the draft that the address names, if it can be set up here."""
+    mine = (c for c in wiring.store().campaigns.list(project.id) if str(c.id) == wanted)
+    return next((draft for c in mine if (draft := saved_setup.of_draft(wiring.store(), c)) is not None), None)
 
 
 def found(project: Project, wanted: str) -> Campaign:
@@ -51,25 +62,29 @@ def found(project: Project, wanted: str) -> Campaign:
     )  # fmt: skip
 
 
-def set_up(project: Project, step: str) -> None:
-    """Draw one step of the set-up of a new campaign."""
-    setup = steps.opened(project)
+def set_up(project: Project, step: str, draft: SavedDraft | None = None) -> None:
+    """Draw one step of the set-up of a new campaign, or of a draft."""
+    setup = steps.opened(project, draft)
     setup.choices.keep_reached(steps.NAMES.index(step))
 
     def go(to: str) -> None:
         setup.choices.gather()
         setup.choices.begin_visit()
-        address.open_step(to)
+        address.open_step(to, setup.draft and setup.draft.id)
 
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.button("All campaigns", icon=":material/arrow_back:", on_click=leave, args=(setup,), type="tertiary")
+        if draft is not None:
+            st.markdown(f"**{escape_markdown(draft.campaign.name)}** · :gray[Draft]", width="content")
         st.button(
-            "Discard",
+            "Discard" if draft is None else "Discard changes",
             icon=":material/delete:",
             on_click=discard,
             args=(setup,),
             type="tertiary",
-            help="Forget all choices of this new campaign",
+            help="Forget all choices of this new campaign"
+            if draft is None
+            else "Forget what was changed since the draft was saved",
         )
     steps.step_line(setup, step, go)
     body, foot = st.container(), st.container()

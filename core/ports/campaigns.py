@@ -133,6 +133,21 @@ class Campaigns(Protocol):
         """
         ...
 
+    def replace(
+        self,
+        campaign_id: int,
+        name: str,
+        design: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        texts: Dataset,
+        units: Sequence[NewUnit],
+    ) -> Campaign:
+        """Store a draft anew, all or nothing; it has another texts project then. Its people and their links stay.
+
+        Raises `UserError` if it is no draft, units were given to people, or another campaign of the project has this name.
+        """
+        ...
+
     def list(self, project_id: int) -> builtins.list[Campaign]: ...
     def get(self, campaign_id: int) -> Campaign:
         """Raises `UserError` if there is no such campaign."""

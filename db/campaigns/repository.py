@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Engine, func, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from core.data import Dataset
 from core.errors import UserError
@@ -29,6 +29,7 @@ from db.campaigns.rows import (
     PARTICIPANT,
     assignments_of,
     require_campaign,
+    require_draft,
     unit_rows,
     units_of,
     visible_campaigns,
@@ -38,7 +39,7 @@ from db.engine import inserted, reading, writing
 from db.failures import require_name, retried, unique
 from db.group_commit import GroupCommit
 from db.lookup import HIDDEN_NAME, hidden_project, parts, require_project
-from db.tables import assignments, campaign_units, campaigns, participants, project_settings, projects, segments
+from db.tables import assignments, campaign_units, campaigns, links, participants, project_settings, projects, segments
 
 
 class SqlCampaigns:
@@ -69,14 +70,12 @@ class SqlCampaigns:
         with _unique_name(name), writing(self._engine) as connection:
             require_project(connection, project_id)
             _refuse_hidden(connection, project_id, name)
-            texts_id, hidden = slices.begin(connection, self._engine, HIDDEN_NAME + uuid4().hex)
+            texts_id, hidden = self._begin_texts(connection, settings)
             row = {
                 "project_id": project_id, "texts": texts_id, "name": name, "design": dict(design), "state": "draft",
                 "created": current_time(), "created_by": who,
             }  # fmt: skip
             campaign_id = inserted(connection, insert(campaigns).values(**row))
-            for key, value in settings.items():
-                connection.execute(insert(project_settings).values(project_id=texts_id, name=key, value=value))
         try:
             imports.fill(hidden, texts_id, texts)
             hidden.insert(campaign_units, unit_rows(campaign_id, units, 0))
@@ -85,6 +84,48 @@ class SqlCampaigns:
             with suppress(UserError):  # what cannot be deleted now stays hidden and is deleted later
                 hidden.remove()
             raise
+        return self.get(campaign_id)
+
+    def _begin_texts(self, connection: Connection, settings: Mapping[str, Any]) -> tuple[int, slices.Hidden]:
+        texts_id, hidden = slices.begin(connection, self._engine, HIDDEN_NAME + uuid4().hex)
+        for key, value in settings.items():
+            connection.execute(insert(project_settings).values(project_id=texts_id, name=key, value=value))
+        return texts_id, hidden
+
+    def replace(
+        self,
+        campaign_id: int,
+        name: str,
+        design: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        texts: Dataset,
+        units: Sequence[NewUnit],
+    ) -> Campaign:
+        """Write the new texts in slices into a hidden project, which takes the place of the old one in one transaction."""
+        require_name("a campaign", name)
+        _require_segments(units, {segment.doc_id for segment in texts.segments})
+        slices.remove_interrupted(self._engine)
+        with writing(self._engine) as connection:
+            require_draft(connection, campaign_id)
+            texts_id, hidden = self._begin_texts(connection, settings)
+        values = {"name": name.strip(), "design": dict(design), "texts": texts_id}
+        try:
+            imports.fill(hidden, texts_id, texts)
+            with _unique_name(name.strip()), hidden.writing() as connection:
+                old = require_draft(connection, campaign_id)
+                connection.execute(delete(campaign_units).where(campaign_units.c.campaign == campaign_id))
+                if units:
+                    connection.execute(insert(campaign_units), unit_rows(campaign_id, units, 0))
+                connection.execute(update(campaigns).where(campaigns.c.id == campaign_id).values(**values))
+                connection.execute(update(links).where(links.c.project_id == old.texts).values(project_id=texts_id))
+                connection.execute(update(projects).where(projects.c.id == texts_id).values(importing=None))
+                replaced = slices.hide(connection, self._engine, old.texts)
+        except BaseException:
+            with suppress(UserError):  # as in `create`
+                hidden.remove()
+            raise
+        with suppress(UserError):
+            replaced.remove()
         return self.get(campaign_id)
 
     def list(self, project_id: int) -> builtins.list[Campaign]:

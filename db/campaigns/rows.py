@@ -49,6 +49,18 @@ def require_campaign(connection: Connection, campaign_id: int, *, lock: bool = F
     return Campaign._make(row)
 
 
+def require_draft(connection: Connection, campaign_id: int) -> Campaign:
+    """Return a campaign, locked. Raises `UserError` if it was ever started."""
+    campaign = require_campaign(connection, campaign_id, lock=True)
+    given = select(_a.id).join_from(assignments, campaign_units).where(_of.campaign == campaign_id).limit(1)
+    if campaign.state != "draft" or connection.execute(given).first() is not None:
+        hint = "Pause it, or create another campaign"
+        raise UserError(
+            "the campaign was started, so its set-up can no longer be changed", got=campaign.name, hint=hint
+        )
+    return campaign
+
+
 def require_participant(connection: Connection, campaign_id: int, participant_id: int, *, lock: bool = False) -> None:
     """Raise `UserError` if the campaign has no such participant. `lock` keeps other changes of this person's assignments out."""
     found = select(_p.id).where(_p.id == participant_id, _p.campaign == campaign_id)

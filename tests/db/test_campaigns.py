@@ -16,13 +16,13 @@ from core.errors import UserError
 from core.ports.campaigns import Assignment, Campaign, Draw, DrawState, NewAssignment
 from core.ports.labels import Action
 from core.ports.store import Store
-from db import slices
+from db import imports, slices
 from db.backup import backup, restore
 from db.database_copy import copy_database
 from db.engine import connect, writing
 from db.store import open_store, store_over
 from tests.db.raw import counts, scalar
-from tests.db.test_contract_campaigns import DESIGN, NOW, SETTINGS, SegmentKey, created, texts, unit
+from tests.db.test_contract_campaigns import DESIGN, NOW, SETTINGS, SegmentKey, created, replaced, texts, unit
 from tests.db.test_races import go, started
 
 K = 3
@@ -217,7 +217,46 @@ def test_a_crash_during_the_creation_leaves_nothing(
     assert (scalar(engine, "SELECT count(*) FROM projects"), scalar(engine, "SELECT count(*) FROM campaigns")) == (2, 1)
 
 
-def interrupted(self: object, campaign_of: int | None = None) -> None:
+@pytest.mark.parametrize("late", [False, True])
+def test_a_crash_during_a_replacement_leaves_one_whole_draft(
+    store: Store, url: str, engine: Engine, campaign: Campaign, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    """Late: after the new texts have taken the place of the old ones, before those are deleted."""
+    texts_before = store.projects.dataset(campaign.texts)
+    with monkeypatch.context() as patched:
+        patched.setattr(slices.Hidden, "remove", interrupted if late else lambda self: None)
+        if not late:
+            patched.setattr(slices, "hide", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            replaced(store, campaign)
+    new = store.campaigns.get(campaign.id)
+    there = store.projects.dataset(new.texts)
+    assert (new == campaign, there == texts_before) == (not late, not late)
+    assert {u.name for u in store.campaigns.units(new.id)} == {s.doc_id for s in there.segments}
+    monkeypatch.setattr(slices, "INTERRUPTED_SECONDS", -1.0)
+    open_store(url)
+    left = counts(engine)
+    assert (left["projects"], left["campaigns"]) == (2, 1)
+    assert left["segments"] == left["campaign_units"] == len(store.campaigns.units(new.id))
+
+
+def test_a_campaign_started_during_the_replacement_stays(
+    store: Store, engine: Engine, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill = imports.fill
+
+    def filled(*given: Any) -> None:
+        fill(*given)
+        store.campaigns.set_state(campaign.id, "running")
+
+    monkeypatch.setattr(imports, "fill", filled)
+    with pytest.raises(UserError, match="was started"):
+        replaced(store, campaign)
+    assert len(store.campaigns.units(campaign.id)) == len(UNITS)
+    assert counts(engine)["projects"] == 2
+
+
+def interrupted(*given: object, **named: object) -> None:
     raise KeyboardInterrupt
 
 

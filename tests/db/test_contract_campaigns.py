@@ -200,6 +200,55 @@ def test_a_deleted_project_takes_its_campaigns(store: Store, project: int, campa
     assert len(store.projects.dataset(kept.texts).segments) == 3
 
 
+def replaced(store: Store, campaign: Campaign, name: str = "pilot 2", units: Sequence[str] = ("n1", "n2")) -> Campaign:
+    new, design = [unit(u, i) for i, u in enumerate(units)], {"overlap": 3}
+    return store.campaigns.replace(campaign.id, name, design, {"setup": [1]}, texts(*units), new)
+
+
+def test_a_replaced_draft_keeps_its_people_and_links(store: Store, project: int, campaign: Campaign) -> None:
+    other = created(store, project, "other")
+    rosa = store.campaigns.join(campaign.id, "Rosa", "ABC")
+    link = store.people.add_link(campaign.texts, "Rosa", None, "a" * 64, None, "ann")
+    new = replaced(store, campaign)
+    assert new == campaign._replace(name="pilot 2", design={"overlap": 3}, texts=new.texts)
+    assert store.campaigns.list(project) == [new, other]
+    assert [(u.name, u.position) for u in store.campaigns.units(new.id)] == [("n1", 0), ("n2", 1)]
+    assert store.projects.dataset(new.texts) == texts("n1", "n2")
+    assert [store.settings.get(new.texts, name) for name in ("setup", "protocol")] == [[1], None]
+    assert store.campaigns.participants(new.id) == [rosa]
+    assert store.people.link("a" * 64) == link._replace(project_id=new.texts)
+    assert store.campaigns.of_texts(campaign.texts) is None
+    with pytest.raises(UserError, match="no such project"):
+        store.projects.get(campaign.texts)
+    assert [p.id for p in store.projects.list()] == [project]
+
+
+def test_a_draft_that_cannot_be_replaced_stays_as_it_was(store: Store, project: int, campaign: Campaign) -> None:
+    created(store, project, "other")
+    before = store.campaigns.list(project), store.campaigns.units(campaign.id), store.projects.dataset(campaign.texts)
+    for name in ("other", " "):
+        with pytest.raises(UserError):
+            replaced(store, campaign, name)
+    with pytest.raises(ValueError, match="unit"):
+        store.campaigns.replace(campaign.id, "pilot", DESIGN, SETTINGS, texts("u1"), [unit("u2")])
+    with pytest.raises(UserError, match="no such campaign"):
+        replaced(store, campaign._replace(id=999))
+    after = store.campaigns.list(project), store.campaigns.units(campaign.id), store.projects.dataset(campaign.texts)
+    assert after == before
+    assert replaced(store, campaign, "pilot").name == "pilot"
+
+
+def test_a_started_campaign_is_not_replaced(store: Store, campaign: Campaign) -> None:
+    store.campaigns.set_state(campaign.id, "paused")
+    with pytest.raises(UserError, match="was started"):
+        replaced(store, campaign)
+    assigned(store, campaign, "Rosa", "u1")
+    store.campaigns.set_state(campaign.id, "draft")
+    with pytest.raises(UserError, match="was started"):
+        replaced(store, campaign)
+    assert len(store.campaigns.units(campaign.id)) == 3
+
+
 def test_the_state_of_a_campaign_changes(store: Store, campaign: Campaign) -> None:
     store.campaigns.set_state(campaign.id, "running")
     assert store.campaigns.get(campaign.id) == campaign._replace(state="running")

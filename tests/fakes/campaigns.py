@@ -63,8 +63,36 @@ class FakeCampaigns:
         self._add(campaign.id, units)
         return campaign
 
+    def replace(
+        self,
+        campaign_id: int,
+        name: str,
+        design: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        texts: Dataset,
+        units: Sequence[NewUnit],
+    ) -> Campaign:
+        old = self.get(campaign_id)
+        if old.state != "draft" or self.assignments(campaign_id):
+            raise UserError("the campaign was started", got=old.name)
+        del self.m.campaigns[campaign_id]
+        try:
+            new = self.create(old.project_id, name, design, settings, texts, units, old.created_by)
+        except BaseException:
+            self.m.campaigns[campaign_id] = old
+            raise
+        del self.m.campaigns[new.id]
+        self.m.units[campaign_id] = self.m.units.pop(new.id)
+        self.m.campaigns[campaign_id] = new._replace(id=campaign_id, created=old.created)
+        self.m.links = {
+            id: link._replace(project_id=new.texts) if link.project_id == old.texts else link
+            for id, link in self.m.links.items()
+        }
+        FakeProjects(self.m).delete(old.texts)
+        return self.get(campaign_id)
+
     def list(self, project_id: int) -> builtins.list[Campaign]:
-        return [c for c in self.m.campaigns.values() if c.project_id == project_id]
+        return [c for _, c in sorted(self.m.campaigns.items()) if c.project_id == project_id]
 
     def get(self, campaign_id: int) -> Campaign:
         if campaign_id not in self.m.campaigns:

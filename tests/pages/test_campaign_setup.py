@@ -2,11 +2,14 @@
 
 from streamlit.testing.v1 import AppTest
 
-from core.campaigns.design import design_from_json
+from core.campaigns.design import CampaignDesign, design_from_json
+from core.campaigns.protocol import PROTOCOLS
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
 from core.mqm.actions import label_actions
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
+from core.services.campaigns import creating, people
+from core.services.people.links import resolve
 from pages._ui.campaigns.setup.choices import edited
 from tests.pages.said import words
 from tests.paths import APP
@@ -155,6 +158,11 @@ def test_submitted_labels_become_the_tutorial(store: Store) -> None:
     (item,) = design_from_json(only(store, project).design).tutorial
     assert (item.key, item.score, item.feedback) == (key, (65.0, 95.0), "Her, not his.")
     assert [(e.start, e.end, e.severity) for e in item.errors] == [(0, 3, "Major")]
+    at = opened(project, campaign=str(only(store, project).id), step="checks")  # continued in another session
+    assert list(field(at, "Outputs").value) == [key]  # type: ignore[attr-defined]
+    put(at, "Right scores", (70.0, 90.0))
+    press(press(at, "Next"), "Save draft")
+    assert design_from_json(only(store, project).design).tutorial == (item._replace(score=(70.0, 90.0)),)
 
 
 def test_a_draft_invites_nobody(store: Store) -> None:
@@ -166,6 +174,94 @@ def test_a_draft_invites_nobody(store: Store) -> None:
     assert store.campaigns.participants(campaign.id) == []
     press(at, "All campaigns")
     assert "Draft" in words(at)
+
+
+def test_a_draft_is_continued_with_everything_entered_and_started(store: Store) -> None:
+    project = filled(store)
+    at = press(opened(project), "New campaign")
+    put(at, "Segments", "sample")
+    put(at, "Segments in the sample", 7)
+    press(at, "Next")
+    put(at, "Protocol", "da")
+    put(at, "Instructions in Markdown", "Only **read**.")
+    press(press(press(at, "Next"), "Next"), "Next")
+    put(at, "Name of the campaign", "spring")
+    put(at, "Annotators, one name per line", "Ana\nBo")
+    put(at, "Links work for", 7)
+    press(at, "Save as draft")
+    draft = only(store, project)
+
+    at = press(opened(project), "Continue setting up")  # in another session
+    assert at.query_params["campaign"] == str(draft.id)
+    assert field(at, "Segments in the sample").value == 7  # type: ignore[attr-defined]
+    put(at, "Segments in the sample", 5)
+    press(at, "Next")
+    assert field(at, "Protocol").value == "da"  # type: ignore[attr-defined]
+    assert field(at, "Instructions in Markdown").value == "Only **read**."  # type: ignore[attr-defined]
+    put(press(at, "Next"), "Annotators", 4)
+    press(press(at, "Next"), "Next")
+    values = [
+        field(at, label).value for label in ("Name of the campaign", "Annotators, one name per line", "Links work for")
+    ]  # type: ignore[attr-defined]
+    assert values == ["spring", "Ana\nBo", 7]
+    press(at, "Save draft")
+    changed = only(store, project)
+    design = design_from_json(changed.design)
+    assert (changed.id, changed.state, len(design.segments), design.people) == (draft.id, "draft", 5, 4)
+    assert sum(u.kind == "item" for u in store.campaigns.units(draft.id)) == 5 * len(SYSTEMS)
+
+    press(at, "Continue setting up")
+    for _ in range(4):
+        press(at, "Next")
+    press(at, "Create 2 links and start")
+    started = only(store, project)
+    assert (started.id, started.name, started.state) == (draft.id, "spring", "running")
+    assert [p.rater for p in store.campaigns.participants(started.id)] == ["Ana", "Bo"]
+    assert len(at.code) == 2
+    assert not [b for b in press(at, "All campaigns").button if b.label == "Continue setting up"]
+    at = opened(project, campaign=str(started.id), step="protocol")
+    assert [b.label for b in at.button if b.label == "Pause"]  # the campaign, not its set-up
+
+
+def test_unsaved_changes_of_a_draft_wait_until_it_is_saved_elsewhere(store: Store) -> None:
+    project = filled(store)
+    press(opened(project, campaign="new", step="start"), "Save as draft")
+    at = press(opened(project), "Continue setting up")
+    put(press(press(at, "Next"), "Next"), "Annotators", 9)
+    press(press(at, "All campaigns"), "Continue setting up")
+    assert "9 annotators" in words(at)
+    other = press(opened(project), "Continue setting up")
+    put(press(press(other, "Next"), "Next"), "Annotators", 6)
+    press(press(press(other, "Next"), "Next"), "Save draft")
+    assert "6 annotators" in words(at.run())
+    assert [t.value for t in at.toast] == ["The draft was saved in another window. You see it as it is saved now."]
+    put(press(press(at, "Next"), "Next"), "Annotators", 8)
+    press(at, "Discard changes")
+    assert "6 annotators" in words(press(at, "Continue setting up"))
+    assert not [b for b in press(at, "All campaigns").button if b.label == "Continue the new campaign"]
+
+
+def test_people_invited_to_a_draft_keep_their_links(store: Store) -> None:
+    project = filled(store)
+    press(opened(project, campaign="new", step="start"), "Save as draft")
+    links = people.invite(store, "me", only(store, project), ["Ana", "Bo"])
+    at = opened(project, campaign=str(only(store, project).id), step="start")
+    assert "Invited already: Ana, Bo" in words(at)
+    assert field(at, "Annotators, one name per line").value == ""  # type: ignore[attr-defined]
+    put(at, "Annotators, one name per line", "Chen")
+    press(at, "Create 1 link and start")
+    campaign = only(store, project)
+    assert [p.rater for p in store.campaigns.participants(campaign.id)] == ["Ana", "Bo", "Chen"]
+    assert resolve(store.people, links[0].token).link.project_id == campaign.texts  # type: ignore[union-attr]
+
+
+def test_a_draft_made_by_a_command_has_no_set_up_to_continue(store: Store) -> None:
+    project = filled(store)
+    creating.create(store, "me", project, "pilot", CampaignDesign(PROTOCOLS["esa"]))
+    at = opened(project)
+    assert not [b for b in at.button if b.label == "Continue setting up"]
+    at = opened(project, campaign=str(only(store, project).id), step="data")
+    assert [b.label for b in at.button if b.label == "Start"]
 
 
 def test_two_people_of_one_name_are_refused_before_anything_is_made(store: Store) -> None:

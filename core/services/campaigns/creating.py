@@ -17,7 +17,9 @@ from core.errors import UserError
 from core.ports.campaigns import Campaign, NewUnit
 from core.ports.store import Store
 from core.progress import Progress, no_progress
+from core.services.campaigns import saved_setup
 from core.services.campaigns.answers import PART
+from core.services.campaigns.setup_design import Choices
 from core.services.labels.protocols import settings_of
 
 CLEAN, BROKEN = "clean", "changed"
@@ -55,19 +57,29 @@ def estimate(outline: dict[SegmentKey, tuple[str, ...]], design: CampaignDesign)
     )
 
 
+def checked_name(store: Store, project_id: int, name: str, draft: Campaign | None = None) -> str:
+    """Return the name as it is stored. Raises `UserError` if it is empty, or that of a campaign other than `draft`."""
+    wanted = " ".join(name.split())
+    if not wanted:
+        raise UserError("the campaign has no name", hint="Type a name")
+    others = (c for c in store.campaigns.list(project_id) if draft is None or c.id != draft.id)
+    if any(c.name.casefold() == wanted.casefold() for c in others):
+        raise UserError("there is a campaign of this name", got=wanted, hint="Choose another name")
+    return wanted
+
+
 def create(
-    store: Store, who: str, project_id: int, name: str, design: CampaignDesign, progress: Progress = no_progress
-) -> Campaign:
+    store: Store, who: str, project_id: int, name: str, design: CampaignDesign, progress: Progress = no_progress,
+    *, setup: Choices | None = None, draft: Campaign | None = None,
+) -> Campaign:  # fmt: skip
     """Store a campaign as a draft. Raises `UserError` if the name is empty or taken, or the design cannot be carried out.
+
+    `setup` are the choices on the set-up screen, kept to continue there. `draft` is a campaign to be replaced; its people stay.
 
     Each unit gets a random name, so that nothing in the browser shows what it is. Checks are made from the outputs of the
     campaign with planted errors; their number follows from the share that annotators see.
     """
-    wanted = " ".join(name.split())
-    if not wanted:
-        raise UserError("the campaign has no name", hint="Type a name")
-    if any(c.name.casefold() == wanted.casefold() for c in store.campaigns.list(project_id)):
-        raise UserError("there is a campaign of this name", got=wanted, hint="Choose another name")
+    wanted = checked_name(store, project_id, name, draft)
     design.check()
     dataset = store.projects.dataset(project_id)
     made = UnitTexts(dataset)
@@ -85,9 +97,11 @@ def create(
     _add_checks(made, items, pairs, wanted_checks, rng, lambda share: progress(0.2 + 0.7 * share))
     for item in design.tutorial:
         made.add(item.key.segment, (item.key.system,), -1, "tutorial", tutorial_to_json(item))
-    return store.campaigns.create(
-        project_id, wanted, design_to_json(design), settings_of(design.protocol), made.dataset(), made.units, who
-    )
+    settings = settings_of(design.protocol) | ({} if setup is None else saved_setup.settings_of(setup))
+    stored = (wanted, design_to_json(design), settings, made.dataset(), made.units)
+    if draft is not None:
+        return store.campaigns.replace(draft.id, *stored)
+    return store.campaigns.create(project_id, *stored, who)
 
 
 class UnitTexts:

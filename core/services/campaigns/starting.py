@@ -12,8 +12,9 @@ from core.formats.write import csv_text
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.progress import Progress, no_progress
-from core.services.campaigns.creating import create
+from core.services.campaigns.creating import checked_name, create
 from core.services.campaigns.people import check_names, invite
+from core.services.campaigns.setup_design import Choices
 from core.services.people.links import NewLink
 
 
@@ -25,20 +26,21 @@ class StartedCampaign(NamedTuple):
 
 
 def check_start(
-    store: Store, project_id: int, name: str, design: CampaignDesign, names: Sequence[str], expires: datetime | None
+    store: Store,
+    project_id: int,
+    name: str,
+    design: CampaignDesign,
+    names: Sequence[str],
+    draft: Campaign | None = None,
 ) -> None:
     """Raise `UserError` for what would stop the start of a campaign, before any work is done."""
-    wanted = " ".join(name.split())
-    if not wanted:
-        raise UserError("the campaign has no name", hint="Type a name")
-    if any(c.name.casefold() == wanted.casefold() for c in store.campaigns.list(project_id)):
-        raise UserError("there is a campaign of this name", got=wanted, hint="Choose another name")
+    checked_name(store, project_id, name, draft)
     design.check()
     if names:
-        check_names(store, names)
-        if len(names) < design.overlap:
+        people = {*check_names(store, names), *(invited(store, draft) if draft is not None else ())}
+        if len(people) < design.overlap:
             raise UserError(
-                f"{design.overlap} distinct raters per unit need at least {design.overlap} people", got=str(len(names)),
+                f"{design.overlap} distinct raters per unit need at least {design.overlap} people", got=str(len(people)),
                 hint="Type more names, or choose fewer raters per unit",
             )  # fmt: skip
 
@@ -52,16 +54,24 @@ def start(
     names: Sequence[str],
     expires: datetime | None = None,
     progress: Progress = no_progress,
+    *,
+    setup: Choices | None = None,
+    draft: Campaign | None = None,
 ) -> StartedCampaign:
     """Create a campaign, invite these people and let them begin. Raises `UserError`, with nothing stored, if that is not possible.
 
-    `progress` may cancel it until the texts are stored.
+    `progress` may cancel it until the texts are stored. `setup` and `draft` are those of `creating.create`.
     """
-    check_start(store, project_id, name, design, names, expires)
-    campaign = create(store, who, project_id, name, design, progress)
+    check_start(store, project_id, name, design, names, draft)
+    campaign = create(store, who, project_id, name, design, progress, setup=setup, draft=draft)
     links = invite(store, who, campaign, names, expires) if names else []
     store.campaigns.set_state(campaign.id, "running")
     return StartedCampaign(store.campaigns.get(campaign.id), tuple(links))
+
+
+def invited(store: Store, campaign: Campaign) -> list[str]:
+    """Return the names of those who have a link already."""
+    return [p.rater for p in store.campaigns.participants(campaign.id)]
 
 
 def links_csv(links: Sequence[tuple[str, str]]) -> str:

@@ -375,6 +375,7 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
     "audit": {"record": _record, "entries": _entries},
     "campaigns": {
         "create": _change("campaign created", "name"),
+        "replace": _change_campaign(lambda _: "campaign draft changed", "name"),
         "list": _read,
         "get": _read_campaign,
         "of_texts": _of_texts,

@@ -24,9 +24,9 @@ def open_campaign(campaign_id: int) -> None:
     st.session_state[_NEXT] = {CAMPAIGN: str(campaign_id), STEP: None}
 
 
-def open_step(step: str) -> None:
-    """Open a step of the set-up in the next run."""
-    st.session_state[_NEXT] = {CAMPAIGN: NEW, STEP: step}
+def open_step(step: str, draft_id: int | None = None) -> None:
+    """Open a step of the set-up of a new campaign, or of a draft, in the next run."""
+    st.session_state[_NEXT] = {CAMPAIGN: NEW if draft_id is None else str(draft_id), STEP: step}
 
 
 def open_list() -> None:

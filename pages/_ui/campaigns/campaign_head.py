@@ -9,7 +9,7 @@ from core.ports.campaigns import Campaign, CampaignState
 from core.ports.store import Store
 from core.services.campaigns.monitoring import CampaignSnapshot
 from core.services.campaigns.progress import PACE_DAYS
-from pages._ui.campaigns import address, campaign_data
+from pages._ui.campaigns import address, campaign_data, campaign_list
 from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -57,6 +57,7 @@ def headline(campaign: Campaign, found: CampaignSnapshot) -> str:
 
 def _buttons(campaign: Campaign) -> None:
     if campaign.state == "draft":
+        campaign_list.continue_button(campaign)
         _change(
             campaign, "Start", "running", ":material/play_arrow:", "Annotators can label from now on.", primary=True
         )

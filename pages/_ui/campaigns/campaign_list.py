@@ -8,6 +8,7 @@ from core.campaigns.design import design_from_json
 from core.formatting import format_count, format_percent
 from core.ports.campaigns import Campaign, CampaignState
 from core.ports.projects import Project
+from core.services.campaigns import saved_setup
 from core.services.campaigns.completion import completion
 from pages._ui.campaigns import address
 from pages._ui.campaigns.setup.choices import REACHED, SetupChoices
@@ -39,7 +40,7 @@ def draw(project: Project, *, manages: bool) -> None:
         page.info("Only managers of this project can create campaigns.")
     for campaign in reversed(there):
         with errors.boundary():
-            _row(campaign)
+            _row(campaign, manages)
 
 
 def _begin(project_id: int) -> None:
@@ -48,7 +49,21 @@ def _begin(project_id: int) -> None:
     address.open_step(NAMES[min(int(choices.values.get(REACHED, 0)), len(NAMES) - 1)])
 
 
-def _row(campaign: Campaign) -> None:
+def continue_button(campaign: Campaign) -> None:
+    """Draw the button that opens the set-up of a draft, if it can be continued there."""
+    if saved_setup.of_draft(wiring.store(), campaign) is not None:
+        st.button(
+            "Continue setting up", icon=":material/edit:", key=f"campaign-set-up-{campaign.id}",
+            on_click=_continue, args=(campaign,), help="Open the five steps with all choices of this draft",
+        )  # fmt: skip
+
+
+def _continue(campaign: Campaign) -> None:
+    SetupChoices(campaign.project_id, campaign).begin_visit()
+    address.open_step(NAMES[0], campaign.id)
+
+
+def _row(campaign: Campaign, manages: bool) -> None:
     design = design_from_json(campaign.design)
     done = completion(wiring.store(), campaign)
     with st.container(border=True), st.container(horizontal=True, vertical_alignment="center"):
@@ -60,6 +75,8 @@ def _row(campaign: Campaign) -> None:
             st.progress(
                 done.share, f"{done.ratings:,} of {format_count(done.wanted, 'rating')} ({format_percent(done.share)})"
             )
+        if manages:
+            continue_button(campaign)
         st.button(
             "Open",
             key=f"campaign-open-{campaign.id}",

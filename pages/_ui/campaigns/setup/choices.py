@@ -1,4 +1,4 @@
-"""The choices on the set-up screen: one mapping per project, kept while a step is closed and when the page is loaded again.
+"""The choices on the set-up screen: one mapping per project and draft, kept while a step is closed and when the page is loaded again.
 
 Widgets of a closed step are forgotten by Streamlit, so `gather` copies what the browser sent into the mapping before anything is
 drawn. Every visit of a step has widgets of its own, which begin with the values of the mapping.
@@ -11,20 +11,22 @@ from typing import Any
 
 import streamlit as st
 
+from core.ports.campaigns import Campaign
 from core.services.campaigns.setup_design import DEFAULTS
 from pages._ui.shared import drafts
 
 REACHED = "reached"
 """The choice that holds the index of the last step that was opened."""
+_TEXTS = "texts"
 _VISIT = "campaign-setup-visit"
 _DRAWN, _TABLES = "campaign-setup-drawn", "campaign-setup-tables"
 
 
 class SetupChoices:
-    """The choices for a new campaign of a project, and the keys of their widgets."""
+    """The choices for a new campaign of a project, or for a draft, and the keys of their widgets."""
 
-    def __init__(self, project_id: int) -> None:
-        self._key = f"campaign-setup-{project_id}"
+    def __init__(self, project_id: int, draft: Campaign | None = None) -> None:
+        self._key = f"campaign-setup-{project_id}" if draft is None else f"campaign-setup-{project_id}-{draft.id}"
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -38,6 +40,18 @@ class SetupChoices:
     def keep(self, name: str, value: Any) -> None:
         """Store a choice that no widget of its own shows."""
         st.session_state[drafts.kept(self._key)] = {**self.values, name: value}
+
+    def begin_with(self, stored: Mapping[str, Any], texts: int) -> bool:
+        """Begin with the choices of a draft that is stored with these `texts`, unless this was done before.
+
+        Return whether choices based on other texts were replaced: the draft was saved elsewhere.
+        """
+        before = self.values
+        if before.get(_TEXTS) == texts:
+            return False
+        st.session_state[drafts.kept(self._key)] = {**stored, _TEXTS: texts}
+        self.begin_visit()
+        return bool(before)
 
     def keep_reached(self, at: int) -> None:
         """Remember that the step with this index was opened."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import streamlit as st
@@ -34,6 +34,8 @@ class NewCampaign(NamedTuple):
     names: Sequence[str]
     expires: datetime | None
     start: bool
+    setup: Mapping[str, Any]
+    draft: Campaign | None
 
 
 def press(start: bool) -> None:
@@ -51,15 +53,15 @@ def ask_if_pressed(
     start = st.session_state.pop(_PRESSED, None)
     if start is None:
         return
-    wanted = NewCampaign(name, design, tuple(names) if start else (), expires, start)
-    starting.check_start(wiring.store(), setup.project.id, name, design, wanted.names, expires)
+    wanted = NewCampaign(name, design, tuple(names) if start else (), expires, start, setup.choices.values, setup.draft)
+    starting.check_start(wiring.store(), setup.project.id, name, design, wanted.names, setup.draft)
     st.session_state[_ASKED] = (setup.project.id, secrets.token_hex(8), wanted)
 
 
 def draw(setup: Setup) -> None:
     """Create the campaign that was asked for, and open it."""
     project, token, wanted = st.session_state.get(_ASKED, (None, "", None))
-    if wanted is None or project != setup.project.id:
+    if wanted is None or (project, wanted.draft) != (setup.project.id, setup.draft):
         return
     dropped = st.empty()
     dropped.button("Change the settings", on_click=_forget, type="tertiary", help="Stops the creation of the campaign")
@@ -67,11 +69,14 @@ def draw(setup: Setup) -> None:
     def work(progress: Progress) -> int:
         store, who = wiring.store(), wiring.identity().who
         if not wanted.start:
-            made = creating.create(store, who, project, wanted.name, wanted.design, progress)
+            made = creating.create(
+                store, who, project, wanted.name, wanted.design, progress, setup=wanted.setup, draft=wanted.draft
+            )
         else:
             made, links = starting.start(
-                store, who, project, wanted.name, wanted.design, wanted.names, wanted.expires, progress
-            )
+                store, who, project, wanted.name, wanted.design, wanted.names, wanted.expires, progress,
+                setup=wanted.setup, draft=wanted.draft,
+            )  # fmt: skip
             st.session_state[_LINKS] = (made.id, [(new.link.rater, new.path) for new in links])
         _forget()  # from here on, nothing may interrupt before the campaign is opened: it would be created again
         return made.id

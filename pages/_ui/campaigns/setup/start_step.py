@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.campaigns.design import CampaignDesign
 from core.formatting import format_count, format_percent
-from core.services.campaigns import setup_design
+from core.services.campaigns import setup_design, starting
 from core.services.campaigns.creating import estimate
 from core.services.people.names import LONGEST
 from core.settings import load_access
@@ -18,6 +18,7 @@ from pages._ui.campaigns.setup.data_step import WHICH
 from pages._ui.campaigns.setup.people_step import ASSIGNING
 from pages._ui.campaigns.setup.steps import Setup, summary
 from pages._ui.shared import errors, page, tables, wiring
+from pages._ui.shared.markdown import escape_markdown
 
 LONGEST_NAME = 80
 
@@ -41,14 +42,16 @@ def draw(setup: Setup) -> None:
 
 
 def _form(setup: Setup, design: CampaignDesign) -> None:
-    choices, today = setup.choices, datetime.now(UTC).date()
+    choices, today, draft = setup.choices, datetime.now(UTC).date(), setup.draft
     taken = [c.name for c in wiring.store().campaigns.list(setup.project.id)]
-    name = st.text_input(
-        "Name of the campaign", max_chars=LONGEST_NAME,
-        key=choices.widget("name", setup_design.usual_name(choices.values, taken, today)),
-    )  # fmt: skip
+    usual = draft.name if draft is not None else setup_design.usual_name(choices.values, taken, today)
+    name = st.text_input("Name of the campaign", max_chars=LONGEST_NAME, key=choices.widget("name", usual))
+    invited = starting.invited(wiring.store(), draft) if draft is not None else []
+    if invited:
+        page.info(f"Invited already: {escape_markdown(', '.join(invited))}. Their links stay valid.")
+    usual_names = "" if invited else setup_design.usual_names(design.people)
     typed = st.text_area(
-        "Annotators, one name per line", height=160, key=choices.widget("names", setup_design.usual_names(design.people)),
+        "Annotators, one name per line", height=160, key=choices.widget("names", usual_names),
         help=f"Each gets a personal link. Names have up to {LONGEST} characters and appear in results; pseudonyms are fine.",
     )  # fmt: skip
     days = st.selectbox("Links work for", VALID, format_func=VALID.__getitem__, key=choices.widget("days"), width=220)
@@ -62,12 +65,12 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
     with st.container(horizontal=True):
         label = f"Create {format_count(len(names), 'link')} and start" if names else "Create and start"
         st.button(
-            label, type="primary", icon=":material/play_arrow:", disabled=not names, key="campaign-create",
+            label, type="primary", icon=":material/play_arrow:", disabled=not (names or invited), key="campaign-create",
             on_click=creation.press, args=(True,),
         )  # fmt: skip
         st.button(
-            "Save as draft", key="campaign-keep", help="Nobody is invited, and nothing starts yet",
-            on_click=creation.press, args=(False,),
+            "Save as draft" if draft is None else "Save draft", key="campaign-keep",
+            help="Nobody is invited, and nothing starts yet", on_click=creation.press, args=(False,),
         )  # fmt: skip
     with errors.boundary():
         creation.ask_if_pressed(setup, name, design, names, expires)

@@ -14,8 +14,10 @@ from core.data import Dataset
 from core.errors import UserError
 from core.formatting import format_count, format_percent
 from core.mqm.typology import Typology
+from core.ports.campaigns import Campaign
 from core.ports.projects import Project
 from core.services.campaigns import setup_design
+from core.services.campaigns.saved_setup import SavedDraft
 from core.services.labels.typologies import of_project
 from pages._ui.campaigns.setup.choices import REACHED, SetupChoices
 from pages._ui.shared import wiring
@@ -32,19 +34,23 @@ class Setup(NamedTuple):
     dataset: Dataset
     outline: Outline
     own: Typology
+    draft: Campaign | None = None
 
     def design(self) -> CampaignDesign:
         """Return the design so far. Raises `UserError` if the choices do not fit together."""
         return setup_design.design_of(self.choices.values, self.outline, self.own)
 
 
-def opened(project: Project) -> Setup:
-    """Return the set-up of a project, with what the browser sent."""
-    choices = SetupChoices(project.id)
+def opened(project: Project, saved: SavedDraft | None = None) -> Setup:
+    """Return the set-up of a new campaign of a project, or of a draft, with what the browser sent."""
+    draft = None if saved is None else saved.campaign
+    choices = SetupChoices(project.id, draft)
+    if saved is not None and choices.begin_with(saved.choices, saved.campaign.texts):
+        st.toast("The draft was saved in another window. You see it as it is saved now.", icon=":material/sync:")
     choices.gather()
     dataset = wiring.dataset(project)
     outline = {key: tuple(o.system for o in of) for key, of in dataset.outputs_of().items() if of}
-    return Setup(project, choices, dataset, outline, of_project(wiring.store(), project.id))
+    return Setup(project, choices, dataset, outline, of_project(wiring.store(), project.id), draft)
 
 
 def step_line(setup: Setup, step: str, go: Callable[[str], None]) -> None:

@@ -52,7 +52,7 @@ WRITES = {
     ("stress", "rename"), ("stress", "delete"), ("settings", "put"), ("people", "set_role"), ("people", "members"),
     ("people", "add_link"), ("people", "links"), ("people", "revoke"), ("audit", "entries"),
     ("campaigns", "create"), ("campaigns", "set_state"), ("campaigns", "delete"), ("campaigns", "add_units"),
-    ("campaigns", "retire"), ("campaigns", "join"), ("campaigns", "change"),
+    ("campaigns", "replace"), ("campaigns", "retire"), ("campaigns", "join"), ("campaigns", "change"),
 }  # fmt: skip
 SERVER = {
     ("projects", "create"), ("people", "add_account"), ("people", "set_password"), ("people", "set_active"),
@@ -315,6 +315,7 @@ def test_changes_of_campaigns_are_recorded_in_their_project(world: World) -> Non
     campaigns = guarded(world.store, lambda: world.people["manager"]).campaigns
     before = len(world.store.audit.entries(world.project))
     made = campaigns.create(world.project, "main", {"overlap": 1}, {}, TEXTS, UNITS, "manager")
+    campaigns.replace(made.id, "main", {"overlap": 2}, {}, TEXTS, UNITS)
     campaigns.set_state(made.id, "running")
     more = Dataset((Segment("u2", "0", None),), (Output("A", "u2", "0", "text"),))
     campaigns.add_units(made.id, more, [UNITS[0]._replace(name="u2")])
@@ -335,6 +336,7 @@ def test_changes_of_campaigns_are_recorded_in_their_project(world: World) -> Non
         (e.act, {k: v for k, v in e.details.items() if k not in ("campaign", "name")}) for e in reversed(found)
     ] == [
         ("campaign created", {}),
+        ("campaign draft changed", {}),
         ("campaign started", {}),
         ("campaign units added", {"units": 1}),
         ("campaign units retired", {"unit_ids": [second.id]}),
