@@ -141,3 +141,4 @@ if (first.campaign) {
   part("copy").addEventListener("click", () => navigator.clipboard?.writeText(part("code").querySelector("code").textContent));
 }
 show(first);
+editor.lookAgain();

@@ -57,7 +57,8 @@ class Host:
         """Open a segment in a tab, without a name as the annotator who was last there in this browser."""
         self.last = name or self.last
         if self.by_link:
-            tab.goto(f"{self.address(self.last)}?doc={doc}&segment={segment}")
+            with tab.expect_response("**/api/actions"):  # it asks for what was saved since it was written
+                tab.goto(f"{self.address(self.last)}?doc={doc}&segment={segment}")
             return
         tab.goto(f"{self.server.url}/annotate?project={self.project}&doc={doc}&segment={segment}")
         if name:

@@ -96,6 +96,31 @@ def test_from_the_invitation_to_the_pay_table(server: Server, browser: Browser, 
         tab.context.close()
 
 
+def test_a_page_that_was_requested_before_a_submission_shows_it(server: Server, browser: Browser) -> None:
+    """As at a reload right after Submit: the server writes the page before it saves the submission, and nobody moves the focus."""
+    store = server.store()
+    project = store.projects.create("cats reloaded").id
+    store.projects.add(project, dataset(systems=("Ada",)))
+    campaign = creating.create(store, "ann", project, "pilot", CampaignDesign(PROTOCOLS["esa"]))
+    (link,) = people.invite(store, "ann", campaign, ["Ana"])
+    store.campaigns.set_state(campaign.id, "running")
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, locale="en-GB")
+    context.set_default_timeout(PATIENCE)
+    tab = context.new_page()
+    tab.goto(f"{server.url}/{link.path}")
+    before = context.request.get(tab.url).text()
+    judge(tab, "esa")
+    tab.get_by_test_id("submit").click()
+    expect(tab.locator("#progress")).to_have_text(re.compile("1 of .* submitted"))
+    assert tab.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('errorscope.outbox/'))") == []
+    tab.route(tab.url, lambda route: route.fulfill(body=before, content_type="text/html"))
+    tab.reload()
+    expect(tab.get_by_test_id("submit")).to_have_text("Next not submitted ⏎")
+    expect(tab.locator("#progress")).to_have_text(re.compile("1 of .* submitted"))
+    expect(tab.get_by_role("slider")).to_have_attribute("aria-valuenow", "80")
+    context.close()
+
+
 def test_the_page_is_in_the_language_of_the_browser_or_the_chosen_one(server: Server, browser: Browser) -> None:
     store = server.store()
     project = store.projects.create("cats in German").id

@@ -501,7 +501,7 @@ function createEditor(parent) {
     return found.length ? found : [phrase("labels.no_preference")];
   }
 
-  /** Another tab may have added to the log: synchronize when the window gets focus again. */
+  /** The log may have grown since the page was written, in another tab or just before a reload: ask the server for it. */
   function lookAgain() {
     if (document.visibilityState !== "visible" || !data || Date.now() - flight.heard < 1500) return;
     flight.ask = true;
@@ -1254,6 +1254,7 @@ function createEditor(parent) {
 
   return {
     travel,
+    lookAgain,
     update(component) {
       const next = component.data;
       if (!next) return;
