@@ -15,6 +15,7 @@ from api import assigned, measures, people
 from api.endpoint import body, endpoint
 from api.refusals import AT_ONCE, PER_SECOND, RateLimit, RequestRefused
 from api.storage import store
+from api.task import catalogue
 from core.data import SegmentKey
 from core.mqm.log import fold_segment
 from core.services.labels.exchange import ActionsAnswer, browser_events, receive
@@ -69,7 +70,7 @@ async def actions(request: Request) -> Response:
     sent = await body(request, LabelBatches)
     rater = rater_of(who, sent.rater)
     with measures.waiting():
-        saved = await run_in_threadpool(save, who, rater, sent.batches)
+        saved = await run_in_threadpool(save, who, rater, sent.batches, catalogue.of_request(request))
     if saved.acknowledged:
         measures.saved(len(saved.acknowledged), time.perf_counter() - began)
     return JSONResponse(saved.model_dump(), headers={"Cache-Control": "no-store"})
@@ -85,9 +86,9 @@ def rater_of(who: Identity, named: str) -> str:
     return rater
 
 
-def save(who: Identity, rater: str, batches: list[Any]) -> ActionsSaved:
-    """Record the actions; return what is on disk."""
-    answer = receive(store(), rater, batches, people.allowed(who))
+def save(who: Identity, rater: str, batches: list[Any], said: catalogue.Translate = str) -> ActionsSaved:
+    """Record the actions; return what is on disk. `said` translates reasons."""
+    answer = receive(store(), rater, batches, people.allowed(who), said)
     assigned.note_saved(rater, answer.saved)
     return ActionsSaved(
         acknowledged=answer.acknowledged, refused=answer.refused, stale=answer.stale, segments=_states(rater, answer),

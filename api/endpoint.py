@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from api.refusals import RequestRefused
+from api.task import catalogue
 from core.errors import Unavailable, UserError
 
 LARGEST_BODY = 4_000_000
@@ -25,24 +26,25 @@ log = logging.getLogger("errorscope")
 
 
 def endpoint(handler: Handler) -> Handler:
-    """Answer errors of a route with {"error": sentence}: a fault of the program with a number that is in the log."""
+    """Answer errors of a route with {"error": sentence} in the language of the request: a fault of the program with a number that is in the log."""
 
     @functools.wraps(handler)
     async def answering(request: Request) -> Response:
+        said = catalogue.of_request(request)
         try:
             return await handler(request)
         except RequestRefused as refused:
-            return failed(refused.status, refused.sentence)
+            return failed(refused.status, said(refused.sentence))
         except Unavailable as error:
-            return failed(503, f"{error.what[:1].upper()}{error.what[1:]}. {error.hint}")
+            return failed(503, catalogue.unavailable(request, error))
         except UserError as error:
-            return failed(422, str(error))
+            return failed(422, error.sentence(said))
         except ClientDisconnect:
             return Response(status_code=400)
         except Exception as error:
             number = secrets.token_hex(4)
             log.error("error %s", number, exc_info=error)
-            return failed(500, f"This is a fault of the program, number {number}. Try again")
+            return failed(500, said(f"This is a fault of the program, number {number}. Try again"))
 
     return answering
 

@@ -6,7 +6,7 @@ Every message says what happened, where, what was found and expected, and what t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -31,11 +31,19 @@ class UserError(Exception):
 
     def __init__(self, what: str, *, where: str = "", got: str = "", expected: str = "", hint: str = "") -> None:
         self.what, self.where, self.got, self.expected, self.hint = what, where, got, expected, hint
-        detail = "; ".join(p for p in (got and f"got {got}", expected and f"expected {expected}") if p)
-        message = f"{where}: {what}" if where else what
+        super().__init__(self.sentence())
+
+    def sentence(self, said: Callable[[str], str] = str) -> str:
+        """Return the whole message. `said` may translate its parts."""
+        got, expected = (
+            self.got and f"{said('got')} {self.got}",
+            self.expected and f"{said('expected')} {self.expected}",
+        )
+        detail = "; ".join(part for part in (got, expected) if part)
+        message = f"{self.where}: {said(self.what)}" if self.where else said(self.what)
         if detail:
             message += f" ({detail})"
-        super().__init__(f"{message}. {hint}" if hint else f"{message}.")
+        return f"{message}. {said(self.hint)}" if self.hint else f"{message}."
 
 
 class Unavailable(UserError):  # noqa: N818  (a state, not a fault)

@@ -10,12 +10,16 @@ from pathlib import Path
 
 from babel.core import negotiate_locale
 from babel.messages.pofile import read_po
+from starlette.requests import HTTPConnection
+
+from core.errors import UserError
 
 HERE = Path(__file__).parent / "locale"
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 Translate = Callable[[str], str]
-
-
+SERVER = "server"
+"""The gettext context of sentences that routes answer with."""
+LATER = "Try again in a few minutes"
 EDITOR = Path(__file__).parents[2] / "pages" / "_ui" / "components" / "span_annotator" / "texts.js"
 
 
@@ -41,12 +45,63 @@ def texts(language: str) -> Mapping[str, str]:
     if not file.exists():
         return {}
     with file.open("rb") as held:
-        return {str(m.id): str(m.string) for m in read_po(held, locale=language) if m.id and m.string}
+        return {str(m.id): str(m.string) for m in read_po(held, locale=language) if m.id and m.string and not m.context}
 
 
+@cache
+def sentences(language: str) -> Mapping[str, str]:
+    """Return the translations of the sentences that the server writes (context "server")."""
+    file = HERE / f"{language}.po"
+    if not file.exists():
+        return {}
+    with file.open("rb") as held:
+        return {str(m.id): str(m.string) for m in read_po(held, locale=language) if m.string and m.context == SERVER}
+
+
+@cache
 def translator(language: str) -> Translate:
-    known = texts(language)
-    return lambda text: known.get(text, text)
+    """Return a function that translates a text, or a sentence of the server whose `{values}` are filled in already."""
+    known = {**sentences(language), **texts(language)}
+    filled = [(_form(text), other) for text, other in sentences(language).items() if "{" in text]
+
+    def said(text: str) -> str:
+        if text in known:
+            return known[text]
+        for form, other in filled:
+            if found := form.fullmatch(text):
+                return other.format(**found.groupdict())
+        return text
+
+    return said
+
+
+def _form(text: str) -> re.Pattern[str]:
+    parts = re.split(r"\{(\w+)\}", text)
+    return re.compile(
+        "".join(f"(?P<{part}>.+)" if at % 2 else re.escape(part) for at, part in enumerate(parts)), re.DOTALL
+    )
+
+
+def begun(sentence: str) -> str:
+    """Return the sentence with a capital letter at its beginning."""
+    return f"{sentence[:1].upper()}{sentence[1:]}"
+
+
+def unavailable(request: HTTPConnection, error: UserError) -> str:
+    """Return the sentence for storage that cannot be used. A hint that has no translation is for whoever runs the server."""
+    said = of_request(request)
+    hint = said(error.hint)
+    foreign = language_of(request) != "en" and hint == error.hint
+    return begun(f"{said(error.what)}. {said(LATER) if foreign else hint}")
+
+
+def language_of(request: HTTPConnection) -> str:
+    """Return the language of a request: `lang` of its address, or what its browser accepts."""
+    return chosen(request.query_params.get("lang"), request.headers.get("accept-language", ""))
+
+
+def of_request(request: HTTPConnection) -> Translate:
+    return translator(language_of(request))
 
 
 def chosen(asked: str | None, accepted: str) -> str:

@@ -28,6 +28,7 @@ from core.services.people.identity import SESSION_COOKIE, Identity
 from core.settings import load as settings
 
 REFUSED = "This link cannot be opened"
+CLOSED = "This page cannot be opened now"
 KEPT = "Your labels are safe: those that are not saved yet are kept in this browser. Try again in a few minutes"
 GUESSES = RateLimit(per_second=1.0, at_once=60)
 """Refused links per address: nobody can try tokens quickly, while many annotators may share an address."""
@@ -44,11 +45,12 @@ def annotators_page(handler: Handler) -> Handler:
 
     @wraps(handler)
     async def answering(request: Request) -> Response:
+        said = catalogue.of_request(request)
         try:
             return await handler(request)
         except Unavailable as error:
-            sentence = f"{error.what[:1].upper()}{error.what[1:]}. {KEPT}"
-            return _html("refused.html", 503, title="This page cannot be opened now", sentence=sentence)
+            sentence = catalogue.begun(f"{said(error.what)}. {said(KEPT)}")
+            return _html(request, "refused.html", 503, title=said(CLOSED), sentence=sentence)
 
     return endpoint(answering)
 
@@ -88,9 +90,11 @@ async def tasks(request: Request) -> Response:
         return _login(request)
     mine = [project for project, role in who.roles.items() if role == "annotator"]
     if len(mine) == 1:
-        return RedirectResponse(f"./tasks/{mine[0]}", 303, {"Cache-Control": "no-store"})
+        asked = request.query_params.get("lang")
+        query = f"?lang={asked}" if asked in catalogue.LANGUAGES else ""
+        return RedirectResponse(f"./tasks/{mine[0]}{query}", 303, {"Cache-Control": "no-store"})
     names = {p.id: p.name for p in await run_in_threadpool(store().projects.list)}
-    return _html("tasks.html", projects=[(project, names[project]) for project in mine if project in names])
+    return _html(request, "tasks.html", projects=[(project, names[project]) for project in mine if project in names])
 
 
 def _login(request: Request) -> Response:
@@ -113,25 +117,28 @@ async def _page(
         request.state.who = found
         return unit.read(found, project(found), here, "here")
 
+    said = catalogue.of_request(request)
     try:
         data = await run_in_threadpool(read)
     except RequestRefused as refused:
-        return _html("refused.html", refused.status, title=REFUSED, sentence=refused.sentence)
+        return _html(request, "refused.html", refused.status, title=said(REFUSED), sentence=said(refused.sentence))
     except Unavailable:
         raise
     except UserError as error:
-        sentence = f"{error.what[:1].upper()}{error.what[1:]}. {error.hint}"
-        return _html("refused.html", 404, title=REFUSED, sentence=sentence)
-    language = catalogue.chosen(place.get("lang"), request.headers.get("accept-language", ""))
-    said, campaign = catalogue.translator(language), data.get("campaign")
-    start = json.dumps({"unit": data, "headers": headers(), "texts": catalogue.page_texts(language)})
+        sentence = catalogue.begun(f"{said(error.what)}. {said(error.hint)}")
+        return _html(request, "refused.html", 404, title=said(REFUSED), sentence=sentence)
+    campaign, texts = data.get("campaign"), catalogue.page_texts(catalogue.language_of(request))
+    start = json.dumps({"unit": data, "headers": headers(), "texts": texts})
     return _html(
-        "task.html", start=start.replace("<", "\\u003c"), language=language, languages=catalogue.LANGUAGES, _=said,
+        request, "task.html", start=start.replace("<", "\\u003c"),
         title=said(campaign["title"] if campaign else "Mark the errors"), campaign=campaign,
         instructions=markdown.html(said(campaign["instructions"])) if campaign else "",
     )  # fmt: skip
 
 
-def _html(template: str, status: int = 200, **values: object) -> HTMLResponse:
-    text = templates().get_template(template).render(script=assets.SCRIPT.name, style=assets.STYLE.name, **values)
+def _html(request: Request, template: str, status: int = 200, **values: object) -> HTMLResponse:
+    text = templates().get_template(template).render(
+        script=assets.SCRIPT.name, style=assets.STYLE.name, language=catalogue.language_of(request),
+        languages=catalogue.LANGUAGES, _=catalogue.of_request(request), **values,
+    )  # fmt: skip
     return HTMLResponse(text, status, {"Cache-Control": "no-store", "X-Robots-Tag": "noindex"})

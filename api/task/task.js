@@ -59,7 +59,12 @@ function showCampaign({ campaign, done, total }) {
 }
 
 function feedbackLines({ right, remarks, explanation }) {
-  return [el("strong", { text: said(right ? "Well done." : "Not quite.") }), ...remarks, ...(explanation ? [explanation] : [])];
+  return [el("strong", { text: said(right ? "Well done." : "Not quite.") }), ...remarks.map(remark), ...(explanation ? [explanation] : [])];
+}
+
+/** A remark: its text, and its values, each a text or [text, values] itself. Names of severities have translations. */
+function remark([text, values]) {
+  return said(text, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Array.isArray(value) ? remark(value) : name === "quote" ? value : said(String(value))])));
 }
 
 function tell(id, lines) {
@@ -91,7 +96,7 @@ async function step(to) {
 
 /** The server's answer; throws an error with its sentence. `ended`: this person may not go on. */
 async function ask(url, options = {}) {
-  const response = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS), ...options, headers: { ...headers, ...options.headers } });
+  const response = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS), ...options, headers: { "Accept-Language": document.documentElement.lang, ...headers, ...options.headers } });
   const answer = await response.json();
   if (!response.ok) throw Object.assign(new Error(answer.error), { ended: response.status === 401 });
   return answer;

@@ -14,12 +14,32 @@ FeedbackKind = Literal["found", "missed", "extra", "severity", "score"]
 NEUTRAL = "Neutral"
 
 
+class Remark(NamedTuple):
+    """A sentence with `{names}`, and their values, so that the page can show it in another language."""
+
+    template: str
+    values: Mapping[str, str | Remark] = {}
+
+    def __str__(self) -> str:
+        return self.template.format(**{name: str(value) for name, value in self.values.items()})
+
+    def parts(self) -> list[Any]:
+        """Return [template, values], where a value may be such a pair itself."""
+        return [
+            self.template, {k: v.parts() if isinstance(v, Remark) else v for k, v in self.values.items()}
+        ]  # fmt: skip
+
+
 class TutorialFeedback(NamedTuple):
     """One remark on an answer. `span` is the right error span, or the rater's own for "extra" and "severity"; None for the score."""
 
     kind: FeedbackKind
-    text: str
+    remark: Remark
     span: Span | None = None
+
+    @property
+    def text(self) -> str:
+        return str(self.remark)
 
 
 class TutorialResult(NamedTuple):
@@ -95,16 +115,17 @@ def _spans(right: Sequence[Span], own: Sequence[Span]) -> tuple[list[TutorialFee
     for span in expected:
         hits = [o for o in marked if _meet(span, o)]
         if not hits:
-            feedback.append(TutorialFeedback("missed", f"You missed {_named(span)}.", span))
+            feedback.append(TutorialFeedback("missed", Remark("You missed {what}.", {"what": _named(span)}), span))
         elif any(o.severity == span.severity for o in hits):
             credit += 1
-            feedback.append(TutorialFeedback("found", f"You found {_named(span)}.", span))
+            feedback.append(TutorialFeedback("found", Remark("You found {what}.", {"what": _named(span)}), span))
         else:
             credit += 0.5
-            text = f"You found {_named(span)}, but its severity is {span.severity}, not {hits[0].severity}."
-            feedback.append(TutorialFeedback("severity", text, hits[0]))
+            told: dict[str, str | Remark] = {"what": _named(span), "right": span.severity, "yours": hits[0].severity}
+            remark = Remark("You found {what}, but its severity is {right}, not {yours}.", told)
+            feedback.append(TutorialFeedback("severity", remark, hits[0]))
     extra = [o for o in marked if not any(_meet(s, o) for s in right)]
-    feedback += [TutorialFeedback("extra", f"{_named(o).capitalize()} is not an error.", o) for o in extra]
+    feedback += [TutorialFeedback("extra", Remark("No error: {what}.", {"what": _named(o)}), o) for o in extra]
     total = len(expected) + len(expected) + len(extra)
     return feedback, 2 * credit / total if total else 1.0
 
@@ -113,21 +134,22 @@ def _meet(right: Span, own: Span) -> bool:
     return right.side == own.side and overlapping((right.start, right.end), (own.start, own.end))
 
 
-def _named(span: Span) -> str:
+def _named(span: Span) -> Remark:
     if not span.quote.strip():
-        return "what is missing"
+        return Remark("an omission")
     quote = span.quote if len(span.quote) <= 60 else f"{span.quote[:57]}…"
-    return f"“{quote}” in the source" if span.side == "source" else f"“{quote}”"
+    return Remark("“{quote}” in the source" if span.side == "source" else "“{quote}”", {"quote": quote})
 
 
 def _score(expected: tuple[float, float], own: float | None) -> tuple[list[TutorialFeedback], float]:
     low, high = expected
+    good = {"low": f"{low:g}", "high": f"{high:g}"}
     if own is None:
-        return [TutorialFeedback("score", f"Set a score. A good one lies between {low:g} and {high:g}.")], 0.0
+        return [TutorialFeedback("score", Remark("Set a score. A good one lies between {low} and {high}.", good))], 0.0
     if low <= own <= high:
         return [], 1.0
     far = low - own if own < low else own - high
-    text = (
-        f"Your score of {own:g} is too {'low' if own < low else 'high'}. A good one lies between {low:g} and {high:g}."
-    )
-    return [TutorialFeedback("score", text)], max(0.0, 1 - far / 25)
+    below = "Your score of {score} is too low. A good one lies between {low} and {high}."
+    above = "Your score of {score} is too high. A good one lies between {low} and {high}."
+    remark = Remark(below if own < low else above, good | {"score": f"{own:g}"})
+    return [TutorialFeedback("score", remark)], max(0.0, 1 - far / 25)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
 
 from api.task import catalogue
+from core.campaigns import tutorial
 from core.campaigns.protocol import PROTOCOLS
-from core.mqm.typology import MQM, Typology
+from core.errors import UserError
+from core.mqm.typology import TYPOLOGIES, Typology
+from tests.api.server_sentences import blank, sentences
 
 TASK = catalogue.HERE.parent
 PLACEHOLDER = re.compile(r"\{\w+\}")
@@ -18,8 +24,22 @@ STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def of_template() -> set[str]:
-    """Return the texts of every `_('…')` of the page, and its title without a campaign, which `page.py` translates."""
-    return {*re.findall(r"\b_\('([^']*)'\)", (TASK / "task.html").read_text("utf-8")), "Mark the errors"}
+    """Return the texts of every `_('…')` of the pages, and the title without a campaign, which `page.py` translates."""
+    pages = "".join((TASK / name).read_text("utf-8") for name in ("task.html", "tasks.html", "refused.html"))
+    return {*re.findall(r"\b_\('([^']*)'\)", pages), "Mark the errors"}
+
+
+def of_keys() -> set[str]:
+    """Return the names of keys that are words."""
+    table = re.search(r"const KEYS = (\[.*?\n\]);", catalogue.EDITOR.read_text("utf-8"), re.DOTALL)
+    return {key for key, *_ in json.loads(table[1] if table else "[]") if re.search(r"[A-Za-z]{2}", key)}
+
+
+def of_remarks() -> set[str]:
+    """Return the remarks of the tutorial and their parts."""
+    code = ast.parse(Path(tutorial.__file__).read_text("utf-8"))
+    texts = [node.value for node in ast.walk(code) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return {t for t in texts if re.search(r"(?<!`)\{\w+\}|^an omission$", t)}
 
 
 def of_script() -> set[str]:
@@ -36,9 +56,11 @@ def first_argument(code: str, start: int) -> str:
 
 
 def of_typology(typology: Typology) -> Iterator[str]:
+    yield typology.title
     yield from typology.whole
     for row in (*typology.severities, *typology.categories):
         yield from (row.definition, row.example)
+    yield from (category.path for category in typology.categories)
 
 
 def of_protocols() -> set[str]:
@@ -48,16 +70,15 @@ def of_protocols() -> set[str]:
         found |= {protocol.instructions, *(a.text for a in protocol.anchors), *of_typology(protocol.typology)}
         if not protocol.title.isupper():
             found.add(protocol.title)
-    return found - {""}
-
-
-def of_paths() -> set[str]:
-    """Return the categories of the protocols without the MQM typology: they may have a translation, but need none."""
-    return {c.path for p in PROTOCOLS.values() if p.typology is not MQM for c in p.typology.categories}
+    for typology in TYPOLOGIES.values():
+        found |= set(of_typology(typology))
+    return found - {"", "ESA"}
 
 
 def needed() -> set[str]:
-    return {*catalogue.editor_texts().values(), *of_template(), *of_script(), *of_protocols()}
+    return {
+        *catalogue.editor_texts().values(), *of_template(), *of_script(), *of_protocols(), *of_keys(), *of_remarks(),
+    }  # fmt: skip
 
 
 def test_the_texts_are_found() -> None:
@@ -65,14 +86,43 @@ def test_the_texts_are_found() -> None:
     assert {"Segments", "Take a break"} <= of_template()
     assert {"{done} of {total} submitted", "Well done.", "Not quite.", "Try again."} <= of_script()
     assert {"Non-translation", "Unusable", "Pairwise preference", "“left” for “right”."} <= of_protocols()
+    assert {"Facts/Number", "“won” for a team that lost.", "Summaries"} <= of_protocols()
+    assert {"Shift + arrows", "Esc"} <= of_keys()
+    assert {"You missed {what}.", "“{quote}” in the source", "an omission"} <= of_remarks()
+    assert {"this link was revoked", "{} of {} outputs have no score", "Compare both versions"} <= sentences()
 
 
-@pytest.mark.parametrize("texts", [catalogue.editor_texts().values(), of_template(), of_script(), of_protocols()])
+@pytest.mark.parametrize(
+    "texts",
+    [catalogue.editor_texts().values(), of_template(), of_script(), of_protocols(), of_keys(), of_remarks()],
+)
 def test_every_text_has_a_german_one_with_the_same_placeholders(texts: set[str]) -> None:
     known = catalogue.texts("de")
     assert set(texts) - known.keys() == set()
     differing = [t for t in texts if sorted(PLACEHOLDER.findall(t)) != sorted(PLACEHOLDER.findall(known[t]))]
     assert differing == []
+
+
+def test_every_sentence_of_the_server_has_a_german_one() -> None:
+    known = catalogue.sentences("de")
+    assert sentences() - {blank(text) for text in known} == {"Mark the errors"}  # the title, in the texts of the page
+    assert [t for t in known if sorted(PLACEHOLDER.findall(t)) != sorted(PLACEHOLDER.findall(known[t]))] == []
+    assert {blank(text) for text in known} - sentences() == {"got", "expected"}
+
+
+def test_a_sentence_keeps_its_values() -> None:
+    said = catalogue.translator("de")
+    assert said("3 of 12 outputs have no score") == "3 von 12 Ausgaben haben keinen Wert"
+    error = UserError("this category does not exist", got="'Odd'", hint="Choose one from the list")
+    assert error.sentence(said) == "Diese Kategorie gibt es nicht (gefunden: 'Odd'). Wählen Sie eine aus der Liste"
+    assert said("A sentence that nobody has translated") == "A sentence that nobody has translated"
+
+
+def test_quotation_marks_are_in_the_texts_only() -> None:
+    files = [*catalogue.EDITOR.parent.glob("*.js"), TASK / "task.js"]
+    assert len(files) > 5
+    quoted = [f.name for f in files if "“" in re.sub(r"//.*|/\*.*?\*/", "", f.read_text("utf-8"))]
+    assert quoted == ["texts.js"]
 
 
 def test_spaces_and_lines_at_the_ends_are_kept() -> None:
@@ -86,6 +136,6 @@ def test_no_entry_is_unused_fuzzy_or_obsolete() -> None:
     with (catalogue.HERE / "de.po").open("rb") as held:
         read = read_po(held, locale="de")
     entries = [message for message in read if message.id]
-    assert {str(m.id) for m in entries} - needed() - of_paths() == set()
+    assert {str(m.id) for m in entries if not m.context} - needed() == set()
     assert [m.id for m in entries if m.fuzzy or not m.string] == []
     assert not read.obsolete

@@ -133,3 +133,54 @@ def test_many_may_share_an_address_and_nobody_may_try_links_quickly(
     assert {site.client.get(f"/t/{site.token}").status_code for _ in range(10)} == {200}
     assert [site.client.get(f"/t/{'x' * 43}").status_code for _ in range(5)] == [404, 404, 404, 429, 429]
     assert site.client.get(f"/t/{site.token}").status_code == 200
+
+
+GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
+
+
+def test_refused_links_are_in_the_language_of_the_browser(site: Site) -> None:
+    token = "x" * 43
+    page = site.client.get(f"/t/{token}", headers=GERMAN)
+    assert page.status_code == 404
+    assert '<html lang="de">' in page.text
+    assert "Dieser Link lässt sich nicht öffnen" in page.text
+    assert "Dieser Link ist nicht gültig. Prüfen Sie, ob Sie ihn vollständig kopiert haben." in page.text
+    assert "Dieser Link ist nicht gültig" in site.client.get(f"/t/{token}?lang=de").text
+    assert "This link is not valid" in site.client.get(f"/t/{token}?lang=en", headers=GERMAN).text
+
+
+def test_the_list_of_projects_is_in_the_language_of_the_browser(site: Site) -> None:
+    boss = accounts.add(site.store, "setup", "boss", "a long password 1", manager=True)
+    worker = accounts.add(site.store, "setup", "worker", "a long password 2", manager=False)
+    cookie = {"Cookie": f"{SESSION_COOKIE}={sessions.start(site.store, worker).token}"}
+    assert "Ihr Konto hat kein Projekt" in site.client.get("/tasks", headers=cookie | GERMAN).text
+    for project in (site.project, site.store.projects.create("second").id):
+        accounts.set_role(site.store, boss.name, project, worker, "annotator")
+    found = site.client.get("/tasks?lang=de", headers=cookie).text
+    assert '<html lang="de">' in found
+    assert "Ihre Projekte" in found
+    assert f'href="tasks/{site.project}?lang=de"' in found
+    assert not re.search(r"\b(your|projects?|annotate|choose|log out)\b", re.sub(r"<[^>]*>", " ", found), re.IGNORECASE)
+
+
+def test_reasons_of_refused_requests_are_in_the_language_of_the_page(site: Site) -> None:
+    ended = site.client.get("/api/unit", headers={"Authorization": "Bearer none"} | GERMAN)
+    assert ended.json()["error"].startswith("Ihr Link gilt nicht mehr")
+    wrong = {"id": "a", "kind": "verdict", "output": "o0", "payload": {"value": "no_error"}, "time": ""}
+    body = {"rater": "Ana", "batches": [site.batch(wrong)]}
+    answer = site.client.post("/api/actions", json=body, headers=site.link | GERMAN).json()
+    assert answer["refused"] == {"a": "Die Seite ist für dieses Segment veraltet. Laden Sie die Seite neu"}
+    english = site.client.post("/api/actions", json=body, headers=site.link).json()
+    assert english["refused"] == {"a": "the page is out of date for this segment. Reload the page"}
+
+
+def test_hints_for_administrators_are_replaced(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def down(*given: object) -> None:
+        raise Unavailable(
+            "the database file is gone", hint="Move errorscope.db back here together with the files beside it"
+        )
+
+    monkeypatch.setattr(site.store.people, "link", down)
+    answer = site.client.get("/api/unit", headers=site.link | GERMAN)
+    assert answer.status_code == 503
+    assert answer.json()["error"] == "Die Datenbank ist nicht mehr da. Versuchen Sie es in einigen Minuten noch einmal"

@@ -20,7 +20,11 @@ def result(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) ->
 def feedback(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) -> dict[str, Any]:
     """Return what the page tells after an answer: whether it was right, and remarks in the order of the text."""
     found = result(design, unit, labels)
-    return {"right": found.right, "remarks": [f.text for f in found.feedback], "explanation": found.explanation}
+    return {
+        "right": found.right,
+        "remarks": [f.remark.parts() for f in found.feedback],
+        "explanation": found.explanation,
+    }
 
 
 def mark(design: CampaignDesign, answered: Sequence[tuple[CampaignUnit, SegmentLabels]]) -> float:

@@ -58,24 +58,30 @@ class ActionsAnswer:
     asked: set[EditorPlace] = field(default_factory=set)  # of batches without actions, which ask for the labels
     saved: set[EditorPlace] = field(default_factory=set)  # where something was saved
     why: str = ""
+    said: Callable[[str], str] = str  # translates the reasons
 
 
 def receive(
-    store: Store, rater: str, batches: Iterable[Any], allowed: Allowed = lambda project, segment: True
+    store: Store,
+    rater: str,
+    batches: Iterable[Any],
+    allowed: Allowed = lambda project, segment: True,
+    said: Callable[[str], str] = str,
 ) -> ActionsAnswer:
     """Save what a browser sent: `batches` [{project, doc, segment, actions: [{id, kind, output, payload, time}]}].
 
     A batch is one transaction. If it is refused, its actions are tried one by one, so that only the wrong ones are lost.
     After a refusal, undo and redo of that segment are refused too: they referred to an action that does not exist. If
-    storage cannot be written, the rest waits in the browser, so that the order of actions is kept.
+    storage cannot be written, the rest waits in the browser, so that the order of actions is kept. `said` translates reasons.
     """
-    answer = ActionsAnswer()
+    answer = ActionsAnswer(said=said)
     for batch in batches:
         try:
             if isinstance(batch, Mapping):
                 _record(store, rater, batch, allowed, answer)
         except Unavailable as error:
-            answer.why = f"{error.what[:1].upper()}{error.what[1:]}"  # without its place, a path on the server
+            what = said(error.what)
+            answer.why = f"{what[:1].upper()}{what[1:]}"  # without its place, a path on the server
             break
     return answer
 
@@ -93,7 +99,7 @@ def _record(store: Store, rater: str, batch: Mapping[str, Any], allowed: Allowed
     except Unavailable:
         raise
     except UserError as error:
-        answer.refused.update({a["id"]: str(error) for a in raw})
+        answer.refused.update({a["id"]: error.sentence(answer.said) for a in raw})
         return
     if not batch.get("actions"):
         answer.asked.add(place)
@@ -116,7 +122,7 @@ def _record(store: Store, rater: str, batch: Mapping[str, Any], allowed: Allowed
 
 
 def _refuse(entry: Mapping[str, Any], place: EditorPlace, why: UserError, answer: ActionsAnswer) -> None:
-    answer.refused[entry["id"]] = str(why)
+    answer.refused[entry["id"]] = why.sentence(answer.said)
     answer.broken.add(place)
     payload = entry.get("payload")
     seen = payload.get("seen") if isinstance(payload, Mapping) else None
@@ -142,7 +148,7 @@ def _entries(actions: Any, answer: ActionsAnswer) -> list[Mapping[str, Any]]:
         if isinstance(name, str) and len(name) <= LONGEST_ID and is_storable(name):
             found.append(entry)
         elif isinstance(name, int | float):
-            answer.refused[str(name)] = str(_disagreement())
+            answer.refused[str(name)] = _disagreement().sentence(answer.said)
     return found
 
 

@@ -42,7 +42,7 @@ def test_a_missed_and_an_extra_span_lower_the_mark() -> None:
     assert [f.kind for f in found.feedback] == ["found", "missed", "extra"]
     assert found.mark == pytest.approx(2 * 1 / (2 + 2 + 1))
     assert found.feedback[1].text == "You missed “at”."
-    assert found.feedback[2].text == "“mat” is not an error."
+    assert found.feedback[2].text == "No error: “mat”."
 
 
 def test_a_wrong_severity_counts_half() -> None:

@@ -118,7 +118,7 @@ function createEditor(parent) {
     const only = [...data.categories.filter((c) => c.path === data.omission && where === "source"), ...(categoriesOf(where).length === 1 ? categoriesOf(where) : [])];
     const span = { side: where, start: text.points(start), end: text.points(end), quote: text.raw.slice(start, end), severity, category: only[0]?.path ?? "", note: "" };
     if (span.category) placeMark(span);
-    else openPicker({ title: `${severityName(severity)}: “${span.quote}”`, side: where, at: rectOf(text, start, end), choose: (c) => placeMark({ ...span, category: c.path }) });
+    else openPicker({ title: phrase("mark.title", { severity: severityName(severity), quote: span.quote }), side: where, at: rectOf(text, start, end), choose: (c) => placeMark({ ...span, category: c.path }) });
   }
 
   function placeMark(span) {
@@ -129,7 +129,7 @@ function createEditor(parent) {
     const text = textOf(span);
     text.last = text.units(span.end);
     [sel, half, mark] = [null, false, id];
-    aloud.textContent = `${severityName(span.severity)}, ${span.category}: ${span.quote}`;
+    aloud.textContent = `${severityName(span.severity)}, ${named(span.category)}: ${span.quote}`;
     if (gone) say(phrase("verdict.withdrawn", { verdict: gone }));
     draw();
   }
@@ -747,7 +747,7 @@ function createEditor(parent) {
       el("div", { class: "esa-fields" },
         el("span", { class: "esa-seg", role: "group", "aria-label": phrase("aria.severity") }, ...[...new Set([...levels(), m.severity])].map((s) =>
           el("button", { type: "button", class: s.toLowerCase(), text: severityName(s), "aria-pressed": String(m.severity === s), onclick: () => { pick(); changeMark(m.id, { severity: s }); } }))),
-        !hasCategories() ? null : el("button", { type: "button", class: `esa-category${m.category ? "" : " none"}`, text: m.category ? m.category.replace("/", " › ") : phrase("category.choose"), title: phrase("category.title"), onclick: (e) => { pick(); editCategory(side.querySelector(`li[data-mark="${CSS.escape(m.id)}"] .esa-category`) ?? e.target); } }),
+        !hasCategories() ? null : el("button", { type: "button", class: `esa-category${m.category ? "" : " none"}`, text: m.category ? named(m.category).replace("/", " › ") : phrase("category.choose"), title: phrase("category.title"), onclick: (e) => { pick(); editCategory(side.querySelector(`li[data-mark="${CSS.escape(m.id)}"] .esa-category`) ?? e.target); } }),
         active ? el("button", { type: "button", class: "esa-plain", text: phrase("bounds"), title: phrase("bounds.title"), onclick: startRebound }) : null),
       active || m.note ? note : null);
   }
@@ -760,7 +760,7 @@ function createEditor(parent) {
     const keys = [
       ...(asks("spans") ? levels().map((s, i) => [String(i + 1), severityName(s)]) : []),
       ...(asks("spans") && hasCategories() ? [["C", phrase("hint.category")]] : []),
-      ...(hasVerdicts() ? [["N", phrase("hint.no_error")], ["X", data.whole.name.toLowerCase()]] : []),
+      ...(hasVerdicts() ? [["N", phrase("hint.no_error")], ["X", VERDICTS.non_translation.replace(/^./u, (first) => first.toLowerCase())]] : []),
       ...(asks("score") ? asks("spans") ? [["S", phrase("hint.score")]] : [["0 … 9", phrase("hint.digits")]] : []),
     ];
     const steps = [["undo", "U", phrase("undo"), labels.canUndo], ["redo", "R", phrase("redo"), labels.canRedo]];
@@ -960,7 +960,7 @@ function createEditor(parent) {
     const text = textOf(m);
     focus = text.id;
     openPicker({
-      title: `${severityName(m.severity)}: “${m.quote}”`, side: m.side, path: m.category,
+      title: phrase("mark.title", { severity: severityName(m.severity), quote: m.quote }), side: m.side, path: m.category,
       at: anchor ? anchor.getBoundingClientRect() : rectOf(text, text.units(m.start), text.units(m.end)),
       choose: (c) => changeMark(m.id, { category: c.path }),
     });
@@ -982,7 +982,7 @@ function createEditor(parent) {
     const fill = () => {
       let group = null;
       list.replaceChildren(...shown.flatMap((c, i) => {
-        const [top, sub] = c.path.split("/");
+        const [top, sub] = named(c.path).split("/");
         const head = sub && top !== group ? [el("div", { class: "esa-group", text: top })] : [];
         group = top;
         const option = el("button", { type: "button", role: "option", id: `esa-category-${i}`, tabindex: "-1", class: sub ? "sub" : "top", "aria-selected": String(i === at), onclick: () => take(c), onmouseenter: () => explain(c) }, sub ?? top, el("small", { class: "esa-finger", text: c.definition }));
@@ -996,7 +996,7 @@ function createEditor(parent) {
     };
     input.addEventListener("input", () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      shown = choices.filter((c) => words.every((w) => c.path.toLowerCase().includes(w)));
+      shown = choices.filter((c) => words.every((w) => named(c.path).toLowerCase().includes(w)));
       at = 0;
       fill();
     });
@@ -1096,14 +1096,14 @@ function createEditor(parent) {
 
   function toggleHelp() {
     if (help.open) return help.close();
-    const explained = (rows) => el("dl", { class: "esa-explained" }, ...rows.flatMap((r) => [el("dt", { dir: "auto", text: (r.path ?? r.name).replace("/", " › ") }), el("dd", { dir: "auto" }, r.definition, r.example ? el("span", { class: "esa-quiet", text: ` ${r.example}` }) : null)]));
+    const explained = (rows) => el("dl", { class: "esa-explained" }, ...rows.flatMap((r) => [el("dt", { dir: "auto", text: named(r.path ?? r.name).replace("/", " › ") }), el("dd", { dir: "auto" }, r.definition, r.example ? el("span", { class: "esa-quiet", text: ` ${r.example}` }) : null)]));
     const severities = levels().map(severityName).join(" · ");
     const digits = levels().map((_, i) => i + 1).join(" · ");
     help.replaceChildren(el("button", { type: "button", class: "esa-close", text: phrase("close"), onclick: () => help.close() }), ...[
       asks("spans") && [phrase("help.severities"), explained(data.severities.map((s) => ({ ...s, name: severityName(s.name) })))],
-      asks("spans") && hasCategories() && [phrase("help.categories", { typology: data.typology }), explained([...data.categories, ...(hasVerdicts() ? [data.whole] : [])])],
+      asks("spans") && hasCategories() && [phrase("help.categories", { typology: named(data.typology) }), explained([...data.categories, ...(hasVerdicts() ? [data.whole] : [])])],
       asks("score") && data.anchors.length && [phrase("help.score"), explained(data.anchors.map(({ value, text }) => ({ name: String(value), definition: text })))],
-      [phrase("help.keys"), el("dl", {}, ...KEYS.filter(([, , when]) => !when || applies(when)).flatMap(([k, what]) => [el("dt", {}, el("kbd", { text: what === "key.severity" ? digits : k })), el("dd", { text: phrase(what, { severities }) })]))],
+      [phrase("help.keys"), el("dl", {}, ...KEYS.filter(([, , when]) => !when || applies(when)).flatMap(([k, what]) => [el("dt", {}, el("kbd", { text: what === "key.severity" ? digits : named(k) })), el("dd", { text: phrase(what, { severities }) })]))],
     ].filter(Boolean).flatMap(([title, part]) => [el("h4", { text: title }), part]));
     help.showModal();
     help.scrollTop = 0;
@@ -1262,7 +1262,7 @@ function createEditor(parent) {
       const there = { rater: next.rater, project: next.project, doc: next.doc, segment: next.segment };
       const moved = !place || Object.keys(there).some((k) => there[k] !== place[k]);
       useTexts(next.texts);
-      Object.assign(VERDICTS, { no_error: phrase("verdict.no_error"), non_translation: next.whole.name });
+      Object.assign(VERDICTS, { no_error: phrase("verdict.no_error"), non_translation: named(next.whole.name) });
       const shape = (d) => JSON.stringify([d.texts, d.asks, d.severities, d.anchors, d.ties, d.declines, d.whole.name, d.source, d.before, d.after, d.references, d.outputs.map((o) => [o.id, o.text, o.before, o.after])]);
       if (moved && data) {
         commitNote();

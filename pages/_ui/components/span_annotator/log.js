@@ -63,7 +63,7 @@ function missing({ outputs, asks, categories, ties }, labels) {
       const quote = m.quote.length > 24 ? `${m.quote.slice(0, 22)}…` : m.quote;
       if (!m.category) found.push({ output: id, mark: m.id, need: "category", text: phrase("missing.category", { output: label, quote }) });
       else if (categories.find((c) => c.path === m.category)?.needs_note && !m.note.trim())
-        found.push({ output: id, mark: m.id, need: "note", text: phrase("missing.note", { output: label, quote, category: m.category }) });
+        found.push({ output: id, mark: m.id, need: "note", text: phrase("missing.note", { output: label, quote, category: named(m.category) }) });
     }
     if (!answered(of, asks) && asks.includes("score")) found.push({ output: id, need: "score", text: phrase("missing.score", { output: label }) });
   });
@@ -73,7 +73,7 @@ function missing({ outputs, asks, categories, ties }, labels) {
 
 /** The labels of an output in words, one line each. */
 function worded({ marks, verdict, score }, asks) {
-  const spans = marks.map((m) => `${severityName(m.severity)} · ${m.category || phrase("labels.no_category")} · “${m.quote || phrase("labels.position")}”${m.note ? ` · ${m.note}` : ""}`);
+  const spans = marks.map((m) => phrase("labels.span", { severity: severityName(m.severity), category: m.category ? named(m.category) : phrase("labels.no_category"), quote: m.quote || phrase("labels.position") }) + (m.note ? ` · ${m.note}` : ""));
   if (verdict) return [VERDICTS[verdict]];
   if (!asks.includes("score")) return spans.length ? spans : [phrase("labels.none")];
   const value = score === null ? phrase("labels.no_score") : phrase("labels.score", { value: score });

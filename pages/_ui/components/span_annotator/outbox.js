@@ -60,7 +60,7 @@ async function deliver(server, body) {
     const { url, headers } = server;
     const text = JSON.stringify(body);
     const response = await fetch(url, {
-      method: "POST", headers: { "Content-Type": "application/json", ...headers }, body: text, credentials: "same-origin",
+      method: "POST", headers: { "Content-Type": "application/json", "Accept-Language": document.documentElement.lang || "en", ...headers }, body: text, credentials: "same-origin",
       keepalive: text.length < 60000, signal: AbortSignal.timeout(ANSWER_MS),
     });
     const answer = await response.json();

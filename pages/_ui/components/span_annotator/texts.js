@@ -70,6 +70,7 @@ const EDITOR_TEXTS = {
   "state.saved.at": "saved ✓ {time}",
   "state.none": "no labels yet",
   "labels.none": "not labelled",
+  "labels.span": "{severity} · {category} · “{quote}”",
   "labels.no_category": "no category",
   "labels.position": "position",
   "labels.score": "Score {value}",
@@ -94,6 +95,7 @@ const EDITOR_TEXTS = {
   "side.empty.score.touch": "No error spans yet. Tap the first and the last word of an error, then choose its severity. An output without error spans counts as free of errors.",
   "note": "Note",
   "note.of": "Note on error span {n}",
+  "mark.title": "{severity}: “{quote}”",
   "mark.pick": "Select this error span",
   "mark.delete": "Delete error span {n}",
   "mark.delete.title": "Delete (Del)",
@@ -188,7 +190,7 @@ const EDITOR_TEXTS = {
   "key.help": "definitions and keys"
 };
 
-// Keys, the key of their text, and when they apply: "" means always (see `applies` in editor.js).
+// Keys, the key of their text, and when they apply: "" means always (see `applies` in editor.js). Names of keys are translated by `named`.
 const KEYS = [
   ["← → ↑ ↓", "key.move", "spans"],
   ["Shift + arrows", "key.extend", "spans"],
@@ -200,7 +202,7 @@ const KEYS = [
   ["T", "key.note", "spans"],
   ["B", "key.bounds", "spans"],
   ["M · Shift + M", "key.marks", "spans"],
-  ["Delete", "key.delete", "spans"],
+  ["Del", "key.delete", "spans"],
   ["O", "key.omission", "omissions"],
   ["N · X", "key.verdicts", "verdicts"],
   ["S", "key.score", "score"],
@@ -234,6 +236,9 @@ function phrase(key, values = {}) {
   const found = forms.map((k) => ownTexts[k] ?? EDITOR_TEXTS[k]).find((text) => text !== undefined);
   return (found ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
+
+/** A name that has no key in the table, such as that of a category or of a key on the keyboard, in the reader's language. */
+const named = (name) => (Object.hasOwn(ownTexts, name) ? ownTexts[name] : name);
 
 /** The name of a severity. */
 const severityName = (severity) => phrase(`severity.${severity}`);
