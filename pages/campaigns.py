@@ -9,7 +9,7 @@ from core.ports.campaigns import Campaign
 from core.ports.projects import Project
 from core.services.campaigns import saved_setup
 from core.services.campaigns.saved_setup import SavedDraft
-from pages._ui.campaigns import address, campaign_list, campaign_tabs
+from pages._ui.campaigns import address, campaign_list, campaign_tabs, finished_import
 from pages._ui.campaigns.setup import checks_step, creation, data_step, people_step, protocol_step, start_step, steps
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -26,14 +26,17 @@ DRAW = {
 def main() -> None:
     """Draw the page."""
     wiring.store()
+    wanted, step = address.opened()
+    if wanted == address.IMPORT and wiring.identity().manages:
+        finished_import.draw()
+        return
     project = page.start("Campaigns", "Set up human evaluations with several people, and follow them.")
     if project is None:
         return
     manages = wiring.identity().role(project.id) == "manager"
-    wanted, step = address.opened()
     if wanted == address.NEW and manages:
         set_up(project, step if step in DRAW else steps.NAMES[0])
-    elif wanted is None or wanted == address.NEW:
+    elif wanted in (None, address.NEW, address.IMPORT):
         campaign_list.draw(project, manages=manages)
     elif step in DRAW and manages and (draft := draft_of(project, wanted)) is not None:
         set_up(project, step, draft)

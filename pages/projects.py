@@ -7,11 +7,11 @@ import streamlit as st
 from core.ports.projects import Project
 from core.services.projects import sample
 from pages._ui.projects import importing, project_list, upload
+from pages._ui.projects.importing import DONE
 from pages._ui.shared import state, wiring
 from pages._ui.shared.page import heading
 
 UPLOADING = "projects-uploading"
-DONE = "projects-imported"
 HEADINGS = {
     None: ("Projects", "Upload the outputs of your systems, import human scores, and open a project."),
     "outputs": ("Upload outputs", "Add the outputs of one or more systems, with their sources and references."),

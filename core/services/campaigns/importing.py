@@ -14,8 +14,9 @@ from core.services.projects.adding import Imported, ImportTarget
 from core.services.projects.label_import import LabelFiles, import_labels
 
 
-def read(name: str, upload: Upload, texts: Upload | None = None) -> CampaignFile:
+def read(name: str, upload: Upload, texts: Upload | None = None, campaign: str | None = None) -> CampaignFile:
     """Read a file in this format (`exporting.FORMATS`). `texts` are the batches with the texts, which only Appraise's CSV needs.
+    `campaign` is one of those in a file of Pearmut.
 
     Raises `UserError` for an unknown format or texts that the format does not need, and `ImportProblems` for a file that cannot be read.
     """
@@ -26,7 +27,7 @@ def read(name: str, upload: Upload, texts: Upload | None = None) -> CampaignFile
     if texts is not None:
         raise UserError("this format has its own texts", got=texts.name, hint="Leave the file of texts out")
     if name == "pearmut":
-        return pearmut.read(upload)
+        return pearmut.read(upload, campaign)
     return wmt25.read(upload) if name == "wmt25" else wmt25_spans.read(upload)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 CAMPAIGN, STEP = "campaign", "step"
-NEW = "new"
+NEW, IMPORT = "new", "import"
 _NEXT = "campaign-address"
 
 
 def opened() -> tuple[str | None, str | None]:
-    """Return the open campaign (its id, `NEW` for the set-up, or None for the list) and the open step. For pages."""
+    """Return the open campaign (its id, `NEW` for the set-up, `IMPORT`, or None for the list) and the open step. For pages."""
     for name, value in st.session_state.pop(_NEXT, {}).items():
         if value is None:
             st.query_params.pop(name, None)
@@ -27,6 +27,11 @@ def open_campaign(campaign_id: int) -> None:
 def open_step(step: str, draft_id: int | None = None) -> None:
     """Open a step of the set-up of a new campaign, or of a draft, in the next run."""
     st.session_state[_NEXT] = {CAMPAIGN: NEW if draft_id is None else str(draft_id), STEP: step}
+
+
+def open_import() -> None:
+    """Open the import of a finished campaign in the next run."""
+    st.session_state[_NEXT] = {CAMPAIGN: IMPORT, STEP: None}
 
 
 def open_list() -> None:

@@ -33,9 +33,14 @@ def draw(project: Project, *, manages: bool) -> None:
     if manages:
         values = SetupChoices(project.id).values
         label = "Continue the new campaign" if values else "New campaign"
-        st.button(
-            label, type="primary", icon=":material/add:", on_click=_begin, args=(project.id,), key="campaign-begin"
-        )
+        with st.container(horizontal=True):
+            st.button(
+                label, type="primary", icon=":material/add:", on_click=_begin, args=(project.id,), key="campaign-begin"
+            )
+            st.button(
+                "Import a finished campaign", icon=":material/upload_file:", on_click=address.open_import,
+                key="campaign-import", help="Files of Appraise, Pearmut or WMT25",
+            )  # fmt: skip
     elif not there:
         page.info("Only managers of this project can create campaigns.")
     for campaign in reversed(there):

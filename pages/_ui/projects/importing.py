@@ -27,6 +27,8 @@ from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _RUNNING = "errorscope_import"
+DONE = "projects-imported"
+"""Where the page Projects finds what was imported last."""
 NEW = 0
 TURN_SECONDS = 0.2
 

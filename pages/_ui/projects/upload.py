@@ -20,7 +20,7 @@ from core.ports.projects import Project
 from core.services.projects import label_import
 from core.services.projects.importing import ImportPlan, Preview, plan, preview, without_outputs
 from core.services.projects.label_import import LabelFiles
-from pages._ui.projects import upload_columns, upload_formats, upload_lines, upload_references
+from pages._ui.projects import upload_campaigns, upload_columns, upload_formats, upload_lines, upload_references
 from pages._ui.projects.upload_formats import LabelFormats
 from pages._ui.shared import page, tables, wiring
 
@@ -82,6 +82,9 @@ def steps(
         roles, wrong = upload_lines.roles(planned.roles, uploads(given), key)
         mapped = replace(planned, roles=roles, problems=(*planned.problems, *wrong))
     elif planned.kind == "labels":
+        if upload_campaigns.only(uploads(given), dict(planned.formats)):
+            _choose_others()
+            return None, ()
         st.subheader("2 · Format", anchor=False)
         chosen_labels = upload_formats.choose(planned.formats, uploads(given), projects, current, key)
         if chosen_labels.waiting:

@@ -1,0 +1,106 @@
+"""Import a finished campaign of another tool: its files, what they contain, and the project that they go into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import streamlit as st
+
+from core.formats.campaigns import pearmut
+from core.formats.campaigns.campaign_file import CampaignFile
+from core.formats.campaigns.recognised import BATCHES, recognised
+from core.formats.files import Upload
+from core.formatting import format_count
+from core.services.campaigns import importing as service
+from core.services.campaigns.exporting import FORMATS
+from pages._ui.campaigns import address, imported_view
+from pages._ui.projects import importing, upload
+from pages._ui.projects.upload import ReadyUpload
+from pages._ui.shared import page, state
+
+GUIDE = (
+    "**Appraise**: the CSV of scores, and the JSON file of batches with the texts. **Pearmut**: its JSON, or its log (JSONL). **WMT25**: the "
+    "compiled ratings (JSONL), or the error spans of the metrics task (TSV). All may be gzipped (.gz). Nothing is imported before you say so."
+)
+PURPOSE = "See what annotators of another tool did, and put their labels and scores into a project."
+
+
+class CampaignUpload(NamedTuple):
+    """The ratings with their format, the texts if they are in a file of their own, and the campaign if a file has several."""
+
+    ratings: Upload
+    format: str
+    texts: Upload | None
+    campaign: str | None
+
+
+def draw() -> None:
+    """Draw the steps one below the other."""
+    page.heading("Import a finished campaign", PURPOSE)
+    st.button("All campaigns", icon=":material/arrow_back:", on_click=address.open_list, type="tertiary")
+    if (job := importing.running()) is not None:
+        _finish(job)
+    st.subheader("1 · Files", anchor=False)
+    given = st.file_uploader(
+        "Files of the campaign", accept_multiple_files=True, key="campaign-files", label_visibility="collapsed"
+    )
+    chosen = _chosen(upload.uploads(given)) if given else None
+    if not given:
+        st.caption(GUIDE)
+    if chosen is None:
+        return
+    ids = tuple(f"{f.file_id} {f.name}" for f in given)
+    found = _read(ids, chosen.format, chosen.campaign, chosen)
+    st.subheader("2 · Contents", anchor=False)
+    imported_view.draw(found, (*ids, chosen.format, chosen.campaign))
+    st.subheader("3 · Import", anchor=False)
+    labels = service.labels_of(found)
+    ready = ReadyUpload(labels.dataset, labels.summary(), labels, (chosen.ratings.name,))
+    choice = state.projects()
+    if (job := importing.button(ready, importing.offer(ready, choice.all, choice.project))) is not None:
+        _finish(job)
+
+
+def _chosen(files: Sequence[Upload]) -> CampaignUpload | None:
+    """Draw the choice of format and campaign; None, with the reason, if a file is missing."""
+    kinds = {f.name: recognised(f) for f in files}
+    texts = [f for f in files if kinds[f.name] == BATCHES]
+    ratings = [f for f in files if kinds[f.name] != BATCHES]
+    if len(ratings) != 1 or len(texts) > 1:
+        page.info(
+            f"These are {format_count(len(ratings), 'file')} of ratings and {format_count(len(texts), 'file')} of batches. Give one file "
+            "of ratings; for Appraise, one file of batches too."
+        )
+        return None
+    (rated,) = ratings
+    left, right = st.columns(2)
+    guess = kinds[rated.name]
+    name = left.selectbox(
+        "Format", list(FORMATS), list(FORMATS).index(guess) if guess else None, format_func=lambda f: FORMATS[f].label,
+        key=f"campaign-format-{rated.name}", placeholder="Not recognized. Choose the format",
+    )  # fmt: skip
+    if name is None:
+        return None
+    if name == "appraise" and not texts:
+        page.info("Add the JSON file of batches that the campaign was created from. It has the texts that were rated.")
+        return None
+    campaign = None
+    if name == "pearmut" and len(names := pearmut.campaign_names(rated)) > 1:
+        campaign = right.selectbox("Campaign", names, key=f"campaign-of-{rated.name}")
+    return CampaignUpload(rated, name, texts[0] if texts else None, campaign)
+
+
+@st.cache_resource(max_entries=2, ttl=900, show_spinner="Reading the campaign …")
+def _read(ids: tuple[str, ...], name: str, campaign: str | None, _chosen: CampaignUpload) -> CampaignFile:
+    return service.read(name, _chosen.ratings, _chosen.texts, campaign)
+
+
+def _finish(job: importing.ImportJob) -> None:
+    """Follow an import to its end; on success open its project, where the page says what was imported."""
+    done = importing.watch(job)
+    if done is not None:
+        st.session_state[importing.DONE] = done
+        _read.clear()
+        state.open_project(done.project.id)
+        st.switch_page("pages/projects.py", query_params={state.PROJECT: str(done.project.id)})

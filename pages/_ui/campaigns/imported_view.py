@@ -1,0 +1,152 @@
+"""What a campaign file contains: its size, the ranking of the systems, the annotators with their checks, and odd error spans."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import streamlit as st
+
+from core.campaigns.imported import (
+    CampaignAgreement,
+    CampaignRank,
+    CampaignTimes,
+    RaterChecks,
+    attention,
+    campaign_agreement,
+    ranking,
+    times,
+)
+from core.data import grouped
+from core.formats.campaigns.campaign_file import CampaignFile
+from core.formatting import format_count, format_number
+from core.stats.bootstrap import Interval
+from pages._ui.projects.upload import problems
+from pages._ui.shared import page, tables
+
+MOST_ODD = 200
+
+
+class CampaignAnalysis(NamedTuple):
+    """What is computed from the ratings."""
+
+    checks: tuple[RaterChecks, ...]
+    ranks: tuple[CampaignRank, ...]
+    agreement: CampaignAgreement
+    times: CampaignTimes
+
+
+@st.cache_resource(max_entries=2, ttl=900, show_spinner="Analysing the ratings …")
+def _analysis(key: Hashable, _file: CampaignFile) -> CampaignAnalysis:
+    return CampaignAnalysis(attention(_file), ranking(_file), campaign_agreement(_file), times(_file))
+
+
+def draw(file: CampaignFile, key: Hashable) -> None:
+    """Draw the analysis of a file; `key` names its contents."""
+    found = _analysis(key, file)
+    st.markdown(f"**{size(file)}.**  \n{pace(found.times)} {agreed(found.agreement)}")
+    systems, raters, odd = st.tabs(["Systems", "Annotators", f"Odd error spans ({len(file.odd):,})"])
+    with systems:
+        tables.text_table([_rank(place, row) for place, row in enumerate(found.ranks, 1)])
+        page.caption(
+            "Score: mean over outputs, higher is better. Penalty: MQM weights of the error spans per output, lower is better. "
+            "95 % CIs of a bootstrap over outputs. Systems rated on different segments also differ by their difficulty."
+        )
+    with raters:
+        _annotators(file, found.checks)
+    with odd:
+        _odd(file)
+    if file.warnings:
+        with st.expander(
+            f"{format_count(len(file.warnings), 'warning')} (the import is possible)", icon=":material/warning:"
+        ):
+            problems(file.warnings)
+
+
+def size(file: CampaignFile) -> str:
+    """Return "2,691 ratings by 33 annotators: 207 segments × 13 systems, 3,110 error spans (34 odd), …"."""
+    items, checks, tutorials = (file.of_kind(kind) for kind in ("item", "check", "tutorial"))
+    spans = sum(len(r.errors or ()) for r in items)
+    parts = [
+        f"{format_count(len(file.dataset.segments), 'segment')} × {format_count(len(file.dataset.systems), 'system')}",
+        f"{format_count(spans, 'error span')}{f' ({len(file.odd):,} odd)' if file.odd else ''}",
+        format_count(len(checks), "attention check"),
+        format_count(len(tutorials), "tutorial item"),
+    ]
+    people = format_count(len({r.rater for r in file.ratings}), "annotator")
+    return f"{format_count(len(items), 'rating')} by {people}: {', '.join(parts)}"
+
+
+def pace(found: CampaignTimes) -> str:
+    """Return the median times in a sentence."""
+    if found.per_item is None:
+        return "The file has no times."
+    per_span = "" if found.per_span is None else f", {found.per_span:.0f} s per error span"
+    return f"Median time: {found.per_item:.0f} s per output{per_span}."
+
+
+def agreed(found: CampaignAgreement) -> str:
+    """Return the agreement in a sentence."""
+    if found.outputs < 2:
+        return "No outputs were rated by several annotators, so there is no agreement."
+    parts = [
+        f"α of {name} {interval(of, 3, leading_zero=False)}"
+        for name, of in (("scores", found.score_alpha), ("penalties", found.penalty_alpha))
+        if of.value is not None
+    ]
+    return f"Agreement on {found.outputs:,} outputs with several annotators: {', '.join(parts) or 'undefined'}."
+
+
+def interval(of: Interval, digits: int, *, leading_zero: bool = True) -> str:
+    """Return a value with its interval: "92.8 [91.0, 94.5]"; "" without a value."""
+    if of.value is None:
+        return ""
+    shown = format_number(of.value, digits, leading_zero=leading_zero)
+    if of.low is None or of.high is None:
+        return shown
+    ends = (format_number(end, digits, leading_zero=leading_zero) for end in (of.low, of.high))
+    return f"{shown} [{', '.join(ends)}]"
+
+
+def _rank(place: int, row: CampaignRank) -> dict[str, str]:
+    return {
+        "rank": f"{place}", "system": row.system, "score ↑ [95 % CI]": interval(row.score, 1),
+        "penalty ↓ [95 % CI]": interval(row.penalty, 2), "outputs": f"{row.outputs:,}", "ratings": f"{row.n_ratings:,}",
+    }  # fmt: skip
+
+
+def _annotators(file: CampaignFile, checks: tuple[RaterChecks, ...]) -> None:
+    ratings = grouped((r.rater, r) for r in file.ratings)
+    of_rater = {c.rater: c for c in checks}
+    rows = []
+    for rater, given in ratings.items():
+        found = of_rater.get(rater)
+        judged = found.passed.n if found else 0
+        passed = round((found.passed.value or 0.0) * judged) if found else 0
+        rows.append({
+            "annotator": rater, "outputs": f"{sum(r.kind == 'item' for r in given):,}",
+            "checks passed": f"{passed} of {judged}" if judged else "",
+            "share [95 % CI]": interval(found.passed, 2) if found and judged else "",
+            "checks not judged": f"{found.unjudged}" if found and found.unjudged else "",
+        })  # fmt: skip
+    tables.text_table(rows)
+    page.caption(
+        "An attention check is passed if its score is below the score that the same annotator gave the original, or as the file says. "
+        "Wilson intervals. Checks with the text of the original are not judged."
+    )
+
+
+def _odd(file: CampaignFile) -> None:
+    if not file.odd:
+        page.caption("All error spans lie inside their texts and have a known severity.")
+        return
+    tables.text_table([
+        {"annotator": o.rater, "system": o.key.system, "document": o.key.doc_id, "segment": o.key.segment_id,
+         "from": o.start, "to": o.end, "what is odd": o.why, "in its rating": "no" if o.raw is not None else "yes"}
+        for o in file.odd[:MOST_ODD]
+    ])  # fmt: skip
+    more = f"{len(file.odd) - MOST_ODD:,} more. " if len(file.odd) > MOST_ODD else ""
+    page.caption(
+        f"{more}Spans outside of their texts are in no rating. The import leaves out ratings with a severity other than Major, Minor and "
+        "Neutral, and lists them."
+    )

@@ -1,0 +1,109 @@
+"""A finished campaign of another tool, imported on *Campaigns*; *Import labels* leads there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.data import Dataset, Output, OutputKey, Segment, Span
+from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
+from core.ports.store import Store
+from core.services.campaigns.exporting import FORMATS
+from pages._ui.campaigns.finished_import import PURPOSE
+from tests.pages.said import words
+from tests.pages.test_projects import File, press, uploaded
+from tests.paths import APP
+
+SEGMENTS = tuple(Segment("d", str(n), f"Haus {n}") for n in range(3))
+OUTPUTS = tuple(Output(system, *s.key, f"a red house {s.segment_id}") for s in SEGMENTS for system in "AB")
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+ERROR = Span("output", 2, 5, "red", "Minor", "Unspecified")
+
+
+def campaign() -> CampaignFile:
+    """Two annotators of six outputs each, 40 s per output; Ana passes her attention check, and Ben fails his."""
+    ratings, at = [], BEGIN
+    for rater in ("Ana", "Ben"):
+        for o in OUTPUTS:
+            at += timedelta(seconds=40)
+            score = {"A": 80.0, "B": 60.0}[o.system]
+            ratings.append(CampaignRating(rater, o.key, "item", (ERROR,), score, at - timedelta(seconds=5), at))
+        at += timedelta(seconds=40)
+        broken = OutputKey("A", "d#bad1", "0")
+        passed = 10.0 if rater == "Ana" else 90.0
+        ratings.append(CampaignRating(rater, broken, "check", (), passed, at, at, "a mouse", "Haus 0", OUTPUTS[0].key))
+    return CampaignFile(Dataset(SEGMENTS, OUTPUTS), tuple(ratings))
+
+
+def files(name: str, file: CampaignFile | None = None) -> list[File]:
+    written = FORMATS[name].write(file or campaign()).texts
+    names = ("scores", "batches.json") if name == "appraise" else ("scores",)
+    return [(given, text.encode()) for given, text in zip(names, written, strict=False)]
+
+
+def opened(*given: File) -> AppTest:
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    at.query_params["campaign"] = "import"
+    at = at.switch_page("pages/campaigns.py").run()
+    assert PURPOSE in words(at)
+    if given:
+        at.file_uploader[0].set_value([(name, data, "text/plain") for name, data in given]).run()  # type: ignore[arg-type]
+    assert not at.exception
+    assert not at.error
+    return at
+
+
+def tables(at: AppTest) -> list[list[dict[str, str]]]:
+    def plain(text: object) -> str:
+        return str(text).replace("\\", "")
+
+    return [[{plain(k): plain(v) for k, v in row.items()} for row in t.value.to_dict("records")] for t in at.table]
+
+
+@pytest.mark.parametrize("name", ["appraise", "pearmut"])
+def test_a_campaign_is_analysed_and_imported(store: Store, name: str) -> None:
+    at = opened(*files(name))
+    said = words(at)
+    assert "12 ratings by 2 annotators: 3 segments × 2 systems, 12 error spans, 2 attention checks" in said
+    assert "Median time: 40 s per output" in said
+    systems, raters = tables(at)[:2]
+    assert [(row["rank"], row["system"]) for row in systems] == [("1", "A"), ("2", "B")]
+    assert systems[0]["score ↑ [95 % CI]"].startswith("80.0")
+    assert [(row["annotator"], row["checks passed"]) for row in raters] == [("Ana", "1 of 1"), ("Ben", "0 of 1")]
+    assert raters[0]["share [95 % CI]"].startswith("1.00 [")
+    assert all(p.sample for p in store.projects.list())
+    press(at, "Import 3 segments × 2 systems, labels of 6 outputs by 2 raters")
+    (project,) = [p for p in store.projects.list() if not p.sample]
+    assert project.name == "scores"
+    assert {(j.rater, j.name) for j in store.judgements.list(project.id)} == {("Ana", "ESA"), ("Ben", "ESA")}
+
+
+@pytest.mark.usefixtures("store")
+def test_odd_error_spans_are_listed() -> None:
+    file = campaign()
+    odd = replace(file.ratings[0], errors=(replace(ERROR, severity="undecided"),))
+    at = opened(*files("appraise", replace(file, ratings=(odd, *file.ratings[1:]))))
+    assert "(1 odd)" in words(at)
+    (row,) = tables(at)[2]
+    assert (row["annotator"], row["system"], row["in its rating"]) == ("Ana", "A", "yes")
+
+
+@pytest.mark.usefixtures("store")
+def test_appraise_needs_its_batches() -> None:
+    at = opened(files("appraise")[0])
+    assert "Add the JSON file of batches" in at.info[0].value
+    assert "one file of ratings" in opened(*files("pearmut"), ("more.jsonl", files("wmt25")[0][1])).info[0].value
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("name", ["appraise", "wmt25", "wmt25-spans", "pearmut"])
+def test_import_labels_says_what_a_campaign_file_is(name: str) -> None:
+    at = uploaded(files(name)[0], what="labels")
+    assert f"({FORMATS[name].label}, `{name}`)" in at.info[0].value
+    assert "Import a finished campaign" in at.info[0].value
+    assert any(b.key == "upload-campaign" for b in at.button)
+    assert f"analyse scores --format {name}" in at.info[0].value or name == "pearmut"
+    assert [b.label for b in at.button if b.label.startswith("Import ")] == ["Import a finished campaign"]
