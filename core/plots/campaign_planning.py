@@ -12,15 +12,17 @@ from core.plots.encodings import ORANGE, inline, tooltip
 HEIGHT = 320
 
 
-def planning_chart(points: Iterable[tuple[int, int, float]], segments: int, raters: int) -> alt.LayerChart:
+def planning_chart(
+    points: Iterable[tuple[int, int, float]], segments: int, raters: int, title: str = "detectable difference (points)"
+) -> alt.LayerChart:
     """Return a line per number of annotators per output, from (segments, raters, difference); the plan is marked."""
     given = tuple(points)
     rows = [
         {"segments": n, "raters": format_count(k, "annotator"), "k": k, "difference": difference}
         for n, k, difference in given
     ]
-    x = alt.X("segments:Q", title="segments", scale=alt.Scale(zero=False))
-    y = alt.Y("difference:Q", title="detectable difference (points) ↓", scale=alt.Scale(zero=False))
+    x = alt.X("segments:Q", title="segments", scale=alt.Scale(zero=False), axis=alt.Axis(tickMinStep=1))
+    y = alt.Y("difference:Q", title=f"{title} ↓", scale=alt.Scale(zero=False))
     names = [format_count(k, "annotator") for k in sorted({k for _, k, _ in given})]
     lines = tooltip(
         ("segments:Q", "segments"), ("raters:N", "per output"), ("difference:Q", "detectable difference", ".2f")

@@ -10,6 +10,7 @@ from typing import get_args
 
 from core.campaigns.design import Assigning, CampaignDesign
 from core.campaigns.protocol import PROTOCOLS
+from core.campaigns.selection import Outline
 from core.errors import UserError, unknown
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.formats.files import Upload
@@ -18,12 +19,11 @@ from core.formatting import format_count
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.reports.campaign_text import campaign_report
-from core.services.campaigns import creating, exporting, importing, people
+from core.services.campaigns import creating, exporting, importing, people, planning
 from core.services.campaigns.progress import progress
 from core.services.labels.exchange import LARGEST_NUMBER
 from core.services.projects.adding import ImportTarget
 from core.settings import load as settings
-from core.stats.campaign.planned_difference import planned_detectable
 from db.store import open_store
 from db.users import WHO, project_of
 
@@ -138,12 +138,24 @@ def _plan(store: Store, given: argparse.Namespace) -> str:
     ]
     if design.pay_per_hour:
         lines.append(f"pay: {found.cost:.2f} {design.currency}")
-    if len(systems) > 1 and "preference" not in design.protocol.asks:
-        segments = len({key for key, names in outline.items() if systems & set(names)})
-        least = planned_detectable(segments, len(systems), raters_per_output=design.overlap)
-        said = least.reason or f"{least.one_pair:.1f} points of 100"
-        lines.append(f"minimum detectable difference of two systems (80 % power, default variances): {said}")
+    if len(systems) > 1:
+        lines.append(
+            f"minimum detectable difference of two systems (80 % power, default variances): {_detectable(outline, design)}"
+        )
     return "\n".join(lines)
+
+
+def _detectable(outline: Outline, design: CampaignDesign) -> str:
+    if planning.prefers(design):
+        votes = planning.detectable_preference(outline, design)
+        if votes is None or votes.one_pair is None or votes.strength is None:
+            return votes.reason if votes else "no segment has two outputs"
+        return f"{votes.one_pair:.0%} of the comparisons won, ties as half (strength {votes.strength:.2f})"
+    least = planning.detectable(outline, design, planning.assumed(design))
+    if least is None or least.one_pair is None:
+        return least.reason if least else "no segment has two outputs"
+    of_100 = "score" in design.protocol.asks
+    return f"{least.one_pair:.1f} points of 100" if of_100 else f"{least.one_pair:.2f} points of the MQM score"
 
 
 def _create(store: Store, given: argparse.Namespace) -> str:

@@ -104,3 +104,15 @@ def test_appraise_needs_its_batches(database: str, tmp_path: Path, capsys: pytes
     assert "batches" in capsys.readouterr().err
     assert run(database, *given, "--texts", str(tmp_path / "b.json")) == 0
     assert "36 ratings of items" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("protocol", "said"), [("mqm", "points of the MQM score"), ("pairwise", "% of the comparisons won")]
+)
+def test_plan_has_a_detectable_difference_for_every_protocol(
+    database: str, capsys: pytest.CaptureFixture[str], protocol: str, said: str
+) -> None:
+    store = open_store(database)
+    store.projects.add(store.projects.create("cats").id, dataset())
+    assert run(database, "plan", "cats", "--protocol", protocol) == 0
+    assert said in capsys.readouterr().out.splitlines()[-1]

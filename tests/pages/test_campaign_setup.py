@@ -1,5 +1,6 @@
 """The set-up of campaigns: from an empty list to personal links, and choices that are kept."""
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.campaigns.design import CampaignDesign, design_from_json
@@ -286,6 +287,24 @@ def test_the_estimate_counts_ratings_and_cost(store: Store) -> None:
     assert "Ratings: **132**" in words(at)
     assert "Cost: **44 EUR**" in words(at)
     assert "points** of the score from 0 to 100" in words(at)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "said"),
+    [
+        ("mqm", ("points** of the MQM score per output", "2.9 points between outputs")),
+        (
+            "pairwise",
+            ("of the comparisons won by the better system", "in Bradley–Terry strength", "Found by simulation"),
+        ),
+    ],
+)
+def test_every_protocol_has_a_detectable_difference(store: Store, protocol: str, said: tuple[str, ...]) -> None:
+    at = opened(filled(store), campaign="new", step="protocol")
+    put(at, "Protocol", protocol)
+    press(at, "Next")
+    assert [text for text in said if text not in words(at)] == []
+    assert "Not computed" not in words(at)
 
 
 def test_an_unknown_campaign_in_the_address_gets_a_calm_answer(store: Store) -> None:

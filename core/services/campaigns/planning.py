@@ -12,9 +12,9 @@ from core.campaigns.selection import Outline
 from core.campaigns.units import planned_units
 from core.data import Dataset, OutputKey, SegmentKey
 from core.ports.store import Store
-from core.services.campaigns.results import judgements_of
-from core.stats.campaign.campaign_scores import CampaignScore
-from core.stats.campaign.planned_difference import ASSUMED, PlannedDifference, planned_detectable
+from core.services.campaigns.comparison import scores
+from core.stats.campaign.planned_difference import ASSUMED, MQM_ASSUMED, PlannedDifference, planned_detectable
+from core.stats.campaign.planned_preference import FEWEST, PlannedPreference, planned_preference, planned_share
 from core.stats.campaign.variance_components import CampaignVariances, variances_of_pilot
 
 LONG_TEXT = 2000
@@ -68,39 +68,65 @@ def pilot(store: Store, project_id: int, design: CampaignDesign) -> PilotVarianc
     for campaign in reversed(store.campaigns.list(project_id)):
         done = campaign.state == "finished"
         if done and design_from_json(campaign.design).protocol.human_score == design.protocol.human_score:
-            scores = [
-                CampaignScore(j.key.system, j.key.segment, j.rater, j.value, document=j.key.doc_id)
-                for j in judgements_of(store, campaign)
-            ]
-            found = variances_of_pilot(scores)
+            found = variances_of_pilot(scores(store, campaign))
             if not found.reason:
                 return PilotVariances(found, campaign.name)
-    return PilotVariances(ASSUMED)
+    return PilotVariances(assumed(design))
+
+
+def assumed(design: CampaignDesign) -> CampaignVariances:
+    """Return the variances for planning without a pilot, on the scale of the protocol's score."""
+    return ASSUMED if "score" in design.protocol.asks else MQM_ASSUMED
 
 
 def detectable(outline: Outline, design: CampaignDesign, variances: CampaignVariances) -> PlannedDifference | None:
-    """Return the difference of two systems that the campaign detects with 80 % power, in points of 0 to 100.
+    """Return the difference of two systems that the campaign detects with 80 % power, in points of its score: 0 to 100, or MQM.
 
-    None for a protocol without scores, and for fewer than two systems.
+    None for preferences, and for fewer than two systems.
     """
     items, systems = _shared(outline, design)
-    if systems < 2 or not items or "score" not in design.protocol.asks:
+    if systems < 2 or not items or prefers(design):
         return None
     return _difference(items, systems, design.overlap, design, variances)
 
 
+def prefers(design: CampaignDesign) -> bool:
+    """Return whether annotators choose between outputs, so that there are no scores."""
+    return "preference" in design.protocol.asks
+
+
+def detectable_preference(outline: Outline, design: CampaignDesign) -> PlannedPreference | None:
+    """Return the win share that a campaign of preferences detects with 80 % power; None for scores, and for fewer than two systems."""
+    items, systems = _shared(outline, design)
+    if systems < 2 or not items or not prefers(design):
+        return None
+    return planned_preference(items, systems, raters_per_pair=design.overlap)
+
+
 def detectable_curve(outline: Outline, design: CampaignDesign, variances: CampaignVariances) -> list[PlannedPoint]:
-    """Return the detectable difference by number of segments, up to those of the project, for 1 to 3 raters and those planned."""
+    """Return the detectable difference by number of segments, up to those of the project, for 1 to 3 raters and those planned.
+
+    Of preferences, it is the win share above one half, in percentage points.
+    """
     everything = CampaignDesign(protocol=design.protocol, systems=design.systems)
     most, systems = _shared(outline, everything)
-    if systems < 2 or "score" not in design.protocol.asks:
+    if systems < 2:
         return []
     planned = _shared(outline, design)[0]
     sizes = sorted({max(5, round(most * step / STEPS)) for step in range(2, STEPS + 1)} | {planned})
+    if prefers(design):
+        sizes = sorted({*sizes[::2], planned})
+
+    def of(n: int, raters: int) -> float | None:
+        if not prefers(design):
+            return _difference(n, systems, raters, design, variances).one_pair
+        share = planned_share(n, raters)
+        return None if share is None else 100 * (share - 0.5)
+
     found = []
     for raters in sorted({*range(1, RATERS_SHOWN + 1), design.overlap}):
-        for n in (n for n in sizes if 5 <= n <= most):
-            difference = _difference(n, systems, raters, design, variances).one_pair
+        for n in (n for n in sizes if FEWEST <= n <= most):
+            difference = of(n, raters)
             if difference is not None:
                 found.append(PlannedPoint(n, raters, difference))
     return found

@@ -13,6 +13,11 @@ ASSUMED = CampaignVariances(None, 100.0, 50.0, 100.0, 0, 0)
 """Variances on a scale of 0 to 100 where there is no pilot: standard deviations 10 (output), 7 (rater) and 10 (residual)."""
 
 
+MQM_ASSUMED = CampaignVariances(3.4, 8.4, 2.5, 0.0, 7935, 9)
+"""Variances of MQM scores (Google's weights) where there is no pilot: estimated by `variances_of_pilot` from WMT21's TED talks zh-en (Freitag
+et al. 2021), 7,935 outputs of 15 systems with one of 9 raters each. Output and residual cannot be told apart there."""
+
+
 class PlannedDifference(NamedTuple):
     """True differences of two systems, > 0, in the unit of the scores, that are detected with 80 % power.
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
 from core.campaigns.design import CampaignDesign
-from core.campaigns.selection import counts
-from core.formatting import format_count, format_duration, format_number
-from core.plots.campaign_planning import planning_chart
-from core.services.campaigns import planning, setup_design
+from core.formatting import format_duration
+from core.services.campaigns import setup_design
 from core.services.campaigns.creating import Estimate, estimate
+from pages._ui.campaigns.setup import power
 from pages._ui.campaigns.setup.steps import Setup
-from pages._ui.shared import errors, page, wiring
+from pages._ui.shared import errors
 from pages._ui.shared.markdown import escape_markdown
 
 ASSIGNING = {"dynamic": "As people come", "fixed": "Fixed lists"}
@@ -62,7 +59,7 @@ def draw(setup: Setup) -> None:
         _costs(setup, design)
     if design is not None:
         with errors.boundary():
-            _power(setup, design)
+            power.draw(setup, design)
 
 
 def _time_and_pay(setup: Setup) -> None:
@@ -127,40 +124,3 @@ def rows(found: Estimate, design: CampaignDesign) -> list[tuple[str, str]]:
 
 def _hours(hours: float) -> str:
     return format_duration(hours * 3600) if hours < 100 else f"{hours:,.0f} h"
-
-
-def _power(setup: Setup, design: CampaignDesign) -> None:
-    """Draw which differences between systems the plan can detect."""
-    pilot = planning.pilot(wiring.store(), setup.project.id, design)
-    found = planning.detectable(setup.outline, design, pilot.variances)
-    st.markdown("**Smallest difference between two systems that this plan detects**")
-    if found is None:
-        why = (
-            "it needs two systems"
-            if len(setup.dataset.systems) < 2 or len(design.systems) == 1
-            else "it is computed for protocols with a score"
-        )
-        page.caption(f"Not computed: {why}.")
-        return
-    if found.one_pair is None:
-        page.caption(f"Not computed: {found.reason}.")
-        return
-    several = found.all_pairs is not None and not math.isclose(found.all_pairs, found.one_pair)
-    more = f"; {format_number(found.all_pairs, 1)} if all pairs of systems are compared" if several else ""
-    st.markdown(
-        f"**{format_number(found.one_pair, 1)} points** of the score from 0 to 100{more}.",
-        help="With 80 % power at p < .05, for a paired test over segments. For all pairs, p is corrected by Holm's method.",
-    )
-    chart = planning.detectable_curve(setup.outline, design, pilot.variances)
-    segments = counts(setup.outline, design.systems, design.segments).segments
-    if chart:
-        st.altair_chart(planning_chart(chart, segments, design.overlap), width="stretch")
-    if pilot.campaign:
-        page.caption(
-            f"From the variances of the finished campaign “{pilot.campaign}”, with {format_count(pilot.variances.scores, 'score')}."
-        )
-    else:
-        page.caption(
-            "Assumed standard deviations: 10 points between outputs, 7 between annotators, 10 within an annotator. Finish a small pilot in "
-            "this project, and its variances replace them."
-        )

@@ -1,25 +1,36 @@
 """The set-up of campaigns without its screen: designs from choices, planning, and the start."""
 
 from datetime import UTC, date, datetime
+from statistics import fmean
 
+import numpy as np
 import pytest
 
 from core.campaigns.design import design_from_json
 from core.campaigns.protocol import PROTOCOLS
 from core.campaigns.protocol_notes import NOTES, STARTING_POINTS
-from core.data import OutputKey, RatedOutput, Span
+from core.data import OutputKey, RatedOutput, Span, grouped
 from core.errors import UserError
+from core.formats.files import Upload
+from core.mqm.schemes import GOOGLE
+from core.mqm.scores import rater_penalty
 from core.services.campaigns import planning, setup_design, starting
 from core.services.campaigns.completion import completion
 from core.services.campaigns.preview import preview_data, preview_units
 from core.services.campaigns.tutorial_items import item_row, labelled_by, suggested_range
-from core.stats.campaign.planned_difference import ASSUMED
+from core.services.projects import label_import
+from core.stats.campaign.campaign_scores import CampaignScore
+from core.stats.campaign.planned_difference import ASSUMED, MQM_ASSUMED, planned_detectable
+from core.stats.campaign.variance_components import variances_of_pilot
+from tests.core.services.campaigns import filled
 from tests.core.services.campaigns.world import SYSTEMS, dataset
 from tests.fakes import memory_store
+from tests.paths import DATA as BESIDE
 
 DATA = dataset(documents=4, segments=5)
 OUTLINE = {key: tuple(o.system for o in of) for key, of in DATA.outputs_of().items()}
 TODAY = date(2026, 3, 2)
+TED = BESIDE / "mqm_ted_zhen.tsv.gz"
 
 
 def test_without_choices_the_design_is_usable() -> None:
@@ -97,11 +108,38 @@ def test_more_segments_and_raters_detect_smaller_differences() -> None:
     assert found.one_pair == by_size[20, 2]
 
 
-@pytest.mark.parametrize("name", ["mqm", "pairwise"])
-def test_without_scores_no_detectable_difference_is_planned(name: str) -> None:
-    design = setup_design.design_of({"protocol": name}, OUTLINE)
+def test_mqm_has_a_detectable_difference_on_the_scale_of_its_score() -> None:
+    design = setup_design.design_of({"protocol": "mqm"}, OUTLINE)
+    found = planning.detectable(OUTLINE, design, planning.assumed(design))
+    assert found is not None
+    assert found.one_pair is not None
+    assert found.sd == pytest.approx((2 * (8.4 + 2.5 / design.overlap)) ** 0.5)
+    assert planning.detectable_preference(OUTLINE, design) is None
+
+
+def test_preferences_have_a_detectable_win_share() -> None:
+    design = setup_design.design_of({"protocol": "pairwise"}, OUTLINE)
     assert planning.detectable(OUTLINE, design, ASSUMED) is None
-    assert planning.detectable_curve(OUTLINE, design, ASSUMED) == []
+    found = planning.detectable_preference(OUTLINE, design)
+    assert found is not None
+    assert found.one_pair is not None
+    assert 0.6 < found.one_pair < 0.9
+    points = {(p.segments, p.raters): p.difference for p in planning.detectable_curve(OUTLINE, design, ASSUMED)}
+    assert points[20, design.overlap] == pytest.approx(100 * (found.one_pair - 0.5))
+    assert points[20, 1] > points[20, 3]
+
+
+def test_a_finished_campaign_of_mqm_replaces_the_assumed_variances() -> None:
+    store = memory_store()
+    campaign = filled.started(store, "mqm")
+    filled.work(store, campaign)
+    design = design_from_json(campaign.design)
+    assert planning.pilot(store, campaign.project_id, design) == (planning.assumed(design), "")
+    store.campaigns.set_state(campaign.id, "finished")
+    found = planning.pilot(store, campaign.project_id, design)
+    assert found.campaign == "pilot"
+    assert found.variances.scores == 72
+    assert 0 < (found.variances.interaction or 0) + (found.variances.residual or 0) < 25
 
 
 def test_checks_add_their_share_of_ratings() -> None:
@@ -170,3 +208,22 @@ def test_people_who_cannot_be_invited_stop_the_start(names: list[str], message: 
 
 def test_links_are_safe_in_a_spreadsheet() -> None:
     assert starting.links_csv([("=Ana", "http://x/t/1")]) == "name,link\n'=Ana,http://x/t/1\n"
+
+
+@pytest.mark.skipif(not TED.exists(), reason="needs the MQM labels of WMT's TED talks beside the repository")
+def test_the_assumed_variances_of_mqm_are_those_of_the_ted_talks() -> None:
+    found = label_import.read([Upload(TED.name, TED.read_bytes())])
+    scores = [
+        CampaignScore(r.key.system, r.key.segment, r.rater, -rater_penalty(r.errors, GOOGLE)) for r in found.rated
+    ]
+    real = variances_of_pilot(scores)
+    assert real[:6] == pytest.approx(MQM_ASSUMED[:6], abs=0.05)
+    means = {s: fmean(x.value for x in scores if x.system == s) for s in found.dataset.systems}
+    items = list(grouped((x.item, x.value - means[x.system]) for x in scores).values())
+    rng, n, runs = np.random.default_rng(0), 100, 1000
+    planned = planned_detectable(n, 2, variances=MQM_ASSUMED).one_pair
+    assert planned is not None
+    pairs = np.array([rng.choice(items[i], 2, replace=False) for i in rng.integers(len(items), size=n * runs)])
+    differences = (pairs[:, 0] - pairs[:, 1] + planned).reshape(runs, n)
+    t = differences.mean(1) / differences.std(1, ddof=1) * np.sqrt(n)
+    assert 0.75 <= np.mean(np.abs(t) > 1.984) <= 0.85

@@ -4,7 +4,7 @@ from scipy.stats import binom
 
 from core.stats.campaign.campaign_scores import CampaignScore
 from core.stats.campaign.paired_differences import compare_campaign_systems
-from core.stats.campaign.planned_difference import planned_detectable
+from core.stats.campaign.planned_difference import MQM_ASSUMED, planned_detectable
 from core.stats.campaign.variance_components import NAMES, CampaignVariances, variances_of_pilot
 from core.stats.significance.power import noncentrality
 from tests.core.stats.campaign.simulated import Design, simulated
@@ -130,3 +130,22 @@ def test_pilots_without_overlap_are_undefined() -> None:
     constant = [CampaignScore(s, i, r, 5.0) for s in "AB" for i in range(5) for r in "xy"]
     assert "equal" in variances_of_pilot(constant).reason
     assert variances_of_pilot([]).reason
+
+
+@pytest.mark.parametrize(("items", "raters"), [(80, 1), (60, 2)])
+def test_the_planned_difference_of_mqm_is_found_in_skewed_penalties(items: int, raters: int) -> None:
+    planned = planned_detectable(items, 2, raters_per_output=raters, variances=MQM_ASSUMED).one_pair
+    assert planned is not None
+    rng, runs, found = np.random.default_rng(0), 150, 0
+    quality, severity = MQM_ASSUMED.interaction or 0.0, MQM_ASSUMED.rater or 0.0
+    for run in range(runs):
+        penalty = rng.gamma(1.0, np.sqrt(quality), (2, items))  # many small ones and few large ones
+        penalty[1] += planned
+        effect = rng.normal(0, np.sqrt(severity), 400)
+        scores = [
+            CampaignScore("AB"[s], i, f"r{r}", -penalty[s, i] + effect[r])
+            for s in range(2) for i in range(items) for r in rng.choice(400, raters, replace=False).tolist()
+        ]  # fmt: skip
+        (pair,) = compare_campaign_systems(scores, seed=run, draws=199)
+        found += pair.test.p is not None and pair.test.p <= 0.05
+    assert binom.ppf(0.001, runs, 0.75) <= found <= binom.ppf(0.999, runs, 0.85)
