@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,9 @@ from core.data import grouped
 from core.ports.campaigns import CampaignUnit, NewAssignment
 
 _BAND = 400  # people that are matched with blocks at a time
-_FORBIDDEN, _SEEN, _BALANCE = 1e12, 1e7, 1e2  # costs of a match, in the order of their importance
+_FORBIDDEN, _SEEN, _LONGER, _BALANCE = 1e12, 1e7, 1e5, 1e2  # costs of a match, in the order of their importance
+EXTENSION = "extension"
+"""Detail of an item that was added later: the number of the extension, from 1."""
 
 
 class ListPlace(NamedTuple):
@@ -32,13 +34,26 @@ class ListPlace(NamedTuple):
     stratum: Stratum
 
 
+class GivenBlock(NamedTuple):
+    """A copy of a block on somebody's list."""
+
+    block: int
+    person: int
+
+
+def extension_of(unit: CampaignUnit) -> int:
+    """Return the number of the extension that added an item; 0 for those of the start."""
+    return int(unit.details.get(EXTENSION, 0))
+
+
 def fixed_lists(units: Sequence[CampaignUnit], design: CampaignDesign) -> list[list[NewAssignment]]:
     """Return one list of assignments per planned person, in the order of work.
 
     Guaranteed:
 
     - Each unit is on exactly k different lists, once in each slot 1 … k.
-    - The lengths of the lists differ by at most one block.
+    - The lengths of the lists differ by at most one block. Units that are added later are drawn by themselves and come after the
+      others, so that nothing leaves or changes a list; they come first to whoever has fewer blocks.
     - If every chunk has all systems: in each place of the lists (first block, second block …), the counts of the systems differ by
       at most 1. They are equal in each full place if the number of systems divides the number of people.
     - If k times the number of systems (or pairs) is at most the number of people, and that at most 400: nobody gets two blocks of a
@@ -52,37 +67,42 @@ def fixed_lists(units: Sequence[CampaignUnit], design: CampaignDesign) -> list[l
     Retired units are left out after everything is planned: retiring a unit does not change the rest.
     """
     blocks = item_blocks(units, design)
-    places = _places(blocks, design)
-    people = _people(places, design)
-    lists: list[list[ListPlace]] = [[] for _ in range(design.people)]
-    for place, person in zip(places, people, strict=True):
-        lists[person].append(place)
     by_number = {block.number: block for block in blocks}
+    of_extension = grouped((extension_of(block.units[0]), block) for block in blocks)
+    found: list[list[NewAssignment]] = [[] for _ in range(design.people)]
     shown: Counter[tuple[str, ...]] = Counter()
-    found = []
-    for listed in lists:
-        tasks = []
-        for place in listed:
-            for unit in by_number[place.block].units:
-                order = display_order(unit.systems, shown[unit.systems], design.seed)
-                shown[unit.systems] += 1
-                if not unit.retired:
-                    tasks.append(NewAssignment(unit.id, place.slot, order, 1.0))
-        found.append(tasks)
+    given: list[GivenBlock] = []
+    there: list[UnitBlock] = []
+    for extension in sorted(of_extension):
+        there += of_extension[extension]
+        seed = (extension,) if extension else ()
+        chunk = chunk_numbers(there)
+        places = _places(of_extension[extension], chunk, design, seed)
+        people = _people(places, chunk, given, design, seed)
+        given += [GivenBlock(place.block, person) for place, person in zip(places, people, strict=True)]
+        lists = grouped(zip(people, places, strict=True))
+        for person in range(design.people):
+            for place in lists.get(person, ()):
+                for unit in by_number[place.block].units:
+                    order = display_order(unit.systems, shown[unit.systems], design.seed)
+                    shown[unit.systems] += 1
+                    if not unit.retired:
+                        found[person].append(NewAssignment(unit.id, place.slot, order, 1.0))
     return found
 
 
-def _places(blocks: Sequence[UnitBlock], design: CampaignDesign) -> list[ListPlace]:
+def _places(
+    blocks: Sequence[UnitBlock], chunk: Mapping[int, int], design: CampaignDesign, seed: tuple[int, ...]
+) -> list[ListPlace]:
     """Return k copies of each block, chunk by chunk. Each `design.people` of them fill one row of the lists.
 
     A row takes the systems that are rarest in it first.
     """
-    chunk = chunk_numbers(blocks)
     by_chunk = grouped((chunk[block.number], block) for block in blocks)
     keys = np.array(list(by_chunk), np.int64)
     weights = np.array([design.importance.get(members[0].document, 1.0) for members in by_chunk.values()])
     times = arrival_times(design.seed, keys, np.zeros(len(keys), np.int64), weights)
-    strata = shuffled(sorted({block.stratum for block in blocks}), seeded(design.seed, "lists"))
+    strata = shuffled(sorted({block.stratum for block in blocks}), seeded(design.seed, "lists", *seed))
     rank = {stratum: i for i, stratum in enumerate(strata)}
     places: list[ListPlace] = []
     in_row: Counter[Stratum] = Counter()
@@ -100,12 +120,25 @@ def _places(blocks: Sequence[UnitBlock], design: CampaignDesign) -> list[ListPla
     return places
 
 
-def _people(places: Sequence[ListPlace], design: CampaignDesign) -> list[int]:
-    """Return the person of each place: another one for each place of a row, and for each copy of a block."""
-    coloring, rng = ListColoring(design.people), seeded(design.seed, "people")
+def _people(
+    places: Sequence[ListPlace],
+    chunk: Mapping[int, int],
+    given: Sequence[GivenBlock],
+    design: CampaignDesign,
+    seed: tuple[int, ...],
+) -> list[int]:
+    """Return the person of each place: another one for each place of a row, and for each copy of a block.
+
+    `given` are the blocks on the lists so far.
+    """
+    coloring, rng = ListColoring(design.people), seeded(design.seed, "people", *seed)
     strata = {stratum: i for i, stratum in enumerate(dict.fromkeys(place.stratum for place in places))}
     of_stratum = np.zeros((len(strata), design.people))
     had: dict[int, Counter[int]] = {}
+    lengths = np.zeros(design.people)
+    for block, person in given:
+        had.setdefault(chunk[block], Counter())[person] += 1
+        lengths[person] += 1
     bands = -(-design.people // _BAND)
     for row in grouped((place.row, i) for i, place in enumerate(places)).values():
         order = shuffled(range(design.people), rng)
@@ -116,12 +149,14 @@ def _people(places: Sequence[ListPlace], design: CampaignDesign) -> list[int]:
             for i, at in enumerate(here):
                 seen = had.get(places[at].chunk, Counter())
                 cost[i] += _BALANCE * of_stratum[strata[places[at].stratum], people]
+                cost[i] += _LONGER * (lengths[people] - lengths.min())
                 cost[i] += [_SEEN * seen[p] + _FORBIDDEN * coloring.has(places[at].block, p) for p in people.tolist()]
             left += _matched(cost, here, people, places, coloring) if here else []
         for at in left:
             coloring.force(at, places[at].row, places[at].block)
         for at in row:
             of_stratum[strata[places[at].stratum], coloring.person[at]] += 1
+            lengths[coloring.person[at]] += 1
             had.setdefault(places[at].chunk, Counter())[coloring.person[at]] += 1
     return [coloring.person[i] for i in range(len(places))]
 

@@ -35,7 +35,8 @@ class CampaignUnit(NamedTuple):
     """What one rater judges at a time: `systems` of a segment. `name` is its document in the texts project.
 
     `of` is the segment of the project, also of checks and repeats. Units of a `block` are assigned together, in the order of
-    `position`. `details` of a check has what was changed, of a tutorial item the right answers, of a repeat {"unit": name}.
+    `position`. `details` of a check has what was changed, of a tutorial item the right answers, of a repeat {"unit": name},
+    of an item that was added later {"extension": n}.
     A retired unit is not assigned any more.
     """
 
@@ -116,6 +117,16 @@ class DrawState(NamedTuple):
 Draw = Callable[[DrawState], Sequence[NewAssignment]]
 
 
+class HandOver(NamedTuple):
+    """Units that one participant no longer has to rate, and what others get instead, by participant id."""
+
+    taken: Sequence[NewAssignment]
+    given: Mapping[int, Sequence[NewAssignment]]
+
+
+ChooseHandOver = Callable[[DrawState], HandOver]
+
+
 class Campaigns(Protocol):
     def create(
         self,
@@ -192,6 +203,15 @@ class Campaigns(Protocol):
 
         Simultaneous calls for a campaign wait for each other. The new assignments come last in the participant's list. Those
         reclaimed lose their slot; what was labelled stays. Without `lease_until`, they are never reclaimed.
+        """
+        ...
+
+    def hand_over(self, campaign_id: int, participant_id: int, now: datetime, choose: ChooseHandOver) -> HandOver:
+        """Let `choose` decide what of a participant's units others get, and store it, in one transaction.
+
+        What is `taken` loses its slot and is reclaimed unless it was submitted; what the participant had not been given yet is stored
+        like that. What others get comes last in their lists; a reclaimed assignment is given again, and no other twice. The labels
+        stay. Returns what `choose` decided.
         """
         ...
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy import Connection, Engine, case, insert, select, update
 
 from core.errors import UserError
-from core.ports.campaigns import Assignment, Draw, DrawState, NewAssignment
+from core.ports.campaigns import (
+    Assignment,
+    AssignmentState,
+    ChooseHandOver,
+    Draw,
+    DrawState,
+    HandOver,
+    NewAssignment,
+)
 from db.campaigns.rows import assignments_of, require_campaign, require_participant, units_of
 from db.engine import writing
 from db.lookup import parts
@@ -38,9 +46,57 @@ def assign(
     first = max((a.position for a in everything if a.participant_id == participant_id), default=-1) + 1
     if not chosen:
         return []
-    rows = [_row(new, participant_id, first + i, now, lease_until) for i, new in enumerate(chosen)]
-    connection.execute(insert(assignments), rows)
+    _insert(connection, chosen, participant_id, first, now, lease_until)
     return assignments_of(connection, units, _a.participant == participant_id, _a.position >= first)
+
+
+def hand_over(
+    connection: Connection, campaign_id: int, participant_id: int, now: datetime, choose: ChooseHandOver
+) -> HandOver:
+    """See `core.ports.campaigns.Campaigns.hand_over`, within the caller's transaction."""
+    require_campaign(connection, campaign_id, lock=True)
+    require_participant(connection, campaign_id, participant_id, lock=True)  # nothing is submitted meanwhile
+    units = {unit.id: unit for unit in units_of(connection, campaign_units.c.campaign == campaign_id)}
+    everything = assignments_of(connection, units, participants.c.campaign == campaign_id)
+    chosen = choose(DrawState(list(units.values()), everything))
+    mine = {a.unit.id: a for a in everything if a.participant_id == participant_id}
+    lost = [mine[new.unit_id].id for new in chosen.taken if new.unit_id in mine]
+    state = case((_a.state == "assigned", "reclaimed"), else_=_a.state)
+    for part in parts(lost):
+        connection.execute(update(assignments).where(_a.id.in_(part)).values(slot=None, state=state))
+    last = {a.participant_id: a.position for a in everything}  # in the order of position
+    never_given = [new for new in chosen.taken if new.unit_id not in mine]
+    _insert(connection, never_given, participant_id, last.get(participant_id, -1) + 1, now, None, "reclaimed")
+    for receiver, given in chosen.given.items():
+        require_participant(connection, campaign_id, receiver)
+        back = {a.unit.id: a.id for a in everything if a.participant_id == receiver and a.state == "reclaimed"}
+        first = last.get(receiver, -1) + 1
+        for i, new in enumerate(given):
+            if new.unit_id in back:
+                again = {"slot": new.slot, "state": "assigned", "position": first + i, "lease_until": None}
+                connection.execute(update(assignments).where(_a.id == back[new.unit_id]).values(again))
+        _insert(connection, given, receiver, first, now, None, had=back)
+    return chosen
+
+
+def _insert(
+    connection: Connection,
+    chosen: Sequence[NewAssignment],
+    participant_id: int,
+    first: int,
+    now: datetime,
+    lease_until: datetime | None,
+    state: AssignmentState = "assigned",
+    had: Collection[int] = (),
+) -> None:
+    """Store new assignments, whose positions begin with `first`, except those of the units in `had`."""
+    rows = [
+        _row(new, participant_id, first + i, now, lease_until) | {"state": state}
+        for i, new in enumerate(chosen)
+        if new.unit_id not in had
+    ]
+    if rows:
+        connection.execute(insert(assignments), rows)
 
 
 def _reclaim(connection: Connection, campaign_id: int, now: datetime) -> None:

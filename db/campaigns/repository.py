@@ -18,7 +18,9 @@ from core.ports.campaigns import (
     Campaign,
     CampaignState,
     CampaignUnit,
+    ChooseHandOver,
     Draw,
+    HandOver,
     NewUnit,
     Participant,
 )
@@ -237,6 +239,10 @@ class SqlCampaigns:
     ) -> builtins.list[Assignment]:
         with writing(self._engine) as connection:
             return assigning.assign(connection, campaign_id, participant_id, now, lease_until, draw)
+
+    def hand_over(self, campaign_id: int, participant_id: int, now: datetime, choose: ChooseHandOver) -> HandOver:
+        with writing(self._engine) as connection:
+            return assigning.hand_over(connection, campaign_id, participant_id, now, choose)
 
     @retried
     def touch(

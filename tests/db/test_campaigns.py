@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from core.errors import UserError
-from core.ports.campaigns import Assignment, Campaign, Draw, DrawState, NewAssignment
+from core.ports.campaigns import Assignment, Campaign, Draw, DrawState, HandOver, NewAssignment
 from core.ports.labels import Action
 from core.ports.store import Store
 from db import imports, slices
@@ -160,6 +160,42 @@ def test_an_expired_lease_is_reclaimed_once(store: Store, url: str, campaign: Ca
     (lost,) = store.campaigns.assignments(campaign.id, slow)
     assert (lost.state, lost.slot) == ("reclaimed", None)
     check_slots(store.campaigns.assignments(campaign.id))
+
+
+def first_open(who: int, to: int) -> Callable[[DrawState], HandOver]:
+    """Return a choice that hands over the first unit that `who` has not submitted, with its slot."""
+
+    def choose(state: DrawState) -> HandOver:
+        mine = [a for a in state.assignments if a.participant_id == who and a.state == "assigned" and a.slot == 1][:1]
+        new = [NewAssignment(a.unit.id, a.slot, a.order, 1.0) for a in mine]
+        return HandOver([n._replace(slot=None) for n in new], {to: new})
+
+    return choose
+
+
+def test_a_unit_is_submitted_or_handed_over_and_not_both(store: Store, url: str, campaign: Campaign) -> None:
+    rosa, otto = (store.campaigns.join(campaign.id, name, "C").id for name in ("Rosa", "Otto"))
+    store.campaigns.assign(campaign.id, rosa, NOW, None, next_free(rosa, len(UNITS)))
+    other = open_store(url)
+
+    def submit() -> None:
+        for name in reversed(UNITS):
+            store.campaigns.touch(campaign.id, rosa, name, NOW, NOW, submitted=True)
+
+    def hand_over() -> None:
+        for _ in UNITS:
+            other.campaigns.hand_over(campaign.id, rosa, NOW, first_open(rosa, otto))
+
+    at_once(submit, hand_over)
+    found = store.campaigns.assignments(campaign.id)
+    check_slots(found)
+    mine, theirs = ({a.unit.name: a for a in found if a.participant_id == who} for who in (rosa, otto))
+    assert {(a.state, a.slot) for a in mine.values()} <= {
+        ("submitted", 1),
+        ("submitted", 2),
+    }  # 2 is free for late labels
+    assert {name for name, a in mine.items() if a.slot != 1} == set(theirs)
+    assert {(a.state, a.slot) for a in theirs.values()} <= {("assigned", 1)}
 
 
 def test_touches_that_arrive_together_are_all_kept(store: Store, campaign: Campaign) -> None:

@@ -1,13 +1,13 @@
 """What every implementation of `Campaigns` does, and what the rest of storage does with the texts of campaigns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import UserError
-from core.ports.campaigns import Assignment, Campaign, DrawState, NewAssignment, NewUnit
+from core.ports.campaigns import Assignment, Campaign, DrawState, HandOver, NewAssignment, NewUnit
 from core.ports.labels import Action
 from core.ports.store import Store
 from tests.fakes import small_dataset
@@ -420,6 +420,72 @@ def test_without_a_free_slot_a_reclaimed_unit_is_an_extra_one(store: Store, camp
     found = only(store, campaign, rosa)
     assert (found.state, found.slot, found.submitted) == ("submitted", None, AFTER)
     assert sorted(a.slot or 0 for a in store.campaigns.assignments(campaign.id)) == [0, 1, 2]
+
+
+def handed_over(*taken: str, **given: Sequence[str]) -> Callable[[DrawState], HandOver]:
+    """A choice of units by name that go from slot 1 of one participant to others, whose ids are `p1`, `p2` …"""
+
+    def choose(state: DrawState) -> HandOver:
+        ids = {u.name: u.id for u in state.units}
+        return HandOver(
+            [NewAssignment(ids[name], None, ("B", "A"), 1.0) for name in taken],
+            {int(who[1:]): [NewAssignment(ids[n], 1, ("A", "B"), 1.0) for n in names] for who, names in given.items()},
+        )
+
+    return choose
+
+
+def states(store: Store, campaign: Campaign, who: int) -> list[tuple[str, str, int | None]]:
+    return [(a.unit.name, a.state, a.slot) for a in store.campaigns.assignments(campaign.id, who)]
+
+
+def test_units_are_handed_over(store: Store, campaign: Campaign) -> None:
+    rosa = assigned(store, campaign, "Rosa", "u1", "u2", lease=None)
+    touch(store, campaign, rosa, "u1", submitted=True)
+    otto = assigned(store, campaign, "Otto", "u1", slot=2, lease=None)
+    done = store.campaigns.hand_over(campaign.id, rosa, AFTER, handed_over("u2", "u3", **{f"p{otto}": ("u3", "u2")}))
+    assert [len(given) for given in done.given.values()] == [2]
+    assert states(store, campaign, rosa) == [
+        ("u1", "submitted", 1),
+        ("u2", "reclaimed", None),
+        ("u3", "reclaimed", None),
+    ]
+    assert states(store, campaign, otto) == [("u1", "assigned", 2), ("u3", "assigned", 1), ("u2", "assigned", 1)]
+    last = store.campaigns.assignments(campaign.id, otto)[-1]
+    assert (last.position, last.order, last.assigned, last.lease_until) == (2, ("A", "B"), AFTER, None)
+    touch(store, campaign, rosa, "u2", True, AFTER, LATER)
+    assert ("u2", "submitted", 2) in states(store, campaign, rosa)
+
+
+def test_what_was_handed_over_is_given_back_and_not_twice(store: Store, campaign: Campaign) -> None:
+    rosa = assigned(store, campaign, "Rosa", "u1", lease=None)
+    touch(store, campaign, rosa, "u1", submitted=False)
+    otto = assigned(store, campaign, "Otto", "u2", lease=None)
+    store.campaigns.hand_over(campaign.id, rosa, NOW, handed_over("u1", **{f"p{otto}": ("u1",)}))
+    store.campaigns.hand_over(campaign.id, otto, NOW, handed_over("u1", "u2", **{f"p{rosa}": ("u2", "u1")}))
+    assert states(store, campaign, rosa) == [("u2", "assigned", 1), ("u1", "assigned", 1)]
+    back = store.campaigns.assignments(campaign.id, rosa)[1]
+    assert (back.opened, back.order) == (NOW, ("B", "A"))
+    assert states(store, campaign, otto) == [("u2", "reclaimed", None), ("u1", "reclaimed", None)]
+
+
+def test_a_hand_over_that_fails_changes_nothing(store: Store, project: int, campaign: Campaign) -> None:
+    rosa = assigned(store, campaign, "Rosa", "u1", "u2", lease=None)
+    otto = assigned(store, campaign, "Otto", "u1", slot=2, lease=None)
+    eva = assigned(store, campaign, "Eva", "u3", lease=None)
+    before = store.campaigns.assignments(campaign.id)
+    elsewhere = store.campaigns.join(created(store, project, "other").id, "Rosa", "C").id
+    for wrong in (
+        handed_over("u1", **{f"p{otto}": ("u1",)}),  # twice to the same person
+        handed_over("u2", **{f"p{otto}": ("u3",)}),  # the slot is Eva's
+        handed_over("u2", **{f"p{elsewhere}": ("u2",)}),
+    ):
+        with pytest.raises(UserError):
+            store.campaigns.hand_over(campaign.id, rosa, NOW, wrong)
+    with pytest.raises(UserError, match="no such participant"):
+        store.campaigns.hand_over(campaign.id, elsewhere, NOW, handed_over())
+    assert store.campaigns.assignments(campaign.id) == before
+    assert states(store, campaign, eva) == [("u3", "assigned", 1)]
 
 
 def test_roles_of_a_project_hold_for_its_campaigns(store: Store, project: int, campaign: Campaign) -> None:

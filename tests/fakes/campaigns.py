@@ -14,11 +14,15 @@ from core.data import Dataset
 from core.errors import UserError
 from core.ports.campaigns import (
     Assignment,
+    AssignmentState,
     Campaign,
     CampaignState,
     CampaignUnit,
+    ChooseHandOver,
     Draw,
     DrawState,
+    HandOver,
+    NewAssignment,
     NewUnit,
     Participant,
 )
@@ -204,6 +208,49 @@ class FakeCampaigns:
                 raise UserError("a unit has one assignment per slot and participant")
             self.m.assignments = [a for a in self.m.assignments if a.unit.id not in units] + after + new
             return new
+
+    def hand_over(self, campaign_id: int, participant_id: int, now: datetime, choose: ChooseHandOver) -> HandOver:
+        with self._turn:
+            self._participant(campaign_id, participant_id)
+            before = self.assignments(campaign_id)
+            units = {unit.id: unit for unit in self.units(campaign_id)}
+            chosen = choose(DrawState(list(units.values()), before))
+            after = {(a.participant_id, a.unit.id): a for a in before}
+            last = {a.participant_id: a.position for a in before}
+
+            def next_place(who: int) -> int:
+                last[who] = last.get(who, -1) + 1
+                return last[who]
+
+            def fresh(new: NewAssignment, who: int, state: AssignmentState) -> Assignment:
+                return Assignment(
+                    next(self.m.ids), units[new.unit_id], who, new.slot, next_place(who), new.order, new.probability,
+                    state, now, None, None, None,
+                )  # fmt: skip
+
+            for new in chosen.taken:
+                old = after.get((participant_id, new.unit_id))
+                if old is None:
+                    after[participant_id, new.unit_id] = fresh(new, participant_id, "reclaimed")
+                else:
+                    state = "reclaimed" if old.state == "assigned" else old.state
+                    after[participant_id, new.unit_id] = old._replace(slot=None, state=state)
+            for who, given in chosen.given.items():
+                self._participant(campaign_id, who)
+                for new in given:
+                    old = after.get((who, new.unit_id))
+                    if old is not None and old.state != "reclaimed":
+                        raise UserError("a unit has one assignment per slot and participant")
+                    after[who, new.unit_id] = (
+                        fresh(new, who, "assigned")
+                        if old is None
+                        else old._replace(slot=new.slot, state="assigned", position=next_place(who), lease_until=None)
+                    )
+            taken = [(a.unit.id, a.slot) for a in after.values() if a.slot is not None]
+            if len(set(taken)) < len(taken):
+                raise UserError("a unit has one assignment per slot and participant")
+            self.m.assignments = [a for a in self.m.assignments if a.unit.id not in units] + list(after.values())
+            return chosen
 
     def touch(
         self, campaign_id: int, participant_id: int, unit: str, now: datetime, lease_until: datetime, *, submitted: bool

@@ -105,6 +105,29 @@ def test_somebody_gets_no_more_units(store: Store, campaign: Campaign) -> None:
     assert store.campaigns.participants(campaign.id)[0].left
 
 
+def test_the_rest_of_a_list_is_handed_over(store: Store) -> None:
+    made = filled.started(
+        store, people=NAMES, dataset=filled.texts(2, 3), block_size=3, overlap=1, assigning="fixed", name="lists"
+    )
+    filled.work(store, made, share=0.5)
+    at = opened(made, "People")
+    assert "nobody will rate" not in words(at)
+    at = press(at, "Give no more units")
+    assert "nobody will rate: 3 of Ana (gets no more units)" in words(at)
+    to = next(s for s in at.selectbox if s.label == "To")
+    assert list(to.options) == ["All others", "Ben", "Chi"]
+    to.select("Chi").run()
+    assert "Chi gets 3" in words(at)
+    at = press(at, "Hand over 3 units")
+    assert "reason is missing" in words(at)
+    next(t for t in at.text_input if t.label == "Reason" and "hand-over" in str(t.key)).input("moved away")
+    at = press(at, "Hand over 3 units")
+    assert "nobody will rate" not in words(at)
+    assert not any(b.label.startswith("Hand over") for b in at.button)
+    (entry,) = [e for e in store.audit.entries(made.project_id) if e.act == "list handed over"]
+    assert (entry.details["name"], entry.details["to"], entry.details["reason"]) == ("Ana", "Chi", "moved away")
+
+
 def test_quality_has_a_verdict_and_agreement_over_time(campaign: Campaign) -> None:
     at = opened(campaign, "Quality")
     said = words(at)

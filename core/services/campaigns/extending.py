@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from core.campaigns.design import design_from_json
+from core.campaigns.fixed_lists import EXTENSION, extension_of
 from core.campaigns.units import planned_units
 from core.errors import UserError, unknown
 from core.ports.campaigns import Campaign, UnitKind
@@ -72,7 +73,7 @@ def can_add(store: Store, campaign: Campaign) -> list[str]:
 def add_system(store: Store, who: str, campaign: Campaign, system: str) -> int:
     """Add the outputs of another system, on the segments of the campaign. Return the number of new units.
 
-    They come without attention checks and repeats of their own. Raises `UserError` if the system cannot be added.
+    They come without attention checks and repeats of their own, and at the end of fixed lists. Raises `UserError` if the system cannot be added.
     """
     possible = can_add(store, campaign)
     if system not in possible:
@@ -85,9 +86,10 @@ def add_system(store: Store, who: str, campaign: Campaign, system: str) -> int:
     if not with_output:
         raise UserError("the system has no output for the segments of the campaign", got=system, hint="Choose another")
     made, block = UnitTexts(dataset), max(u.block for u in units) + 1
+    number = max(extension_of(u) for u in units if u.kind == "item") + 1
     wanted = design_from_json({**campaign.design, "systems": [system], "segments": [list(k) for k in with_output]})
     for planned in planned_units(outline, wanted, block):
-        made.add(planned.of, planned.systems, planned.block, "item", {})
+        made.add(planned.of, planned.systems, planned.block, "item", {EXTENSION: number})
     store.campaigns.add_units(campaign.id, made.dataset(), made.units)
     store.audit.record(
         who, "system added", campaign.project_id, campaign=campaign.name, system=system, units=len(made.units)

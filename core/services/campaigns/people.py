@@ -80,7 +80,8 @@ def work_done(store: Store, campaign: Campaign, given: Iterable[Answer] | None =
     """Return one row per participant, in the order of joining."""
     design = design_from_json(campaign.design)
     by_person = grouped((a.participant.id, a) for a in (answers(store, campaign) if given is None else given))
-    assigned = grouped((a.participant_id, a) for a in store.campaigns.assignments(campaign.id))
+    there = store.campaigns.assignments(campaign.id)
+    assigned = grouped((a.participant_id, a) for a in there if a.state != "reclaimed")
     rows = []
     for person in store.campaigns.participants(campaign.id):
         mine = by_person.get(person.id, [])

@@ -81,12 +81,13 @@ def page(
     at, design = now or datetime.now(UTC), design_from_json(campaign.design)
     who = participant(store, campaign, rater)
     labels = {segment: of for (_, segment), of in fold(store.labels.events(campaign.texts, rater=rater)).items()}
-    mine = store.campaigns.assignments(campaign.id, who.id)
-    who = _after_tutorial(store, design, who, mine, labels)
+    given_so_far = store.campaigns.assignments(campaign.id, who.id)
+    who = _after_tutorial(store, design, who, given_so_far, labels)
+    mine = _shown(design, who, given_so_far)
     if _wants_more(campaign, who, mine, labels):
         lease = _lease(design, at) if design.assigning == "dynamic" else None
         place = [p.id for p in store.campaigns.participants(campaign.id)].index(who.id)
-        mine += store.campaigns.assign(campaign.id, who.id, at, lease, draw(design, who, place))
+        mine += _shown(design, who, store.campaigns.assign(campaign.id, who.id, at, lease, draw(design, who, place)))
     if not mine:
         raise UserError("there is nothing to label", hint=_why_nothing(campaign, who))
     asked = {key_of(a.unit.name): a.order for a in mine}
@@ -105,6 +106,19 @@ def page(
     at_unit = list(asked).index(segment) + 1
     about = _about(store, campaign, design, who, given, mine, labels)
     return data | {"done": len(submitted), "total": len(asked), "at": at_unit, "campaign": about}
+
+
+def _shown(design: CampaignDesign, who: Participant, given: Sequence[Assignment]) -> list[Assignment]:
+    """Return what the page shows: before the tutorial is passed nothing else, and the tutorial first in any case.
+
+    What was handed over to somebody else stays with people who have begun it.
+    """
+    if design.assigning == "fixed":
+        given = [a for a in given if a.state != "reclaimed" or a.opened is not None]
+    tutorial = [a for a in given if a.unit.kind == "tutorial"]
+    if design.tutorial and who.passed_tutorial is not True:
+        return tutorial
+    return tutorial + [a for a in given if a.unit.kind != "tutorial"]
 
 
 def _wants_more(

@@ -389,6 +389,7 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "change": _change_participant,
         "assignments": _read_campaign,
         "assign": _nobody,
+        "hand_over": _change_campaign(lambda _: "campaign units handed over", "participant_id"),
         "touch": _nobody,
     },
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 
 import streamlit as st
 
+from core.campaigns.handing_over import ListRest
 from core.ports.campaigns import Campaign, Participant
+from core.services.campaigns import handing_over
 from core.services.campaigns.adjudication import DisputedUnit, queue
 from core.services.campaigns.monitoring import CampaignSnapshot, snapshot
 from core.services.people.guarded_store import may_read
@@ -58,9 +60,32 @@ def _disputes(database: str, campaign_id: int, version: Hashable, *, _campaign: 
     return queue(wiring.store(), _campaign, current(_campaign).answers)
 
 
+def rests(campaign: Campaign) -> Mapping[int, ListRest]:
+    """Return by participant what is left of fixed lists; nothing in other campaigns."""
+    return _rests(settings().database, campaign.id, version(campaign), _campaign=campaign)
+
+
+@st.cache_resource(max_entries=8, ttl=20, show_spinner=False)
+def _rests(database: str, campaign_id: int, version: Hashable, *, _campaign: Campaign) -> Mapping[int, ListRest]:
+    return handing_over.rests(wiring.store(), _campaign)
+
+
+def hand_over_preview(campaign: Campaign, participant_id: int, to: int | None) -> handing_over.HandOverPreview:
+    """Return what would move from somebody's list to another person, or to all others."""
+    return _preview(settings().database, campaign.id, version(campaign), participant_id, to, _campaign=campaign)
+
+
+@st.cache_resource(max_entries=64, ttl=20, show_spinner=False)
+def _preview(
+    database: str, campaign_id: int, version: Hashable, participant_id: int, to: int | None, *, _campaign: Campaign
+) -> handing_over.HandOverPreview:
+    return handing_over.preview(wiring.store(), _campaign, participant_id, to)
+
+
 def changed() -> None:
     """Discard what is kept, after a change that `version` does not show, such as of the systems."""
-    _snapshot.clear()
+    for kept in (_snapshot, _rests, _preview):
+        kept.clear()
 
 
 def live(draw: Callable[[Campaign], None], campaign: Campaign) -> None:

@@ -17,7 +17,7 @@ from core.services.campaigns import people as service
 from core.services.campaigns.monitoring import CampaignSnapshot
 from core.services.people import links
 from core.settings import load_access
-from pages._ui.campaigns import campaign_data, person_panel
+from pages._ui.campaigns import campaign_data, hand_over_panel, person_panel
 from pages._ui.campaigns.progress_tab import note
 from pages._ui.labels_and_raters.copy_link import copy_text
 from pages._ui.shared import errors, page, tables, wiring
@@ -49,6 +49,7 @@ def draw(project: Project, campaign: Campaign) -> None:
             "Pay table (CSV)", lambda: service.pay_table(wiring.store(), campaign), name, f"campaign-pay-{campaign.id}"
         )
     if manager:
+        hand_over_panel.waiting(campaign, found)
         person_panel.draw(campaign, found, newest)
 
 

@@ -13,7 +13,7 @@ from core.ports.people import Link
 from core.services.campaigns import people as service
 from core.services.campaigns.monitoring import CampaignSnapshot
 from core.services.people import links
-from pages._ui.campaigns import campaign_data, people_tab
+from pages._ui.campaigns import campaign_data, hand_over_panel, people_tab
 from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -33,6 +33,7 @@ def draw(campaign: Campaign, found: CampaignSnapshot, newest: Mapping[str, Link]
     with st.container(horizontal=True, vertical_alignment="center"), errors.boundary():
         _link(campaign, who, newest.get(who.rater))
         _units(campaign, who)
+        hand_over_panel.draw(campaign, who, people)
         exclusion(campaign, who, "people")
 
 

@@ -55,9 +55,8 @@ def assigned(store: Store, campaign: Campaign, who: Participant, at: datetime) -
     """Give a participant the next units."""
     people = [p.id for p in store.campaigns.participants(campaign.id)]
     design = design_from_json(campaign.design)
-    return store.campaigns.assign(
-        campaign.id, who.id, at, at + timedelta(hours=1), draw(design, who, people.index(who.id))
-    )
+    lease = at + timedelta(hours=1) if design.assigning == "dynamic" else None
+    return store.campaigns.assign(campaign.id, who.id, at, lease, draw(design, who, people.index(who.id)))
 
 
 def label(

@@ -14,7 +14,7 @@ from core.data import Dataset, Output, OutputKey, Segment, SegmentKey
 from core.errors import UserError
 from core.ports.batches import Chosen, SavedBatch
 from core.ports.calibrations import SavedLambda
-from core.ports.campaigns import Campaign, NewUnit
+from core.ports.campaigns import Campaign, HandOver, NewUnit
 from core.ports.cases import KeptCase
 from core.ports.labels import Action
 from core.ports.people import Role
@@ -53,6 +53,7 @@ WRITES = {
     ("people", "add_link"), ("people", "links"), ("people", "revoke"), ("audit", "entries"),
     ("campaigns", "create"), ("campaigns", "set_state"), ("campaigns", "delete"), ("campaigns", "add_units"),
     ("campaigns", "replace"), ("campaigns", "retire"), ("campaigns", "join"), ("campaigns", "change"),
+    ("campaigns", "hand_over"),
 }  # fmt: skip
 SERVER = {
     ("projects", "create"), ("people", "add_account"), ("people", "set_password"), ("people", "set_active"),
@@ -121,7 +122,7 @@ def world() -> World:
     arguments |= {
         "campaign_id": campaign.id, "design": {"overlap": 1}, "texts": TEXTS, "units": UNITS, "unit_ids": [], "code": "C",
         "participant_id": 1, "participant": store.campaigns.join(campaign.id, "Rosa", "C"), "now": WHEN,
-        "lease_until": WHEN, "unit": "u1", "submitted": True, "draw": lambda state: (),
+        "lease_until": WHEN, "unit": "u1", "submitted": True, "draw": lambda state: (), "choose": lambda state: HandOver((), {}),
     }  # fmt: skip
     arguments["case"] = KeptCase("c", "p", None, None, "good", "worse")
     people = {name: Identity(account, store.people.roles(account.id)) for name, account in made.items()}
@@ -326,6 +327,7 @@ def test_changes_of_campaigns_are_recorded_in_their_project(world: World) -> Non
     campaigns.change(rosa._replace(excluded="too fast"))
     campaigns.change(rosa._replace(left=True))
     campaigns.change(rosa._replace(left=True))
+    campaigns.hand_over(made.id, rosa.id, WHEN, lambda state: HandOver((), {}))
     campaigns.set_state(made.id, "paused")
     campaigns.delete(made.id)
     found = world.store.audit.entries(world.project)[:-before]
@@ -345,6 +347,7 @@ def test_changes_of_campaigns_are_recorded_in_their_project(world: World) -> Non
         ("participant excluded", {"rater": "Rosa", "reason": "too fast"}),
         ("participant included", {"rater": "Rosa"}),
         ("participant changed", {"rater": "Rosa", "left": True, "passed_tutorial": None}),
+        ("campaign units handed over", {"participant_id": rosa.id}),
         ("campaign paused", {}),
         ("campaign deleted", {}),
     ]

@@ -1,0 +1,37 @@
+"""Fixed lists over every storage: somebody stops, and the campaign is extended."""
+
+from __future__ import annotations
+
+from core.ports.store import Store
+from core.services.campaigns import extending, handing_over
+from core.services.campaigns.handing_over import HandOverPreview, Share
+from tests.core.services.campaigns.test_handing_over import PEOPLE, complete, hand_over, left, who, world_of
+from tests.core.services.campaigns.world import scores
+
+
+def test_a_campaign_is_completed_after_somebody_stops(each_store: Store) -> None:
+    world = world_of(each_store, overlap=1)
+    assert world.work("Ana", scores(), units=2) == 2
+    assert left(world) == {"Ana": 4, "Ben": 6, "Cem": 6}
+    shown = handing_over.preview(world.store, world.campaign, who(world, "Ana").id)
+    assert shown == HandOverPreview("Ana", 4, 0, (Share("Ben", 3), Share("Cem", 1)), 0)
+    assert hand_over(world, "Ana") == list(shown.shares)
+    assert left(world) == {"Ana": 0, "Ben": 9, "Cem": 7}
+    assert [world.work(name, scores()) for name in PEOPLE] == [0, 9, 7]
+    assert complete(world)
+
+
+def test_an_extension_comes_at_the_end_of_lists_that_people_have_begun(each_store: Store) -> None:
+    world = world_of(each_store, systems=("Ada", "Bob"))
+    world.work("Ana", scores(), units=2)
+    world.work("Ben", scores())
+    before = {a.id: a for a in world.store.campaigns.assignments(world.campaign.id)}
+    assert extending.add_system(world.store, "ann", world.campaign, "Cyd") == 6
+    after = {a.id: a for a in world.store.campaigns.assignments(world.campaign.id)}
+    assert after == before
+    first = [a.unit.id for a in world.store.campaigns.assignments(world.campaign.id, who(world, "Ana").id)]
+    for name in PEOPLE:
+        world.work(name, scores())
+    mine = [a.unit.id for a in world.store.campaigns.assignments(world.campaign.id, who(world, "Ana").id)]
+    assert mine[: len(first)] == first
+    assert complete(world)
