@@ -18,6 +18,7 @@ from core.services.campaigns import working
 class LeaveChoice(BaseModel):
     """Whether the participant wants no more units. Submitted units count in both cases."""
 
+    project: int | None = Field(None, description="The evaluation; a personal link belongs to one anyway.")
     left: bool = Field(description="True to leave, false to receive units again.")
 
 
@@ -29,9 +30,10 @@ async def leave(request: Request) -> Response:
     sent = await body(request, LeaveChoice)
 
     def change() -> str:
-        campaign = store().campaigns.of_texts(who.link.project_id) if who.link else None
+        texts = who.link.project_id if who.link else sent.project
+        campaign = store().campaigns.of_texts(texts) if texts is not None and who.takes_part(texts) else None
         if campaign is None or who.rater is None:
-            raise RequestRefused(404, "This link does not belong to a campaign")
+            raise RequestRefused(404, "You do not take part in this evaluation")
         return working.leave(store(), campaign, who.rater, sent.left).code
 
     return JSONResponse({"code": await run_in_threadpool(change)}, headers={"Cache-Control": "no-store"})

@@ -53,12 +53,12 @@ def allowed(who: Identity) -> Callable[[int, SegmentKey], bool]:
     """Return a function that says whether this person may label a segment."""
 
     def may_label(project_id: int, segment: SegmentKey) -> bool:
-        if not who.may_label(project_id):
+        if not (who.may_label(project_id) or who.takes_part(project_id)):
             return False
         if who.role(project_id) in ("manager", "adjudicator") and assigned.may_decide(who, project_id, segment):
             return True
         if who.rater is not None and (given := assigned.may_label(project_id, who.rater, segment)) is not None:
-            return given
+            return given and who.takes_part(project_id)
         if who.link is None or who.link.batch is None:
             return True
         return segment in _outline(settings().database, project_id, who.link.batch, who.link.id)

@@ -42,8 +42,10 @@ def number(text: str) -> int:
 
 def read(who: Identity, project_id: int, here: SegmentKey | None, step: units.Step) -> dict[str, Any]:
     """Return the data for somebody who labels in this project under a name that the server knows."""
-    if who.rater is None or not who.may_label(project_id):
+    if who.rater is None or not (who.may_label(project_id) or who.takes_part(project_id)):
         raise RequestRefused(403, "You do not label in this project")
     if campaign := store().campaigns.of_texts(project_id):
+        if not who.takes_part(project_id):
+            raise RequestRefused(403, "You do not take part in this evaluation. Ask a manager to add you")
         return working.page(store(), campaign, who.rater, here, step)
     return units.unit(store(), project_id, who.rater, people.outline(who, project_id), here, step)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, insert, select, union_all, update
+from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
 
 from core.errors import UserError
 from core.ports.people import Account, Link, Role
@@ -70,15 +70,16 @@ class SqlPeople:
         same_project = campaigns.c.project_id == of.project_id
         of_texts = select(campaigns.c.texts, of.role).join_from(project_roles, campaigns, same_project)
         with reading(self._engine) as connection:
-            rows = connection.execute(union_all(own, of_texts.where(of.account == account_id)))
-            return {row.project_id: row.role for row in rows}
+            mine = {row.project_id: row.role for row in connection.execute(own)}
+            rows = connection.execute(of_texts.where(of.account == account_id))
+            return mine | {row.texts: row.role for row in rows}
 
     @retried
     def set_role(self, project_id: int, account_id: int, role: Role | None) -> None:
         of = project_roles.c
         with writing(self._engine) as connection:
             require_project(connection, project_id)
-            if with_roles(connection, project_id) != project_id:
+            if role not in ("annotator", None) and with_roles(connection, project_id) != project_id:
                 raise UserError(
                     "a campaign has the roles of its project", got=f"a role for the texts of a campaign ({project_id})",
                     hint="Set the role in the project",
@@ -95,6 +96,20 @@ class SqlPeople:
             here = project_roles.c.project_id == with_roles(connection, project_id)
             rows = connection.execute(found.where(here).order_by(accounts.c.name))
             return [(Account._make(row[:-1]), row[-1]) for row in rows]
+
+    def campaigns(self, account_id: int) -> list[int]:
+        of = project_roles.c
+        found = select(campaigns.c.texts).join_from(project_roles, campaigns, campaigns.c.texts == of.project_id)
+        with reading(self._engine) as connection:
+            mine = found.where(of.account == account_id).order_by(campaigns.c.id)
+            return list(connection.execute(mine).scalars())
+
+    def taking_part(self, project_id: int) -> list[Account]:
+        there = campaigns.c.texts == project_roles.c.project_id
+        found = select(*_ACCOUNT).join_from(accounts, project_roles).join(campaigns, there)
+        with reading(self._engine) as connection:
+            rows = connection.execute(found.where(campaigns.c.texts == project_id).order_by(accounts.c.name))
+            return [Account._make(row) for row in rows]
 
     def start_session(self, token_hash: str, account_id: int, expires: datetime) -> None:
         row = {"token_hash": token_hash, "account": account_id, "created": now(), "expires": expires}

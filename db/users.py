@@ -79,7 +79,9 @@ def _list(store: Store, given: argparse.Namespace) -> str:
     names = {project.id: project.name for project in store.projects.list()}
     lines = []
     for account in store.people.accounts():
-        roles = [f"{role} of {names[number]}" for number, role in store.people.roles(account.id).items()]
+        there = store.people.roles(account.id)
+        roles = [f"{role} of {names[number]}" for number, role in there.items() if number in names]
+        roles += [f"annotator of the campaign {store.projects.get(c).name}" for c in store.people.campaigns(account.id)]
         state = ["manager"] * account.manager + ["disabled"] * (not account.active)
         lines.append("\t".join([account.name, ", ".join([*state, *roles]) or "no role"]))
     return "\n".join([format_count(len(lines), "account"), *lines])

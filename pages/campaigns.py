@@ -9,7 +9,7 @@ from core.ports.campaigns import Campaign
 from core.ports.projects import Project
 from core.services.campaigns import saved_setup
 from core.services.campaigns.saved_setup import SavedDraft
-from pages._ui.campaigns import address, campaign_list, campaign_tabs, finished_import
+from pages._ui.campaigns import address, campaign_list, campaign_tabs, finished_import, my_campaigns
 from pages._ui.campaigns.setup import checks_step, creation, data_step, people_step, protocol_step, start_step, steps
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -31,6 +31,7 @@ def main() -> None:
         finished_import.draw()
         return
     project = page.start("Campaigns", "Set up human evaluations with several people, and follow them.")
+    my_campaigns.draw()
     if project is None:
         return
     manages = wiring.identity().role(project.id) == "manager"
@@ -45,7 +46,8 @@ def main() -> None:
         with errors.boundary():
             campaign = found(project, wanted)
             creation.links(campaign)
-            campaign_tabs.draw(project, campaign)
+            if not my_campaigns.hides(campaign):
+                campaign_tabs.draw(project, campaign)
 
 
 def draft_of(project: Project, wanted: str) -> SavedDraft | None:

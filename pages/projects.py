@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.ports.projects import Project
 from core.services.projects import sample
+from pages._ui.campaigns import my_campaigns
 from pages._ui.projects import importing, project_list, upload
 from pages._ui.projects.importing import DONE
 from pages._ui.shared import state, wiring
@@ -31,6 +32,7 @@ def main() -> None:
         return
     done = st.session_state.get(DONE)
     imported = bool(done and choice.project and done.project.id == choice.project.id)
+    my_campaigns.draw()
     if done and imported:
         importing.report(done._replace(project=choice.project))
     own = [p for p in choice.all if not p.sample]

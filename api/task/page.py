@@ -22,6 +22,7 @@ from api.storage import secret, store
 from api.task import assets, catalogue, markdown
 from core.data import SegmentKey
 from core.errors import Unavailable, UserError
+from core.services.campaigns import taking_part
 from core.services.labels.exchange import LARGEST_NUMBER
 from core.services.people.csrf import CSRF_HEADER, csrf_token
 from core.services.people.identity import SESSION_COOKIE, Identity
@@ -84,17 +85,20 @@ async def of_account(request: Request) -> Response:
 
 @annotators_page
 async def tasks(request: Request) -> Response:
-    """`GET /tasks`: the projects in which an account annotates; the page of the only one."""
+    """`GET /tasks`: the projects and campaigns in which an account annotates; the page of the only project."""
     who = await run_in_threadpool(identity_of, request)
     if who is None:
         return _login(request)
-    mine = [project for project, role in who.roles.items() if role == "annotator"]
-    if len(mine) == 1:
+    names = {p.id: p.name for p in await run_in_threadpool(store().projects.list)}
+    mine = [
+        (project, names[project]) for project, role in who.roles.items() if role == "annotator" and project in names
+    ]
+    campaigns = await run_in_threadpool(taking_part.campaigns, store(), who)
+    if len(mine) == 1 and not campaigns:
         asked = request.query_params.get("lang")
         query = f"?lang={asked}" if asked in catalogue.LANGUAGES else ""
-        return RedirectResponse(f"./tasks/{mine[0]}{query}", 303, {"Cache-Control": "no-store"})
-    names = {p.id: p.name for p in await run_in_threadpool(store().projects.list)}
-    return _html(request, "tasks.html", projects=[(project, names[project]) for project in mine if project in names])
+        return RedirectResponse(f"./tasks/{mine[0][0]}{query}", 303, {"Cache-Control": "no-store"})
+    return _html(request, "tasks.html", projects=mine, campaigns=campaigns, pages=who.sees_pages)
 
 
 def _login(request: Request) -> Response:

@@ -136,7 +136,7 @@ if (first.campaign) {
   part("resume").addEventListener("click", () => part("break").close());
   part("leave").addEventListener("click", async () => {
     try {
-      await ask("../api/leave", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ left: true }) });
+      await ask("../api/leave", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ project: shown.project, left: true }) });
       part("break").close();
       step("stay");
     } catch (error) {

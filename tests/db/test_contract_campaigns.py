@@ -498,3 +498,25 @@ def test_roles_of_a_project_hold_for_its_campaigns(store: Store, project: int, c
         store.people.set_role(campaign.texts, ann.id, "manager")
     store.people.set_role(project, ann.id, None)
     assert store.people.roles(ann.id) == {}
+
+
+def test_accounts_take_part_in_a_campaign_without_a_role_in_its_project(
+    store: Store, project: int, campaign: Campaign
+) -> None:
+    eva, ann = (store.people.add_account(name, None, manager=False) for name in ("eva", "ann"))
+    later = created(store, project, "later")
+    for texts_id, account in ((later.texts, eva), (campaign.texts, eva), (campaign.texts, ann)):
+        store.people.set_role(texts_id, account.id, "annotator")
+    assert store.people.campaigns(eva.id) == [campaign.texts, later.texts]
+    assert store.people.taking_part(campaign.texts) == [ann, eva]
+    assert store.people.taking_part(project) == store.people.members(campaign.texts) == []
+    assert store.people.roles(ann.id) == {campaign.texts: "annotator"}
+    store.people.set_role(project, ann.id, "viewer")
+    assert store.people.roles(ann.id) == {project: "viewer", campaign.texts: "viewer", later.texts: "viewer"}
+    assert store.people.campaigns(ann.id) == [campaign.texts]
+    assert store.people.taking_part(project) == []
+    store.people.set_role(campaign.texts, eva.id, None)
+    assert store.people.campaigns(eva.id) == [later.texts]
+    store.campaigns.delete(later.id)
+    assert store.people.campaigns(eva.id) == []
+    assert store.people.roles(eva.id) == {}

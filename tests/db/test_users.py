@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from core.ports.store import Store
+from core.services.campaigns import people
+from core.services.people.accounts import find
 from core.services.people.passwords import check_password
 from db.store import open_store
 from db.users import main
+from tests.core.services.campaigns.world import campaign_world
 from tests.paths import ROOT
 from tests.templates import empty_database
 
@@ -44,6 +47,20 @@ def test_accounts_are_added_and_listed(
     assert run(url, monkeypatch, "list") == 0
     assert capsys.readouterr().out.splitlines() == ["2 accounts", "ann\tmanager", "bob@example.org\tviewer of news"]
     assert check_password(store.people, "ann", PASSWORD)
+
+
+def test_the_list_names_campaigns_once(
+    url: str, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = campaign_world(store=store)
+    run(url, monkeypatch, "add", "ann", "--manager", "--no-password")
+    run(url, monkeypatch, "add", "eva", "--no-password")
+    run(url, monkeypatch, "role", "ann", "cats", "viewer")
+    people.add_account(store, "ann", world.campaign, find(store.people, "eva"))
+    capsys.readouterr()
+    assert run(url, monkeypatch, "list") == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said == ["2 accounts", "ann\tmanager, viewer of cats", "eva\tannotator of the campaign pilot"]
 
 
 def test_a_new_password_replaces_the_old_one(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

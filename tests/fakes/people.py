@@ -49,7 +49,7 @@ class FakePeople:
 
     def set_role(self, project_id: int, account_id: int, role: Role | None) -> None:
         self.m.need(project_id)
-        if self.m.campaign_of(project_id) is not None:
+        if role not in ("annotator", None) and self.m.campaign_of(project_id) is not None:
             raise UserError("a campaign has the roles of its project")
         self._account(account_id)
         self.m.roles.pop((project_id, account_id), None)
@@ -61,6 +61,14 @@ class FakePeople:
         project_id = project_id if campaign is None else campaign.project_id
         by_account = {account: role for (project, account), role in self.m.roles.items() if project == project_id}
         return [(a, by_account[a.id]) for a in self.accounts() if a.id in by_account]
+
+    def campaigns(self, account_id: int) -> list[int]:
+        mine = {project for (project, account) in self.m.roles if account == account_id}
+        return [c.texts for c in sorted(self.m.campaigns.values(), key=lambda c: c.id) if c.texts in mine]
+
+    def taking_part(self, project_id: int) -> list[Account]:
+        here = self.m.campaign_of(project_id) is not None
+        return sorted((a for a in self.accounts() if here and (project_id, a.id) in self.m.roles), key=lambda a: a.name)
 
     def start_session(self, token_hash: str, account_id: int, expires: datetime) -> None:
         self.m.sessions[token_hash] = account_id, expires

@@ -179,6 +179,46 @@ def test_every_protocol_has_decisions_and_results(store: Store, protocol: str) -
     assert not opened(made, "Disagreements", "Judy").exception
 
 
+def logged_in(store: Store, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    token = sessions.start(store, accounts.find(store.people, name)).token
+    monkeypatch.setattr(ContextProxy, "cookies", property(lambda _: {SESSION_COOKIE: token}))
+
+
+def links_to(at: AppTest) -> dict[str, str]:
+    return {e.proto.label: e.proto.url for e in at.get("link_button")}
+
+
+def test_an_account_is_added_and_finds_the_campaign(
+    store: Store, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts.add(store, "test", "ann", "correct horse battery", manager=True)
+    vera = accounts.add(store, "test", "vera", "correct horse battery", manager=False)
+    accounts.set_role(store, "test", campaign.project_id, vera, "viewer")
+    logged_in(store, monkeypatch, "ann")
+    at = opened(campaign, "People")
+    choice = next(s for s in at.selectbox if s.label == "Or somebody with an account")
+    assert list(choice.options) == ["vera (viewer)", "ann"]
+    choice.select("vera (viewer)").run()
+    assert "vera sees the names of systems" in words(at)
+    at = press(at, "Add account")
+    assert [p.rater for p in store.campaigns.participants(campaign.id)] == [*NAMES, "vera"]
+    assert list(at.dataframe[-1].value["access"]) == ["none", "none", "none", "account"]
+    assert links_to(at) == {}
+    logged_in(store, monkeypatch, "vera")
+    at = opened(campaign, "People")
+    assert links_to(at) == {"Continue": f"/tasks/{campaign.texts}"}
+    assert "hidden here" in words(at)
+    assert not any(name in words(at) for name in NAMES)
+    at = at.switch_page("pages/projects.py").run()
+    assert links_to(at) == {"Continue": f"/tasks/{campaign.texts}"}
+    logged_in(store, monkeypatch, "ann")
+    at = opened(campaign, "People")
+    at.selectbox(key=f"campaign-person-{campaign.id}").select("vera").run()
+    at = press(at, "Remove this account")
+    assert store.people.campaigns(vera.id) == []
+    assert "Add account again" in [b.label for b in at.button]
+
+
 def test_an_adjudicator_sees_no_names(store: Store, campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     accounts.add(store, "test", "ann", "correct horse battery", manager=True)
     judge = accounts.add(store, "test", "judge", "correct horse battery", manager=False)

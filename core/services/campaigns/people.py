@@ -11,6 +11,7 @@ from core.data import grouped
 from core.errors import UserError
 from core.formats.write import csv_text
 from core.ports.campaigns import Campaign, Participant
+from core.ports.people import Account
 from core.ports.store import Store
 from core.services.campaigns.answers import Answer, answers
 from core.services.campaigns.working import participant
@@ -47,8 +48,42 @@ def check_names(store: Store, names: Iterable[str]) -> list[str]:
         seen.add(name.casefold())
     taken = {account.name.casefold() for account in store.people.accounts()}
     if clash := next((name for name in wanted if name.casefold() in taken), None):
-        raise UserError("there is an account with this name", got=clash, hint="Choose another name for the link")
+        raise UserError(
+            "there is an account with this name", got=clash, hint="Choose another name, or add the account on People"
+        )
     return wanted
+
+
+def add_account(store: Store, who: str, campaign: Campaign, account: Account) -> Participant:
+    """Let somebody with an account take part, and record it. No role in the project is needed, and none is given.
+
+    Raises `UserError` if the account is disabled, if an annotator by link has this name, or if the person has decided on disagreements.
+    """
+    if not account.active:
+        raise UserError("this account is disabled", got=account.name, hint="Enable it on Access, or choose another")
+    name = account.name.casefold()
+    if any(link.rater.casefold() == name for link in store.people.links(campaign.texts)):
+        raise UserError("an annotator with a link has this name", got=account.name, hint="Choose another account")
+    joined = {p.rater for p in store.campaigns.participants(campaign.id)}
+    if account.name not in joined and account.name in store.labels.raters(campaign.texts):
+        raise UserError("this person has decided on disagreements", got=account.name, hint="Choose another account")
+    store.people.set_role(campaign.texts, account.id, "annotator")
+    store.audit.record(who, "account takes part", campaign.project_id, campaign=campaign.name, account=account.name)
+    return participant(store, campaign, account.name)
+
+
+def remove_account(store: Store, who: str, campaign: Campaign, account: Account) -> None:
+    """Close a campaign to an account, effective at once, and record it. Labels stay and count."""
+    store.people.set_role(campaign.texts, account.id, None)
+    store.audit.record(who, "account removed", campaign.project_id, campaign=campaign.name, account=account.name)
+
+
+def addable(store: Store, campaign: Campaign) -> list[Account]:
+    """Return the active accounts that do not take part yet, members of the project first."""
+    there = {account.id for account in store.people.taking_part(campaign.texts)}
+    members = {account.id for account, _ in store.people.members(campaign.project_id)}
+    found = [a for a in store.people.accounts() if a.active and a.id not in there]
+    return sorted(found, key=lambda a: (a.id not in members, a.name.casefold()))
 
 
 def exclude(store: Store, who: str, campaign: Campaign, participant_id: int, reason: str) -> None:

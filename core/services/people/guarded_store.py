@@ -236,7 +236,9 @@ def _entries(call: GuardedCall) -> Any:
 
 def _of_texts(call: GuardedCall) -> Any:
     campaign = call.run()
-    return campaign if campaign is not None and may_read(call.who, campaign.project_id) else None
+    if campaign is None or not (may_read(call.who, campaign.project_id) or call.who.takes_part(campaign.texts)):
+        return None
+    return campaign
 
 
 def _read_campaign(call: GuardedCall) -> Any:
@@ -363,6 +365,8 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "roles": _server_manager,
         "set_role": _managed,
         "members": _managed,
+        "campaigns": _nobody,
+        "taking_part": _managed,
         "start_session": _nobody,
         "session": _nobody,
         "end_session": _nobody,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -15,12 +15,13 @@ _NONE: Mapping[int, Role] = MappingProxyType({})
 class Identity(NamedTuple):
     """A person with an account, the holder of a personal link, or the one local manager of a server without accounts.
 
-    `roles` are those of the account by project id.
+    `roles` are those of the account by project id, `campaigns` the texts projects of the campaigns in which it takes part.
     """
 
     account: Account | None = None
     roles: Mapping[int, Role] = _NONE
     link: Link | None = None
+    campaigns: Collection[int] = ()
 
     @property
     def local(self) -> bool:
@@ -71,6 +72,10 @@ class Identity(NamedTuple):
 
     def may_label(self, project_id: int) -> bool:
         return self.role(project_id) in ("manager", "adjudicator", "annotator")
+
+    def takes_part(self, project_id: int) -> bool:
+        """Return whether this person annotates in the campaign with these texts."""
+        return project_id in self.campaigns if self.link is None else self.link.project_id == project_id
 
 
 LOCAL = Identity()

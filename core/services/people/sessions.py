@@ -33,7 +33,9 @@ def resolve(people: People, token: str) -> Identity | None:
     """Return who has this session now, with the present roles; None if it ended, expired or never existed."""
     hashed = token_hash(token)
     account = people.session(hashed) if hashed else None
-    return None if account is None else Identity(account, people.roles(account.id))
+    if account is None:
+        return None
+    return Identity(account, people.roles(account.id), campaigns=tuple(people.campaigns(account.id)))
 
 
 def end(store: Store, token: str) -> None:

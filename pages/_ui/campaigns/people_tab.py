@@ -11,13 +11,13 @@ import streamlit as st
 from core.formats.write import csv_text
 from core.formatting import format_count
 from core.ports.campaigns import Campaign
-from core.ports.people import Link
+from core.ports.people import Account, Link
 from core.ports.projects import Project
 from core.services.campaigns import people as service
 from core.services.campaigns.monitoring import CampaignSnapshot
 from core.services.people import links
 from core.settings import load_access
-from pages._ui.campaigns import campaign_data, hand_over_panel, person_panel
+from pages._ui.campaigns import account_panel, campaign_data, hand_over_panel, person_panel
 from pages._ui.campaigns.progress_tab import note
 from pages._ui.labels_and_raters.copy_link import copy_text
 from pages._ui.shared import errors, page, tables, wiring
@@ -38,11 +38,12 @@ def draw(project: Project, campaign: Campaign) -> None:
             errors.boundary(),
         ):
             _invite(campaign)
+            account_panel.add(campaign)
     if not found.people:
         page.info("Nobody has been invited yet. Type the names above: everybody gets a personal link.")
         return
-    newest = newest_links(wiring.store().people.links(campaign.texts)) if manager else {}
-    _table(campaign, found, newest)
+    access = account_panel.access(campaign) if manager else {}
+    _table(campaign, found, access)
     with st.container(horizontal=True):
         name = f"{file_name(campaign.name)}.pay.csv"
         download(
@@ -50,12 +51,7 @@ def draw(project: Project, campaign: Campaign) -> None:
         )
     if manager:
         hand_over_panel.waiting(campaign, found)
-        person_panel.draw(campaign, found, newest)
-
-
-def newest_links(there: list[Link]) -> dict[str, Link]:
-    """Return the newest link of each annotator."""
-    return {link.rater: link for link in there}
+        person_panel.draw(campaign, found, access)
 
 
 def _invite(campaign: Campaign) -> None:
@@ -111,14 +107,14 @@ def _created(campaign: Campaign) -> None:
             st.button("Hide addresses", on_click=lambda: st.session_state.pop(_NEW, None), key="campaign-hide-links")
 
 
-def _table(campaign: Campaign, found: CampaignSnapshot, newest: Mapping[str, Link]) -> None:
+def _table(campaign: Campaign, found: CampaignSnapshot, access: Mapping[str, Link | Account]) -> None:
     now, currency = datetime.now(UTC), found.design.currency
     rows = []
     for person in found.people:
-        who, link = person.work.participant, newest.get(person.work.participant.rater)
+        who = person.work.participant
         row: dict[str, object] = {"annotator": who.rater}
-        if newest:
-            row["link"] = links.state(link, now) if link else "none"
+        if access:
+            row["access"] = account_panel.named(access.get(who.rater), now)
         row |= {"completion code": who.code, "units": person.work.units, "hours": person.work.seconds / 3600}
         if found.design.pay_per_hour:
             row[f"pay, {currency}"] = person.work.pay

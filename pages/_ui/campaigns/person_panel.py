@@ -9,18 +9,18 @@ import streamlit as st
 
 from core.errors import UserError
 from core.ports.campaigns import Campaign, Participant
-from core.ports.people import Link
+from core.ports.people import Account, Link
 from core.services.campaigns import people as service
 from core.services.campaigns.monitoring import CampaignSnapshot
 from core.services.people import links
-from pages._ui.campaigns import campaign_data, hand_over_panel, people_tab
+from pages._ui.campaigns import account_panel, campaign_data, hand_over_panel, people_tab
 from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _STATES = {"active": ":green[active]", "expired": ":orange[expired]", "revoked": ":gray[revoked]"}
 
 
-def draw(campaign: Campaign, found: CampaignSnapshot, newest: Mapping[str, Link]) -> None:
+def draw(campaign: Campaign, found: CampaignSnapshot, access: Mapping[str, Link | Account]) -> None:
     """Draw the choice of a person and the changes."""
     people = {p.work.participant.id: p.work.participant for p in found.people}
     st.subheader("Change one annotator", anchor=False)
@@ -31,7 +31,13 @@ def draw(campaign: Campaign, found: CampaignSnapshot, newest: Mapping[str, Link]
         return
     who = people[chosen]
     with st.container(horizontal=True, vertical_alignment="center"), errors.boundary():
-        _link(campaign, who, newest.get(who.rater))
+        has = access.get(who.rater)
+        if isinstance(has, Account):
+            account_panel.change(campaign, who, has)
+        elif any(account.name == who.rater for account in wiring.store().people.accounts()):
+            account_panel.change(campaign, who, None)
+        else:
+            _link(campaign, who, has)
         _units(campaign, who)
         hand_over_panel.draw(campaign, who, people)
         exclusion(campaign, who, "people")

@@ -14,9 +14,7 @@ def draw() -> None:
     found = wiring.identity().account
     if found is None:
         return
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    address = f"/{base}/logout" if base else "/logout"
     name = f'<span style="overflow-wrap: anywhere">{escape(found.name)}</span>'
     st.sidebar.html(
-        f'<p>{name} · <a href="{escape(address)}" target="_self" style="color: var(--accent)">Log out</a></p>'
+        f'<p>{name} · <a href="{escape(wiring.address("logout"))}" target="_self" style="color: var(--accent)">Log out</a></p>'
     )

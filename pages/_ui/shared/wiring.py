@@ -90,12 +90,17 @@ def _worker(database: str) -> Worker:
     return Worker()
 
 
+def address(path: str) -> str:
+    """Return the address of a route of this server, under its base path."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"{f'/{base}' if base else ''}/{path}"
+
+
 def labels_route() -> dict[str, object]:
     """Return the address to which the span editor posts labels, and the headers of its requests."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     cookie = st.context.cookies.get(SESSION_COOKIE, "")
     token = csrf_token(_secret(settings().database), cookie if isinstance(cookie, str) else "")
-    return {"url": f"{f'/{base}' if base else ''}/api/actions", "headers": {CSRF_HEADER: token}}
+    return {"url": address("api/actions"), "headers": {CSRF_HEADER: token}}
 
 
 @st.cache_resource

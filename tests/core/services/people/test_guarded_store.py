@@ -35,7 +35,7 @@ METHODS = [
 ]
 NOBODY = {
     ("jobs", "lease"), ("jobs", "short_waits"), ("jobs", "beat"), ("jobs", "claim"), ("jobs", "finish"),
-    ("people", "password_hash"), ("people", "session"), ("people", "start_session"), ("people", "end_session"),
+    ("people", "password_hash"), ("people", "campaigns"), ("people", "session"), ("people", "start_session"), ("people", "end_session"),
     ("people", "link"), ("campaigns", "assign"), ("campaigns", "touch"),
 }  # fmt: skip
 READS = {
@@ -49,7 +49,7 @@ WRITES = {
     ("projects", "rename"), ("projects", "delete"), ("projects", "add"), ("scores", "remove_external"),
     ("jobs", "enqueue"), ("jobs", "cancel"), ("calibrations", "save"), ("calibrations", "delete"), ("batches", "save"),
     ("batches", "archive"), ("batches", "delete"), ("cases", "keep"), ("cases", "remove"), ("stress", "save"),
-    ("stress", "rename"), ("stress", "delete"), ("settings", "put"), ("people", "set_role"), ("people", "members"),
+    ("stress", "rename"), ("stress", "delete"), ("settings", "put"), ("people", "set_role"), ("people", "members"), ("people", "taking_part"),
     ("people", "add_link"), ("people", "links"), ("people", "revoke"), ("audit", "entries"),
     ("campaigns", "create"), ("campaigns", "set_state"), ("campaigns", "delete"), ("campaigns", "add_units"),
     ("campaigns", "replace"), ("campaigns", "retire"), ("campaigns", "join"), ("campaigns", "change"),
@@ -301,6 +301,22 @@ def test_texts_of_campaigns_have_the_roles_of_their_project(world: World) -> Non
         assert not allowed(world, who, "projects", "dataset", project_id=other_campaign(world).texts)
         assert not allowed(world, who, "settings", "put", project_id=campaign.texts)
     assert allowed(world, "manager", "settings", "put", project_id=campaign.texts)
+
+
+def test_people_who_take_part_find_their_campaign_and_nothing_else_of_it(world: World) -> None:
+    campaign = other_campaign(world)
+    world.people["viewer"] = world.people["viewer"]._replace(campaigns=(campaign.texts,))
+    seen = guarded(world.store, lambda: world.people["viewer"])
+    assert seen.campaigns.of_texts(campaign.texts) == campaign
+    for name in ("get", "units", "participants", "assignments"):
+        assert not allowed(world, "viewer", "campaigns", name, campaign_id=campaign.id)
+    for port, name in (
+        ("projects", "dataset"),
+        ("labels", "events"),
+        ("people", "taking_part"),
+        ("people", "set_role"),
+    ):
+        assert not allowed(world, "viewer", port, name, project_id=campaign.texts)
 
 
 def test_managers_revoke_links_of_their_campaigns(world: World) -> None:

@@ -1,0 +1,150 @@
+"""The annotator's page for participants with an account: the same page as with a link, and nothing more."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+import pytest
+
+from core.campaigns.design import CampaignDesign
+from core.campaigns.protocol import PROTOCOLS
+from core.ports.campaigns import Campaign
+from core.services.campaigns import creating, people
+from core.services.people import accounts, sessions
+from core.services.people.csrf import CSRF_HEADER, csrf_token
+from core.services.people.identity import SESSION_COOKIE
+from tests.api.conftest import TEXTS, Site
+from tests.api.test_task_page import unit_of
+
+NAME = "secret-name-of-the-campaign"
+
+
+class Taking(NamedTuple):
+    """A running campaign on the project of the site, with eva taking part; zoe only annotates in the project."""
+
+    site: Site
+    campaign: Campaign
+
+    def headers(self, name: str) -> dict[str, str]:
+        token = sessions.start(self.site.store, accounts.find(self.site.store.people, name)).token
+        secret = csrf_token(self.site.store.people.secret(), token)
+        return {"Cookie": f"{SESSION_COOKIE}={token}", CSRF_HEADER: secret}
+
+    def get(self, name: str, path: str) -> Any:
+        return self.site.client.get(path, headers=self.headers(name), follow_redirects=False)
+
+    def save(self, name: str, unit: dict[str, Any]) -> Any:
+        score = {"kind": "score", "payload": {"value": 60}, "time": ""}
+        actions = [score | {"id": f"{name}-{i}", "output": o["id"]} for i, o in enumerate(unit["outputs"])]
+        actions.append({"id": f"{name}-submit", "kind": "submit", "output": None, "payload": {}, "time": ""})
+        place = {"project": unit["project"], "doc": unit["doc"], "segment": unit["segment"], "actions": actions}
+        sent = {"rater": name, "batches": [place]}
+        return self.site.client.post("/api/actions", json=sent, headers=self.headers(name)).json()
+
+    def raters(self) -> list[str]:
+        return [p.rater for p in self.site.store.campaigns.participants(self.campaign.id)]
+
+
+@pytest.fixture
+def taking(site: Site) -> Taking:
+    for name in ("boss", "eva", "zoe"):
+        accounts.add(site.store, "test", name, None, manager=name == "boss")
+    campaign = creating.create(site.store, "boss", site.project, NAME, CampaignDesign(PROTOCOLS["da"]))
+    site.store.campaigns.set_state(campaign.id, "running")
+    zoe = accounts.find(site.store.people, "zoe")
+    accounts.set_role(site.store, "boss", site.project, zoe, "annotator")
+    people.add_account(site.store, "boss", campaign, accounts.find(site.store.people, "eva"))
+    return Taking(site, site.store.campaigns.get(campaign.id))
+
+
+def test_a_participant_finds_the_campaign_and_continues(taking: Taking) -> None:
+    start = taking.get("eva", "/tasks")
+    assert start.status_code == 200
+    (address,) = re.findall(r'href="(tasks/\d+)">Continue<', start.text)
+    page = taking.get("eva", f"/{address}")
+    unit = unit_of(page.text)
+    assert (unit["rater"], unit["project"]) == ("eva", taking.campaign.texts)
+    saved = taking.save("eva", unit)
+    assert (saved["refused"], len(saved["acknowledged"])) == ({}, len(unit["outputs"]) + 1)
+    after = taking.get("eva", f"/api/unit?project={taking.campaign.texts}&step=unlabelled").json()
+    assert after["done"] == 1
+    assert "1 unit submitted" in taking.get("eva", "/tasks").text
+
+
+def test_the_page_shows_what_the_page_of_a_link_shows(taking: Taking) -> None:
+    (link,) = people.invite(taking.site.store, "boss", taking.campaign, ["Lin"])
+    by_link = unit_of(taking.site.client.get(f"/{link.path}").text)
+    by_account = unit_of(taking.get("eva", f"/tasks/{taking.campaign.texts}").text)
+    assert by_account.keys() == by_link.keys()
+    assert by_account["campaign"].keys() == by_link["campaign"].keys()
+    for path in ("/tasks", f"/tasks/{taking.campaign.texts}", f"/api/unit?project={taking.campaign.texts}"):
+        shown = taking.get("eva", path)
+        assert shown.status_code == 200
+        assert not any(word in shown.text for word in (*TEXTS, NAME, "pilot", "boss", "Lin"))
+
+
+@pytest.mark.parametrize("name", ["zoe", "boss"])
+def test_accounts_that_were_not_added_do_not_join(taking: Taking, name: str) -> None:
+    texts = taking.campaign.texts
+    for path in (f"/tasks/{texts}", f"/api/unit?project={texts}"):
+        assert taking.get(name, path).status_code == 403
+    unit = taking.get("eva", f"/api/unit?project={texts}").json()
+    assert taking.save(name, unit)["acknowledged"] == []
+    leave = {"project": texts, "left": True}
+    headers = taking.headers(name)
+    assert taking.site.client.post("/api/leave", json=leave, headers=headers).status_code == 404
+    assert taking.raters() == ["eva"]
+
+
+def test_participants_reach_no_project_and_no_other_campaign(taking: Taking) -> None:
+    store, project = taking.site.store, taking.site.project
+    other = creating.create(store, "boss", project, "other", CampaignDesign(PROTOCOLS["da"]))
+    store.campaigns.set_state(other.id, "running")
+    for at in (project, other.texts):
+        assert taking.get("eva", f"/tasks/{at}").status_code == 403
+        assert taking.get("eva", f"/api/unit?project={at}").status_code == 403
+    for name in ("csv", "scores-csv", "judgements-csv"):
+        for at in (project, taking.campaign.texts):
+            assert taking.get("eva", f"/api/projects/{at}/exports/{name}").status_code in (403, 404)
+
+
+def test_a_removed_account_can_neither_open_nor_save(taking: Taking) -> None:
+    texts = taking.campaign.texts
+    unit = taking.get("eva", f"/api/unit?project={texts}").json()
+    store = taking.site.store
+    eva = accounts.find(store.people, "eva")
+    accounts.set_role(store, "boss", taking.site.project, eva, "adjudicator")
+    people.remove_account(store, "boss", taking.campaign, eva)
+    assert taking.get("eva", f"/tasks/{texts}").status_code == 403
+    assert taking.save("eva", unit)["acknowledged"] == []
+    assert "Continue" not in taking.get("eva", "/tasks").text
+
+
+def test_members_with_any_role_take_part(taking: Taking) -> None:
+    store, texts = taking.site.store, taking.campaign.texts
+    eva = accounts.find(store.people, "eva")
+    for role in ("viewer", "adjudicator", "manager", "annotator"):
+        accounts.set_role(store, "boss", taking.site.project, eva, role)
+        assert taking.get("eva", f"/tasks/{texts}").status_code == 200
+    accounts.set_role(store, "boss", taking.site.project, eva, "viewer")
+    unit = taking.get("eva", f"/api/unit?project={texts}").json()
+    assert taking.save("eva", unit)["refused"] == {}
+
+
+def test_a_participant_finishes_for_good(taking: Taking) -> None:
+    texts, headers = taking.campaign.texts, taking.headers("eva")
+    taking.get("eva", f"/tasks/{texts}")
+    answer = taking.site.client.post(
+        "/api/leave",
+        content=json.dumps({"project": texts, "left": True}),
+        headers=headers | {"Content-Type": "application/json"},
+    )
+    (who,) = taking.site.store.campaigns.participants(taking.campaign.id)
+    assert (answer.json(), who.left) == ({"code": who.code}, True)
+
+
+def test_an_annotator_of_one_project_goes_straight_to_it_also_with_campaigns(taking: Taking) -> None:
+    answer = taking.get("zoe", "/tasks")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"./tasks/{taking.site.project}")
