@@ -27,9 +27,9 @@ class Interval(NamedTuple):
 
 def draws_of(n: int, seed: int, draws: int) -> Iterator[Floats]:
     """Yield `draws` resamples of n units with replacement, each as counts of the units, shape (n,)."""
-    rng = np.random.default_rng(seed)
-    for _ in range(draws):
-        yield np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
+    for block in resamples(n, seed, draws):
+        rows = np.arange(len(block))[:, None] * n
+        yield from np.bincount((block + rows).ravel(), minlength=block.size).reshape(block.shape).astype(np.float64)
 
 
 def resamples(n: int, seed: int, draws: int) -> Iterator[Ints]:

@@ -25,7 +25,7 @@ from core.stats.correlation.correlation import (
     rows_by,
     system_agreement,
 )
-from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within, ratio
+from core.stats.correlation.pairs import Floats, Ints, dense_ranks, pairs_within, random_pairs_within, ratio
 from core.stats.means import equalized
 from core.stats.pairwise_accuracy import at_least
 from core.stats.significance.perm_both import agreement_with_ties
@@ -38,7 +38,7 @@ SAMPLED = 300_000
 PERMUTATIONS = 500
 """Per draw, for soft pairwise accuracy."""
 MAX_SQUARE = 2500
-"""Maximum number of outputs whose table of pairs is kept in memory."""
+"""Maximum number of outputs whose table of pairs is kept in memory, and for which all draws are computed at once."""
 TOO_FEW = "an interval needs at least two segments or documents"
 
 
@@ -105,8 +105,10 @@ def _weights(n: int, seed: int, draws: int, cells: int) -> Iterator[Floats]:
 
 
 def _pooled(measure: Measure, m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> Floats:
-    if measure == "kendall" and len(m) <= MAX_SQUARE:
+    if len(m) <= MAX_SQUARE and measure == "kendall":
         return _kendall(m, h, ids, n, seed, draws)
+    if len(m) <= MAX_SQUARE and measure in ("pearson", "spearman"):
+        return _linear(measure, m, h, ids, n, seed, draws)
     found = [FUNCTIONS[measure](m, h, weights[ids]).value for weights in draws_of(n, seed, draws)]
     return np.array(found, dtype=np.float64)  # None becomes NaN
 
@@ -121,6 +123,34 @@ def _kendall(m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> 
         above, a, b = (((w @ table) * w).sum(1) for table in (product, metric, human))
         out.append(ratio(above, np.sqrt(a * b)))
     return np.concatenate(out)
+
+
+def _linear(measure: Measure, m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> Floats:
+    """Return Pearson's r, or Spearman's ρ, of each draw; NaN if one side of a draw is constant."""
+    ranks = dense_ranks(m), dense_ranks(h)
+    out = []
+    for block in _weights(n, seed, draws, len(m)):
+        w = block[:, ids]
+        total = w.sum(1, keepdims=True)
+        constant = np.zeros(len(w), dtype=bool)
+        sides = []
+        for values, rank in zip((m, h), ranks, strict=True):
+            constant |= np.where(w > 0, rank, len(m)).min(1) == np.where(w > 0, rank, -1).max(1)
+            x = _drawn_ranks(w, rank) if measure == "spearman" else values
+            sides.append(x - (w * x).sum(1, keepdims=True) / total)
+        x, y = sides
+        found = ratio((w * x * y).sum(1), np.sqrt((w * x * x).sum(1) * (w * y * y).sum(1))).clip(-1, 1)
+        out.append(np.where(constant, np.nan, found))
+    return np.concatenate(out)
+
+
+def _drawn_ranks(weights: Floats, rank: Ints) -> Floats:
+    """Return the ranks in each draw, as `weighted_ranks` does; both of shape (n_draws, n_outputs)."""
+    order = np.argsort(rank, kind="stable")
+    last = np.flatnonzero(np.diff(rank[order], append=len(rank)))
+    upto = np.cumsum(weights[:, order], axis=1)[:, last]
+    size = np.diff(upto, prepend=0.0, axis=1)
+    return (upto - (size - 1) / 2)[:, rank]
 
 
 def _by_segment(seen: Statistic, of: Ints, ids: Ints, n: int, seed: int, draws: int) -> Floats:
@@ -147,10 +177,13 @@ def _by_system(
     units = group_ids(ids[table.rows[0]].tolist())
     metric, human = table.of(m), table.of(h)
     largest_m, largest_h = np.abs(metric).max(axis=1, initial=0.0), np.abs(human).max(axis=1, initial=0.0)
-    out = []
-    for weights in draws_of(int(units.max(initial=-1)) + 1, seed, draws):
-        w = weights[units] / weights[units].sum()
-        out.append(system_agreement(measure, equalized(metric @ w, largest_m), equalized(human @ w, largest_h)).value)
+    out: list[float | None] = []
+    for block in _weights(int(units.max(initial=-1)) + 1, seed, draws, len(units)):
+        w = block[:, units]
+        w /= w.sum(1, keepdims=True)
+        rows = w @ metric.T, w @ human.T
+        means = [equalized(x, np.broadcast_to(y, x.shape)) for x, y in zip(rows, (largest_m, largest_h), strict=True)]
+        out += [system_agreement(measure, a, b).value for a, b in zip(*means, strict=True)]
     return np.array(out, dtype=np.float64)
 
 

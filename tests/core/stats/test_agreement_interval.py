@@ -59,6 +59,18 @@ def test_every_draw_is_the_statistic_of_the_outputs_drawn(measure, group, units)
     assert found.n == len(set(units))
 
 
+@pytest.mark.parametrize("measure", ["spearman", "pearson"])
+def test_a_draw_of_equal_scores_is_left_out(measure) -> None:
+    metric, human, units = np.array([0.1, 0.1, 0.1, 0.2, 0.7]), np.array([3.0, 1.0, 2.0, 5.0, 2.0]), list("aaabc")
+    values = []
+    for weights in draws_of(3, 1, 40):
+        rows = copies(weights, units)[0]
+        found = agreement(measure, metric[rows], human[rows]).value
+        values += [] if found is None else [found]
+    found = agreement_interval(measure, metric, human, units=units, seed=1, draws=40)
+    assert len(values) < 40 and (found.low, found.high) == pytest.approx(percentiles(values))
+
+
 @pytest.mark.parametrize("measure", ["kendall", "spearman", "pearson", "acc_eq"])
 def test_by_system_the_means_of_the_segments_drawn_are_compared(measure) -> None:
     values = []
