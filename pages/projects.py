@@ -10,6 +10,7 @@ from pages._ui.campaigns import my_campaigns
 from pages._ui.projects import importing, project_list, upload
 from pages._ui.projects.importing import DONE
 from pages._ui.shared import state, wiring
+from pages._ui.shared.markdown import escape_markdown
 from pages._ui.shared.page import heading
 
 UPLOADING = "projects-uploading"
@@ -115,6 +116,7 @@ def finish(job: importing.ImportJob) -> None:
     done = importing.watch(job)
     if done is not None:
         st.session_state[DONE] = done
+        st.toast(f"Imported into “{escape_markdown(done.project.name)}”", icon=":material/check_circle:")
         st.session_state.pop(UPLOADING, None)
         upload.forget()
         state.open_project(done.project.id)

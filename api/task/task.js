@@ -48,7 +48,8 @@ function inLanguage(unit) {
 
 function showCampaign({ campaign, done, total }) {
   const minutes = Math.max(1, Math.round(campaign.seconds_left / 60));
-  part("left").textContent = done < total ? said("about {minutes} min for what you have now", { minutes }) : "";
+  part("left").textContent = done === total ? ""
+    : said(campaign.lease_minutes ? "about {minutes} min for these; then more may follow" : "about {minutes} min left", { minutes });
   const { tutorial } = campaign;
   tell("notice", campaign.state === "paused" ? [said("The evaluation is paused. You can finish what you have; there is nothing new at present.")]
     : tutorial ? [said("Introduction, {at} of {of}: you see what was expected after each submission.", tutorial)] : []);

@@ -113,3 +113,22 @@ def test_offsets_are_code_points_and_come_back(page: Page, raw: str) -> None:
 def test_styles_and_scripts_name_no_other_server() -> None:
     for path in Path(SCRIPTS).glob("*.[jc]s*"):
         assert "http" not in path.read_text(encoding="utf-8"), path.name
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "at", "by"),
+    [
+        ("We saw Anna. It rained all day.", "Wir sahen Anna.", 3, None),  # the output may omit the second sentence
+        ("We saw Anna. It rained all day.", "Wir sahen Anna. Es regnete.", 20, "position"),
+        ("We saw Anna. It rained in Uppsala all day.", "Wir sahen. Es regnete in Uppsala.", 5, "position"),
+        ("We saw Anna. It rained in Uppsala all day.", "Wir sahen. In Uppsala fiel Regen.", 20, "words"),
+        ("They met. " * 9 + "It rained in Uppsala.", "Rain fell in Uppsala.", 3, "words"),  # a summary
+        ("We saw Anna.", "Wir sahen Anna. Es regnete.", 3, None),
+    ],
+)
+def test_the_sentence_of_the_source_that_is_marked(
+    page: Page, source: str, output: str, at: int, by: str | None
+) -> None:
+    scripts = "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in ("text.js", "align.js"))
+    call = "aligned(readSentences(source), readSentences(output), at)?.by ?? null"
+    assert page.evaluate(f"([source, output, at]) => {{ {scripts}\n return {call}; }}", [source, output, at]) == by

@@ -283,8 +283,9 @@ def test_more_raters_per_output_than_people_are_refused(store: Store) -> None:
 def test_the_estimate_counts_ratings_and_cost(store: Store) -> None:
     at = opened(filled(store), campaign="new", step="people")
     put(at, "Pay per hour", 20.0)
-    # 60 units × 2 raters × (1 + 5 % checks + 5 % repeats) = 132 ratings of 60 s = 2.2 h, 44 €
-    assert "Ratings: **132**" in words(at)
+    # 60 units × 2 raters = 120, and 5 % checks + 5 % repeats: 132 ratings of 60 s = 2.2 h, 44 €
+    assert "Ratings: **120**" in words(at)
+    assert "Checks, repeats, tutorial: **12**" in words(at)
     assert "Cost: **44 EUR**" in words(at)
     assert "points** of the score from 0 to 100" in words(at)
 

@@ -365,6 +365,16 @@ def test_the_open_project_names_its_next_step_and_leads_there(store: Store) -> N
     assert at.title[0].value == "Compare"
 
 
+def test_from_outputs_without_scores_a_human_evaluation_can_be_set_up(store: Store) -> None:
+    press(uploaded(("p.csv", CSV)), "Import")
+    (project,) = store.projects.list()
+    at = run("projects", project=str(project.id))
+    at.button(key=f"next-people-{project.id}").click().run()
+    assert not at.exception
+    assert at.title[0].value == "Campaigns"
+    assert "Which outputs are rated?" in [s.value for s in at.subheader]
+
+
 def test_what_next_says_that_human_scores_were_imported(store: Store) -> None:
     at = press(uploaded(("p.csv", CSV)), "Import")
     (project,) = store.projects.list()

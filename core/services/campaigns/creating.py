@@ -32,12 +32,14 @@ LONGEST_SHARE = 2.0
 
 
 class Estimate(NamedTuple):
-    """What a campaign of this design needs. `ratings` are units times raters, with checks and repeats. Times are in hours."""
+    """What a campaign of this design needs. `ratings` are units times raters, `all_ratings` those with checks, repeats
+    and the tutorial. Times, in hours, and cost are for all of them."""
 
     units: int
     outputs: int
     documents: int
     ratings: int
+    all_ratings: int
     hours: float
     hours_per_person: float
     cost: float
@@ -47,13 +49,20 @@ def estimate(outline: dict[SegmentKey, tuple[str, ...]], design: CampaignDesign)
     """Return the estimate of time and cost. Raises `UserError` for a design that cannot be carried out."""
     design.check()
     units = planned_units(outline, design)
-    ratings = round(len(units) * design.overlap * (1 + design.checks + design.repeats))
-    ratings += len(design.tutorial) * design.people
-    hours = ratings * design.seconds_per_unit / 3600
+    ratings = len(units) * design.overlap
+    every = round(ratings * (1 + design.checks + design.repeats)) + len(design.tutorial) * design.people
+    hours = every * design.seconds_per_unit / 3600
     outputs = {(u.of, system) for u in units for system in u.systems}
     documents = {u.of.doc_id for u in units}
     return Estimate(
-        len(units), len(outputs), len(documents), ratings, hours, hours / design.people, hours * design.pay_per_hour
+        len(units),
+        len(outputs),
+        len(documents),
+        ratings,
+        every,
+        hours,
+        hours / design.people,
+        hours * design.pay_per_hour,
     )
 
 

@@ -32,11 +32,7 @@ def section(project: Project | None) -> None:
         "A personal link lets one annotator label without an account. The annotator sees the outputs without names of systems "
         "and scores. Labels are saved under the name of the link."
     )
-    if not load_access().for_others:
-        page.info(
-            "This server can be reached from this machine only, so the links work only here. The documentation says how others "
-            "can reach it: docs/access.md."
-        )
+    warn_if_local()
     _form(project)
     _created(project)
     there = wiring.store().people.links(project.id)
@@ -44,6 +40,16 @@ def section(project: Project | None) -> None:
         st.subheader("Links of this project", anchor=False)
     for link in reversed(there):
         _row(link)
+
+
+def warn_if_local() -> None:
+    """Say that links work on this machine only, if that is so."""
+    if not load_access().for_others:
+        st.warning(
+            "**These links work only on this machine.** Before you send them, let others reach the server: docs/access.md says how. "
+            "What follows the name of the server in a link stays the same.",
+            icon=":material/link_off:",
+        )
 
 
 def _form(project: Project) -> None:

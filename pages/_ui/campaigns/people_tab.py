@@ -16,7 +16,7 @@ from core.ports.projects import Project
 from core.services.campaigns import people as service
 from core.services.campaigns.monitoring import CampaignSnapshot
 from core.services.people import links
-from core.settings import load_access
+from pages._ui.access.links import warn_if_local
 from pages._ui.campaigns import account_panel, campaign_data, hand_over_panel, person_panel
 from pages._ui.campaigns.progress_tab import note
 from pages._ui.labels_and_raters.copy_link import copy_text
@@ -55,11 +55,7 @@ def draw(project: Project, campaign: Campaign) -> None:
 
 
 def _invite(campaign: Campaign) -> None:
-    if not load_access().for_others:
-        page.info(
-            "This server can be reached from this machine only, so links work only here. The documentation says how others "
-            "can reach it: docs/access.md."
-        )
+    warn_if_local()
     with st.form(f"campaign-invite-{campaign.id}", border=False, clear_on_submit=True), errors.boundary():
         names = st.text_area(
             "Names of the annotators, one per line", key=f"campaign-names-{campaign.id}", height=120,

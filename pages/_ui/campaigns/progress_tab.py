@@ -31,7 +31,9 @@ def _live(campaign: Campaign) -> None:
     if campaign.state == "draft":
         page.info("The campaign has not started. Check its people, then start it above.")
     elif not found.progress.ratings:
-        page.info("Nobody has submitted a unit yet. Send the links to the annotators: see *People*.")
+        page.info(
+            "Nobody has submitted a unit yet. Each annotator needs the personal link. If one is lost, *People* makes a new one."
+        )
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("Ratings per day", anchor=False)

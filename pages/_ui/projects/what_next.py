@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.ports.projects import Project
 from core.services.projects.next_step import Step, next_step
+from pages._ui.campaigns import address
 from pages._ui.projects import cancelled, scoring
 from pages._ui.shared import errors, jobs, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -35,6 +36,10 @@ def what_next(project: Project, *, panel: bool) -> None:
         target, label = BUTTONS[found.step]
         if action.button(label, icon=page.icon(target), type="primary", width="stretch", key=f"next-{project.id}"):
             st.switch_page(f"pages/{target}.py", query_params={state.PROJECT: str(project.id)})
+    if found.step in ("score", "label") and wiring.identity().role(project.id) == "manager":
+        label, there = "Set up a human evaluation", {state.PROJECT: str(project.id), address.CAMPAIGN: address.NEW}
+        if action.button(label, icon=page.icon("campaigns"), width="stretch", key=f"next-people-{project.id}"):
+            st.switch_page("pages/campaigns.py", query_params=there)
     cancelled.line(project)
     if panel:
         with st.expander("Compute scores", expanded=True, icon=":material/bolt:"), errors.boundary():

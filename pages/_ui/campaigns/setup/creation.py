@@ -15,6 +15,7 @@ from core.formatting import format_count
 from core.ports.campaigns import Campaign
 from core.progress import Progress
 from core.services.campaigns import creating, starting
+from pages._ui.access.links import warn_if_local
 from pages._ui.campaigns import address
 from pages._ui.campaigns.setup.steps import Setup
 from pages._ui.labels_and_raters.copy_link import copy_text
@@ -103,6 +104,7 @@ def links(campaign: Campaign) -> None:
             f":material/check_circle: **The campaign is running.** {format_count(len(made), 'personal link')}, shown only once: copy them now, "
             "and send each person theirs."
         )
+        warn_if_local()
         with st.container(height=420 if len(made) > MOST_LINKS else "content", border=False):
             for name, link in made:
                 left, right = st.columns([1, 4], vertical_alignment="center")
@@ -112,4 +114,7 @@ def links(campaign: Campaign) -> None:
             copy_text("\n".join(f"{name}\t{link}" for name, link in made), "Copy all", "campaign-copy", "Links copied")
             name = f"{files.file_name(campaign.name)}-links.csv"
             files.download("Download as CSV", starting.links_csv(made), name, key="campaign-links-csv")
-            st.button("Hide links", on_click=lambda: st.session_state.pop(_LINKS, None), type="tertiary")
+            st.button(
+                "Hide links", on_click=lambda: st.session_state.pop(_LINKS, None), type="tertiary",
+                help="They are not shown again. *People* makes a new link for whoever has lost one.",
+            )  # fmt: skip

@@ -108,14 +108,16 @@ def _costs(setup: Setup, design: CampaignDesign) -> None:
     with st.container(border=True):
         st.markdown("**Estimate**")
         st.markdown("  \n".join(f"{label}: **{escape_markdown(value)}**" for label, value in rows(found, design)))
-        st.caption("Attention checks, repeats and the tutorial are included.")
 
 
 def rows(found: Estimate, design: CampaignDesign) -> list[tuple[str, str]]:
     """Return the estimate as labels and values."""
+    checking = found.all_ratings - found.ratings
+    extra = [("Checks, repeats, tutorial", f"{checking:,}")] if checking else []
     shown = [
         ("Units", f"{found.units:,}"),
         ("Ratings", f"{found.ratings:,}"),
+        *extra,
         ("Working time", _hours(found.hours)),
         ("Per person", _hours(found.hours_per_person)),
     ]

@@ -11,8 +11,7 @@ from core.formatting import format_count, format_percent
 from core.services.campaigns import setup_design, starting
 from core.services.campaigns.creating import estimate
 from core.services.people.names import LONGEST
-from core.settings import load_access
-from pages._ui.access.links import VALID
+from pages._ui.access.links import VALID, warn_if_local
 from pages._ui.campaigns.setup import creation, people_step, preview
 from pages._ui.campaigns.setup.data_step import WHICH
 from pages._ui.campaigns.setup.people_step import ASSIGNING
@@ -51,16 +50,12 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
         page.info(f"Invited already: {escape_markdown(', '.join(invited))}. Their links stay valid.")
     usual_names = "" if invited else setup_design.usual_names(design.people)
     typed = st.text_area(
-        "Annotators, one name per line", height=160, key=choices.widget("names", usual_names),
+        "Annotators, one name per line", height="content", key=choices.widget("names", usual_names),
         help=f"Each gets a personal link. Names have up to {LONGEST} characters and appear in results; pseudonyms are fine.",
     )  # fmt: skip
     days = st.selectbox("Links work for", VALID, format_func=VALID.__getitem__, key=choices.widget("days"), width=220)
     names = setup_design.names_of(typed)
-    if not load_access().for_others:
-        page.info(
-            "This server can be reached from this machine only, so the links work only here. The documentation says how others "
-            "can reach it: docs/access.md."
-        )
+    warn_if_local()
     expires = setup_design.expiry(int(days), today)
     with st.container(horizontal=True):
         label = f"Create {format_count(len(names), 'link')} and start" if names else "Create and start"

@@ -2,6 +2,8 @@
 
 const SHARED = 0.25; // of the weight of the sentence's words, so that a name alone does not decide
 
+const SUMMARY = 4; // a source that is this much longer than the output
+
 function readSentences(raw) {
   const sentences = segmenter("sentence");
   const parts = sentences ? [...sentences.segment(raw)] : [{ index: 0, segment: raw }];
@@ -22,6 +24,8 @@ function readSentences(raw) {
 function aligned(source, output, at) {
   const here = output.list.find((s) => at <= s.end) ?? output.list.at(-1);
   if (!here || source.list.length < 2) return null;
+  // a single sentence beside a source of about its length belongs to all of it: a mark would hide what it omits
+  if (output.list.length < 2 && source.length < SUMMARY * output.length) return null;
   const total = (words) => words.reduce((sum, w) => sum + source.weight(w), 0);
   const words = [...here.words];
   const shared = source.list.map((s) => total(words.filter((w) => s.words.has(w))));
