@@ -23,13 +23,13 @@ from typing import Any
 
 import httpx
 
-from core.campaigns.design import CampaignDesign
+from core.campaigns.design import CampaignDesign, design_from_json
 from core.campaigns.protocol import PROTOCOLS
 from core.campaigns.verdicts import DEFAULT_THRESHOLDS
 from core.data import Dataset, Output, Segment, Span, grouped
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
-from core.services.campaigns import creating, people
+from core.services.campaigns import creating, handing_over, people
 from core.services.campaigns.answers import answers
 from core.services.campaigns.quality import rater_verdicts
 from db.store import open_store
@@ -172,17 +172,32 @@ async def managers(store: Store, campaign: Campaign, stop: asyncio.Event) -> int
     return done
 
 
+async def hand_over(store: Store, campaign: Campaign, working: list[tuple[Participant, asyncio.Task[None]]]) -> None:
+    """With fixed lists, give the rest of each person who has dropped out to all others."""
+    left = {bot.name: task for bot, task in working if bot.most is not None}
+    if design_from_json(campaign.design).assigning != "fixed" or not left:
+        return
+    await asyncio.wait(left.values())
+    gone = {p.rater: p.id for p in store.campaigns.participants(campaign.id)}
+    for name in left:
+        shares = await asyncio.to_thread(
+            handing_over.hand_over, store, "boss", campaign, gone[name], None, "dropped out"
+        )
+        print(f"{name} dropped out: {sum(s.units for s in shares)} units handed over to {len(shares)} people")
+
+
 async def run(store: Store, campaign: Campaign, server: Server, people_of: list[Participant], kills: int) -> int:
     stop = asyncio.Event()
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
     async with httpx.AsyncClient(base_url=server.url, timeout=ANSWER_SECONDS, limits=limits) as client:
         working = [asyncio.create_task(bot.work(client)) for bot in people_of]
         managing = asyncio.create_task(managers(store, campaign, stop))
+        handing = asyncio.create_task(hand_over(store, campaign, list(zip(people_of, working, strict=True))))
         for _ in range(kills):
             await asyncio.sleep(random.uniform(10, 25))
             server.kill()
             await asyncio.to_thread(server.start)
-        await asyncio.gather(*working)
+        await asyncio.gather(*working, handing)
         stop.set()
         return await managing
 
