@@ -6,19 +6,18 @@ import builtins
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, delete, func, insert, select, true, update
+from sqlalchemy import Connection, Engine, delete, insert, select, true, update
 
 from core.data import Dataset, ExternalScores, HumanScore, Judgement, Output, Segment, SegmentKey
 from core.data import grouped as by_key
 from core.ports.labels import LabelBatch
 from core.ports.projects import ImportReport, Project
 from core.progress import Progress, no_progress
-from db import imports, slices, tables
+from db import imports, slices
 from db.columns import now
 from db.engine import inserted, reading, writing
 from db.failures import require_name, retried, unique
 from db.lookup import (
-    grouped,
     hidden_project,
     no_such_project,
     references,
@@ -26,6 +25,7 @@ from db.lookup import (
     select_outputs,
     with_roles,
 )
+from db.summaries import keep_summary, summary_of
 from db.tables import campaigns, human_scores, jobs, outputs, projects, segments
 
 
@@ -73,7 +73,9 @@ class SqlProjects:
         corrected: Collection[str] = (),
     ) -> ImportReport:  # fmt: skip
         given = imports.Given(dataset, labels, progress, judgements, external, replace, corrected)
-        return imports.add(self._engine, project_id, given)
+        report = imports.add(self._engine, project_id, given)
+        keep_summary(self._engine, project_id)
+        return report
 
     def dataset(self, project_id: int) -> Dataset:
         """Return all data of a project as it was imported, in document order. Raises `UserError` if it does not exist."""
@@ -114,63 +116,20 @@ def _unique_name(name: str) -> AbstractContextManager[None]:
 
 
 def _projects(connection: Connection, project_id: int | None = None) -> builtins.list[Project]:
-    of_these = true() if project_id is None else segments.c.project_id == project_id
     chosen = campaigns.c.id.is_(None) if project_id is None else projects.c.id == project_id
     with_campaign = projects.outerjoin(campaigns, campaigns.c.texts == projects.c.id)
     found = select(projects, campaigns.c.name.label("campaign")).select_from(with_campaign)
     rows = connection.execute(found.where(chosen, projects.c.importing.is_(None))).all()
-    count = select(segments.c.project_id, func.count().label("n")).where(of_these).group_by(segments.c.project_id)
-    n_segments = {row.project_id: row.n for row in connection.execute(count)}
-    n_outputs = {row.project_id: row.n for row in connection.execute(count.join(outputs))}
-    systems = grouped(connection, _systems(of_these))
-    scored = grouped(connection, _names(human_scores, of_these))
-    judged = grouped(connection, _names(tables.judgements, of_these))
     return [
         Project(
             row.id,
             row.campaign or row.name,
             row.created,
             row.sample,
-            n_segments.get(row.id, 0),
-            n_outputs.get(row.id, 0),
-            tuple(systems[row.id]),
-            tuple(scored[row.id]),
-            tuple(judged[row.id]),
+            *summary_of(connection, row.id, row.imports, row.summary)[1:],
         )
         for row in sorted(rows, key=lambda row: row.name)  # servers sort by their own language
     ]
-
-
-def _names(table: Table, where: ColumnElement[bool]) -> Select[tuple[int, str]]:
-    """Select the names of human scores or judgements in the order of their import."""
-    return (
-        select(segments.c.project_id, table.c.name)
-        .join_from(table, outputs)
-        .join(segments)
-        .where(where)
-        .group_by(segments.c.project_id, table.c.name)
-        .order_by(func.min(table.c.id))
-    )
-
-
-def _systems(where: ColumnElement[bool]) -> Select[tuple[int, str]]:
-    """Select the systems in the order of their first output, as in `Dataset.systems`."""
-    rank = (
-        func.row_number()
-        .over(
-            partition_by=(segments.c.project_id, outputs.c.system), order_by=(segments.c.position, outputs.c.position)
-        )
-        .label("rank")
-    )
-    every = (
-        select(segments.c.project_id, outputs.c.system, segments.c.position, outputs.c.position.label("within"), rank)
-        .join_from(outputs, segments)
-        .where(where)
-        .subquery()
-    )
-    return (
-        select(every.c.project_id, every.c.system).where(every.c.rank == 1).order_by(every.c.position, every.c.within)
-    )
 
 
 def _dataset(connection: Connection, project_id: int, doc_id: str | None = None) -> Dataset:

@@ -62,7 +62,7 @@ def taking(site: Site) -> Taking:
 def test_a_participant_finds_the_campaign_and_continues(taking: Taking) -> None:
     start = taking.get("eva", "/tasks")
     assert start.status_code == 200
-    (address,) = re.findall(r'href="(tasks/\d+)">Continue<', start.text)
+    (address,) = re.findall(r'href="(tasks/\d+)\?lang=en">Continue<', start.text)
     page = taking.get("eva", f"/{address}")
     unit = unit_of(page.text)
     assert (unit["rater"], unit["project"]) == ("eva", taking.campaign.texts)
@@ -70,7 +70,7 @@ def test_a_participant_finds_the_campaign_and_continues(taking: Taking) -> None:
     assert (saved["refused"], len(saved["acknowledged"])) == ({}, len(unit["outputs"]) + 1)
     after = taking.get("eva", f"/api/unit?project={taking.campaign.texts}&step=unlabelled").json()
     assert after["done"] == 1
-    assert "1 unit submitted" in taking.get("eva", "/tasks").text
+    assert "1 submitted" in taking.get("eva", "/tasks").text
 
 
 def test_the_page_shows_what_the_page_of_a_link_shows(taking: Taking) -> None:

@@ -3,12 +3,13 @@ import time
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event, update
 
 from core.data import Dataset, HumanScore, Output, Segment
 from core.errors import ImportProblems
 from core.ports.store import Store
 from core.signature import content_key
+from db.tables import projects
 from tests.db.raw import counts, rows
 from tests.fakes import small_dataset
 
@@ -124,3 +125,25 @@ def test_ten_thousand_outputs_are_imported_and_read_in_seconds(store: Store) -> 
     assert store.projects.add(project, data).outputs == 10_000
     assert store.projects.dataset(project) == data
     assert time.process_time() - began < 10  # about one second; processor time, as the machine may be busy
+
+
+def test_the_list_counts_nothing_that_was_counted_after_the_import(store: Store, engine: Engine) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset())
+    counted = store.projects.get(project)
+    asked: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda _c, _k, statement, *_: asked.append(statement))
+    assert store.projects.list() == [counted]
+    assert asked
+    assert not [statement for statement in asked if "outputs" in statement]
+
+
+@pytest.mark.parametrize("kept", [None, [0, 99, 99, ["X"], [], []]], ids=["none", "of an earlier import"])
+def test_a_summary_that_is_not_of_the_last_import_is_counted_again(store: Store, engine: Engine, kept: object) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset())
+    before = store.projects.get(project)
+    with engine.begin() as connection:
+        connection.execute(update(projects).values(summary=kept))
+    assert store.projects.get(project) == before
+    assert store.projects.list() == [before]
