@@ -4,9 +4,8 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 # What is installed: exactly what the lock files name, by hash. They are made from the requirements by `make lock`.
 LOCKED := -m pip install --quiet --no-deps --require-hashes --requirement
-# Processes that run tests side by side: three on two cores, because tests in a browser often wait. A file of tests stays in one of
-# them, with the server it may have started.
-WORKERS ?= 3
+# Processes that run tests side by side. A file of tests stays in one of them, with the server it may have started.
+WORKERS ?= 2
 
 .PHONY: run test check format bench lock
 .DEFAULT_GOAL := run
