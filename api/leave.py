@@ -1,4 +1,4 @@
-"""`POST /api/leave`: a participant of a campaign wants no more units, or wants some again."""
+"""`POST /api/leave`: a participant leaves a campaign, or comes back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.services.campaigns import working
 
 
 class LeaveChoice(BaseModel):
-    """Whether the participant wants no more units. Submitted units count in both cases."""
+    """Whether the participant leaves. Submitted units count in both cases."""
 
     project: int | None = Field(None, description="The evaluation; a personal link belongs to one anyway.")
     left: bool = Field(description="True to leave, false to receive units again.")

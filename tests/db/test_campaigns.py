@@ -21,8 +21,8 @@ from db.backup import backup, restore
 from db.database_copy import copy_database
 from db.engine import connect, writing
 from db.store import open_store, store_over
+from tests.db.campaigns import DESIGN, NOW, SETTINGS, SegmentKey, created, replaced, texts, unit
 from tests.db.raw import counts, scalar
-from tests.db.test_contract_campaigns import DESIGN, NOW, SETTINGS, SegmentKey, created, replaced, texts, unit
 from tests.db.test_races import go, started
 
 K = 3

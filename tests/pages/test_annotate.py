@@ -19,7 +19,7 @@ from core.services.labels.exchange import receive
 from core.signature import content_key
 from db.store import open_store
 from pages._ui.annotate import identity
-from tests.core.services.labels.test_exchange import HERE, TEXTS, texts
+from tests.core.services.labels.exchanged import HERE, TEXTS, texts
 from tests.paths import ROOT
 
 

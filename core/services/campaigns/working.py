@@ -228,7 +228,7 @@ def seconds_left(
 
 
 def leave(store: Store, campaign: Campaign, rater: str, left: bool = True) -> Participant:
-    """Record that a participant wants no more units, or wants some again. Submitted labels count."""
+    """Record that a participant leaves the campaign, or comes back. Submitted labels count."""
     who = participant(store, campaign, rater)._replace(left=left)
     store.campaigns.change(who)
     return who

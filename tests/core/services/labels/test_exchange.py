@@ -1,4 +1,4 @@
-"""The span editor's exchange: what it sends is recorded once or refused by name, and what it is shown says nothing it should not."""
+"""What the span editor sends is recorded once, or refused by name."""
 
 from __future__ import annotations
 
@@ -11,64 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.campaigns.protocol import PROTOCOLS
-from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import Unavailable
-from core.mqm.typology import TYPOLOGIES
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels as work
-from core.services.labels import units
-from core.services.labels.exchange import ActionsAnswer, editor_data, receive
-from core.services.labels.protocols import settings_of
-from tests.fakes import memory_store
+from core.services.labels.exchange import ActionsAnswer, receive
+from tests.core.services.labels.exchanged import HERE, IDS, add, drawn, filled, outbox, recorded
 from tests.paths import ROOT
-
-HERE = SegmentKey("news", "2")
-TEXTS = {"Aardvark": "😀 bad <b>text</b>", "Buzzard": "A good text."}
-IDS = {"Aardvark": "o-one", "Buzzard": "o-two"}
-OPENED = {"order": list(IDS), "ids": list(IDS.values()), "seed": 3}
-
-
-def texts() -> Dataset:
-    segments = tuple(Segment("news", str(i), f"Quelle {i}") for i in (1, 2, 3))
-    outputs = tuple(
-        Output(name, s.doc_id, s.segment_id, text if s.key == HERE else f"{text} {s.segment_id}")
-        for s in segments
-        for name, text in TEXTS.items()
-    )
-    return Dataset(segments, outputs)
-
-
-def filled() -> tuple[Store, int]:
-    store = memory_store()
-    project = store.projects.create("pilot").id
-    store.projects.add(project, texts())
-    for rater in ("Ana", "Ben"):
-        store.labels.append(project, rater, HERE, [Action(f"open-{rater}", "open", None, OPENED)])
-    return store, project
-
-
-def recorded(store: Store, project: int) -> list[Action]:
-    """The recorded actions other than those that opened the segment."""
-    return [e.action for e in store.labels.events(project) if e.action.kind != "open"]
-
-
-def add(project: int, number: int = 1, system: str = "Aardvark", **change: object) -> dict[str, Any]:
-    """Marks "bad": in code points [2, 5), because the emoji counts one."""
-    payload = {"mark": f"m{number}", "side": "output", "start": 2, "end": 5, "quote": "bad", "severity": "Major"}
-    payload |= {"category": "Accuracy/Mistranslation", "note": ""} | change
-    return {"id": f"a{number}", "kind": "add", "output": IDS[system], "payload": payload}
-
-
-def outbox(project: int, *actions: object) -> list[Any]:
-    return [{"project": project, "doc": HERE.doc_id, "segment": HERE.segment_id, "actions": list(actions)}]
-
-
-def drawn(store: Store, project: int, rater: str, **options: Any) -> dict[str, Any]:
-    work.open_segment(store, project, rater, HERE, TEXTS)
-    events = store.labels.events(project, rater=rater, segment=HERE)
-    return editor_data(store.projects.dataset(project), project, rater, HERE, TEXTS, events, more=True, **options)
 
 
 def test_a_mark_is_recorded_under_its_system_and_acknowledged() -> None:
@@ -282,36 +231,6 @@ def test_an_output_that_was_never_opened_cannot_be_labelled() -> None:
     assert recorded(store, project) == []
 
 
-def test_ids_and_order_are_random_for_each_annotator_and_segment() -> None:
-    store, project = filled()
-    seen = [work.open_segment(store, project, f"rater {i}", HERE, TEXTS) for i in range(40)]
-    ids = [name for labels in seen for name in labels.ids.values()]
-    assert len(set(ids)) == len(ids) == 80
-    assert {labels.order for labels in seen} == {("Aardvark", "Buzzard"), ("Buzzard", "Aardvark")}
-    again = work.open_segment(store, project, "rater 0", HERE, TEXTS)
-    assert (again.ids, again.order) == (seen[0].ids, seen[0].order)
-
-
-def test_of_two_tabs_that_open_a_segment_at_once_the_first_decides() -> None:
-    store, project = filled()
-    other = {"order": ["Buzzard", "Aardvark"], "ids": ["o-x", "o-y"], "seed": 4}
-    store.labels.append(project, "Ana", HERE, [Action("open-late", "open", None, other)])
-    labels = work.open_segment(store, project, "Ana", HERE, TEXTS)
-    assert (labels.ids, labels.order, labels.seed) == (IDS, tuple(IDS), 3)
-
-
-def test_the_browser_is_told_no_system() -> None:
-    store, project = filled()
-    receive(store, "Ana", outbox(project, add(project)))
-    told = json.dumps(drawn(store, project, "Ana"), ensure_ascii=False)
-    assert not any(name in told for name in TEXTS)
-    work.reveal(store, project, "Ana", HERE, list(TEXTS))
-    shown = drawn(store, project, "Ana")
-    assert {o["name"] for o in shown["outputs"]} == set(TEXTS)
-    assert set(shown["locked"]) == {o["id"] for o in shown["outputs"]}
-    assert drawn(store, project, "Ben")["locked"] == []
-
-
 NO_ERROR = {"id": "v", "kind": "verdict", "payload": {"value": "no_error", "seen": ""}}
 
 
@@ -332,27 +251,6 @@ def test_an_action_made_after_a_wrong_one_is_not_stale() -> None:
     wrong = add(project, 1, category="Accuracy/Nonsense", seen="")
     answer = receive(store, "Ana", outbox(project, wrong, add(project, 2, seen="a1")))
     assert (list(answer.refused), answer.stale, answer.acknowledged) == (["a1"], [], ["a2"])
-
-
-def test_an_annotator_is_sent_no_label_of_another() -> None:
-    store, project = filled()
-    receive(store, "Ana", outbox(project, add(project)))
-    assert [e["id"] for e in drawn(store, project, "Ana")["events"]] == ["a1"]
-    assert drawn(store, project, "Ben")["events"] == []
-
-
-def test_the_neighbours_of_the_document_come_along() -> None:
-    store, project = filled()
-    data = drawn(store, project, "Ana")
-    assert (data["before"], data["source"], data["after"]) == (["Quelle 1"], "Quelle 2", ["Quelle 3"])
-    assert {o["before"] for o in data["outputs"]} == {f"{text} 1" for text in TEXTS.values()}
-
-
-def test_the_order_of_outputs_is_recorded_and_stays() -> None:
-    store, project = filled()
-    first = [o["id"] for o in drawn(store, project, "Ana")["outputs"]]
-    assert [o["id"] for o in drawn(store, project, "Ana")["outputs"]] == first
-    assert first == list(IDS.values())
 
 
 def test_a_submit_names_the_systems_that_were_shown() -> None:
@@ -394,49 +292,3 @@ def test_labels_of_other_outputs_do_not_count_as_submitted_in_the_browser_either
     code = (folder / "log.js").read_text(encoding="utf-8") + code
     run = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["true", "false", "false", "true", "true"]
-
-
-def test_the_editor_gets_the_typology_of_the_project_and_only_its_categories_are_saved() -> None:
-    store, project = filled()
-    summaries = TYPOLOGIES["summaries"]
-    store.settings.put(project, "typology", {"name": "summaries"})
-    data = drawn(store, project, "Ana", protocol=PROTOCOLS["mqm"].edited(typology=summaries))
-    assert (data["omission"], data["whole"]["name"]) == ("Content/Missing", "Unusable")
-    assert all(c["definition"] and c["example"] for c in (*data["categories"], *data["severities"]))
-    sent = outbox(project, add(project, 1), add(project, 2, category="Facts/Entity"))
-    answer = receive(store, "Ana", sent)
-    assert (answer.acknowledged, list(answer.refused)) == (["a2"], ["a1"])
-
-
-def test_the_editor_gets_what_the_protocol_of_the_project_asks() -> None:
-    store, project = filled()
-    plain = drawn(store, project, "Ana")
-    assert (plain["asks"], plain["anchors"], plain["declines"]) == (["spans"], [], False)
-    assert [s["name"] for s in plain["severities"]] == ["Major", "Minor", "Neutral"]
-    for name, value in settings_of(PROTOCOLS["esa"]).items():
-        store.settings.put(project, name, value)
-    asked = {HERE: tuple(TEXTS)}
-    esa = units.unit(store, project, "Ana", asked)
-    assert (esa["title"], esa["asks"], esa["declines"]) == ("ESA", ["spans", "score"], True)
-    assert [s["name"] for s in esa["severities"]] == ["Major", "Minor"]
-    assert [a["value"] for a in esa["anchors"]] == [0, 33, 66, 100]
-    assert [c["path"] for c in esa["categories"]] == ["Unspecified", "Omission"]
-
-
-def test_a_segment_counts_as_done_with_what_its_protocol_asks() -> None:
-    store, project = filled()
-    for name, value in settings_of(PROTOCOLS["da"]).items():
-        store.settings.put(project, name, value)
-    asked = {HERE: tuple(TEXTS)}
-
-    def score(system: str, value: float) -> dict[str, Any]:
-        return {"id": f"s-{system}-{value}", "kind": "score", "output": IDS[system], "payload": {"value": value}}
-
-    submit = {"id": "t", "kind": "submit", "output": None, "payload": {"outputs": list(IDS.values())}}
-    early = receive(store, "Ana", outbox(project, score("Aardvark", 0), submit))
-    assert (early.acknowledged, list(early.refused)) == (["s-Aardvark-0"], ["t"])
-    receive(store, "Ana", outbox(project, score("Buzzard", 66), submit))
-    assert units.unit(store, project, "Ana", asked)["done"] == 1
-    refusal = {"id": "d", "kind": "decline", "output": None, "payload": {"reason": "The text is missing or broken"}}
-    receive(store, "Ben", outbox(project, refusal, submit | {"id": "u"}))
-    assert units.unit(store, project, "Ben", asked)["done"] == 1
