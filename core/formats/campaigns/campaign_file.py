@@ -7,18 +7,18 @@ cannot store.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Span, grouped
+from core.data import Dataset, OutputKey, Span, grouped
 from core.errors import Problem, UserError
 from core.formats.campaigns.span_json import SpanStyle, SpanText, read_span
 from core.formats.labels.label_file import Severities
-from core.formats.parsing.limits import Meter
+from core.formats.labels.text_reading import TextReading
 from core.formats.parsing.numbers import json_number
-from core.formats.problems import Collector, counted, shown, shown_segment
+from core.formats.problems import counted, shown, shown_segment
 
 Kind = Literal["item", "check", "tutorial"]
 
@@ -86,54 +86,14 @@ class CampaignFile:
         return {o.key: (o.text, sources[o.key.segment]) for o in self.dataset.outputs}
 
 
-class CampaignReading:
+class CampaignReading(TextReading):
     """Combine the records of a file into a `CampaignFile`. Different texts of one output are a problem."""
 
     def __init__(self, file: str, severities: Severities, style: SpanStyle) -> None:
-        self.file, self.severities, self.style = file, severities, style
-        self.problems, self.meter = Collector(), Meter(file)
-        self.warnings: list[Problem] = []
-        self.replaced = 0
-        self._segments: dict[SegmentKey, tuple[str | None, int]] = {}
-        self._references: dict[SegmentKey, tuple[str, ...]] = {}
-        self._outputs: dict[OutputKey, tuple[str, int]] = {}
+        super().__init__(file)
+        self.severities, self.style, self.replaced = severities, style, 0
         self._rated: dict[tuple[str, Kind, OutputKey], tuple[CampaignRating, tuple[OddSpan, ...]]] = {}
         self._texts: dict[tuple[str | None, str | None], SpanText] = {}
-
-    def problem(self, line: int, where: str, found: str, expected: str, todo: str) -> None:
-        self.problems.add(self.file, line, where, found, expected, todo)
-
-    def warn(self, line: int, where: str, found: str, expected: str, done: str) -> None:
-        self.warnings.append(Problem(self.file, line, where, found, expected, done))
-
-    def add_texts(self, line: int, key: OutputKey, source: str | None, text: str, refs: Sequence[str] = ()) -> None:
-        """Add the texts of one output of the project; an empty source counts as missing."""
-        was, at = self._segments.setdefault(key.segment, (source or None, line))
-        if was is None and source:
-            self._segments[key.segment] = source, line
-        elif source and source != was:
-            self._differs(line, f"source of {shown_segment(key.segment)}", source, was or "", at)
-        if refs:
-            self._references.setdefault(key.segment, tuple(refs))
-        before, at = self._outputs.setdefault(key, (text, line))
-        if before != text:
-            self._differs(line, f"output of {shown(key.system)}, {shown_segment(key.segment)}", text, before, at)
-
-    def _differs(self, line: int, where: str, found: str, before: str, at: int) -> None:
-        todo = "Keep one of the two, or split the file: an output has one text in a campaign"
-        self.problem(line, where, shown(found), f"{shown(before)}, as in {at}", todo)
-
-    def add_dataset(self, dataset: Dataset) -> None:
-        for s in dataset.segments:
-            self._segments[s.key], self._references[s.key] = (s.source, 0), s.references
-        self._outputs.update({o.key: (o.text, 0) for o in dataset.outputs})
-
-    def take_texts(self, other: CampaignReading) -> None:
-        """Take over the texts that were read from another file."""
-        self._segments, self._references, self._outputs = other._segments, other._references, other._outputs
-
-    def output(self, key: OutputKey) -> str | None:
-        return self._outputs[key][0] if key in self._outputs else None
 
     def errors(self, rating: CampaignRating, spans: Iterable[Any]) -> tuple[tuple[Span, ...], tuple[OddSpan, ...]]:
         """Return the error spans of a rating from their JSON objects, checked against its text, and the odd ones among them."""
@@ -151,7 +111,7 @@ class CampaignReading:
     def _span_text(self, rating: CampaignRating) -> SpanText:
         text, source = rating.text, rating.source
         if rating.kind == "item":
-            text, source = self.output(rating.key), self._segments.get(rating.key.segment, (None, 0))[0]
+            text, source = self.output(rating.key), self.source(rating.key.segment)
         if (text, source) not in self._texts:
             self._texts[text, source] = SpanText.of(text, source, self.style)
         return self._texts[text, source]
@@ -182,18 +142,12 @@ class CampaignReading:
                 0, "", "no ratings", "at least one rating", "Check that annotation has begun, and export again"
             )
         self.problems.check()
-        order = {key: i for i, key in enumerate(self._segments)}
-        outputs = sorted(self._outputs, key=lambda k: order[k.segment])
-        dataset = Dataset(
-            tuple(Segment(*k, source, self._references.get(k, ())) for k, (source, _) in self._segments.items()),
-            tuple(Output(*key, self._outputs[key][0]) for key in outputs),
-        )
         odd = tuple(o for _, of in self._rated.values() for o in of)
         if self.replaced:
             found = counted(self.replaced, "rating that was changed or reset", "ratings that were changed or reset")
             self.warn(0, "", found, "one per annotator and text", "The last one counts")
         return CampaignFile(
-            dataset,
+            self.dataset(),
             tuple(rating for rating, _ in self._rated.values()),
             odd,
             (*self.warnings, *odd_warnings(self.file, odd)),

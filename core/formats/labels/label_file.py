@@ -16,18 +16,15 @@ from core.data import (
     ExternalScores,
     HumanScore,
     Judgement,
-    Output,
     OutputKey,
     RatedOutput,
-    Segment,
-    SegmentKey,
     Side,
     Span,
     grouped,
 )
 from core.errors import Problem, UserError
-from core.formats.parsing.limits import Meter
-from core.formats.problems import Collector, counted, shown, shown_segment
+from core.formats.labels.text_reading import TextReading
+from core.formats.problems import counted, shown, shown_segment
 
 UNSPECIFIED = "Unspecified"
 """The category of an error without one."""
@@ -66,7 +63,7 @@ class Severities:
         return self._names.get((name or "").strip().casefold())
 
 
-class Gatherer:
+class Gatherer(TextReading):
     """Combine records into segments, outputs, ratings and scores, in their order.
 
     Records may repeat a text; different texts under one key are a problem, and so is a span outside its text. Two ratings of an output by
@@ -74,54 +71,20 @@ class Gatherer:
     """
 
     def __init__(self, file: str, severities: Severities, texts: Dataset | None = None) -> None:
-        self.file, self.severities, self.given = file, severities, texts
-        self.problems, self._meter = Collector(), Meter(file)
-        self.warnings: list[Problem] = []
-        self._segments: dict[SegmentKey, tuple[str | None, int]] = {}
-        self._references: dict[SegmentKey, tuple[str, ...]] = {}
-        self._outputs: dict[OutputKey, tuple[str, int]] = {}
+        super().__init__(file)
+        self.severities, self.given = severities, texts
         self._rated: dict[tuple[OutputKey, str], list[Span]] = {}
         self._scores: dict[tuple[OutputKey, str], list[float]] = {}
         self._judged: dict[tuple[OutputKey, str, str], float] = {}
-        for s in texts.segments if texts else ():
-            self._segments[s.key], self._references[s.key] = (s.source, 0), s.references
-        self._outputs.update({o.key: (o.text, 0) for o in texts.outputs} if texts else {})
-
-    def problem(self, line: int, where: str, found: str, expected: str, todo: str) -> None:
-        self.problems.add(self.file, line, where, found, expected, todo)
-
-    def warn(self, line: int, where: str, found: str, expected: str, done: str) -> None:
-        self.warnings.append(Problem(self.file, line, where, found, expected, done))
-
-    def add_texts(self, line: int, key: OutputKey, source: str | None, text: str, refs: Sequence[str] = ()) -> None:
-        """Add the texts of one output; an empty source counts as missing."""
-        was, at = self._segments.setdefault(key.segment, (source or None, line))
-        if was is None and source:
-            self._segments[key.segment] = source, line
-        elif source and source != was:
-            self._differs(line, f"source of {shown_segment(key.segment)}", source, was or "", at)
-        if refs:
-            self._references.setdefault(key.segment, tuple(refs))
-        before, at = self._outputs.setdefault(key, (text, line))
-        if before != text:
-            self._differs(line, f"output of {shown(key.system)}, {shown_segment(key.segment)}", text, before, at)
-
-    def _differs(self, line: int, where: str, found: str, before: str, at: int) -> None:
-        todo = "Keep one of the two, or split the file"
-        self.problem(line, where, shown(found), f"{shown(before)}, as in line {at}", todo)
-
-    def output(self, key: OutputKey) -> str | None:
-        return self._outputs[key][0] if key in self._outputs else None
-
-    def source(self, key: SegmentKey) -> str | None:
-        return self._segments[key][0] if key in self._segments else None
+        if texts:
+            self.add_dataset(texts)
 
     def span(
         self, line: int, key: OutputKey, side: Side, start: int, end: int, severity: str | None, category: str | None,
         note: str = "",
     ) -> Span | None:  # fmt: skip
         """Return the span [start, end) in code points; None, and a problem, if it does not fit its text or severity."""
-        self._meter.row(line)
+        self.meter.row(line)
         text = (self.output(key) if side == "output" else self.source(key.segment)) or ""
         known = self.severities.find(severity)
         if known is None:
@@ -139,7 +102,7 @@ class Gatherer:
 
     def rating(self, line: int, key: OutputKey, rater: str | None, errors: Iterable[Span | None]) -> None:
         """Add the errors that one rater found in one output; a rating may have no errors."""
-        self._meter.row(line)
+        self.meter.row(line)
         if not rater or not rater.strip():
             self.problem(line, "rater", "no rater", "the name of the rater", "Name the rater")
             return
@@ -166,7 +129,7 @@ class Gatherer:
 
     def judge(self, line: int, given: Judgement) -> None:
         """Add a number that one rater gave. Repeating it is allowed; another number is a problem."""
-        self._meter.row(line)
+        self.meter.row(line)
         before = self._judged.setdefault(given[:3], given.value)
         if before != given.value:
             found = f"{given.value:g} by {shown(given.rater)} for {shown(given.key.system)}, {shown_segment(given.key.segment)}"
@@ -176,16 +139,10 @@ class Gatherer:
         if not (self._rated or self._scores or self._judged or self.problems):
             self.problem(0, "", "no labels and no scores", "at least one rating", "Check that the export has finished")
         self.problems.check()
-        order = {key: i for i, key in enumerate(self._segments)}
-        outputs = sorted(self._outputs, key=lambda k: order[k.segment])
         rated = tuple(RatedOutput(key, rater, tuple(errors)) for (key, rater), errors in self._rated.items())
-        dataset = Dataset(
-            tuple(Segment(*k, s, self._references.get(k, ())) for k, (s, _) in self._segments.items()),
-            tuple(Output(*key, self._outputs[key][0]) for key in outputs),
-            tuple(HumanScore(*key, name, fmean(values)) for (key, name), values in self._scores.items()),
-        )
+        scores = [HumanScore(*key, name, fmean(values)) for (key, name), values in self._scores.items()]
         judgements = tuple(Judgement(*given, value) for given, value in self._judged.items())
-        return LabelFile(dataset, rated, (*self._said_of_means(), *self.warnings), judgements)
+        return LabelFile(self.dataset(scores), rated, (*self._said_of_means(), *self.warnings), judgements)
 
     def _said_of_means(self) -> Iterable[Problem]:
         for name, n in grouped((name, len(values)) for (_, name), values in self._scores.items()).items():

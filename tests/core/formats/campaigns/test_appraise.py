@@ -202,7 +202,7 @@ def test_ratings_need_their_texts() -> None:
 
 
 def test_different_texts_of_one_output_are_a_problem() -> None:
-    with pytest.raises(ImportProblems, match="one text in a campaign"):
+    with pytest.raises(ImportProblems, match="an output has one text"):
         found(row(), items=(ITEM, ITEM | {"itemID": 9, "targetText": "B"}))
 
 
