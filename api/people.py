@@ -14,6 +14,7 @@ from api.refusals import RequestRefused
 from api.storage import secret, store
 from core.data import SegmentKey
 from core.services.labels import units
+from core.services.labels.labels import Outline
 from core.services.people.csrf import CSRF_HEADER, is_csrf_token
 from core.services.people.identity import SESSION_COOKIE, Identity
 from core.settings import load as settings
@@ -66,7 +67,7 @@ def allowed(who: Identity) -> Callable[[int, SegmentKey], bool]:
     return may_label
 
 
-def outline(who: Identity, project_id: int) -> units.Outline:
+def outline(who: Identity, project_id: int) -> Outline:
     """Return the segments that a person labels. Raises `UserError` if the calibration set of a link was deleted."""
     return units.outline(store(), project_id, who.link.batch if who.link else None)
 

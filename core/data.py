@@ -16,6 +16,7 @@ V = TypeVar("V")
 Side = Literal["output", "source"]
 Severity = Literal["Major", "Minor", "Neutral"]
 Verdict = Literal["no_error", "non_translation"]
+Status = Literal["ok", "undefined", "needs", "error"]
 SEVERITIES: tuple[Severity, ...] = ("Major", "Minor", "Neutral")
 
 
@@ -200,7 +201,7 @@ class Value:
     """
 
     value: float | None
-    status: Literal["ok", "undefined", "needs", "error"] = "ok"
+    status: Status = "ok"
     reason: str = ""
     parts: Mapping[str, float] = field(default_factory=dict)
     detail: Mapping[str, Any] | None = None

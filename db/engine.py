@@ -32,6 +32,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.util import asbool
 
 from core.errors import Unavailable, UserError
+from core.text.fold import fold
 from db.failures import explained
 from db.private import private_folder
 from db.sqlite_file import TABLES, SqliteFile, foreign
@@ -152,6 +153,7 @@ def _prepare_sqlite(connection: Any, record: object) -> None:
     connection.isolation_level = None
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
+    connection.create_function("folded", 1, fold, deterministic=True)
 
 
 def _begin_sqlite(connection: Connection) -> None:

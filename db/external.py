@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Container, Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, delete, func, insert, literal, select, update
 
 from core.data import ExternalScores, OutputKey, SegmentKey, SourceFile, Value
 from core.errors import ImportProblems, Problem, UserError
 from core.formats.external import Merged, merge
 from core.ports.scores import ExternalMetric
-from db.columns import now
+from db.arrays import ArraySource
+from db.columns import Json, now
 from db.engine import inserted
 from db.lookup import parts, select_outputs
 from db.slices import Hidden, OneTransaction
@@ -129,6 +131,22 @@ def table(
         OutputKey(row.system, row.doc_id, row.segment_id): Value(row.value, row.status, row.reason)
         for row in connection.execute(found)
     }
+
+
+def source(project_id: int, metric: ExternalMetric) -> ArraySource:
+    """Return where the column of an external metric comes from."""
+    mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == metric.name)
+
+    def changed(connection: Connection) -> int:
+        created = connection.execute(select(external_metrics.c.created).where(*mine)).scalar()
+        return 0 if created is None else round(created.timestamp() * 1e6)
+
+    def values(_: int) -> Select[Any]:
+        of = external_scores.c
+        found = select(of.output, of.value, of.status, of.reason, literal(None, Json))
+        return found.join_from(external_scores, external_metrics).where(*mine)
+
+    return ArraySource(metric.signature, changed, values, grows=False)
 
 
 def remove(connection: Connection, project_id: int, name: str) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 
-from sqlalchemy import Connection, Engine, delete, insert, select, true, update
+from sqlalchemy import Connection, Engine, delete, insert, literal, select, true, update
 
+from core.columns import ProjectIndex, ScoreColumn
 from core.data import Dataset, ExternalScores, HumanScore, Judgement, Output, Segment, SegmentKey
-from core.data import grouped as by_key
+from core.errors import UserError
 from core.ports.labels import LabelBatch
 from core.ports.projects import ImportReport, Project
 from core.progress import Progress, no_progress
 from db import imports, slices
-from db.columns import now
+from db.arrays import ArraySource, ProjectArrays
+from db.columns import Json, now
 from db.engine import inserted, reading, writing
 from db.failures import require_name, retried, unique
 from db.lookup import (
@@ -27,6 +29,7 @@ from db.lookup import (
 )
 from db.summaries import keep_summary, summary_of
 from db.tables import campaigns, human_scores, jobs, outputs, projects, segments
+from db.texts import matching_segments, read_texts
 
 
 class SqlProjects:
@@ -75,6 +78,8 @@ class SqlProjects:
         given = imports.Given(dataset, labels, progress, judgements, external, replace, corrected)
         report = imports.add(self._engine, project_id, given)
         keep_summary(self._engine, project_id)
+        with suppress(UserError):  # who opens the project first does not wait for it
+            self.index(project_id)
         return report
 
     def dataset(self, project_id: int) -> Dataset:
@@ -88,12 +93,21 @@ class SqlProjects:
             require_project(connection, project_id)
             return _dataset(connection, project_id, doc_id)
 
-    def outline(self, project_id: int) -> dict[SegmentKey, tuple[str, ...]]:
+    def index(self, project_id: int) -> ProjectIndex:
+        return ProjectArrays.of(self._engine).index(project_id)
+
+    def human_score(self, project_id: int, name: str) -> ScoreColumn:
+        return ProjectArrays.of(self._engine).column(project_id, _human(project_id, name))
+
+    def texts(self, project_id: int, segments: Sequence[SegmentKey]) -> Dataset:
         with reading(self._engine) as connection:
             require_project(connection, project_id)
-            in_order = select_outputs(project_id).order_by(segments.c.position, outputs.c.position)
-            found = by_key((SegmentKey(doc, seg), system) for system, doc, seg in connection.execute(in_order))
-            return {key: tuple(systems) for key, systems in found.items()}
+            return read_texts(connection, project_id, segments)
+
+    def search(self, project_id: int, phrase: str) -> builtins.list[SegmentKey]:
+        with reading(self._engine) as connection:
+            require_project(connection, project_id)
+            return matching_segments(connection, project_id, phrase)
 
     def list(self) -> builtins.list[Project]:
         with reading(self._engine) as connection:
@@ -130,6 +144,16 @@ def _projects(connection: Connection, project_id: int | None = None) -> builtins
         )
         for row in sorted(rows, key=lambda row: row.name)  # servers sort by their own language
     ]
+
+
+def _human(project_id: int, name: str) -> ArraySource:
+    """Return where an imported human score comes from: it changes with imports only."""
+    of = human_scores.c
+    values = select(of.output, of.value, literal("ok"), literal(""), literal(None, Json)).join_from(
+        human_scores, outputs
+    )
+    mine = values.join(segments).where(segments.c.project_id == project_id, of.name == name)
+    return ArraySource(f"human|{name}", lambda _: 0, lambda _: mine)
 
 
 def _dataset(connection: Connection, project_id: int, doc_id: str | None = None) -> Dataset:

@@ -10,16 +10,19 @@ import platform
 import sys
 import zlib
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Select, delete, func, insert, select
 
+from core.columns import ScoreColumn, packed, unpacked
 from core.data import OutputKey, SegmentKey, Value
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.signature import EXTERNAL
 from db import external
+from db.arrays import FEW, ArraySource, Kept, ProjectArrays, imports_of
 from db.columns import now, to_json
 from db.engine import inserted, reading, take_turns, writing
 from db.failures import retried
@@ -28,6 +31,8 @@ from db.tables import claims, outputs, runs, scores, segments, signatures
 
 VALUE = (scores.c.value, scores.c.status, scores.c.reason, scores.c.parts)
 PACKAGES = ("torch", "transformers", "tokenizers", "sacrebleu", "rouge-score", "numpy", "scipy")
+Counts = dict[str, tuple[int, str]]
+"""The number of scored outputs and the time of the last run (ISO 8601), by the digest of a signature."""
 
 
 class SqlScores:
@@ -108,22 +113,55 @@ class SqlScores:
 
     def signatures(self, project_id: int) -> list[ScoredBy]:
         """Return the metrics with scores in the project, external ones included, newest last; errors do not count."""
-        newest = func.max(runs.c.created)
-        found = (
-            select(signatures.c.metric, signatures.c.signature, func.count(), newest)
-            .select_from(outputs)
-            .join(segments, segments.c.id == outputs.c.segment)
-            .join(scores, scores.c.content_key == outputs.c.content_key)
-            .join(signatures, signatures.c.id == scores.c.signature)
-            .join(runs, runs.c.id == scores.c.run)
-            .where(segments.c.project_id == project_id, scores.c.status != "error")
-            .group_by(signatures.c.id, signatures.c.metric, signatures.c.signature)
-            .order_by(newest, signatures.c.id)
-        )
+        counts = self._counts(project_id)
         with reading(self._engine) as connection:
-            ours = [ScoredBy(*row) for row in connection.execute(found)]
+            ours = [
+                ScoredBy(
+                    row.metric, row.signature, counts[row.digest][0], datetime.fromisoformat(counts[row.digest][1])
+                )
+                for row in connection.execute(select(signatures).order_by(signatures.c.id))
+                if row.digest in counts
+            ]
             elsewhere = [m.scored_by for m in external.listed(connection, project_id)]
         return sorted([*ours, *elsewhere], key=lambda by: by.newest)
+
+    def _counts(self, project_id: int) -> Counts:
+        """Return the numbers of scored outputs, counted on from the last time."""
+        arrays, name = ProjectArrays.of(self._engine), "counts"
+        with reading(self._engine) as connection:
+            imports = imports_of(connection, project_id)
+            newest = connection.execute(select(func.max(runs.c.id))).scalar() or 0
+            kept = arrays.kept(connection, project_id, name, imports, lambda data: unpacked(data)[0])
+            counts: Counts = {} if kept is None else dict(kept.value)
+            after = 0 if kept is None else kept.newest
+            if after == newest:
+                return counts
+            found = connection.execute(_counting(project_id, after, newest)).all()
+        for row in found:
+            n, last = counts.get(row.digest, (0, ""))
+            counts[row.digest] = n + row.n, max(last, row.newest.isoformat())
+        arrays.hold(project_id, name, Kept(imports, newest, counts))
+        if sum(row.n for row in found) > FEW or (kept is None and arrays.index(project_id).n_outputs > FEW):
+            arrays.keep(project_id, name, Kept(imports, newest, packed(counts, {})))
+        return counts
+
+    def column(self, project_id: int, signature: str) -> ScoreColumn:
+        arrays = ProjectArrays.of(self._engine)
+        if _elsewhere(signature):
+            metric = next((m for m in self.external(project_id) if m.signature == signature), None)
+            if metric is None:
+                return ScoreColumn.empty(arrays.index(project_id))
+            return arrays.column(project_id, external.source(project_id, metric))
+        own = _id_of(signature).scalar_subquery()
+
+        def newest(connection: Connection) -> int:
+            return connection.execute(select(func.max(runs.c.id)).where(runs.c.signature == own)).scalar() or 0
+
+        def changes(after: int) -> Select[Any]:
+            found = select(outputs.c.id, *VALUE).select_from(_SCORED).where(scores.c.signature == own)
+            return found.where(segments.c.project_id == project_id, scores.c.run > after)
+
+        return arrays.column(project_id, ArraySource(signature, newest, changes))
 
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]:
         with reading(self._engine) as connection:
@@ -156,6 +194,24 @@ class SqlScores:
         """Delete an external metric and its values in this project."""
         with writing(self._engine) as connection:
             external.remove(connection, project_id, name)
+
+
+_SCORED = outputs.join(segments, segments.c.id == outputs.c.segment).join(
+    scores, scores.c.content_key == outputs.c.content_key
+)
+
+
+def _counting(project_id: int, after: int, newest: int) -> Select[Any]:
+    """Select how many outputs of a project were scored in the runs after one up to another, by the digest of the signature."""
+    return (
+        select(signatures.c.digest, func.count().label("n"), func.max(runs.c.created).label("newest"))
+        .select_from(_SCORED)
+        .join(signatures, signatures.c.id == scores.c.signature)
+        .join(runs, runs.c.id == scores.c.run)
+        .where(segments.c.project_id == project_id, scores.c.status != "error")
+        .where(scores.c.run > after, scores.c.run <= newest)
+        .group_by(signatures.c.digest)
+    )
 
 
 def _scored(project_id: int, signature: str, *columns: Any) -> Select[Any]:

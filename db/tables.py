@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Double,
@@ -121,6 +122,16 @@ scores = Table(
     Column("parts", Json, nullable=False),
     Column("detail", BYTES),  # JSON, deflated
     Index("scores_by_content", "content_key"),
+    Index("scores_by_run", "run"),
+)
+
+project_arrays = _of_project(  # see db.arrays
+    "project_arrays",
+    Column("digest", String(64), nullable=False),  # of the name of what it has
+    Column("imports", Integer, nullable=False),  # `projects.imports` when it was read
+    Column("newest", BigInteger, nullable=False),  # the last run (for external scores: change) that it has
+    Column("data", BYTES, nullable=False),
+    UniqueConstraint("project_id", "digest", name="one_array_a_digest"),
 )
 
 external_metrics = _of_project(

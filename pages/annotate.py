@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.data import Dataset, SegmentKey
+from core.data import SegmentKey
 from core.mqm.log import SegmentLabels, fold_segment
 from core.ports.projects import Project
 from core.services.labels import labels as work
-from core.services.labels.exchange import editor_data
+from core.services.labels.exchange import editor_data, nearby
 from core.services.labels.protocols import is_stored, of_project
 from pages._ui.annotate import batches, identity, reveal
 from pages._ui.annotate.scores import scores
@@ -40,19 +40,19 @@ def main() -> None:
 @errors.guarded
 def workspace(project: Project, rater: str) -> None:
     """Draw progress, navigation and the editor. Changes in the editor redraw this part only."""
-    store, dataset = wiring.store(), wiring.dataset(project)
+    store = wiring.store()
     mine = work.current(store, project.id, rater)
-    asked = batches.asked(project, dataset)
+    asked = batches.asked(project)
     if asked is None:
         return
     segment = open_segment(project, asked, mine)
-    systems = [output.system for output in asked.outputs_of()[segment]]
+    systems = asked[segment]
     order = work.shown_order(work.open_segment(store, project.id, rater, segment, systems), systems)
     rest = work.next_unlabelled(asked, mine, segment)
-    header(dataset, asked, rater, mine, segment)
+    header(project, asked, rater, mine, segment)
     events = store.labels.events(project.id, rater=rater, segment=segment)
     data = editor_data(
-        dataset, project.id, rater, segment, systems, events,
+        nearby(store, project.id, segment), project.id, rater, segment, systems, events,
         more=rest not in (None, segment), protocol=of_project(store, project.id),
         declines=is_stored(store, project.id),
     )  # fmt: skip
@@ -65,16 +65,16 @@ def workspace(project: Project, rater: str) -> None:
         st.rerun()
 
 
-def open_segment(project: Project, dataset: Dataset, mine: dict[SegmentKey, SegmentLabels]) -> SegmentKey:
+def open_segment(project: Project, asked: work.Outline, mine: dict[SegmentKey, SegmentLabels]) -> SegmentKey:
     """Return the segment to show: the one the annotator went to, else from the address, else the next unlabelled one."""
-    keys = [key for key, outputs in dataset.outputs_of().items() if outputs]
+    keys = list(asked)
     here = state.place(project.id)
     steps = st.session_state.pop(GO, ())
-    if here not in keys:
-        here, steps = work.next_unlabelled(dataset, mine) or keys[0], ()
+    if here is None or here not in asked:
+        here, steps = work.next_unlabelled(asked, mine) or keys[0], ()
     for to in steps:
         if to == "unlabelled":
-            here = work.next_unlabelled(dataset, mine, here) or here
+            here = work.next_unlabelled(asked, mine, here) or here
         elif to in ("next", "previous"):
             at = keys.index(here) + (1 if to == "next" else -1)
             here = keys[max(0, min(at, len(keys) - 1))]
@@ -83,10 +83,10 @@ def open_segment(project: Project, dataset: Dataset, mine: dict[SegmentKey, Segm
 
 
 def header(
-    whole: Dataset, asked: Dataset, rater: str, mine: dict[SegmentKey, SegmentLabels], segment: SegmentKey
+    project: Project, asked: work.Outline, rater: str, mine: dict[SegmentKey, SegmentLabels], segment: SegmentKey
 ) -> None:
     done = work.progress(asked, mine)
-    keys = [key for key, outputs in asked.outputs_of().items() if outputs]
+    keys = list(asked)
     at = keys.index(segment)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
@@ -97,7 +97,7 @@ def header(
             st.button("Next not submitted", on_click=go, args=("unlabelled",), disabled=done.submitted == done.total)
             st.markdown(f"**{at + 1}** / {len(keys)} · {' · '.join(escape_markdown(part) for part in segment if part)}")
         identity.switch(rater)
-    batches.progress(done, whole, asked, mine)
+    batches.progress(project, done, asked, mine)
 
 
 def go(to: str) -> None:

@@ -31,13 +31,13 @@ def main() -> None:
         return
     with st.container(border=True):
         column = calibration_form.choose_metric(refinements)
-        people = calibration_form.choose_human_scores(project, wiring.dataset(project))
+        people = calibration_form.choose_human_scores(project)
         choice = calibration_form.choose_measure(people)
         if people is not None and people.of_systems:
             st.caption(calibration_form.FIXED)
     if people is not None:
         unfinished(project, column, people)
-        data = service.points(wiring.view(project).tables[column.name], people)
+        data = service.points(wiring.view(project).table(column.name).picked(people.scores), people)
         batch = calibration_form.choose_calibration_set(project, data)
         data = service.of_batch(data, batch) if batch else data
         with errors.boundary():
@@ -51,7 +51,7 @@ def main() -> None:
 def unfinished(project: Project, column: Column, people: HumanScores) -> None:
     """Draw how many outputs with human scores BARTScore++ has not scored yet, and the button that scores them."""
     view = wiring.view(project)
-    rated = [key for key in people.scores if key in view.texts]
+    rated = [key for key in people.scores if view.index.cell(key) is not None]
     if (n := len(view.scored(column.name, rated))) < len(rated):
         text = (
             f"{column.label} has scored {n:,} of {len(rated):,} outputs with human scores. λ is fitted on these only."

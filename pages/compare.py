@@ -38,7 +38,7 @@ def main() -> None:
     query = toolbar.valid(view, query, lam)
     order = ordered(view, query, lam)
     if toolbar.jumps(project, query) and len(order):
-        state.go_to_segment(project.id, view.segments[order[0]].key)
+        state.go_to_segment(project.id, view.segments[order[0]])
     segment(project, view, marks, query, blind, lam)
     if view.columns and len(order):
         if not blind:
@@ -74,7 +74,7 @@ def scoring_box(project: Project, view: View) -> None:
     box = st.expander("Compute scores", expanded=not metrics, key=f"compare-scoring-{project.id}", on_change="rerun")
     if box.open:  # the panel of a closed box would take most of the time of the page
         with box:
-            opened = state.place(project.id) or view.segments[0].key
+            opened = state.place(project.id) or view.segments[0]
             scoring.panel(project, wiring.dataset(project), segment=opened)
 
 
@@ -100,7 +100,7 @@ def segment(project: Project, view: View, marks: Marks | None, query: Query, bli
         return
     at = position(project, view, order)
     row = int(order[at])
-    key = view.segments[row].key
+    key = view.segments[row]
     state.open_segment(project.id, key)
     main = toolbar.refinement(project, view)
     details = store.scores.detail(project.id, main.signature, key) if main else {}
@@ -123,7 +123,7 @@ def segment(project: Project, view: View, marks: Marks | None, query: Query, bli
     }
 
     def go(to: int) -> None:
-        state.go_to_segment(project.id, view.segments[order[min(max(to - 1, 0), len(order) - 1)]].key)
+        state.go_to_segment(project.id, view.segments[order[min(max(to - 1, 0), len(order) - 1)]])
 
     def new_lambda(text: str) -> None:
         value = parse_lambda(text)

@@ -44,7 +44,7 @@ def main() -> None:
         page.link("compare", "Compute scores on Compare")
         return
     with st.container(border=True):
-        people = calibration_form.choose_human_scores(project, wiring.dataset(project))
+        people = calibration_form.choose_human_scores(project)
         if people is None:
             return
         wanted = evaluation_form.asked(project, view, people)

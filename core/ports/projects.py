@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from core.columns import ProjectIndex, ScoreColumn
 from core.data import Dataset, ExternalScores, Judgement, SegmentKey
 from core.ports.labels import LabelBatch
 from core.progress import Progress, no_progress
@@ -62,6 +64,21 @@ class Projects(Protocol):
         """Return the texts of one document, without human scores; empty if there is none. Raises `UserError` for an unknown project."""
         ...
 
-    def outline(self, project_id: int) -> dict[SegmentKey, tuple[str, ...]]:
-        """Return the segments that have outputs, in document order, each with its systems. Raises `UserError` for an unknown project."""
+    def index(self, project_id: int) -> ProjectIndex:
+        """Return which outputs a project has. Raises `UserError` for an unknown project."""
+        ...
+
+    def texts(self, project_id: int, segments: Sequence[SegmentKey]) -> Dataset:
+        """Return the texts of these segments in document order, without human scores. Raises `UserError` for an unknown project."""
+        ...
+
+    def search(self, project_id: int, phrase: str) -> builtins.list[SegmentKey]:
+        """Return the segments whose source, references, outputs or names contain the phrase, in document order.
+
+        Case and the variants of a character (NFKC) make no difference. Raises `UserError` for an unknown project.
+        """
+        ...
+
+    def human_score(self, project_id: int, name: str) -> ScoreColumn:
+        """Return an imported human score of all outputs. Raises `UserError` for an unknown project."""
         ...

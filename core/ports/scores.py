@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from core.columns import ScoreColumn
 from core.data import OutputKey, SegmentKey, SourceFile, Value
 from core.signature import external_metric, external_signature
 
@@ -51,6 +52,10 @@ class Scores(Protocol):
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
     def newest(self) -> int: ...  # grows whenever values are stored, external scores aside; cheap to ask
     def signatures(self, project_id: int) -> list[ScoredBy]: ...
+    def column(self, project_id: int, signature: str) -> ScoreColumn:
+        """Return the values of all outputs under a signature. Raises `UserError` for an unknown project."""
+        ...
+
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]: ...  # without `detail`
     def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]:
         """Return the values of one segment by system, with `detail`."""

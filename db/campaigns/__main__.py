@@ -127,7 +127,7 @@ def _design(given: argparse.Namespace) -> CampaignDesign:
 
 def _plan(store: Store, given: argparse.Namespace) -> str:
     design = _design(given)
-    outline = store.projects.outline(project_of(store, given.project).id)
+    outline = store.projects.index(project_of(store, given.project).id).outline
     found = creating.estimate(outline, design)
     systems = set(design.systems) or {s for names in outline.values() for s in names}
     lines = [

@@ -27,9 +27,9 @@ from core.services.export.export import labels_as
 from core.services.projects import references
 from core.services.projects.adding import ImportTarget
 from core.services.projects.label_import import import_labels, read
-from core.services.projects.view import build
 from core.stats.correlation.correlation import Measure
 from db.store import open_store
+from tests.fakes.columns import view_of
 from tests.paths import DATA
 
 LABELS, PUBLISHED = "mqm_ted_zhen.tsv.gz", "mqm_ted_zhen.avg_seg_scores.tsv.gz"
@@ -181,7 +181,7 @@ def judge(
     scored = store.scores.signatures(project.id)
     tables = {s.signature: store.scores.table(project.id, s.signature) for s in scored}
     data = store.projects.dataset(project.id)
-    view = build(data, scored, tables, registry.specs())
+    view = view_of(data, scored, tables, registry.specs())
     kept = {k: v for k, v in people.scores.items() if k.system not in excluded}
     machines = calibration.HumanScores(people.signature, kept, people.raters, people.scheme)
     fitted: dict[str, float] = {}

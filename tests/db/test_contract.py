@@ -57,7 +57,7 @@ def test_a_dataset_comes_back_as_it_went_in(store: Store) -> None:
     assert (found.n_segments, found.n_outputs, found.systems, found.human_scores) == (3, 3, ("B", "A"), ("da",))
 
 
-def test_one_document_and_the_outline_are_parts_of_the_dataset(store: Store) -> None:
+def test_a_document_and_the_index_are_parts_of_the_dataset(store: Store) -> None:
     data = Dataset(
         (Segment("d", "1", "one", ("r",)), Segment("a", "1", "two"), Segment("d", "2", "three")),
         (Output("B", "d", "1", "x"), Output("A", "d", "1", "y"), Output("A", "d", "2", "z")),
@@ -66,11 +66,11 @@ def test_one_document_and_the_outline_are_parts_of_the_dataset(store: Store) -> 
     store.projects.add(project, data)
     assert store.projects.document(project, "d") == Dataset((data.segments[0], data.segments[2]), data.outputs)
     assert store.projects.document(project, "none") == Dataset((), ())
-    assert list(store.projects.outline(project).items()) == [
-        (SegmentKey("d", "1"), ("B", "A")),
-        (SegmentKey("d", "2"), ("A",)),
-    ]
-    for read in (store.projects.outline, lambda p: store.projects.document(p, "d")):
+    index = store.projects.index(project)
+    assert list(index.outline.items()) == [(SegmentKey("d", "1"), ("B", "A")), (SegmentKey("d", "2"), ("A",))]
+    assert (index.segments, index.systems) == (tuple(s.key for s in data.segments), ("B", "A"))
+    assert index.lengths.tolist() == [[1, 1], [-1, -1], [-1, 1]]
+    for read in (store.projects.index, lambda p: store.projects.document(p, "d")):
         with pytest.raises(UserError):
             read(99)
 

@@ -55,7 +55,7 @@ def test_a_campaign_has_its_own_texts_and_settings(store: Store, project: int, c
     assert store.campaigns.list(project) == [campaign]
     assert store.projects.dataset(campaign.texts) == texts("u3", "u1", "u2")
     assert store.projects.document(campaign.texts, "u1").segments == texts("u1").segments
-    outline = store.projects.outline(campaign.texts)
+    outline = store.projects.index(campaign.texts).outline
     assert list(outline.items()) == [(SegmentKey(name, "0"), ("A", "B")) for name in ("u3", "u1", "u2")]
     assert {name: store.settings.get(campaign.texts, name) for name in SETTINGS} == SETTINGS
 
@@ -211,7 +211,7 @@ def test_units_are_added_at_the_end(store: Store, campaign: Campaign) -> None:
     after = store.campaigns.units(campaign.id)
     assert after[:3] == before
     assert [(u.name, u.position, u.block) for u in after[3:]] == [("u9", 3, 7), ("u8", 4, 7)]
-    assert [key.doc_id for key in store.projects.outline(campaign.texts)] == ["u3", "u1", "u2", "u9", "u8"]
+    assert [key.doc_id for key in store.projects.index(campaign.texts).outline] == ["u3", "u1", "u2", "u9", "u8"]
 
 
 def test_units_that_cannot_be_added_change_nothing(store: Store, campaign: Campaign) -> None:

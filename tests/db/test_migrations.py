@@ -186,6 +186,7 @@ def test_versions_follow_each_other_in_one_line() -> None:
     assert len(scripts.get_heads()) == 1
     line = [(s.revision, s.down_revision) for s in scripts.walk_revisions()]
     assert line == [
+        ("0017", "0016"),
         ("0016", "0015"),
         ("0015", "0014"),
         ("0014", "0013"),
@@ -277,6 +278,7 @@ SHIPPED = {
     "0014_imports_in_slices": "99713a87e0255cd12e1c646a3c5e0cd50559e64af035e0cd4fa8477d05d96301",
     "0015_campaigns": "f352b35a94d70a97061fe58dcc6f9cbde0673c7b7292a4b5fcc1059a443bacc6",
     "0016_project_summaries": "5b9c1dcd3e38d5fd8d4022bfa16482ad18193854b54e13302ece561bc8371769",
+    "0017_project_arrays": "a34da061ee89560674f6047506d1a8ecee9657268def5e21d5a07675da3f135f",
 }
 
 

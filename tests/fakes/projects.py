@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from core.columns import ProjectIndex, ScoreColumn
 from core.data import (
     Dataset,
     ExternalScores,
@@ -22,6 +23,7 @@ from core.formats.external import Merged, merge
 from core.ports.labels import LabelBatch
 from core.ports.projects import ImportReport, Project
 from core.progress import Progress, no_progress
+from tests.fakes.columns import found_in, human_column, index_of, texts_of
 from tests.fakes.labels import FakeLabels
 from tests.fakes.memory import Memory, now
 
@@ -216,9 +218,17 @@ class FakeProjects:
         segments = tuple(s for s in whole.segments if s.doc_id == doc_id)
         return Dataset(segments, tuple(o for o in whole.outputs if o.doc_id == doc_id))
 
-    def outline(self, project_id: int) -> dict[SegmentKey, tuple[str, ...]]:
-        by_segment = self.dataset(project_id).outputs_of()
-        return {key: tuple(o.system for o in outputs) for key, outputs in by_segment.items() if outputs}
+    def index(self, project_id: int) -> ProjectIndex:
+        return index_of(self.dataset(project_id))
+
+    def texts(self, project_id: int, segments: Sequence[SegmentKey]) -> Dataset:
+        return texts_of(self.dataset(project_id), segments)
+
+    def search(self, project_id: int, phrase: str) -> builtins.list[SegmentKey]:
+        return found_in(self.dataset(project_id), phrase)
+
+    def human_score(self, project_id: int, name: str) -> ScoreColumn:
+        return human_column(self.dataset(project_id), name)
 
     def list(self) -> builtins.list[Project]:
         return sorted((self.get(i) for i in self.m.names if self.m.campaign_of(i) is None), key=lambda p: p.name)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from core.columns import ScoreColumn
 from core.data import (
     OutputKey,
     SegmentKey,
@@ -17,6 +18,7 @@ from core.ports.jobs import Job, JobState
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.ports.timings import Timing
 from core.signature import content_key
+from tests.fakes.columns import index_of
 from tests.fakes.memory import Memory, now
 
 UNFINISHED = ("queued", "running")
@@ -66,6 +68,10 @@ class FakeScores:
     def remove_external(self, project_id: int, name: str) -> None:
         if self.m.external.pop((project_id, name), None) is None:
             raise UserError(f"there is no external metric “{name}”")
+
+    def column(self, project_id: int, signature: str) -> ScoreColumn:
+        self.m.need(project_id)
+        return ScoreColumn.of(index_of(self.m.datasets[project_id]), self._rows(project_id, signature))
 
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]:
         return {key: replace(value, detail=None) for key, value in self._rows(project_id, signature).items()}

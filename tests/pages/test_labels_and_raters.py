@@ -78,7 +78,7 @@ def test_agreement_is_what_the_service_finds(store: Store) -> None:
     project = filled(store, "ann", "bob", "cid")
     at = opened(project)
     assert not at.exception
-    found = agreement(store, project, store.projects.dataset(project))
+    found = agreement(store, project)
     assert f"{abs(found.alpha.value or 0):.3f}"[1:] in words(at)
     assert "agree no more than by chance" in words(at) or "average several" in words(at)
     place = at.table[0].value
@@ -119,7 +119,7 @@ def test_who_has_submitted_a_segment_sees_its_disagreements(store: Store) -> Non
     at.session_state["errorscope_annotator"] = "zoe"
     at.run()
     at.switch_page("pages/labels_and_raters.py").run()
-    found = agreement(store, project, store.projects.dataset(project)).disputes
+    found = agreement(store, project).disputes
     mine = sum(d.key.segment == key for d in found)
     assert mine
     assert words(at).count("average difference between annotators") == mine
@@ -218,7 +218,7 @@ def test_without_scores_nothing_can_be_chosen(store: Store) -> None:
 def test_an_output_key_is_found_for_every_dispute(store: Store) -> None:
     project = filled(store, "ann", "bob")
     there = {o.key for o in store.projects.dataset(project).outputs}
-    assert {d.key for d in agreement(store, project, store.projects.dataset(project)).disputes} <= there
+    assert {d.key for d in agreement(store, project).disputes} <= there
     assert OutputKey("A", "d", "0") in there
 
 

@@ -13,8 +13,8 @@ from core.services.evaluate.evaluate import AgreementOptions, evaluate
 from core.services.evaluate.evaluation_data import from_view
 from core.services.labels import labels
 from core.services.projects import sample
-from core.services.projects.view import build
 from core.signature import content_key
+from tests.fakes import columns
 from tests.pages.said import words
 from tests.paths import APP
 
@@ -49,7 +49,7 @@ def opened(project_id: int) -> AppTest:
 def view_of(store, project_id: int):
     scored = tuple(store.scores.signatures(project_id))
     tables = {s.signature: store.scores.table(project_id, s.signature) for s in scored}
-    return build(store.projects.dataset(project_id), scored, tables, registry.specs())
+    return columns.view_of(store.projects.dataset(project_id), scored, tables, registry.specs())
 
 
 def test_an_empty_project_leads_to_projects(store) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate, plain
 from core.calibration.presets import LambdaPreset
-from core.data import Dataset, Judgement, OutputKey, RatedOutput, Value
+from core.data import Judgement, OutputKey, RatedOutput, Value
 from core.errors import UserError
 from core.formats.problems import counted
 from core.mqm import own_schemes
@@ -74,26 +74,26 @@ def from_rated(rated: Sequence[RatedOutput], raters: Collection[str], scheme: st
     return HumanScores(f"{weights.signature()}|raters:{len(names)}", scores, names, weights)
 
 
-def from_score(dataset: Dataset, name: str, *, higher_is_better: bool) -> HumanScores:
+def from_score(values: Mapping[OutputKey, float], name: str, *, higher_is_better: bool) -> HumanScores:
     """Return an imported human score; its sign is changed if lower is better."""
     sign = 1.0 if higher_is_better else -1.0
-    scores = {OutputKey(*h[:3]): (sign * h.value, None) for h in dataset.human_scores if h.name == name}
+    scores = {key: (sign * value, None) for key, value in values.items()}
     return HumanScores(signature("human", {"name": name, "higher": higher_is_better}), scores)
 
 
 def from_judgements(
-    given: Sequence[Judgement], name: str, way: Way, dataset: Dataset, *, higher_is_better: bool = True
+    given: Sequence[Judgement], name: str, way: Way, outputs: Iterable[OutputKey], *, higher_is_better: bool = True
 ) -> HumanScores:
     """Return the scores derived from the raters' numbers of one name; for ranks, higher is always better.
 
-    Strengths are per system: every output has the strength of its system. Raises `UserError` if they are undefined.
+    Strengths are per system: each of `outputs` has the strength of its system. Raises `UserError` if they are undefined.
     """
     of_name = numbers.named(given)[name]
     sign = 1.0 if higher_is_better or way in ("wins", "strengths") else -1.0
     scores: Mapping[OutputKey, tuple[float, int | None]]
     if way == "strengths":
         of_system = numbers.strengths(of_name)
-        scores = {o.key: (of_system[o.system], None) for o in dataset.outputs if o.system in of_system}
+        scores = {key: (of_system[key.system], None) for key in outputs if key.system in of_system}
     else:
         scores = {key: (sign * value, n) for key, (value, n) in numbers.scores(of_name, way).items()}
     raters = tuple(sorted({j.rater for j in of_name}))

@@ -66,8 +66,7 @@ def can_add(store: Store, campaign: Campaign) -> list[str]:
     if design_from_json(campaign.design).protocol.on_screen != 1:
         return []
     there = {s.name for s in systems(store, campaign)}
-    outline = store.projects.outline(campaign.project_id)
-    return [name for name in dict.fromkeys(s for of in outline.values() for s in of) if name not in there]
+    return [name for name in store.projects.index(campaign.project_id).systems if name not in there]
 
 
 def add_system(store: Store, who: str, campaign: Campaign, system: str) -> int:
@@ -80,12 +79,11 @@ def add_system(store: Store, who: str, campaign: Campaign, system: str) -> int:
         raise unknown("system", system, possible, hint="Choose a system of the project that is not in the campaign")
     units = store.campaigns.units(campaign.id)
     segments = tuple(dict.fromkeys(u.of for u in units if u.kind == "item"))
-    dataset = store.projects.dataset(campaign.project_id)
-    outline = {key: tuple(o.system for o in of) for key, of in dataset.outputs_of().items()}
+    outline = store.projects.index(campaign.project_id).outline
     with_output = tuple(key for key in segments if system in outline.get(key, ()))
     if not with_output:
         raise UserError("the system has no output for the segments of the campaign", got=system, hint="Choose another")
-    made, block = UnitTexts(dataset), max(u.block for u in units) + 1
+    made, block = UnitTexts(store.projects.texts(campaign.project_id, with_output)), max(u.block for u in units) + 1
     number = max(extension_of(u) for u in units if u.kind == "item") + 1
     wanted = design_from_json({**campaign.design, "systems": [system], "segments": [list(k) for k in with_output]})
     for planned in planned_units(outline, wanted, block):

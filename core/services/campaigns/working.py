@@ -173,10 +173,12 @@ def in_context(store: Store, campaign: Campaign, unit: CampaignUnit) -> Dataset:
     """
     key = key_of(unit.name)
     texts = store.projects.document(campaign.texts, key.doc_id)
-    around = store.projects.document(campaign.project_id, unit.of.doc_id)
+    index = store.projects.index(campaign.project_id)
+    known = index.around(unit.of, BEFORE, AFTER) if unit.of in index.row else []
+    around = store.projects.texts(campaign.project_id, known)
     keys = [s.key for s in around.segments]
     at = keys.index(unit.of) if unit.of in keys else 0
-    near = range(max(0, at - BEFORE), min(len(keys), at + 1 + AFTER)) if keys else range(0)
+    near = range(len(keys))
     segments, outputs = [], list(texts.outputs)
     written = {(o.segment_id, o.system): o.text for o in around.outputs}
     for i in near:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from core.data import OutputKey, Score, SegmentKey, Value
-from core.services.compare.filters import Mask, matching, parse
-from core.services.projects.view import Array, Column, View
+from core.columns import Array, Mask
+from core.data import Score, SegmentKey, Value
+from core.services.compare.filters import matching, parse
+from core.services.projects.view import Column, View
 from core.signature import number
 from core.stats.bootstrap import mean_interval
 
@@ -124,7 +125,7 @@ def matching_outputs(view: View, query: Query, lam: float) -> Mask:
         keep &= view.present & np.isin(np.arange(len(view.systems)), view.at(query.systems))
     if query.documents:
         chosen = set(query.documents)
-        keep &= np.array([s.doc_id in chosen for s in view.segments], dtype=bool)[:, None]
+        keep &= np.array([key.doc_id in chosen for key in view.segments], dtype=bool)[:, None]
     return keep
 
 
@@ -174,31 +175,28 @@ def points(
 ) -> list[ScatterPoint]:
     """Return the outputs that both metrics have scored; above `limit`, a uniform, reproducible sample."""
     a, b, at = view.values(x, lam), view.values(y, lam), view.at(systems)
-    cells = [(i, j) for i in rows for j in at if not (np.isnan(a[i, j]) or np.isnan(b[i, j]))]
-    if len(cells) > limit:
-        cells = [cells[k] for k in sorted(random.Random(0).sample(range(len(cells)), limit))]
+    part = np.ix_(rows, np.array(at, dtype=np.intp))
+    both = np.argwhere(~(np.isnan(a[part]) | np.isnan(b[part])))
+    if len(both) > limit:
+        both = both[sorted(random.Random(0).sample(range(len(both)), limit))]
     return [
-        ScatterPoint(
-            view.systems[j], view.segments[i].doc_id, view.segments[i].segment_id, float(a[i, j]), float(b[i, j])
-        )
-        for i, j in cells
+        ScatterPoint(*view.index.key((i, j)), float(a[i, j]), float(b[i, j]))
+        for i, j in ((int(rows[k]), at[m]) for k, m in both.tolist())
     ]
 
 
-def scores(view: View, lam: float, rows: Order, systems: Sequence[str] = ()) -> list[Score]:
-    """Return the scores for a file, one row per output and metric; missing scores have a status and reason."""
-    out = []
-    weighed = {c.name: view.values(c.name, lam) for c in view.columns if c.refinement}
+def scores(view: View, lam: float, rows: Order, systems: Sequence[str] = ()) -> Iterator[Score]:
+    """Yield the scores for a file, one row per output and metric; missing scores have a status and reason."""
+    columns = [(c, signature_at(c, lam), view.table(c.name), view.values(c.name, lam)) for c in view.columns]
     for i in rows:
         for j in view.at(systems):
-            key = OutputKey(view.systems[j], *view.segments[i].key)
-            if key not in view.texts:
+            if not view.present[i, j]:
                 continue
-            for c in view.columns:
-                v = view.tables[c.name].get(key) or Value(None, "needs", NOT_SCORED)
-                value = float(weighed[c.name][i, j]) if c.refinement and v.status == "ok" else v.value
-                out.append(Score(*key, c.metric, signature_at(c, lam), value, v.status, v.reason))
-    return out
+            key = view.index.key((int(i), j))
+            for c, signed, table, values in columns:
+                v = table.at(int(i), j) or Value(None, "needs", NOT_SCORED)
+                value = float(values[i, j]) if v.status == "ok" else v.value
+                yield Score(*key, c.metric, signed, value, v.status, v.reason)
 
 
 def blind_names(systems: Sequence[str], key: SegmentKey, seed: int) -> dict[str, str]:

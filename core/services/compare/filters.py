@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from core.data import SEVERITIES, OutputKey, RatedOutput, Span
+from core.columns import Mask
+from core.data import SEVERITIES, RatedOutput, Span
 from core.errors import UserError
-from core.services.projects.view import Column, View, fold
+from core.services.projects.view import Column, View
+from core.text.fold import fold
 
-Mask = npt.NDArray[np.bool_]
 FIELDS = ("system", "doc", "segment", "category", "severity", "annotator")
 OF_ERRORS = ("category", "severity", "annotator")
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -73,7 +73,9 @@ def matching(view: View, found: OutputFilter, lam: float) -> Mask:
     """
     keep = view.present.copy() if found.scores or found.fields else np.ones_like(view.present)
     if found.phrase:
-        keep &= np.array([found.phrase in text for text in view.folded], dtype=bool)[:, None]
+        rows = np.zeros(len(view.segments), dtype=bool)
+        rows[[view.row[key] for key in view.texts.search(found.phrase) if key in view.row]] = True
+        keep &= rows[:, None]
     for name, comparison, value in found.scores:
         keep &= COMPARISONS[comparison](view.values(column_of(view, name).name, lam), value)  # no value: no match
     for term in found.fields:
@@ -133,7 +135,7 @@ def _place(view: View, term: FieldTerm) -> Mask:
         found = np.array([fold(name) == term.value for name in view.systems], dtype=bool)[None, :]
     else:
         at = 0 if term.field == "doc" else 1
-        found = np.array([fold(s.key[at]) == term.value for s in view.segments], dtype=bool)[:, None]
+        found = np.array([fold(key[at]) == term.value for key in view.segments], dtype=bool)[:, None]
     if not found.any():
         name = {"doc": "document"}.get(term.field, term.field)
         raise UserError(
@@ -147,7 +149,6 @@ def _place(view: View, term: FieldTerm) -> Mask:
 def _labelled(view: View, terms: Sequence[FieldTerm]) -> Mask:
     """Return the outputs with an error that fulfils all terms; an annotator alone asks for outputs the annotator rated."""
     found = np.zeros(view.present.shape, dtype=bool)
-    column = {system: j for j, system in enumerate(view.systems)}
     of_rater = [t.value for t in terms if t.field == "annotator"]
     of_error = [t for t in terms if t.field != "annotator"]
 
@@ -156,11 +157,8 @@ def _labelled(view: View, terms: Sequence[FieldTerm]) -> Mask:
             return False
         return not of_error or any(all(_has(error, t) for t in of_error) for error in rated.errors)
 
-    def cell(key: OutputKey) -> tuple[int, int] | None:
-        return (view.row[key.segment], column[key.system]) if key in view.texts else None
-
     for key, rated in view.rated.items():
-        if any(map(fits, rated)) and (at := cell(key)):
+        if any(map(fits, rated)) and (at := view.index.cell(key)):
             found[at] = True
     return found
 

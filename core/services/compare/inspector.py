@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.data import Dataset, OutputKey, RatedOutput, Segment, SegmentKey, grouped
+from core.data import OutputKey, RatedOutput, Segment, SegmentKey, grouped
 from core.mqm.scores import rated_outputs
 from core.ports.store import Store
 from core.refine.inspect import Round
@@ -21,6 +21,7 @@ from core.refine.overlap import Characters, Overlap, agreement, count_characters
 from core.refine.result import EDITS, EditStep, Refinement, Token
 from core.services.labels import all_labels
 from core.services.labels.labels import finished
+from core.services.projects.texts import StoredTexts
 from core.signature import fields_of
 from core.text.diff import diff
 
@@ -150,10 +151,14 @@ def try_json(tried: Try) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Submitted labels of some segments by output; `hidden` are segments whose labels this annotator may not see yet."""
+    """Submitted labels of some segments by output. An annotator may see those of the segments in `shown`; None means all."""
 
     by_output: Mapping[OutputKey, Sequence[RatedOutput]]
-    hidden: Collection[SegmentKey]
+    shown: Collection[SegmentKey] | None = None
+
+    def hides(self, segment: SegmentKey) -> bool:
+        """Return whether this annotator may not see the labels of a segment yet."""
+        return self.shown is not None and segment not in self.shown
 
     def of_segment(self, segment: SegmentKey) -> list[RatedOutput]:
         return [r for key, rated in self.by_output.items() if key.segment == segment for r in rated]
@@ -162,7 +167,6 @@ class Marks:
 def marks(
     store: Store,
     project_id: int,
-    dataset: Dataset,
     rater: str | None,
     *,
     everyone: bool,
@@ -173,26 +177,28 @@ def marks(
     Only labels of submitted segments count. `segment` limits the result to one segment.
     """
     folded = all_labels.labels(store, project_id, segment)
-    outputs = dataset.outputs_of()
-    asked = [key for key in outputs if outputs[key] and segment in (None, key)]
+    outline = store.projects.index(project_id).outline
     shown = {
         key
-        for key in asked
-        if everyone or (rater is not None and finished(folded.get((rater, key)), [o.system for o in outputs[key]]))
+        for of, key in folded
+        if key in outline and (everyone or (of == rater and finished(folded[of, key], outline[key])))
     }
-    texts = {o.key: o.text for key in shown for o in outputs[key]}
-    rated = rated_outputs({k: v for k, v in folded.items() if k[1] in shown}, texts)
-    return Marks(grouped((r.key, r) for r in rated if r.key in texts), set(asked) - shown)
+    mine = {of: labels for of, labels in folded.items() if of[1] in shown}
+    texts = StoredTexts(store.projects, project_id).outputs(
+        [OutputKey(system, *key) for key in shown for system in outline[key]]
+    )
+    return Marks(grouped((r.key, r) for r in rated_outputs(mine, texts) if r.key in texts), None if everyone else shown)
 
 
-def edits(store: Store, project_id: int, signature: str, dataset: Dataset) -> dict[OutputKey, Characters]:
-    """Return the characters that the stored refinement removed from each output."""
-    texts = {o.key: o.text for o in dataset.outputs}
+def edits(
+    store: Store, project_id: int, signature: str, texts: StoredTexts, segments: Iterable[SegmentKey]
+) -> dict[OutputKey, Characters]:
+    """Return the characters that the stored refinement removed from each output of these segments."""
     return {
-        key: edited(texts[key], value.detail["refined"])
-        for segment in dataset.segments
+        OutputKey(system, *segment.key): edited(of_system[system], value.detail["refined"])
+        for segment, of_system in texts.each(segments)
         for system, value in store.scores.detail(project_id, signature, segment.key).items()
-        if value.detail is not None and (key := OutputKey(system, *segment.key)) in texts
+        if value.detail is not None and system in of_system
     }
 
 

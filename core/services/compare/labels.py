@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from core.columns import ScoreColumn
 from core.data import RatedOutput, Span, Value
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import segment_scores
@@ -24,14 +25,11 @@ def with_mqm(view: View, marks: Marks) -> View:
 
     Without labels it stays as it is.
     """
-    rated = [r for of_output in marks.by_output.values() for r in of_output if r.key.segment in view.row]
-    found = {s.key: s.score for s in segment_scores(rated, GOOGLE) if s.key in view.texts}
+    rated = [r for of_output in marks.by_output.values() for r in of_output if view.index.cell(r.key) is not None]
+    found = {s.key: s.score for s in segment_scores(rated, GOOGLE)}
     if not found:
         return view
-    at = {name: i for i, name in enumerate(view.systems)}
-    values = np.full(view.present.shape, np.nan)
-    for key, score in found.items():
-        values[view.row[key.segment], at[key.system]] = score
+    values = ScoreColumn.of(view.index, {key: Value(score) for key, score in found.items()})
     signature = f"{GOOGLE.signature()}|raters:{len({r.rater for r in rated})}"
     digits = 1 if np.allclose(list(found.values()), np.round(list(found.values()), 1)) else 2
     note = (
@@ -42,8 +40,7 @@ def with_mqm(view: View, marks: Marks) -> View:
     return replace(
         view,
         columns=(column, *view.columns),
-        tables={**view.tables, MQM: {key: Value(score) for key, score in found.items()}},
-        plain={**view.plain, MQM: values},
+        read=lambda name: values if name == MQM else view.read(name),
         rated=marks.by_output,
     )
 

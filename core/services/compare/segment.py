@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from core.columns import Cell
 from core.data import OutputKey, Segment, Value
 from core.refine.result import Refinement
 from core.services.compare.compare import NOT_SCORED, blind_names
@@ -32,7 +33,7 @@ def payload(
 
     With `marks` the outputs have the labels that may be seen.
     """
-    segment = view.segments[shown.row]
+    segment, texts = view.texts.segment(view.segments[shown.row])
     names = names_of(view, shown)
     metrics = [
         {
@@ -47,7 +48,10 @@ def payload(
         }
         for c in view.columns
     ]
-    cards = [_card(view, shown, segment, system, name, details.get(system)) for system, name in names.items()]
+    cards = [
+        _card(view, shown, segment, system, texts[system], details.get(system)) | {"id": name, "name": name}
+        for system, name in names.items()
+    ]
     for card, system in zip(cards, names, strict=True):
         if marks and (rated := marks.by_output.get(OutputKey(system, *segment.key))):
             card["labels"] = card_labels(card["text"], rated)
@@ -61,7 +65,7 @@ def payload(
         "metrics": metrics,
         "cards": cards,
         "blind": shown.blind is not None,
-        "hidden": marks is not None and segment.key in marks.hidden,
+        "hidden": marks is not None and marks.hides(segment.key),
     }
 
 
@@ -72,7 +76,7 @@ def names_of(view: View, shown: SegmentQuery) -> dict[str, str]:
     if shown.blind is None:
         return {s: s for s in systems}
     everyone = [s for s, present in zip(view.systems, there, strict=True) if present]
-    names = blind_names(everyone, view.segments[shown.row].key, shown.blind)
+    names = blind_names(everyone, view.segments[shown.row], shown.blind)
     return {s: names[s] for s in systems}
 
 
@@ -87,19 +91,15 @@ def reference_of(shown: SegmentQuery, segment: Segment, detail: Mapping[str, Any
 
 
 def _card(
-    view: View, shown: SegmentQuery, segment: Segment, system: str, name: str, value: Value | None
+    view: View, shown: SegmentQuery, segment: Segment, system: str, text: str, value: Value | None
 ) -> dict[str, Any]:
-    key = OutputKey(system, *segment.key)
-    text = view.texts[key]
     detail = value.detail if value else None
     reference = reference_of(shown, segment, detail)
     card: dict[str, Any] = {
-        "id": name,
-        "name": name,
         "text": text,
         "reference": reference,
         "diff": _pieces(diff(segment.references[reference], text)) if reference is not None else [["same", text]],
-        "scores": {c.name: _score(view, c.name, key) for c in view.columns},
+        "scores": {c.name: _score(view, c.name, (shown.row, view.index.column[system])) for c in view.columns},
     }
     status, why = status_of(value, scored=bool(shown.refinement), reference=reference is not None)
     card |= {"status": status, "why": why}
@@ -140,8 +140,8 @@ def status_of(value: Value | None, *, scored: bool, reference: bool) -> tuple[st
     return ("refined", value.reason) if value.detail["steps"] else ("no_edit", value.reason)
 
 
-def _score(view: View, name: str, key: OutputKey) -> dict[str, Any]:
-    value = view.tables[name].get(key)
+def _score(view: View, name: str, at: Cell) -> dict[str, Any]:
+    value = view.table(name).at(*at)
     if value is None:
         return {"v": None, "why": NOT_SCORED}
     cell: dict[str, Any] = {"v": value.value if value.status == "ok" else None, "why": value.reason}

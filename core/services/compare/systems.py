@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from core.columns import Array
 from core.services.compare.compare import Order, row_mean
-from core.services.projects.view import Array, Column, View
+from core.services.projects.view import Column, View
 
 
 class SystemScores(NamedTuple):

@@ -240,8 +240,8 @@ def from_view(
     """
     metrics: list[ScoredMetric] = []
     values: dict[str, dict[OutputKey, float]] = {}
-    place = {name: i for i, name in enumerate(view.systems)}
-    rated = [k for k in view.texts if k in people.scores]
+    known = [(at, k) for k in people.scores if (at := view.index.cell(k)) is not None]
+    rated = [key for _, key in sorted(known)]
     for column in view.columns:
         if column.human or (column.name not in names if names else column.name != column.metric):
             continue
@@ -252,8 +252,8 @@ def from_view(
             turned = not column.higher_is_better
             metrics.append(ScoredMetric(name, label, signature_at(column, weight), turned=turned))
             values[name] = {
-                k: float(array[view.row[k.segment], place[k.system]]) for k in view.scored(column.name, rated)
+                k: float(array[view.row[k.segment], view.index.column[k.system]])
+                for k in view.scored(column.name, rated)
             }
-    of = {s.key: s for s in view.segments}
-    items = {k: Item(of[k.segment].source, view.texts[k], of[k.segment].references) for k in rated}
+    items = view.texts.items(rated)
     return join(people, metrics, values, items=items, order=rated, excluded=excluded, seed=seed, partly=partly)

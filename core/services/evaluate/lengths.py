@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from core.data import OutputKey, SegmentKey
+from core.data import OutputKey, SegmentKey, grouped
 from core.formats.write import csv_text
 from core.services.evaluate.evaluate import NO_SEGMENTS, AgreementOptions
 from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
@@ -118,16 +118,12 @@ def segment_lengths(view: View, keys: Sequence[OutputKey], by: By) -> dict[Segme
     It is the mean over the segment's outputs among `keys`, over its references, or the length of its source. Segments
     without such a text are left out.
     """
-    texts: dict[SegmentKey, list[str]] = {}
-    for key in keys:
-        of = texts.setdefault(key.segment, [])
-        if by == "outputs":
-            of.append(view.texts[key])
-    if by != "outputs":
-        for segment in view.segments:
-            if segment.key in texts:
-                sources = [] if segment.source is None else [segment.source]
-                texts[segment.key] = list(segment.references) if by == "references" else sources
+    if by == "outputs":
+        texts = grouped((key.segment, text) for key, text in view.texts.outputs(keys).items())
+    else:
+        read = [segment for segment, _ in view.texts.each(key.segment for key in keys)]
+        sources = {s.key: [] if s.source is None else [s.source] for s in read}
+        texts = {s.key: list(s.references) for s in read} if by == "references" else sources
     return {k: sum(_words(t) for t in of) / len(of) for k, of in texts.items() if of}
 
 

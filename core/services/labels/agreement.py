@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.data import SEVERITIES, Dataset, OutputKey, RatedOutput, SegmentKey, Side, Span, grouped
+from core.data import SEVERITIES, OutputKey, RatedOutput, SegmentKey, Side, Span, grouped
 from core.mqm.log import SegmentLabels
 from core.mqm.schemes import scheme as scheme_of
 from core.mqm.scores import rated_outputs, rater_penalty
@@ -22,6 +22,7 @@ from core.mqm.typology import is_non_translation
 from core.ports.labels import Event
 from core.ports.store import Store
 from core.services.labels import all_labels
+from core.services.projects.texts import StoredTexts
 from core.stats.bootstrap import Interval
 from core.stats.correlation.correlation import Statistic
 from core.stats.correlation.pairs import Ints
@@ -112,9 +113,7 @@ class Agreement:
         return next(p for p in self.pairs if {p.first, p.second} == {first, second})
 
 
-def agreement(
-    store: Store, project_id: int, dataset: Dataset, scheme: str = "google", *, seed: int = 0, draws: int = 1000
-) -> Agreement:
+def agreement(store: Store, project_id: int, scheme: str = "google", *, seed: int = 0, draws: int = 1000) -> Agreement:
     """Return the agreement over all submitted labels.
 
     Raises `UserError` for an unknown scheme, or a severity it does not have.
@@ -122,8 +121,9 @@ def agreement(
     weights = scheme_of(scheme)
     events = store.labels.events(project_id)
     labels = all_labels.labels(store, project_id)
-    texts = {o.key: o.text for o in dataset.outputs}
-    sources = {s.key: s.source or "" for s in dataset.segments}
+    read = list(StoredTexts(store.projects, project_id).each(segment for _, segment in labels))
+    texts = {OutputKey(system, *s.key): text for s, of_system in read for system, text in of_system.items()}
+    sources = {s.key: s.source or "" for s, _ in read}
     rated = [r for r in rated_outputs(labels, texts) if r.key in texts]
     scores = {(r.rater, r.key): 0.0 - rater_penalty(r.errors, weights) for r in rated}
     by_output = grouped((r.key, r) for r in rated)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +13,8 @@ import numpy as np
 from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS
 from core.calibration.sampling import EVENLY, STRATA, LabelCandidate, Method, choose, design
 from core.calibration.sampling_variance import batch_mean
-from core.data import Dataset, OutputKey, RatedOutput, SegmentKey
+from core.columns import ProjectIndex
+from core.data import OutputKey, RatedOutput, SegmentKey, grouped
 from core.formats.problems import counted
 from core.mqm.log import SegmentLabels
 from core.mqm.schemes import scheme as scheme_of
@@ -21,6 +22,7 @@ from core.mqm.scores import segment_scores
 from core.ports.batches import SavedBatch
 from core.ports.calibrations import SavedLambda
 from core.ports.store import Store
+from core.services.labels.labels import Outline
 from core.services.projects.view import Column, View
 from core.signature import number, signature
 from core.text.languages import SAMPLE, language
@@ -120,18 +122,21 @@ def intervals(saved: Iterable[SavedLambda], refinement: str) -> dict[str, tuple[
 
 def pool(view: View, column: Column, keys: Iterable[OutputKey]) -> list[LabelCandidate]:
     """Return the outputs of `keys` that the metric has scored, in the order of the project."""
-    table, wanted, found = view.tables[column.name], set(keys), []
-    for key in view.texts:
-        value = table.get(key)
-        if key in wanted and value is not None and value.value is not None:
-            distances = (value.parts.get("dist_exp", 0.0), value.parts.get("dist_imp", 0.0))
-            found.append(LabelCandidate(key, value.value, *distances))
+    table, found = view.table(column.name), []
+    zeros = np.zeros(view.index.shape)
+    explicit, implicit = (np.nan_to_num(table.parts.get(name, zeros)) for name in ("dist_exp", "dist_imp"))
+    rows, columns = view.index.cells(keys)
+    there = np.lexsort((columns, rows))
+    for i, j in zip(rows[there].tolist(), columns[there].tolist(), strict=True):
+        if not np.isnan(value := table.numbers[i, j]):
+            distances = float(explicit[i, j]), float(implicit[i, j])
+            found.append(LabelCandidate(view.index.key((i, j)), float(value), *distances))
     return found
 
 
 def build(view: View, column: Column, rated: Mapping[OutputKey, Collection[str]], name: str, plan: Plan) -> SavedBatch:
     """Draw a batch by `plan`. Raises `UserError` if no outputs are left."""
-    inside = [k for k in view.texts if not plan.documents or k.doc_id in plan.documents]
+    inside = [k for k in view.index.keys() if not plan.documents or k.doc_id in plan.documents]
     left = pool(view, column, (k for k in inside if len(rated.get(k, ())) < plan.enough))
     done = pool(view, column, (k for k in inside if k in rated))
     chosen = choose(
@@ -175,17 +180,26 @@ def languages(view: View) -> dict[str, list[str]]:
     """Return the documents by language, or by languages such as “German → English”, in the order of the project."""
     sources: dict[str, str] = {}
     outputs: dict[str, str] = {}
-    for segment in view.segments:
-        if len(sources.get(segment.doc_id, "")) < SAMPLE:
-            sources[segment.doc_id] = f"{sources.get(segment.doc_id, '')} {segment.source or ''}"
-    for key, text in view.texts.items():
-        if len(outputs.get(key.doc_id, "")) < SAMPLE:
-            outputs[key.doc_id] = f"{outputs.get(key.doc_id, '')} {text}"
+    for segment, texts in view.texts.each(_beginnings(view.index)):
+        doc = segment.doc_id
+        sources[doc] = f"{sources.get(doc, '')} {segment.source or ''}"
+        outputs[doc] = " ".join([outputs.get(doc, ""), *texts.values()])[: 2 * SAMPLE]
     found: dict[str, list[str]] = {}
     for doc, text in outputs.items():
         pair = (language(sources[doc]), language(text)) if sources[doc].strip() else (language(text),)
         found.setdefault(" → ".join(dict.fromkeys(pair)), []).append(doc)
     return found
+
+
+def _beginnings(index: ProjectIndex) -> Iterator[SegmentKey]:
+    """Yield the first segments of each document, until their outputs are long enough for a guess."""
+    lengths = np.maximum(index.lengths, 0).sum(axis=1)
+    for rows in index.documents.values():
+        before = 0
+        for i in rows:
+            if before < SAMPLE and index.present[i].any():
+                yield index.segments[i]
+            before += int(lengths[i])
 
 
 def remove(store: Store, project_id: int, batch: SavedBatch, rated: Mapping[OutputKey, Collection[str]]) -> None:
@@ -196,20 +210,18 @@ def remove(store: Store, project_id: int, batch: SavedBatch, rated: Mapping[Outp
         store.batches.delete(project_id, batch.name)
 
 
-def within(dataset: Dataset, batch: SavedBatch) -> Dataset:
-    """Return the outputs of a batch and their segments, in the order of the batch."""
-    assigned = {c.key for c in batch.outputs}
-    order = {segment: place for place, segment in enumerate(dict.fromkeys(c.key.segment for c in batch.outputs))}
-    segments = sorted((s for s in dataset.segments if s.key in order), key=lambda s: order[s.key])
-    outputs = sorted((o for o in dataset.outputs if o.key in assigned), key=lambda o: order[o.key.segment])
-    return Dataset(tuple(segments), tuple(outputs))
+def outline(batch: SavedBatch) -> Outline:
+    """Return the segments of a batch in its order, each with the systems whose outputs were drawn."""
+    by_segment = grouped((chosen.key.segment, chosen.key.system) for chosen in batch.outputs)
+    return {segment: tuple(systems) for segment, systems in by_segment.items()}
 
 
-def outputs_done(dataset: Dataset, labels: Mapping[SegmentKey, SegmentLabels]) -> int:
+def outputs_done(asked: Outline, labels: Mapping[SegmentKey, SegmentLabels]) -> int:
     """Count the outputs that one annotator has labelled and submitted."""
     return sum(
-        (mine := labels.get(o.key.segment)) is not None and mine.submitted and mine.answered(o.system)
-        for o in dataset.outputs
+        (mine := labels.get(segment)) is not None and mine.submitted and mine.answered(system)
+        for segment, systems in asked.items()
+        for system in systems
     )
 
 

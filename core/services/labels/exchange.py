@@ -222,6 +222,12 @@ def _action(raw: Mapping[str, Any], names: Mapping[str, str], asks: Sequence[Ask
     return Action(raw["id"], kind, system, payload, str(raw.get("time", "")))
 
 
+def nearby(store: Store, project_id: int, segment: SegmentKey) -> Dataset:
+    """Return the texts of a segment and of those neighbours in its document that the editor shows."""
+    around = store.projects.index(project_id).around(segment, BEFORE, AFTER)
+    return store.projects.texts(project_id, around)
+
+
 def editor_data(
     document: Dataset,
     project_id: int,
@@ -234,7 +240,7 @@ def editor_data(
     protocol: Protocol = PROTOCOLS["mqm"],
     declines: bool = False,
 ) -> dict[str, Any]:
-    """Return the data of the editor. `document` has at least the texts of the document of the segment.
+    """Return the data of the editor. `document` has at least the texts that the editor shows (`nearby`).
 
     `events` are the rater's of this segment, which must be open (`labels.open_segment`) for these `systems`. `more`: another
     segment is unlabelled. `declines`: the rater may say that the segment cannot be judged. Names of systems are sent once they

@@ -143,14 +143,20 @@ def strengths(of_name: Sequence[Judgement]) -> dict[str, float]:
 
 def derived(given: Iterable[Judgement]) -> tuple[HumanScore, ...]:
     """Return the scores of outputs by every way that gives one, named after the judgements: `score`, `score z`, `rank wins`."""
-    by_name = named(given)
     return tuple(
-        HumanScore(*key, name + ENDINGS[way], value)
+        HumanScore(*key, name, value) for name, values in by_output(given).items() for key, value in values.items()
+    )
+
+
+def by_output(given: Iterable[Judgement]) -> dict[str, dict[OutputKey, float]]:
+    """Return the scores of `derived` by name."""
+    by_name = named(given)
+    return {
+        name + ENDINGS[way]: {key: value for key, (value, _) in scores(by_name[name], way).items()}
         for name, possible in ways(j for of_name in by_name.values() for j in of_name).items()
         for way in possible
         if way != "strengths"
-        for key, (value, _) in scores(by_name[name], way).items()
-    )
+    }
 
 
 def with_scores(dataset: Dataset, given: Sequence[Judgement]) -> Dataset:

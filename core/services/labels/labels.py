@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from core.data import Dataset, RatedOutput, SegmentKey
+from core.data import RatedOutput, SegmentKey
 from core.mqm.log import SegmentLabels, fold, fold_segment
 from core.mqm.scores import rated_outputs
 from core.ports.labels import Action
@@ -18,6 +18,8 @@ from core.ports.store import Store
 from core.services.labels import all_labels
 
 LabelsBySegment = Mapping[SegmentKey, SegmentLabels]
+Outline = Mapping[SegmentKey, tuple[str, ...]]
+"""The segments to label in their order, each with its systems."""
 
 
 class SegmentProgress(NamedTuple):
@@ -103,30 +105,22 @@ def finished(labels: SegmentLabels | None, systems: Collection[str]) -> bool:
     return labels is not None and labels.submitted and all(labels.answered(system) for system in systems)
 
 
-def progress(dataset: Dataset, labels: LabelsBySegment) -> SegmentProgress:
-    """Count the segments with outputs, and those the rater has submitted."""
-    asked = _asked(dataset)
+def progress(asked: Outline, labels: LabelsBySegment) -> SegmentProgress:
+    """Count the segments, and those the rater has submitted."""
     return SegmentProgress(
         sum(finished(labels.get(segment), systems) for segment, systems in asked.items()), len(asked)
     )
 
 
-def next_unlabelled(dataset: Dataset, labels: LabelsBySegment, after: SegmentKey | None = None) -> SegmentKey | None:
-    """Return the first unsubmitted segment after `after`, in document order, wrapping around; None if all are done.
+def next_unlabelled(asked: Outline, labels: LabelsBySegment, after: SegmentKey | None = None) -> SegmentKey | None:
+    """Return the first unsubmitted segment after `after`, wrapping around; None if all are done.
 
     `after` itself is returned only if no other segment is left.
     """
-    asked = _asked(dataset)
-    order = [segment.key for segment in dataset.segments]
-    start = order.index(after) + 1 if after in order else 0
-    for segment in order[start:] + order[:start]:
-        if segment in asked and not finished(labels.get(segment), asked[segment]):
-            return segment
-    return None
-
-
-def _asked(dataset: Dataset) -> dict[SegmentKey, list[str]]:
-    return {segment: [o.system for o in outputs] for segment, outputs in dataset.outputs_of().items() if outputs}
+    order = list(asked)
+    start = order.index(after) + 1 if after is not None and after in asked else 0
+    rest = (key for key in order[start:] + order[:start] if not finished(labels.get(key), asked[key]))
+    return next(rest, None)
 
 
 def submitted(store: Store, project_id: int) -> list[RatedOutput]:

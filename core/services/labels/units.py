@@ -9,12 +9,11 @@ from core.data import SegmentKey, grouped
 from core.errors import UserError
 from core.mqm.log import SegmentLabels, fold
 from core.ports.store import Store
-from core.services.labels.exchange import editor_data
-from core.services.labels.labels import finished, open_segment
+from core.services.labels.exchange import editor_data, nearby
+from core.services.labels.labels import Outline, finished, open_segment
 from core.services.labels.protocols import is_stored, of_project
 
 Step = Literal["here", "next", "previous", "unlabelled"]
-Outline = Mapping[SegmentKey, tuple[str, ...]]
 
 
 def outline(store: Store, project_id: int, batch: str | None = None, *, archived: bool = False) -> Outline:
@@ -23,7 +22,7 @@ def outline(store: Store, project_id: int, batch: str | None = None, *, archived
     Raises `UserError` if the set does not exist, or was deleted after some of it was labelled (unless `archived`).
     """
     if batch is None:
-        return store.projects.outline(project_id)
+        return store.projects.index(project_id).outline
     found = next((b for b in store.batches.list(project_id) if b.name == batch and (archived or not b.archived)), None)
     if found is None:
         raise UserError("the calibration set of this link no longer exists", hint="Ask for a new link")
@@ -59,9 +58,9 @@ def unit(
     segment = choose_segment(asked, labels, here, step)
     systems = asked[segment]
     open_segment(store, project_id, rater, segment, systems)
-    submitted = [key for key, of in asked.items() if finished(labels.get(key), of)]
+    submitted = {key for key, of in asked.items() if finished(labels.get(key), of)}
     data = editor_data(
-        store.projects.document(project_id, segment.doc_id), project_id, rater, segment, systems,
+        nearby(store, project_id, segment), project_id, rater, segment, systems,
         store.labels.events(project_id, rater=rater, segment=segment),
         more=any(key != segment and key not in submitted for key in asked), protocol=of_project(store, project_id),
         declines=is_stored(store, project_id),

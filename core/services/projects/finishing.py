@@ -44,5 +44,5 @@ def finishable(dataset: Dataset, columns: Iterable[Column]) -> Finishable:
 def incomplete(view: View, names: Collection[str] = ()) -> list[tuple[Column, int]]:
     """Return the metrics (of `names`, or all) that lack results of outputs, with the number of outputs that have one."""
     columns = [c for c in view.columns if not c.human and (not names or c.name in names)]
-    counted = [(c, len(view.scored(c.name, view.texts))) for c in columns]
-    return [(c, n) for c, n in counted if n < len(view.texts)]
+    counted = [(c, view.table(c.name).n) for c in columns]
+    return [(c, n) for c, n in counted if n < view.index.n_outputs]

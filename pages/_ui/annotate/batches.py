@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 
 import streamlit as st
 
-from core.data import Dataset, SegmentKey
+from core.data import SegmentKey
 from core.formatting import format_count
 from core.mqm.log import SegmentLabels
 from core.ports.batches import SavedBatch
 from core.ports.projects import Project
 from core.services.labels import batches as service
-from core.services.labels.labels import SegmentProgress
+from core.services.labels.labels import Outline, SegmentProgress
 from pages._ui.shared import page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -26,8 +26,8 @@ def address(project: Project, name: str) -> dict[str, str]:
     return {state.PROJECT: str(project.id), BATCH: name}
 
 
-def asked(project: Project, dataset: Dataset) -> Dataset | None:
-    """Return the outputs to label: the whole project or one calibration set. Draws the choice if there are sets.
+def asked(project: Project) -> Outline | None:
+    """Return what to label: the whole project or one calibration set. Draws the choice if there are sets.
 
     If the address names a set that does not exist, say so and return None.
     """
@@ -41,7 +41,7 @@ def asked(project: Project, dataset: Dataset) -> Dataset | None:
             return None
         st.query_params.pop(BATCH)  # it belongs to the project that was open before
     batch = _choice(project, by_name)
-    return service.within(dataset, batch) if batch else dataset
+    return service.outline(batch) if batch else wiring.index(project).outline
 
 
 def _gone(project: Project, name: str, by_name: Collection[str]) -> None:
@@ -95,11 +95,12 @@ def _label(batch: SavedBatch) -> str:
     return f"{batch.name}, {format_count(len(batch.outputs), 'output')}"
 
 
-def progress(done: SegmentProgress, whole: Dataset, of_batch: Dataset, mine: dict[SegmentKey, SegmentLabels]) -> None:
+def progress(project: Project, done: SegmentProgress, asked: Outline, mine: dict[SegmentKey, SegmentLabels]) -> None:
     """Draw the progress: submitted segments, and in a calibration set labelled / assigned outputs."""
+    of_batch = asked is not wiring.index(project).outline
     text = f"{done.submitted} of {done.total} segments submitted."
-    if of_batch is not whole:
-        labelled, assigned = service.outputs_done(of_batch, mine), len(of_batch.outputs)
+    if of_batch:
+        labelled, assigned = service.outputs_done(asked, mine), sum(map(len, asked.values()))
         all_labelled = labelled == assigned
         st.badge(
             f"{labelled} / {assigned} labelled", icon=":material/checklist:", color="green" if all_labelled else "gray"
@@ -109,7 +110,7 @@ def progress(done: SegmentProgress, whole: Dataset, of_batch: Dataset, mine: dic
         text += " Label every output of a segment, then submit it: only submitted segments count."
     st.progress(done.submitted / done.total if done.total else 0.0, text=escape_markdown(text))
     if done.total and done.submitted == done.total:
-        _thanks(of_batch is not whole)
+        _thanks(of_batch)
 
 
 def _thanks(batch: bool) -> None:

@@ -27,7 +27,7 @@ def scores(view: View, segment: SegmentKey, order: Sequence[str]) -> None:
 
 def cell(view: View, column: Column, key: OutputKey) -> str:
     """Return the value as text, or the reason why there is none."""
-    value = view.tables[column.name].get(key)
+    value = view.table(column.name).get(key)
     if value is None:
         return "not scored"
     return value.reason or value.status if value.value is None else f"{value.value:.{column.digits}f}"

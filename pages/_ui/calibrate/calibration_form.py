@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.calibration.calibrate import CalibrationPoint
-from core.data import Dataset, Judgement
+from core.data import Judgement
 from core.plots.calibration import MEASURE_NAMES
 from core.ports.batches import SavedBatch
 from core.ports.projects import Project
@@ -51,7 +51,7 @@ def choose_metric(columns: Sequence[Column]) -> Column:
     ]
 
 
-def choose_human_scores(project: Project, dataset: Dataset) -> HumanScores | None:
+def choose_human_scores(project: Project) -> HumanScores | None:
     """Return the human scores: MQM labels under a weight scheme, scores or ranks by rater, or an imported score.
 
     Draws the reason and returns None if there are none.
@@ -88,11 +88,11 @@ def choose_human_scores(project: Project, dataset: Dataset) -> HumanScores | Non
         return service.from_rated(rated, chosen, known[scheme])
     if way in ("wins", "strengths"):
         second.caption("Ranks: 1 is best. The score computed from them is higher for better outputs.")
-        return _of_ranks(given, name, way, dataset)
+        return _of_ranks(project, given, name, way)
     higher = second.toggle("Higher is better", value=True, key=drafts.kept(f"lambda-higher-{project.id}"))
     if way is not None:
-        return service.from_judgements(given, name, way, dataset, higher_is_better=higher)
-    return service.from_score(dataset, name, higher_is_better=higher)
+        return service.from_judgements(given, name, way, (), higher_is_better=higher)
+    return service.from_score(wiring.human_score(project, name).finite(), name, higher_is_better=higher)
 
 
 def _none_yet() -> None:
@@ -109,9 +109,9 @@ def _kind(kind: tuple[str, str, Way | None]) -> str:
     return f"{kind[1]}: {numbers.WAYS[kind[2]]}" if kind[2] else kind[1] or kind[0]
 
 
-def _of_ranks(given: Sequence[Judgement], name: str, way: Way, dataset: Dataset) -> HumanScores | None:
+def _of_ranks(project: Project, given: Sequence[Judgement], name: str, way: Way) -> HumanScores | None:
     with errors.boundary():
-        return service.from_judgements(given, name, way, dataset)
+        return service.from_judgements(given, name, way, wiring.index(project).keys())
     return None
 
 

@@ -34,7 +34,8 @@ def annotators(project: Project, column: Column, people: HumanScores, choice: La
     if people.scheme is None:
         page.info(OF_LABELS)
         return
-    rated, table = submitted(wiring.store(), project.id), wiring.view(project).tables[column.name]
+    rated = submitted(wiring.store(), project.id)
+    table = wiring.view(project).table(column.name).picked(r.key for r in rated)
     raters, scheme = people.raters, people.scheme
     found = run_cached(
         ("annotators", digest(column.signature, rated, raters, scheme, distances(table, rated)), choice),
@@ -92,7 +93,8 @@ def weights(project: Project, column: Column, people: HumanScores, choice: Lambd
     if people.scheme is None:
         page.info(OF_LABELS)
         return
-    rated, table = submitted(wiring.store(), project.id), wiring.view(project).tables[column.name]
+    rated = submitted(wiring.store(), project.id)
+    table = wiring.view(project).table(column.name).picked(r.key for r in rated)
     others = [s for s in schemes(project).values() if s != people.scheme]
     order = [people.scheme, *others]
     found = run_cached(

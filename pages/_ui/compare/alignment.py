@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.data import OutputKey
 from core.metrics.smart_matchers import EMBEDDING
 from core.models.kinds import facts
 from core.ports.projects import Project
@@ -25,7 +24,7 @@ KEY = "alignment"
 
 def panel(project: Project, view: View, shown: SegmentQuery) -> None:
     """Draw the choices (output, other text, matcher) and, once an output is chosen, its sentences."""
-    segment, names = view.segments[shown.row], names_of(view, shown)
+    (segment, outputs), names = view.texts.segment(view.segments[shown.row]), names_of(view, shown)
     if not names:
         return
     by_name = {name: system for system, name in sorted(names.items(), key=lambda n: _natural(n[1]))}
@@ -49,7 +48,7 @@ def panel(project: Project, view: View, shown: SegmentQuery) -> None:
     if not texts:
         page.info("This segment has no reference and no source to compare an output with.")
         return
-    text = view.texts[OutputKey(by_name[name], *segment.key)]
+    text = outputs[by_name[name]]
     with errors.boundary():
         found = _aligned(text, texts[str(against)], matcher)
         data = service.payload(found) | {

@@ -20,6 +20,9 @@ from pages._ui.compare import score_list
 from pages._ui.compare.toolbar import refinement
 from pages._ui.shared import errors, files, page, partly_scored, state
 
+PAGE = 500
+"""Segments in one page of the list."""
+
 
 def overview(project: Project, view: View, query: Query, lam: float, blind: bool) -> None:
     """Draw system means with intervals, and one metric against another, over the matching segments."""
@@ -34,7 +37,7 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
         x = st.selectbox("System means of", names, x_at, format_func=labels.__getitem__, key=f"compare-x-{project.id}")
         column = view.column(x)
         for _, n in incomplete(view, [x]):
-            text = f"{column.label}: {n:,} of {len(view.texts):,} outputs have a score. The system means are over these only."
+            text = f"{column.label}: {n:,} of {view.index.n_outputs:,} outputs have a score. The system means are over these only."
             with above:
                 partly_scored.line(project, text, [column], "means")
         if blind:
@@ -62,7 +65,7 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
 def _open_point(project_id: int, view: View, chart: str) -> None:
     for point in list(st.session_state[chart].get("selection", {}).get(plots.PICK) or [])[:1]:
         where = [str(point["doc"]), str(point["segment"])]
-        key = next((s.key for s in view.segments if chart_labels(s.key) == where), None)
+        key = next((key for key in view.segments if chart_labels(key) == where), None)
         if key is not None:
             state.go_to_segment(project_id, key)
 
@@ -70,10 +73,13 @@ def _open_point(project_id: int, view: View, chart: str) -> None:
 def listing(project: Project, view: View, query: Query, lam: float, order: Order) -> None:
     """Draw the matching segments in order; selecting a row opens the segment."""
     by = service.sort_key(view, query, lam)
+    order = order[_rows_of_page(project, len(order))]
+    texts = {segment.key: segment for segment, _ in view.texts.each(view.segments[i] for i in order)}
+    segments = [texts[view.segments[i]] for i in order]
     frame = pd.DataFrame({
-        "document": [view.segments[i].doc_id for i in order],
-        "segment": [view.segments[i].segment_id for i in order],
-        "text": [view.segments[i].source or next(iter(view.segments[i].references), "") for i in order],
+        "document": [s.doc_id for s in segments],
+        "segment": [s.segment_id for s in segments],
+        "text": [s.source or next(iter(s.references), "") for s in segments],
     })  # fmt: skip
     if query.sort == "disagreement" and by is not None:
         frame["disagreement"] = by[order]
@@ -81,9 +87,18 @@ def listing(project: Project, view: View, query: Query, lam: float, order: Order
     scores = [(c, service.row_mean(view.values(c.name, lam)[:, at])[order]) for c in view.columns]
 
     def opened(row: int) -> None:
-        state.go_to_segment(project.id, view.segments[order[row]].key)
+        state.go_to_segment(project.id, view.segments[order[row]])
 
     score_list.draw(frame, "text", scores, lam, f"compare-list-{project.id}", opened)
+
+
+def _rows_of_page(project: Project, n: int) -> slice:
+    """Draw the choice of the page if the list is long; return the places of its rows in the order."""
+    if n <= PAGE:
+        return slice(n)
+    st.caption(f"{PAGE} segments on each page")
+    page_number = st.pagination(-(-n // PAGE), key=f"compare-list-page-{project.id}-{n}")
+    return slice((page_number - 1) * PAGE, page_number * PAGE)
 
 
 def download(project: Project, view: View, lam: float, order: Order, systems: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from core.services.compare.segment import SegmentQuery, names_of, status_of
 from core.services.projects.view import Column, View
 from core.signature import fields_of
 from pages._ui.annotate import identity
-from pages._ui.compare import labels, model_rounds
+from pages._ui.compare import labels, marks, model_rounds
 from pages._ui.components.inspector import inspector
 from pages._ui.components.shared import last
 from pages._ui.shared import errors, wiring
@@ -71,7 +71,7 @@ def close() -> None:
 
 def panel(project: Project, view: View, main: Column, shown: SegmentQuery, details: Mapping[str, Value]) -> None:
     """Draw the inspector if it is open on a shown output; another segment closes it."""
-    segment, names = view.segments[shown.row], names_of(view, shown)
+    (segment, texts), names = view.texts.segment(view.segments[shown.row]), names_of(view, shown)
     system = opened(project.id, segment.key)
     value = details.get(system) if system in names else None
     if system is None or value is None or value.detail is None:
@@ -80,7 +80,7 @@ def panel(project: Project, view: View, main: Column, shown: SegmentQuery, detai
     key, analysis = OutputKey(system, *segment.key), Refinement.from_json(value.detail)
     data: dict[str, Any] = {"name": names[system], "opened": st.session_state[OPENED].n}
     try:
-        data |= stage(project, main, segment, key, view.texts[key], analysis)
+        data |= stage(project, main, segment, key, texts[system], analysis)
     except UserError as error:
         errors.show(error)
         return
@@ -188,21 +188,20 @@ def notes(
 def overlap(project: Project, view: View, main: Column, key: OutputKey, analysis: Refinement) -> dict[str, Any]:
     """Return the overlap of edits and error spans. Hidden spans never leave the server."""
     rater, everyone = identity.rater(), labels.everyone(project)
-    found = service.marks(
-        wiring.store(), project.id, wiring.dataset(project), rater, everyone=everyone, segment=key.segment
-    )
-    whole, n = wiring.overlap(project, main.signature, rater, everyone)
+    found = service.marks(wiring.store(), project.id, rater, everyone=everyone, segment=key.segment)
+    whole, n = marks.overlap(project, main.signature, rater, everyone)
     rows, lines, layers, raters = [], [], None, 0
-    if key.segment in found.hidden:
+    if found.hides(key.segment):
         lines.append("Error spans in this segment stay hidden until you have submitted it yourself, to avoid bias.")
     else:
-        mine, model = found.by_output.get(key, []), wiring.edits(project, main.signature)
+        mine, model = found.by_output.get(key, []), marks.edits(project, main.signature, key.segment)
+        texts = {OutputKey(system, *key.segment): text for system, text in view.texts.segment(key.segment)[1].items()}
         raters = len(mine)
-        layers = service.layers_json(view.texts[key], analysis.refined, mine)
+        layers = service.layers_json(texts[key], analysis.refined, mine)
         rows = [
-            {"label": "this output"} | service.overlap_json(service.overlap(mine, view.texts, model)),
+            {"label": "this output"} | service.overlap_json(service.overlap(mine, texts, model)),
             {"label": "this segment, all outputs"}
-            | service.overlap_json(service.overlap(found.of_segment(key.segment), view.texts, model)),
+            | service.overlap_json(service.overlap(found.of_segment(key.segment), texts, model)),
         ]
     if n:
         name = "this project" if everyone else f"the {format_count(n, 'segment')} you submitted"

@@ -8,7 +8,7 @@ from core.ports.projects import Project
 from core.services.compare.inspector import Marks
 from core.services.projects.view import View
 from pages._ui.annotate import identity
-from pages._ui.shared import wiring
+from pages._ui.compare import marks
 
 
 def switch_key(project_id: int) -> str:
@@ -26,7 +26,7 @@ def _at_first() -> bool:
 
 def visible(project: Project) -> tuple[View, Marks | None]:
     """Return the view with the MQM scores of the visible labels, and these labels; None if nobody has labelled anything."""
-    return wiring.labelled(project, identity.rater(), everyone(project))
+    return marks.labelled(project, identity.rater(), everyone(project))
 
 
 def switch(project: Project) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 import pandas as pd
 import streamlit as st
 
+from core.columns import Array
 from core.services.compare.compare import hint_at
-from core.services.projects.view import Array, Column
+from core.services.projects.view import Column
 from pages._ui.shared import errors
 from pages._ui.shared.markdown import escape_markdown
 

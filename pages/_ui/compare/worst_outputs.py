@@ -35,13 +35,14 @@ def listing(project: Project, view: View, query: Query, lam: float, blind: int |
         )
         best = st.toggle("Best first", key=f"compare-best-{project.id}")
     found, n = service.worst_outputs(view, query, lam, by, AT_MOST, best=best)
-    keys = [OutputKey(view.systems[j], *view.segments[i].key) for i, j in found]
+    keys = [view.index.key(cell) for cell in found]
+    texts = view.texts.outputs(keys)
     names = {i: names_of(view, SegmentQuery(i, blind=blind)) for i in {i for i, _ in found}}
     frame = pd.DataFrame({
         "document": [key.doc_id for key in keys],
         "segment": [key.segment_id for key in keys],
         "system": [names[i][view.systems[j]] for i, j in found],
-        "output": [view.texts[key] for key in keys],
+        "output": [texts[key] for key in keys],
     })  # fmt: skip
     if view.rated:
         frame["errors"] = [_errors(view, key) for key in keys]

@@ -45,7 +45,7 @@ def found(project: Project, scheme: str) -> Agreement:
 
 @st.cache_resource(max_entries=8, ttl=30, show_spinner="Comparing labels …")
 def _found(database: str, project: Project, scheme: str) -> Agreement:
-    return service.agreement(wiring.store(), project.id, wiring.dataset(project), scheme)
+    return service.agreement(wiring.store(), project.id, scheme)
 
 
 def raters(all_of: Agreement) -> None:
@@ -196,19 +196,18 @@ def visible(project: Project, queue: Sequence[Dispute]) -> list[Dispute]:
     rater = identity.rater()
     if rater is None:
         return []
-    mine, outputs = current(wiring.store(), project.id, rater), wiring.dataset(project).outputs_of()
-    return [d for d in queue if finished(mine.get(d.key.segment), [o.system for o in outputs.get(d.key.segment, ())])]
+    mine, outline = current(wiring.store(), project.id, rater), wiring.index(project).outline
+    return [d for d in queue if finished(mine.get(d.key.segment), outline.get(d.key.segment, ()))]
 
 
 def _dispute(project: Project, place: int, dispute: Dispute) -> None:
-    data, key = wiring.dataset(project), dispute.key
-    text = next(o.text for o in data.outputs if o.key == key)
-    source = data.segment_of()[key.segment].source or ""
+    key = dispute.key
+    segment, texts = wiring.texts(project).segment(key.segment)
     points = dispute.disagreement.points or 0.0
     apart = f"average difference between annotators: {format_figure(points)} point{'' if points == 1 else 's'}"
     title = f"**{place}.** {' · '.join(escape_markdown(part) for part in (*key.segment, key.system) if part)} · {apart}"
     columns = [
-        labelled_output.column(rater, f"score {format_figure(score)}", spans, text, source)
+        labelled_output.column(rater, f"score {format_figure(score)}", spans, texts[key.system], segment.source or "")
         for rater, spans, score in dispute.raters
     ]
     labelled_output.draw(project, key, title, columns, f"dispute-{project.id}-{key!r}")

@@ -17,8 +17,7 @@ from pages._ui.shared.markdown import escape_markdown
 
 def draw(project: Project, key: OutputKey, title: str, columns: Sequence[Mapping[str, Any]], name: str) -> None:
     """Draw the output with a title (Markdown) and one column per annotator; without columns, the text alone."""
-    data = wiring.dataset(project)
-    segment = data.segment_of()[key.segment]
+    segment, texts = wiring.texts(project).segment(key.segment)
     with st.container(border=True):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(title)
@@ -34,7 +33,7 @@ def draw(project: Project, key: OutputKey, title: str, columns: Sequence[Mapping
             if columns:
                 marked_texts(columns, key=name)
             else:
-                st.text(next((o.text for o in data.outputs_of()[key.segment] if o.system == key.system), ""))
+                st.text(texts.get(key.system, ""))
 
 
 def links(project: Project, key: SegmentKey) -> None:

@@ -25,7 +25,7 @@ def of_parts(view: View, found: Evaluation, statistic: StatisticName) -> None:
         required=True,
     )
     data = found.joined
-    lengths = [float(len(view.texts[k])) for k in data.keys] if by == "length" else []
+    lengths = view.index.lengths[view.index.cells(data.keys)].astype(float).tolist() if by == "length" else []
 
     def work() -> list[tests.SubsetAgreement]:
         if by == "top":

@@ -54,15 +54,14 @@ def draw(project: Project, found: Evaluation, statistic: StatisticName) -> None:
 def _one(
     project: Project, found: Evaluation, name: str, place: int, one: MetricDisagreement, seen: inspector.Marks | None
 ) -> None:
-    data = wiring.dataset(project)
     label = found.joined.scored_metric(name).label
     title = (
         f"**{place}.** {' · '.join(escape_markdown(part) for part in one.key if part)}  \n{escape_markdown(label)} "
         f"{format_number(one.metric, leading_zero=True)}: better than {format_percent(one.worse_by_metric)} of the outputs · human score "
         f"{format_number(one.human, 2, leading_zero=True)}: better than {format_percent(one.worse_by_human)}"
     )
-    text = next(o.text for o in data.outputs_of()[one.key.segment] if o.system == one.key.system)
-    source = data.segment_of()[one.key.segment].source or ""
+    segment, texts = wiring.texts(project).segment(one.key.segment)
+    text, source = texts[one.key.system], segment.source or ""
     columns = [
         labelled_output.column(r.rater, "" if r.errors else "no error", r.errors, text, source)
         for r in (seen.by_output.get(one.key, ()) if seen else ())
@@ -71,5 +70,4 @@ def _one(
 
 
 def _marks(project: Project, segment: SegmentKey, everyone: bool) -> inspector.Marks:
-    rater, data = identity.rater(), wiring.dataset(project)
-    return inspector.marks(wiring.store(), project.id, data, rater, everyone=everyone, segment=segment)
+    return inspector.marks(wiring.store(), project.id, identity.rater(), everyone=everyone, segment=segment)

@@ -24,10 +24,12 @@ def draw(project: Project, view: View, wanted: EvaluationOptions) -> None:
     lower = st.multiselect(
         "Scores where lower is better", project.human_scores, key=drafts.kept(f"evaluate-every-lower-{project.id}"), placeholder="none",
     )  # fmt: skip
-    dataset = wiring.dataset(project)
     of = {
         name: evaluation_data.joined(
-            project, view, from_score(dataset, name, higher_is_better=name not in lower), wanted
+            project,
+            view,
+            from_score(wiring.human_score(project, name).finite(), name, higher_is_better=name not in lower),
+            wanted,
         )
         for name in project.human_scores
     }

@@ -58,8 +58,9 @@ def _scores(
     project: Project, view: View, people: HumanScores, found: Evaluation, wanted: EvaluationOptions
 ) -> dict[str, EvaluationData]:
     """Return the chosen human score and the others to average with, all on the same outputs."""
-    mine, dataset = people.words if people.raters else _name(people), wiring.dataset(project)
-    others = [n for n in dict.fromkeys(h.name for h in dataset.human_scores) if n not in (mine, _name(people))]
+    mine = people.words if people.raters else _name(people)
+    human = [c.name.removeprefix("human:") for c in view.columns if c.human]
+    others = [name for name in human if name not in (mine, _name(people))]
     of = {mine: found.joined}
     if others:
         left, right = st.columns(2)
@@ -72,8 +73,9 @@ def _scores(
             "Scores where lower is better", chosen, key=drafts.kept(f"evaluate-lower-{project.id}"), placeholder="none"
         )
         for name in chosen:
+            values = wiring.human_score(project, name).finite()
             of[name] = evaluation_data.joined(
-                project, view, from_score(dataset, name, higher_is_better=name not in lower), wanted
+                project, view, from_score(values, name, higher_is_better=name not in lower), wanted
             )
     return long.same_outputs(of)
 

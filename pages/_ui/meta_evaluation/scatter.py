@@ -77,7 +77,7 @@ def _system_points(data: EvaluationData, name: str, axis: str, people: str) -> N
 def _segment(project: Project, view: View, data: EvaluationData, name: str, key: SegmentKey) -> None:
     if key not in view.row:
         return
-    segment = view.segments[view.row[key]]
+    segment, texts = view.texts.segment(key)
     at = {k.system: i for i, k in enumerate(data.keys) if k.segment == key}
     with st.container(border=True):
         st.markdown(f"**{escape_markdown(f'{key.doc_id} · {key.segment_id}')}**")
@@ -89,7 +89,7 @@ def _segment(project: Project, view: View, data: EvaluationData, name: str, key:
         tables.text_table(
             [
                 {
-                    "system": system, "output": view.texts[data.keys[i]], label: format_number(float(data.scores[name][i])),
+                    "system": system, "output": texts[system], label: format_number(float(data.scores[name][i])),
                     data.human_axis: format_number(float(data.human[i]), 2),
                 }
                 for system, i in sorted(at.items(), key=lambda pair: -data.human[pair[1]])

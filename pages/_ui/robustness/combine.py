@@ -64,7 +64,7 @@ def draw(project: Project) -> None:
     others = [n for n, s in states.items() if n not in NLI_METRICS and n != NAME and s.state == "ready"]
     key = f"{_ASKED}-{project.id}"
     with st.container(border=True):
-        people = calibration_form.choose_human_scores(project, wiring.dataset(project))
+        people = calibration_form.choose_human_scores(project)
         choice = calibration_form.choose_measure(people) if people is not None else LambdaFitOptions()
         asked = _form(project, able, others, st.session_state.get(key), people)
     if asked is not None:

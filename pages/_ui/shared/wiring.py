@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import runpy
 import subprocess
@@ -17,15 +16,14 @@ import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.data import Dataset, Judgement, OutputKey, Value
+from core.columns import ProjectIndex, ScoreColumn
+from core.data import Dataset, Judgement, Value
 from core.errors import UserError
 from core.metrics.registry import specs
 from core.ports.projects import Project
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.ports.store import Store
-from core.refine.overlap import Characters, Overlap
 from core.services.campaigns import results
-from core.services.compare import inspector, labels
 from core.services.labels import all_labels
 from core.services.labels import judgements as numbers
 from core.services.people.csrf import CSRF_HEADER, csrf_token
@@ -33,6 +31,7 @@ from core.services.people.guarded_store import guarded, may_read
 from core.services.people.identity import SESSION_COOKIE, Identity
 from core.services.projects import sample
 from core.services.projects.task import Task, task_of
+from core.services.projects.texts import StoredTexts
 from core.services.projects.time_estimates import DistinctOutputs, distinct_outputs
 from core.services.projects.view import View, build
 from core.settings import load as settings
@@ -143,33 +142,48 @@ def generation(project: Project) -> int:
     return _generations().get(project.id, 0)
 
 
-def _version(project: Project) -> tuple[str, Project, Hashable]:
+def version(project: Project) -> tuple[str, Project, Hashable]:
     """Return the keys of a project in the caches, which all sessions share: whoever may see all of it sees the same."""
     if not may_read(identity(), project.id):
         raise UserError(
             "there is no such project", got=str(project.id), hint="It may have been deleted; choose another"
         )
-    return settings().database, project, (generation(project), _campaigns(project))
+    return settings().database, project, (generation(project), campaigns(project))
 
 
 def dataset(project: Project) -> Dataset:
     """Return the texts and human scores of a project; read again after an import."""
-    return _dataset(*_version(project))
+    return _dataset(*version(project))
+
+
+def index(project: Project) -> ProjectIndex:
+    """Return which outputs a project has."""
+    return _index(*version(project))
+
+
+def texts(project: Project) -> StoredTexts:
+    """Return the texts of a project, which are read when they are needed."""
+    return _stored_texts(*version(project))
+
+
+def human_score(project: Project, name: str) -> ScoreColumn:
+    """Return a human score of all outputs: as it was imported, and derived from the numbers of single raters."""
+    return _human_score(*version(project), name)
 
 
 def distinct(project: Project) -> DistinctOutputs:
     """Return the outputs of a project, each text once; read again after an import."""
-    return _distinct(*_version(project))
+    return _distinct(*version(project))
 
 
 def task(project: Project) -> Task:
     """Return the task that the texts of a project look like."""
-    return _task(*_version(project))
+    return _task(*version(project))
 
 
 def judgements(project: Project) -> list[Judgement]:
     """Return the scores and ranks of single raters; read again after an import."""
-    return _judgements(*_version(project))
+    return _judgements(*version(project))
 
 
 def raters(project: Project) -> list[str]:
@@ -177,7 +191,7 @@ def raters(project: Project) -> list[str]:
     return all_labels.raters(store(), project.id)
 
 
-def _campaigns(project: Project) -> Hashable:
+def campaigns(project: Project) -> Hashable:
     """Return what the results of campaigns depend on. While a campaign runs, new results appear within a minute."""
     return _campaign_version(settings().database, project.id) if store().campaigns.list(project.id) else ()
 
@@ -189,13 +203,13 @@ def _campaign_version(database: str, project_id: int) -> Hashable:
 
 def view(project: Project) -> View:
     """Return the project as Compare shows it; read again when texts or scores have changed."""
-    return _view(*_version(project), _scored(project))
+    return _view(*version(project), scored(project))
 
 
-def _scored(project: Project) -> tuple[ScoredBy, ...]:
-    """Return the metrics with scores; they are counted again only when scores were stored (0.4 s for 48,000 outputs)."""
+def scored(project: Project) -> tuple[ScoredBy, ...]:
+    """Return the metrics with scores; they are counted again only when scores were stored."""
     known = store().scores
-    return _counted(*_version(project), known.newest(), tuple(known.external(project.id)))
+    return _counted(*version(project), known.newest(), tuple(known.external(project.id)))
 
 
 @st.cache_resource(max_entries=64, ttl=1800, show_spinner=False)
@@ -205,25 +219,21 @@ def _counted(
     return tuple(store().scores.signatures(project.id))
 
 
-def labelled(project: Project, rater: str | None, everyone: bool) -> tuple[View, inspector.Marks | None]:
-    """Return the view with the MQM scores of the labels that this person may see, and these labels; None if there are none."""
-    read = *_version(project), _scored(project)
-    newest = store().labels.newest(project.id)
-    return _labelled(*read, newest, rater, everyone) if newest or _campaigns(project) else (_view(*read), None)
+@st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
+def _index(database: str, project: Project, generation: Hashable) -> ProjectIndex:
+    return _opened(database).projects.index(project.id)
 
 
-@st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading error spans …")
-def _labelled(
-    database: str,
-    project: Project,
-    generation: Hashable,
-    scored: tuple[ScoredBy, ...],
-    newest: int,
-    rater: str | None,
-    everyone: bool,
-) -> tuple[View, inspector.Marks]:
-    seen = inspector.marks(store(), project.id, _dataset(database, project, generation), rater, everyone=everyone)
-    return labels.with_mqm(_view(database, project, generation, scored), seen), seen
+@st.cache_resource(max_entries=12, ttl=1800, show_spinner=False)
+def _stored_texts(database: str, project: Project, generation: Hashable) -> StoredTexts:
+    return StoredTexts(_opened(database).projects, project.id)
+
+
+@st.cache_resource(max_entries=8, ttl=1800, show_spinner=False)
+def _human_score(database: str, project: Project, generation: Hashable, name: str) -> ScoreColumn:
+    imported = _opened(database).projects.human_score(project.id, name)
+    given = numbers.by_output(_judgements(database, project, generation)).get(name, {})
+    return imported.with_values({key: Value(value) for key, value in given.items()})
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
@@ -252,48 +262,19 @@ def _task(database: str, project: Project, generation: Hashable) -> Task:
     return task_of(_dataset(database, project, generation))
 
 
-@st.cache_resource(max_entries=64, ttl=1800, show_spinner=False)
-def _table(database: str, project: Project, generation: Hashable, scored: ScoredBy) -> dict[OutputKey, Value]:
-    return store().scores.table(project.id, scored.signature)
-
-
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading scores …")
 def _view(database: str, project: Project, generation: Hashable, scored: tuple[ScoredBy, ...]) -> View:
-    tables = {s.signature: _table(database, project, generation, s) for s in scored}
-    built = build(_dataset(database, project, generation), scored, tables, specs())
-    gc.collect()
-    gc.freeze()  # Streamlit collects garbage after every run: 0.2 s more for 48,000 outputs that stay anyway
-    return built
+    def read(entry: ScoredBy | str) -> ScoreColumn:
+        if isinstance(entry, str):
+            return _human_score(database, project, generation, entry)
+        return _opened(database).scores.column(project.id, entry.signature)
 
-
-def edits(project: Project, signature: str) -> dict[OutputKey, Characters]:
-    """Return the characters that the refinement with this signature removed from each output."""
-    return _edits(*_refinement(project, signature))
-
-
-def overlap(project: Project, signature: str, rater: str | None, everyone: bool) -> tuple[Overlap, int]:
-    """Return the overlap of the model's edits with the error spans this person may see (up to 30 s old), and the number
-    of segments with such spans."""
-    return _overlap(*_refinement(project, signature), rater, everyone)
-
-
-def _refinement(project: Project, signature: str) -> tuple[str, Project, Hashable, ScoredBy]:
-    scored = next(s for s in _scored(project) if s.signature == signature)
-    return *_version(project), scored
-
-
-@st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading the refinements …")
-def _edits(database: str, project: Project, generation: Hashable, scored: ScoredBy) -> dict[OutputKey, Characters]:
-    return inspector.edits(store(), project.id, scored.signature, _dataset(database, project, generation))
-
-
-@st.cache_resource(max_entries=32, ttl=30, show_spinner="Comparing error spans …")
-def _overlap(
-    database: str, project: Project, generation: Hashable, scored: ScoredBy, rater: str | None, everyone: bool
-) -> tuple[Overlap, int]:
-    texts = _dataset(database, project, generation)
-    seen = inspector.marks(store(), project.id, texts, rater, everyone=everyone)
-    rated = [r for of_output in seen.by_output.values() for r in of_output]
-    of_model = _edits(database, project, generation, scored)
-    found = inspector.overlap(rated, {o.key: o.text for o in texts.outputs}, of_model)
-    return found, len({key.segment for key in seen.by_output})
+    human = (*project.human_scores, *numbers.by_output(_judgements(database, project, generation)))
+    return build(
+        _index(database, project, generation),
+        _stored_texts(database, project, generation),
+        scored,
+        tuple(dict.fromkeys(human)),
+        read,
+        specs(),
+    )

@@ -41,7 +41,7 @@ def table() -> dict[OutputKey, Value]:
 
 def test_fit_recovers_the_lambda_of_a_made_score() -> None:
     store, made = project()
-    people = service.from_score(store.projects.dataset(made.id), "da", higher_is_better=True)
+    people = service.from_score(store.projects.human_score(made.id, "da").finite(), "da", higher_is_better=True)
     found = service.fit(service.points(table(), people), LambdaFitOptions(draws=20))
     assert found.agreement == pytest.approx(1.0)
     assert found.plateau.low <= TRUE_LAMBDA <= found.plateau.high
@@ -49,7 +49,7 @@ def test_fit_recovers_the_lambda_of_a_made_score() -> None:
 
 def test_a_score_where_lower_is_better_is_turned_round() -> None:
     store, made = project()
-    data = store.projects.dataset(made.id)
+    data = store.projects.human_score(made.id, "da").finite()
     up, down = (service.from_score(data, "da", higher_is_better=h) for h in (True, False))
     assert [v[0] for v in down.scores.values()] == [-v[0] for v in up.scores.values()]
     assert up.signature != down.signature
@@ -79,7 +79,7 @@ def test_only_submitted_labels_of_the_chosen_raters_count() -> None:
 
 def test_outputs_that_are_not_scored_stay_out() -> None:
     store, made = project()
-    people = service.from_score(store.projects.dataset(made.id), "da", higher_is_better=True)
+    people = service.from_score(store.projects.human_score(made.id, "da").finite(), "da", higher_is_better=True)
     scored = table()
     scored[OutputKey("A", "d", "3")] = Value(None, "needs", "no reference")
     assert len(service.points(scored, people)) == 11
@@ -87,7 +87,7 @@ def test_outputs_that_are_not_scored_stay_out() -> None:
 
 def test_a_saved_lambda_keeps_name_and_fit() -> None:
     store, made = project()
-    people = service.from_score(store.projects.dataset(made.id), "da", higher_is_better=True)
+    people = service.from_score(store.projects.human_score(made.id, "da").finite(), "da", higher_is_better=True)
     found = service.fit(service.points(table(), people), LambdaFitOptions(draws=20))
     saved = service.save(store, made, " pilot ", found, "refinement|v:1", people)
     assert (saved.name, saved.value) == ("pilot", found.lam)
@@ -130,7 +130,7 @@ def test_origin_describes_a_fit_on_labels() -> None:
 
 def test_origin_describes_a_fit_on_an_imported_score() -> None:
     store, made = project()
-    people = service.from_score(store.projects.dataset(made.id), "da", higher_is_better=False)
+    people = service.from_score(store.projects.human_score(made.id, "da").finite(), "da", higher_is_better=False)
     found = service.fit(service.points(table(), people), LambdaFitOptions(draws=20))
     origin = service.origin(service.save(store, made, "da", found, "r|v:1", people))
     assert origin.people == "imported score “da”, lower is better"

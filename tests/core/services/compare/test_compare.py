@@ -20,7 +20,8 @@ from core.services.compare.compare import (
     scores,
     signature_at,
 )
-from core.services.projects.view import View, build
+from core.services.projects.view import View
+from tests.fakes.columns import view_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SEGMENTS = (
@@ -59,11 +60,11 @@ def make_view() -> View:
     scored = [ScoredBy(sign.split("|")[0], sign, len(t), NOW) for sign, t in tables.items()]
     human = (HumanScore("a", "d1", "1", "adequacy", 4.0), HumanScore("b", "d1", "1", "adequacy", 2.0))
     specs = {"chrf": spec("chrf"), "ter": spec("ter", False), "bartscore++": spec("bartscore++")}
-    return build(Dataset(SEGMENTS, OUTPUTS, human), scored, tables, specs)
+    return view_of(Dataset(SEGMENTS, OUTPUTS, human), scored, tables, specs)
 
 
 def found(view: View, query: Query, lam: float = 1.0) -> list[tuple[str, str]]:
-    return [tuple(view.segments[i].key) for i in ordered(view, query, lam)]
+    return [tuple(view.segments[i]) for i in ordered(view, query, lam)]
 
 
 def test_columns_stand_in_registry_order_with_human_scores_last() -> None:
@@ -99,7 +100,7 @@ def test_missing_outputs_and_scores_are_no_numbers() -> None:
 def test_older_signatures_are_labelled_by_their_difference() -> None:
     old, new = "chrf|v:1|nc:4", "chrf|v:1|nc:6"
     scored = [ScoredBy("chrf", old, 4, NOW - timedelta(days=1)), ScoredBy("chrf", new, 4, NOW)]
-    view = build(Dataset(SEGMENTS, OUTPUTS), scored, {old: table(CHRF), new: table(CHRF)}, {"chrf": spec("chrf")})
+    view = view_of(Dataset(SEGMENTS, OUTPUTS), scored, {old: table(CHRF), new: table(CHRF)}, {"chrf": spec("chrf")})
     assert [(c.name, c.label) for c in view.columns] == [("chrf", "CHRF"), (old, "CHRF (nc:4)")]
 
 
@@ -116,7 +117,7 @@ def test_options_make_a_column_after_the_plain_form() -> None:
     signed = {n: f"{n.partition('|')[0]}|lambda:1|variant:f|k:{i}" for i, n in enumerate(names)}
     tables = {signed[n]: parts if n.startswith("b") else table(CHRF) for n in names}
     scored = [ScoredBy(n, signed[n], 4, NOW) for n in names]
-    view = build(Dataset(SEGMENTS, OUTPUTS), scored, tables, registry.specs())
+    view = view_of(Dataset(SEGMENTS, OUTPUTS), scored, tables, registry.specs())
     assert [(c.name, c.label) for c in view.columns] == [
         ("chrf", "chrF"),
         ("chrf|beta:3", "chrF (β = 3)"),
@@ -128,7 +129,7 @@ def test_options_make_a_column_after_the_plain_form() -> None:
     assert [c.name for c in view.refinements()] == ["bartscore++", "bartscore++|k:5", names[0]]
     assert view.column("chrf|beta:3").help == registry.specs()["chrf"].help
     assert view.column("bartscore++|k:5").facts["k"] == "1"
-    rows = scores(view, 2.0, ordered(view, Query(), 2.0), ("a",))
+    rows = list(scores(view, 2.0, ordered(view, Query(), 2.0), ("a",)))
     assert {r.metric for r in rows} == set(names)
     # 2/3 · 0.5 + 1/3 · 0.3 = 0.4333
     weighed = [r for r in rows if r.metric == "bartscore++|k:5" and r.status == "ok"]
@@ -231,7 +232,7 @@ def test_points_are_scored_by_both_and_sampled_alike() -> None:
 
 def test_score_rows_have_lambda_and_status() -> None:
     view = make_view()
-    rows = scores(view, 1.7, np.array([0, 2], dtype=np.intp), ("a",))
+    rows = list(scores(view, 1.7, np.array([0, 2], dtype=np.intp), ("a",)))
     refined = next(r for r in rows if r.metric == "bartscore++" and r.segment_id == "1" and r.doc_id == "d1")
     assert refined.signature == "bartscore++|lambda:1.7|rev:x"
     assert refined.value == pytest.approx(-0.306, abs=1e-3)
@@ -267,7 +268,9 @@ def test_ten_thousand_outputs_are_sorted_in_no_time() -> None:
     chrf = {o.key: Value(float(v)) for o, v in zip(outputs, rng.random(len(outputs)), strict=True)}
     tables = {"chrf|v:1": chrf, "bartscore++|lambda:1": refined}
     scored = [ScoredBy(sign.split("|")[0], sign, len(outputs), NOW) for sign in tables]
-    view = build(Dataset(segments, outputs), scored, tables, {"chrf": spec("chrf"), "bartscore++": spec("bartscore++")})
+    view = view_of(
+        Dataset(segments, outputs), scored, tables, {"chrf": spec("chrf"), "bartscore++": spec("bartscore++")}
+    )
     started = datetime.now(UTC)
     for lam in (0.0, 1.0, 5.0):
         order = ordered(view, Query(sort="disagreement", metric="chrf", second="bartscore++", descending=True), lam)

@@ -15,6 +15,7 @@ from core.refine.result import EditStep, Token
 from core.services.compare import inspector
 from core.services.compare.inspector import Try
 from core.services.labels.labels import submitted
+from core.services.projects.texts import StoredTexts
 from core.signature import content_key, signature
 from tests.core.services.compare.test_segment import refinement
 from tests.fakes import memory_store, small_dataset
@@ -144,7 +145,7 @@ def rate(store: Store, project: int, rater: str, segment: SegmentKey, spans: dic
 
 
 def marks(store: Store, project: int, rater: str | None, **given: object) -> inspector.Marks:
-    return inspector.marks(store, project, store.projects.dataset(project), rater, **{"everyone": False, **given})
+    return inspector.marks(store, project, rater, **{"everyone": False, **given})
 
 
 def test_the_labels_of_these_tests_are_submitted(store: Store, project: int) -> None:
@@ -155,22 +156,25 @@ def test_labels_are_hidden_until_own_submission(store: Store, project: int) -> N
     for rater in (None, "carl"):
         found = marks(store, project, rater)
         assert not found.by_output
-        assert found.hidden == {S0, S1}
+        assert found.hides(S0)
+        assert found.hides(S1)
     found = marks(store, project, "ann")
-    assert found.hidden == {S1}
+    assert found.hides(S1)
+    assert not found.hides(S0)
     assert {key.segment for key in found.by_output} == {S0}
     assert {r.rater for r in found.of_segment(S0)} == {"ann", "bob"}
 
 
 def test_marks_are_hidden_again_while_the_segment_is_reopened(store: Store, project: int) -> None:
     store.labels.append(project, "ann", S0, [Action("again", "reopen", None, {})])
-    assert marks(store, project, "ann").hidden == {S0, S1}
+    assert marks(store, project, "ann").hides(S0)
     assert {r.rater for r in marks(store, project, "bob").of_segment(S0)} == {"bob"}  # ann's are not submitted now
 
 
 def test_marks_of_all_are_shown_when_asked_for(store: Store, project: int) -> None:
     found = marks(store, project, None, everyone=True)
-    assert not found.hidden
+    assert not found.hides(S0)
+    assert not found.hides(S1)
     assert len(found.of_segment(S0)) == 4
     assert len(found.of_segment(S1)) == 2
     one = marks(store, project, None, everyone=True, segment=S1)
@@ -184,7 +188,9 @@ def test_overlap_of_an_output_a_segment_and_the_project_by_hand(store: Store, pr
         refined = item.hypothesis.replace("output", "text") if key.system == "A" else item.hypothesis
         values[content_key(*item)] = Value(-1.0, detail=refinement(refined=refined).to_json())
     store.scores.put("bartscore++", SIGN, values, 1.0)
-    model = inspector.edits(store, project, SIGN, dataset)
+    model = inspector.edits(
+        store, project, SIGN, StoredTexts(store.projects, project), store.projects.index(project).segments
+    )
     texts = {o.key: o.text for o in dataset.outputs}
     seen = marks(store, project, None, everyone=True)
     # "A output 0": the model took away "output", 6 characters. ann marked "A": 1, in common 0; bob "A output": 7, in common 6

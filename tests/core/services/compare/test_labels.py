@@ -23,7 +23,7 @@ RATED = [
 
 
 def marks(*rated: RatedOutput) -> Marks:
-    return Marks(grouped((r.key, r) for r in rated), {SegmentKey("d2", "1")})
+    return Marks(grouped((r.key, r) for r in rated), {SegmentKey("d1", "1"), SegmentKey("d1", "2")})
 
 
 def test_mqm_is_a_column_before_the_metrics() -> None:

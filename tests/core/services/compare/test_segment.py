@@ -9,8 +9,9 @@ from core.metrics.base import MetricSpec
 from core.ports.scores import ScoredBy
 from core.refine.result import EditStep, Refinement, Token
 from core.services.compare.segment import SegmentQuery, payload, status_of
-from core.services.projects.view import View, build
+from core.services.projects.view import View
 from tests.core.services.compare.test_compare import NOW
+from tests.fakes.columns import view_of
 
 SPEC = MetricSpec("bartscore++", "BARTScore++", "", "", (0, 0), frozenset())
 TEXT = "Taxes rise 😀"
@@ -37,7 +38,7 @@ def make_view(values: dict[str, Value]) -> View:
     sign = "bartscore++|lambda:1|v:1"
     table = {OutputKey(s, "d", "1"): v for s, v in values.items()}
     scored = [ScoredBy("bartscore++", sign, len(table), NOW)]
-    return build(Dataset((segment,), outputs), scored, {sign: table}, {"bartscore++": SPEC})
+    return view_of(Dataset((segment,), outputs), scored, {sign: table}, {"bartscore++": SPEC})
 
 
 def test_a_card_has_refinement_trace_and_distances() -> None:

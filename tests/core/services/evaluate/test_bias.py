@@ -23,7 +23,7 @@ from core.services.evaluate.lengths import (
     same_outputs,
     segment_lengths,
 )
-from core.services.projects.view import build
+from tests.fakes.columns import view_of
 from tests.paths import DATA
 
 SUMMEVAL = DATA / "summeval.jsonl.gz"
@@ -169,8 +169,8 @@ def test_rouge_x_is_the_mean_of_three_and_the_baseline() -> None:
 def test_lengths_are_words_of_outputs_references_or_source() -> None:
     segments = (Segment("d", "0", None, ("One, two!", "One two three four")), Segment("d", "1", "水 is wet"))
     outputs = (Output("A", "d", "0", "a b c"), Output("B", "d", "0", "a – b c d e"), Output("A", "d", "1", ""))
-    view = build(Dataset(segments, outputs), (), {}, registry.specs())
-    keys = list(view.texts)
+    view = view_of(Dataset(segments, outputs), (), {}, registry.specs())
+    keys = list(view.index.keys())
     assert segment_lengths(view, keys, "outputs") == {("d", "0"): 4, ("d", "1"): 0}
     assert segment_lengths(view, keys, "references") == {("d", "0"): 3}
     assert segment_lengths(view, keys, "source") == {("d", "1"): 3}

@@ -27,12 +27,12 @@ from core.services.evaluate.significance import (
     top_systems,
     with_soft_intervals,
 )
-from core.services.projects.view import build
 from core.stats.correlation.correlation import FUNCTIONS
 from core.stats.pairwise_accuracy import soft_pairwise_accuracy
 from core.stats.significance.holm import holm
 from core.stats.significance.perm_both import perm_both
 from core.stats.significance.williams import williams
+from tests.fakes.columns import view_of
 
 HUMAN_SCORES = {"A": (0, -1, 0, -2), "B": (-1, -5, 0, -6), "C": (-10, -6, -25, -7)}  # means −.75, −3, −12
 GOOD = {"A": (9, 7, 8, 6), "B": (8, 3, 9, 4), "C": (1, 2, 0, 5)}
@@ -257,7 +257,7 @@ def test_from_view_has_two_lambdas_and_changes_signs() -> None:
         "ter|v:1": {k: Value(float(i)) for i, k in enumerate(PEOPLE.scores)},
     }
     scored = [ScoredBy(s.partition("|")[0], s, 12, datetime(2026, 1, 1, tzinfo=UTC)) for s in tables]
-    view = build(Dataset(segments, outputs), scored, tables, registry.specs())
+    view = view_of(Dataset(segments, outputs), scored, tables, registry.specs())
     data = from_view(view, PEOPLE, lam=2.0)
     assert [c.label for c in data.metrics] == ["TER", "BARTScore++ (λ = 2)", "BARTScore++ (λ = 1)"]
     assert [c.signature for c in data.metrics][1:] == ["bartscore++|lambda:2", "bartscore++|lambda:1"]

@@ -59,7 +59,7 @@ RATED: dict[str, list[list[Span]]] = {
 }
 
 
-def filled(rated: dict[str, list[list[Span]]] = RATED) -> tuple[Store, int, Dataset]:
+def filled(rated: dict[str, list[list[Span]]] = RATED) -> tuple[Store, int]:
     store, data = memory_store(), dataset()
     project = store.projects.create("p").id
     rows = [
@@ -71,7 +71,7 @@ def filled(rated: dict[str, list[list[Span]]] = RATED) -> tuple[Store, int, Data
     store.projects.add(project, data)
     for rater, segment, actions in batches:
         store.labels.append(project, rater, segment, actions)
-    return store, project, data
+    return store, project
 
 
 def test_alpha_is_that_of_the_package_on_the_scores_written_out() -> None:
@@ -142,7 +142,7 @@ def test_what_each_rater_did_is_counted() -> None:
 
 
 def test_time_is_that_of_segments_annotated_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    store, project, data = filled({"ann": [[], []]})
+    store, project = filled({"ann": [[], []]})
     start = datetime(2026, 1, 1, tzinfo=UTC)
     clock = (start + timedelta(seconds=s) for s in (0, 20, 50, 60))
     monkeypatch.setattr(fake_labels, "now", lambda: next(clock))
@@ -151,7 +151,7 @@ def test_time_is_that_of_segments_annotated_here(monkeypatch: pytest.MonkeyPatch
     for name, system in (("1", "A"), ("2", "B")):
         store.labels.append(project, "ann", here, [Action(name, "verdict", system, {"value": "no_error"})])
     store.labels.append(project, "ann", here, [Action("3", "submit", None, {})])
-    (ann,) = agreement(store, project, data, draws=5).raters
+    (ann,) = agreement(store, project, draws=5).raters
     assert (ann.segments, ann.timed, ann.seconds) == (2, 1, 60)
 
 
@@ -172,13 +172,13 @@ def test_raters_who_find_nothing_do_not_disagree() -> None:
 
 
 def test_labels_that_were_not_submitted_do_not_count() -> None:
-    store, project, data = filled({"ann": [[], []]})
+    store, project = filled({"ann": [[], []]})
     store.labels.append(
         project, "bob", SegmentKey("d", "0"), [Action("x", "verdict", "A", {"value": "non_translation"})]
     )
-    assert [r.rater for r in agreement(store, project, data, draws=5).raters] == ["ann"]
+    assert [r.rater for r in agreement(store, project, draws=5).raters] == ["ann"]
     with pytest.raises(UserError, match="weight scheme"):
-        agreement(store, project, data, "gooogle")
+        agreement(store, project, "gooogle")
 
 
 @pytest.mark.parametrize(

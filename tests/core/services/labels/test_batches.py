@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from core.calibration.sampling import strata
+from core.columns import ScoreColumn
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.metrics.registry import specs
@@ -18,8 +19,9 @@ from core.ports.store import Store
 from core.services.labels import batches, labels
 from core.services.labels.batches import Plan, Shortfall
 from core.services.labels.labels import submitted
-from core.services.projects.view import Column, View, build
+from core.services.projects.view import Column, View
 from tests.fakes import memory_store, small_dataset
+from tests.fakes.columns import index_of, view_of
 
 N = 12
 TABLE = {
@@ -40,7 +42,7 @@ def project() -> tuple[Store, int]:
 
 def laid_out() -> tuple[View, Column]:
     scored = ScoredBy("chrf", "chrf|v:1", len(TABLE), datetime(2026, 1, 1, tzinfo=UTC))
-    view = build(small_dataset(N), [scored], {"chrf|v:1": TABLE}, specs())
+    view = view_of(small_dataset(N), [scored], {"chrf|v:1": TABLE}, specs())
     return view, view.columns[0]
 
 
@@ -89,16 +91,15 @@ def test_outputs_without_a_value_are_no_candidates() -> None:
     view, column = laid_out()
     table = {k: Value(None, "undefined", "empty") if k.segment_id == "0" else v for k, v in TABLE.items()}
     scored = ScoredBy("chrf", "chrf|v:1", len(TABLE), datetime(2026, 1, 1, tzinfo=UTC))
-    view = build(small_dataset(N), [scored], {"chrf|v:1": table}, specs())
+    view = view_of(small_dataset(N), [scored], {"chrf|v:1": table}, specs())
     assert len(batches.pool(view, column, TABLE)) == 22
 
 
 def test_only_the_outputs_of_a_batch_are_asked_for_in_its_order() -> None:
     outputs = (OutputKey("B", "doc", "7"), OutputKey("A", "doc", "2"), OutputKey("B", "doc", "2"))
     batch = SavedBatch("b", "stratified", 0, "s", tuple(Chosen(key, 0.5) for key in outputs), 24)
-    asked = batches.within(small_dataset(N), batch)
-    assert [s.segment_id for s in asked.segments] == ["7", "2"]
-    assert [o.key for o in asked.outputs] == list(outputs)
+    asked = batches.outline(batch)
+    assert list(asked.items()) == [(SegmentKey("doc", "7"), ("B",)), (SegmentKey("doc", "2"), ("A", "B"))]
     store, made = project()
     assert labels.next_unlabelled(asked, {}) == SegmentKey("doc", "7")
     label(store, made, "ann", "7", "B")
@@ -106,7 +107,7 @@ def test_only_the_outputs_of_a_batch_are_asked_for_in_its_order() -> None:
     assert labels.next_unlabelled(asked, mine) == SegmentKey("doc", "2")
     assert labels.progress(asked, mine) == (1, 2)
     assert batches.outputs_done(asked, mine) == 1
-    assert labels.progress(small_dataset(N), mine) == (0, N)  # A of that segment is not labelled yet
+    assert labels.progress(index_of(small_dataset(N)).outline, mine) == (0, N)  # A of that segment is not labelled yet
     label(store, made, "bob", "7", "B")
     assert batches.progress(batch, batches.raters_of(submitted(store, made))) == (3, 1, 1)
 
@@ -190,7 +191,7 @@ def of_languages() -> View:
     english = "The council decided that it is not the end of this."
     segments = (Segment("a", "1", german), Segment("b", "1", arabic), Segment("b", "2", None), Segment("c", "1", None))
     outputs = tuple(Output(system, *s.key, english) for s in segments for system in "AB")
-    return build(Dataset(segments, outputs), [], {}, specs())
+    return view_of(Dataset(segments, outputs), [], {}, specs())
 
 
 def test_documents_are_grouped_by_the_languages_of_source_and_outputs() -> None:
@@ -202,11 +203,10 @@ def test_documents_are_grouped_by_the_languages_of_source_and_outputs() -> None:
 
 
 def test_a_batch_of_some_documents_holds_only_these_and_says_so() -> None:
-    view = of_languages()
-    table = {key: Value(float(i)) for i, key in enumerate(view.texts)}
-    scored = ScoredBy("chrf", "chrf|v:1", len(table), datetime(2026, 1, 1, tzinfo=UTC))
-    dataset = Dataset(view.segments, tuple(Output(*key, text) for key, text in view.texts.items()))
-    view = build(dataset, [scored], {"chrf|v:1": table}, specs())
+    of = of_languages()
+    table = {key: Value(float(i)) for i, key in enumerate(of.index.keys())}
+    column = Column("chrf", "chrf", "chrF", "chrf|v:1", True)
+    view = View(of.index, (column,), of.texts, lambda _: ScoreColumn.of(of.index, table))
     plan = Plan(n=4, whole=False, n_strata=2, documents=("b", "a"))
     batch = batches.build(view, view.columns[0], {}, "b", plan)
     assert (batch.population, {c.key.doc_id for c in batch.outputs}) == (6, {"a", "b"})

@@ -75,7 +75,7 @@ def test_strengths_are_log_odds_per_system() -> None:
     assert service.strengths(given(text)) == pytest.approx(
         {"A": 0.5493061443340549, "B": -0.5493061443340549}
     )  # ln 3 / 2
-    people = from_judgements(given(text), "rank", "strengths", TEXTS)
+    people = from_judgements(given(text), "rank", "strengths", [o.key for o in TEXTS.outputs])
     assert (people.of_systems, people.raters) == (True, ("r0", "r1", "r2", "r3"))
     assert people.scores[key("A", "2")][0] == pytest.approx(0.5493061443340549)
     assert key("C") not in people.scores
@@ -83,7 +83,7 @@ def test_strengths_are_log_odds_per_system() -> None:
 
 
 def test_judgements_give_human_scores_with_rater_counts() -> None:
-    people = from_judgements(given(DA), "score", "mean", TEXTS, higher_is_better=False)
+    people = from_judgements(given(DA), "score", "mean", (), higher_is_better=False)
     assert people.scores[key("A")] == (-75.0, 2)
     assert (people.words, people.of_systems) == ("2 annotators", False)
 

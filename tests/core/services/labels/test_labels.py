@@ -98,7 +98,7 @@ def test_raters_never_see_each_other(store: Store, project: int) -> None:
 def test_progress_and_the_next_segment_follow_the_submissions(store: Store, project: int) -> None:
     # a segment without any output is not asked for
     store.projects.add(project, Dataset((Segment("doc", "empty", "s"),), ()))
-    data = store.projects.dataset(project)
+    data = store.projects.index(project).outline
 
     def state(after: SegmentKey | None) -> tuple[labels.SegmentProgress, SegmentKey | None]:
         mine = labels.current(store, project, "ann")
@@ -118,7 +118,7 @@ def test_a_segment_with_a_new_system_is_asked_for_again(store: Store, project: i
     for segment in (S0, S1, S2):
         submit(store, project, "ann", segment)
     store.projects.add(project, Dataset((Segment("doc", "1", None),), (Output("E", "doc", "1", "late"),)))
-    data, mine = store.projects.dataset(project), labels.current(store, project, "ann")
+    data, mine = store.projects.index(project).outline, labels.current(store, project, "ann")
     assert (labels.progress(data, mine), labels.next_unlabelled(data, mine)) == ((2, 3), S1)
 
 

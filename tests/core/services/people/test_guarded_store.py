@@ -39,7 +39,8 @@ NOBODY = {
     ("people", "link"), ("campaigns", "assign"), ("campaigns", "touch"),
 }  # fmt: skip
 READS = {
-    ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "outline"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"),
+    ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
+    ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"),
     ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("labels", "events"), ("labels", "raters"),
     ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
     ("stress", "list"), ("stress", "report"), ("settings", "get"), ("campaigns", "list"), ("campaigns", "get"), ("campaigns", "units"),
@@ -108,7 +109,7 @@ def world() -> World:
     store.calibrations.save(project, SavedLambda("l", 1.0, "s", "r"))
     case = KeptCase("c", "p", None, None, "good", "bad")
     arguments = {
-        "project_id": project, "doc_id": FIRST.doc_id, "name": "l", "signature": "s", "keys": [], "segment": FIRST, "metric": "chrf",
+        "project_id": project, "doc_id": FIRST.doc_id, "segments": [FIRST], "phrase": "text", "name": "l", "signature": "s", "keys": [], "segment": FIRST, "metric": "chrf",
         "metrics": ["chrf"], "values": {}, "seconds": 1.0, "dataset": Dataset((), ()), "fitted": SavedLambda("m", 1.0, "s", "r"),
         "batch": SavedBatch("second", "random", 0, "s", chosen.outputs, 6), "case": case, "value": 1, "report": "{}",
         "settings": {}, "model": "", "timing": Timing(1, 1, 1.0, 1.0), "account_id": made["viewer"].id, "role": "viewer",

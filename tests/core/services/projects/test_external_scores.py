@@ -15,9 +15,10 @@ from core.services.evaluate.evaluation_data import from_view
 from core.services.export import export
 from core.services.projects import adding, external_scores
 from core.services.projects.adding import ImportTarget
-from core.services.projects.view import View, build
+from core.services.projects.view import View
 from core.signature import content_key
 from tests.fakes import memory_store, small_dataset
+from tests.fakes.columns import view_of
 
 KEYS = [o.key for o in small_dataset().outputs]
 FILE = SourceFile("judge.csv", "ab" * 32)
@@ -41,7 +42,7 @@ def view() -> View:
     made, project = store()
     scored = made.scores.signatures(project)
     tables = {s.signature: made.scores.table(project, s.signature) for s in scored}
-    return build(made.projects.dataset(project), scored, tables, registry.specs())
+    return view_of(made.projects.dataset(project), scored, tables, registry.specs())
 
 
 def test_an_external_metric_is_a_separate_column() -> None:
@@ -49,7 +50,7 @@ def test_an_external_metric_is_a_separate_column() -> None:
     assert (ours.name, ours.label, ours.arrow) == ("chrf", "chrF", "↑")
     assert (theirs.name, theirs.label, theirs.arrow, theirs.human) == ("external:chrf", "chrf (external)", "↓", False)
     assert "judge.csv (sha256 abababababab…)" in theirs.help
-    assert view().tables["external:chrf"][KEYS[-1]] == Value(None, "undefined", "no answer")
+    assert view().table("external:chrf")[KEYS[-1]] == Value(None, "undefined", "no answer")
 
 
 def test_it_is_evaluated_turned_where_lower_is_better() -> None:

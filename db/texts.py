@@ -1,0 +1,65 @@
+"""Texts of some segments of a project, and the search for a phrase in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, select
+
+from core.data import Dataset, Output, Segment, SegmentKey, grouped
+from core.text.fold import fold
+from db.lookup import parts
+from db.tables import outputs, segment_references, segments
+
+AT_ONCE = 5000
+
+
+def read_texts(connection: Connection, project_id: int, keys: Sequence[SegmentKey]) -> Dataset:
+    """Return the texts of these segments in document order, without human scores."""
+    found: list[Any] = []
+    for doc_id, names in grouped(dict.fromkeys(keys)).items():
+        for part in parts(names):
+            of = segments.c
+            mine = (of.project_id == project_id, of.doc_id == doc_id, of.segment_id.in_(part))
+            found += connection.execute(select(segments).where(*mine)).all()
+    found.sort(key=lambda row: row.position)
+    references: dict[int, list[str]] = {}
+    written: dict[int, list[tuple[str, str]]] = {}
+    for ids in parts([row.id for row in found]):
+        wanted = select(segment_references).where(segment_references.c.segment.in_(ids))
+        for row in connection.execute(wanted.order_by(segment_references.c.segment, segment_references.c.position)):
+            references.setdefault(row.segment, []).append(row.text)
+        texts = select(outputs.c.segment, outputs.c.system, outputs.c.text).where(outputs.c.segment.in_(ids))
+        for row in connection.execute(texts.order_by(outputs.c.position)):
+            written.setdefault(row.segment, []).append((row.system, row.text))
+    return Dataset(
+        tuple(Segment(row.doc_id, row.segment_id, row.source, tuple(references.get(row.id, ()))) for row in found),
+        tuple(
+            Output(system, row.doc_id, row.segment_id, text)
+            for row in found
+            for system, text in written.get(row.id, ())
+        ),
+    )
+
+
+def matching_segments(connection: Connection, project_id: int, phrase: str) -> list[SegmentKey]:
+    """Return the segments with the phrase in a text or name, in document order."""
+    wanted, here = fold(phrase), segments.c.project_id == project_id
+    of = segments.c
+    every: list[Select[Any]] = [
+        select(of.id, of.source).where(here, of.source.is_not(None)),
+        select(of.id, of.doc_id).where(here),
+        select(of.id, of.segment_id).where(here),
+        select(of.id, segment_references.c.text).join_from(segments, segment_references).where(here),
+        select(of.id, outputs.c.text).join_from(segments, outputs).where(here),
+    ]
+    found: set[int] = set()
+    for query in every:
+        text = query.selected_columns[1]
+        if connection.dialect.name == "sqlite":
+            query = query.where(func.instr(func.folded(text), wanted) > 0)
+        for rows in connection.execution_options(yield_per=AT_ONCE).execute(query).partitions():
+            found.update(i for i, shown in rows if wanted in fold(shown))
+    keys = connection.execute(select(of.id, of.doc_id, of.segment_id).where(here).order_by(of.position))
+    return [SegmentKey(doc_id, segment_id) for i, doc_id, segment_id in keys if i in found]

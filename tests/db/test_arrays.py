@@ -1,0 +1,106 @@
+"""Arrays that are kept in the database: when they are read again, and how much memory they take."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine, event, text
+
+from core.columns import Scale, ScoreColumn
+from core.data import Value
+from core.errors import Unavailable
+from core.ports.store import Store
+from core.signature import content_key
+from db import arrays
+from db.arrays import Kept, ProjectArrays
+from db.engine import reading
+from db.store import store_over
+from tests.fakes import small_dataset
+from tests.fakes.columns import index_of
+
+DATA = small_dataset(40)
+SIGNATURE = "chrf|v:1"
+
+
+@pytest.fixture(autouse=True)
+def keep_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "FEW", 0)
+    monkeypatch.setattr("db.scores.FEW", 0)
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    made = store.projects.create("p").id
+    store.projects.add(made, DATA)
+    return made
+
+
+def score(store: Store, first: int, last: int) -> None:
+    items = [item for _, item in DATA.items()][first:last]
+    store.scores.put(
+        "chrf", SIGNATURE, {content_key(*item): Value(float(i)) for i, item in enumerate(items, first)}, 1.0
+    )
+
+
+def statements(engine: Engine) -> list[str]:
+    run: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda *a: run.append(a[2]))
+    return run
+
+
+def test_another_process_reads_the_kept_arrays_and_only_newer_runs(store: Store, project: int, engine: Engine) -> None:
+    score(store, 0, 30)
+    first = store.scores.column(project, SIGNATURE)
+    counted = store.scores.signatures(project)
+    score(store, 30, 50)
+    ProjectArrays._OF.pop(engine)
+    fresh, run = store_over(engine), statements(engine)
+    assert fresh.projects.index(project) is not first.index
+    assert not [sql for sql in run if "FROM outputs" in sql]
+    both = fresh.scores.column(project, SIGNATURE)
+    assert list(both.finite().values()) == [float(i) for i in range(50)]
+    assert [s.n for s in fresh.scores.signatures(project)] == [counted[0].n + 20]
+
+
+def test_a_kept_array_of_an_earlier_import_is_not_used(store: Store, project: int, engine: Engine) -> None:
+    score(store, 0, 80)
+    assert store.scores.column(project, SIGNATURE).n == 80
+    store.projects.add(project, small_dataset(45))
+    ProjectArrays._OF.pop(engine)
+    fresh = store_over(engine)
+    column = fresh.scores.column(project, SIGNATURE)
+    assert (column.n, column.index.n_outputs) == (80, 90)
+    assert dict(column) == fresh.scores.table(project, SIGNATURE)
+
+
+def test_memory_is_bounded_over_all_arrays(engine: Engine, project: int, store: Store) -> None:
+    held = ProjectArrays(engine, memory=1000)
+    for number in range(10):
+        held.hold(number, "x", Kept(0, 0, number, nbytes=300))
+    assert [value.value for value in held._held.values()] == [7, 8, 9]
+
+
+def test_kept_arrays_are_deleted_with_their_project(store: Store, project: int, engine: Engine) -> None:
+    score(store, 0, 10)
+    store.scores.column(project, SIGNATURE)
+    store.projects.delete(project)
+    with reading(engine) as connection:
+        assert connection.execute(text("SELECT count(*) FROM project_arrays")).scalar() == 0
+
+
+def test_storage_that_cannot_be_written_still_reads(
+    store: Store, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise Unavailable("the disk is full")
+
+    monkeypatch.setattr(arrays, "writing", refuse)
+    score(store, 0, 10)
+    assert store.scores.column(project, SIGNATURE).n == 10
+
+
+def test_a_column_is_stored_as_it_is() -> None:
+    index, keys = index_of(DATA), [output.key for output in DATA.outputs]
+    values = {keys[0]: Value(1.5, parts={"x": 2.0}), keys[3]: Value(None, "undefined", "empty 😀"), keys[4]: Value(0.0)}
+    column = ScoreColumn.from_bytes(index, ScoreColumn.of(index, values).to_bytes())
+    assert dict(column) == values
+    assert (column.scale, column.n) == (Scale(1.5, False, ("x",)), 3)

@@ -1,0 +1,151 @@
+"""What pages read of a project, the same in memory and in every database: its index, some texts, a search, columns of scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, SegmentKey, SourceFile, Value
+from core.errors import UserError
+from core.ports.store import Store
+from core.signature import content_key
+from tests.fakes import small_dataset
+
+ONE, TWO = SegmentKey("d", "1"), SegmentKey("e", "2")
+DATA = Dataset(
+    (Segment("d", "1", "Der Fluß", ("The river",)), Segment("e", "2", None, ("ＦＵＬＬ width", "another"))),
+    (Output("A", "d", "1", "a 😀 river"), Output("B", "d", "1", ""), Output("B", "e", "2", "Another B")),
+    (HumanScore("B", "e", "2", "adequacy", 3.0), HumanScore("A", "d", "1", "fluency", 1.0)),
+)
+
+
+@pytest.fixture
+def store(each_store: Store) -> Store:
+    return each_store
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    made = store.projects.create("p").id
+    store.projects.add(made, DATA)
+    return made
+
+
+def put(store: Store, values: dict[OutputKey, Value], signature: str = "chrf|v:1") -> None:
+    items = dict(DATA.items())
+    store.scores.put("chrf", signature, {content_key(*items[key]): value for key, value in values.items()}, 1.0)
+
+
+def test_the_index_has_the_lengths_of_the_outputs(store: Store, project: int) -> None:
+    index = store.projects.index(project)
+    assert (index.segments, index.systems) == ((ONE, TWO), ("A", "B"))
+    assert index.lengths.tolist() == [[9, 0], [-1, 9]]  # an emoji is one character, an empty output is there
+    assert list(index.keys()) == [o.key for o in DATA.outputs]
+
+
+def test_the_index_follows_an_import(store: Store, project: int) -> None:
+    before = store.projects.index(project)
+    store.projects.add(project, Dataset((Segment("e", "2", None),), (Output("C", "e", "2", "c"),)))
+    after = store.projects.index(project)
+    assert after.systems == ("A", "B", "C")
+    assert (before.version == after.version, after.n_outputs) == (False, 4)
+
+
+def test_texts_are_those_of_the_segments_in_document_order(store: Store, project: int) -> None:
+    whole = store.projects.texts(project, [TWO, ONE, SegmentKey("no", "1"), TWO])
+    assert whole == Dataset(DATA.segments, DATA.outputs)
+    assert store.projects.texts(project, [TWO]) == Dataset(DATA.segments[1:], DATA.outputs[2:])
+    assert store.projects.texts(project, []) == Dataset((), ())
+
+
+@pytest.mark.parametrize(
+    ("phrase", "found"),
+    [
+        ("FLUSS", [ONE]),  # ß folds to ss
+        ("full", [TWO]),  # full-width letters are the same in NFKC
+        ("another", [TWO]),
+        ("😀", [ONE]),
+        ("d", [ONE, TWO]),  # the name of a document, and "width"
+        ("100 %", []),
+        ("_", []),
+    ],
+)
+def test_search_ignores_case_and_variants(store: Store, project: int, phrase: str, found: list[SegmentKey]) -> None:
+    assert store.projects.search(project, phrase) == found
+
+
+def test_a_column_has_values_reasons_and_parts(store: Store, project: int) -> None:
+    a, b = OutputKey("A", *ONE), OutputKey("B", *TWO)
+    given = {a: Value(0.5, parts={"dist_exp": 1.0, "dist_imp": -2.0}), b: Value(None, "needs", "no source")}
+    put(store, given)
+    column = store.scores.column(project, "chrf|v:1")
+    assert dict(column) == given
+    assert (column.at(0, 1), column.n, len(column)) == (None, 2, 2)
+    assert column.parts["dist_imp"][0, 0] == -2.0
+    assert column.finite() == {a: 0.5}
+
+
+def test_a_column_follows_later_runs(store: Store, project: int) -> None:
+    a, b = OutputKey("A", *ONE), OutputKey("B", *TWO)
+    put(store, {a: Value(None, "error", "broken")})
+    assert store.scores.column(project, "chrf|v:1").n == 0  # a failure is no result
+    assert store.scores.signatures(project) == []
+    put(store, {a: Value(1.0), b: Value(2.0)})
+    assert store.scores.column(project, "chrf|v:1").finite() == {a: 1.0, b: 2.0}
+    assert [(s.signature, s.n) for s in store.scores.signatures(project)] == [("chrf|v:1", 2)]
+    put(store, {OutputKey("B", *ONE): Value(3.0)})
+    assert [(s.signature, s.n) for s in store.scores.signatures(project)] == [("chrf|v:1", 3)]
+    assert store.scores.column(project, "chrf|v:1").numbers.tolist()[0] == [1.0, 3.0]
+
+
+def test_a_new_reference_changes_the_texts_that_were_scored(store: Store, project: int) -> None:
+    put(store, {OutputKey("A", *ONE): Value(1.0), OutputKey("B", *TWO): Value(2.0)})
+    assert store.scores.column(project, "chrf|v:1").n == 2
+    store.projects.add(project, Dataset((Segment("d", "1", None, ("The stream",)),), ()))
+    assert store.scores.column(project, "chrf|v:1").finite() == {OutputKey("B", *TWO): 2.0}
+    assert [s.n for s in store.scores.signatures(project)] == [1]
+
+
+def test_columns_of_one_project_have_nothing_of_others(store: Store, project: int) -> None:
+    other = store.projects.create("other").id
+    store.projects.add(other, small_dataset())
+    put(store, {OutputKey("A", *ONE): Value(1.0)})
+    assert store.scores.column(other, "chrf|v:1").n == 0
+    assert store.scores.signatures(other) == []
+
+
+def test_a_column_of_external_scores_follows_imports_and_removal(store: Store, project: int) -> None:
+    a = OutputKey("A", *ONE)
+
+    def add(value: float) -> str:
+        scores = ExternalScores("mine", True, (SourceFile("f.tsv", "0" * 64),), {a: Value(value)})
+        store.projects.add(project, Dataset((), ()), external=[scores], replace=["mine"])
+        return store.scores.external(project)[0].signature
+
+    signature = add(1.0)
+    assert store.scores.column(project, signature).finite() == {a: 1.0}
+    assert add(2.0) == signature
+    assert store.scores.column(project, signature).finite() == {a: 2.0}
+    store.scores.remove_external(project, "mine")
+    assert store.scores.column(project, signature).n == 0
+
+
+def test_human_scores_are_columns(store: Store, project: int) -> None:
+    assert store.projects.human_score(project, "adequacy").finite() == {OutputKey("B", *TWO): 3.0}
+    assert store.projects.human_score(project, "none").n == 0
+
+
+def test_an_empty_project_has_an_empty_index(store: Store) -> None:
+    empty = store.projects.create("empty").id
+    index = store.projects.index(empty)
+    assert (index.shape, index.n_outputs, index.outline, list(index.keys())) == ((0, 0), 0, {}, [])
+    assert store.scores.column(empty, "chrf|v:1").n == 0
+    assert np.isnan(store.projects.human_score(empty, "adequacy").numbers).all()
+
+
+@pytest.mark.parametrize("read", ["index", "texts", "search", "human_score", "column"])
+def test_an_unknown_project_is_an_error(store: Store, read: str) -> None:
+    port = store.scores if read == "column" else store.projects
+    arguments = {"index": (), "texts": ([ONE],)}.get(read, ("x",))
+    with pytest.raises(UserError, match="no such project"):
+        getattr(port, read)(99, *arguments)
