@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._ui.robustness import adversarial_suite, break_metric, saved_cases, session
-from pages._ui.shared import drafts, errors, page
+from pages._ui.shared import drafts, errors, page, wiring
 
 
 def main() -> None:
@@ -23,6 +23,9 @@ def main() -> None:
     )  # fmt: skip
     if section != session.STRESS:
         st.query_params.pop(session.RUN, None)
+    if project.n_outputs > wiring.LARGE and section != session.KEPT:
+        n, of = len(wiring.sampled(project).segments), project.n_segments
+        page.caption(f"Texts come from a random sample of {n:,} of the {of:,} segments, always the same.")
     with errors.boundary():
         if section == session.SUITE:
             adversarial_suite.draw(project)

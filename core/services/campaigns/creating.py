@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from core.campaigns.attention_checks import AttentionCheck, check_to_json, planted
@@ -27,6 +27,8 @@ CLEAN, BROKEN = "clean", "changed"
 MOST_OTHERS = 200
 TIMES_SEEN = 3
 """There are enough checks that each is shown to about this many people."""
+OTHER_SEGMENTS = 500
+"""Segments of the project whose outputs may take the place of another one in an attention check."""
 LONGEST_SHARE = 2.0
 """There are enough checks for somebody who does this many times the average work and sees none twice."""
 
@@ -90,10 +92,10 @@ def create(
     """
     wanted = checked_name(store, project_id, name, draft)
     design.check()
-    dataset = store.projects.dataset(project_id)
-    made = UnitTexts(dataset)
-    outline = {key: tuple(o.system for o in of) for key, of in dataset.outputs_of().items() if of}
+    outline = store.projects.index(project_id).outline
     planned = planned_units(outline, design)
+    needed = dict.fromkeys([*(u.of for u in planned), *(i.key.segment for i in design.tutorial), *sampled(outline)])
+    made = UnitTexts(store.projects.texts(project_id, list(needed)))
     items = [made.add(u.of, u.systems, u.block, "item", {}) for u in planned]
     rng = random.Random(design.seed)
     for at, unit in enumerate(items):
@@ -111,6 +113,12 @@ def create(
     if draft is not None:
         return store.campaigns.replace(draft.id, *stored)
     return store.campaigns.create(project_id, *stored, who)
+
+
+def sampled(segments: Collection[SegmentKey]) -> list[SegmentKey]:
+    """Return a sample of the segments of a project, always the same: other texts for planted errors come from it."""
+    keys = list(segments)
+    return keys if len(keys) <= OTHER_SEGMENTS else random.Random(0).sample(keys, OTHER_SEGMENTS)
 
 
 class UnitTexts:

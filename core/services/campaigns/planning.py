@@ -10,6 +10,7 @@ from core.campaigns.attention_checks import PlantedError, planted
 from core.campaigns.design import CampaignDesign, design_from_json
 from core.campaigns.selection import Outline
 from core.campaigns.units import planned_units
+from core.columns import ProjectIndex
 from core.data import Dataset, OutputKey, SegmentKey
 from core.ports.store import Store
 from core.services.campaigns.comparison import scores
@@ -47,14 +48,14 @@ class PlannedPoint(NamedTuple):
     difference: float
 
 
-def long_texts(dataset: Dataset, systems: Collection[str], segments: Collection[SegmentKey]) -> int:
+def long_texts(index: ProjectIndex, systems: Collection[str], segments: Collection[SegmentKey]) -> int:
     """Return how many of the chosen outputs have at least `LONG_TEXT` characters; empty collections mean all."""
-    names, keys = set(systems), set(segments)
-    return sum(
-        len(o.text) >= LONG_TEXT
-        for o in dataset.outputs
-        if (not names or o.system in names) and (not keys or o.key.segment in keys)
-    )
+    long = index.lengths >= LONG_TEXT
+    if systems:
+        long = long[:, [j for j, name in enumerate(index.systems) if name in systems]]
+    if segments:
+        long = long[[row for key in set(segments) if (row := index.row.get(key)) is not None]]
+    return int(long.sum())
 
 
 def added(outline: Outline, design: CampaignDesign, share: float) -> AddedRatings:

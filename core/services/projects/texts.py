@@ -56,6 +56,10 @@ class StoredTexts:
             for segment, outputs in zip(data.segments, data.outputs_of().values(), strict=True):
                 yield segment, {o.system: o.text for o in outputs}
 
+    def dataset(self, keys: Sequence[SegmentKey]) -> Dataset:
+        """Return these segments in document order; those that do not exist are left out."""
+        return self._reader.texts(self._project_id, keys)
+
     def items(self, keys: Collection[OutputKey]) -> dict[OutputKey, Item]:
         """Return what a metric is given of these outputs, in the order of `keys`; those that do not exist are left out."""
         found = {segment.key: (segment, texts) for segment, texts in self.each(key.segment for key in keys)}

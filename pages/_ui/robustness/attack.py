@@ -40,7 +40,7 @@ def draw(project: Project) -> None:
         "Each step makes the edit that leaves the highest score of the chosen metric, with the original text as the reference, until "
         "a share of the words is changed. A metric that stays high misses the errors."
     )
-    asked = session.latest(f"lab_attack-{project.id}", _form(project.id, wiring.dataset(project)))
+    asked = session.latest(f"lab_attack-{project.id}", _form(project.id, wiring.sampled(project)))
     if asked is None:
         return
     metric = registry.load(asked.metric)

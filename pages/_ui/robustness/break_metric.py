@@ -33,7 +33,7 @@ from pages._ui.shared.markdown import escape_markdown
 
 def draw(project: Project) -> None:
     """Draw the section."""
-    data = wiring.dataset(project)
+    data = wiring.sampled(project)
     for key in (
         keys.SOURCE,
         keys.REFERENCE,
@@ -117,7 +117,7 @@ def _named(segment: Segment) -> str:
 
 @errors.guarded
 def _fill(project: Project) -> None:
-    data, at = wiring.dataset(project), st.session_state.get(keys.SEGMENT)
+    data, at = wiring.sampled(project), st.session_state.get(keys.SEGMENT)
     chosen = (at, st.session_state.get(keys.SYSTEM))
     if chosen == st.session_state.get(keys.FILLED_FROM):
         return

@@ -106,7 +106,7 @@ def _form(
 
 def _cases(project: Project, nli: str, others: Sequence[str]) -> tuple[suite_cases.SuiteOptions, ...]:
     """Draw the choice of adversarial cases: from the project and from files."""
-    data = wiring.dataset(project)
+    data = wiring.sampled(project)
     several, with_one = (sum(len(s.references) > n for s in data.segments) for n in (1, 0))
     origins = [
         *([suite_cases.SECOND] if several else []),
@@ -192,7 +192,7 @@ def cases_of(project: Project, asked: CombineOptions) -> list[CaseSuite] | None:
         elif twin:
             notes.append(f"{name} has the same cases as {twin}; they count once.")
         else:
-            shared = bool(file) and service.of_project(ready.cases, wiring.dataset(project))
+            shared = bool(file) and service.of_project(ready.cases, wiring.sampled(project))
             if shared:
                 notes.append(
                     f"{name} shares texts with this project: both count as one dataset when a strategy is chosen."

@@ -52,7 +52,7 @@ class StressRequest(NamedTuple):
 
 def draw(project: Project) -> None:
     """Draw the form and the run that it started."""
-    data = wiring.dataset(project)
+    data = wiring.sampled(project)
     if not _golds(project, data):
         page.info("Stress tests need good texts: references, or the outputs of a system. This project has neither.")
         return

@@ -47,7 +47,7 @@ class SuiteCases(NamedTuple):
 
 
 def suite_form(project: Project) -> SuiteOptions | None:
-    data = wiring.dataset(project)
+    data = wiring.sampled(project)
     several = sum(len(s.references) > 1 for s in data.segments)
     with_one = sum(bool(s.references) for s in data.segments)
     origins = [*([SECOND] if several else []), *([OUTPUTS] if with_one and project.systems else []), FILE]
@@ -101,7 +101,7 @@ def cases_of(project: Project, asked: SuiteOptions) -> SuiteCases | None:
             return SuiteCases(found.cases, found.notes, None)
 
         return run_cached(key, "Reading the file …", read)
-    data = wiring.dataset(project)
+    data = wiring.sampled(project)
     segments = service.drawn(data.segments, asked.most, asked.seed)
     written = service.outputs_of(data, asked.system) if asked.system else None
     texts = hash((tuple(segments), tuple((written or {}).items())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import runpy
 import subprocess
 import sys
@@ -41,6 +42,8 @@ from pages._ui.shared import person
 
 ROOT = Path(__file__).resolve().parents[3]
 RESTART_SECONDS = 10.0
+LARGE = 20_000
+"""Outputs of a project above which pages that need any texts look at a sample of the segments."""
 
 
 def store() -> Store:
@@ -171,6 +174,11 @@ def human_score(project: Project, name: str) -> ScoreColumn:
     return _human_score(*version(project), name)
 
 
+def sampled(project: Project) -> Dataset:
+    """Return the texts of a project; of a large one, those of a random sample of its segments, always the same."""
+    return _sampled(*version(project))
+
+
 def distinct(project: Project) -> DistinctOutputs:
     """Return the outputs of a project, each text once; read again after an import."""
     return _distinct(*version(project))
@@ -227,6 +235,13 @@ def _index(database: str, project: Project, generation: Hashable) -> ProjectInde
 @st.cache_resource(max_entries=12, ttl=1800, show_spinner=False)
 def _stored_texts(database: str, project: Project, generation: Hashable) -> StoredTexts:
     return StoredTexts(_opened(database).projects, project.id)
+
+
+@st.cache_resource(max_entries=3, ttl=1800, show_spinner=False)
+def _sampled(database: str, project: Project, generation: Hashable) -> Dataset:
+    keys = list(_index(database, project, generation).segments)
+    n = len(keys) * LARGE // max(LARGE, project.n_outputs)
+    return _stored_texts(database, project, generation).dataset(random.Random(0).sample(keys, n))
 
 
 @st.cache_resource(max_entries=8, ttl=1800, show_spinner=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from core.campaigns.design import CampaignDesign
 from core.formatting import format_count, format_duration
 from core.services.campaigns import planning, setup_design
+from core.services.campaigns.creating import sampled
 from pages._ui.campaigns.setup import tutorial_form
 from pages._ui.campaigns.setup.steps import Setup
 from pages._ui.components.marked_texts import marked_texts
@@ -61,9 +64,12 @@ def _share(setup: Setup, design: CampaignDesign | None, name: str, label: str, a
 
 def _examples(setup: Setup, design: CampaignDesign) -> None:
     key = ("campaign-examples", setup.project.id, long_jobs.digest(design.systems, design.segments, design.seed))
-    found = long_jobs.compute(
-        key, "Planting errors …", lambda: planning.example_checks(setup.dataset, design, EXAMPLES, design.seed)
-    )
+
+    def work() -> Sequence[planning.ExampleCheck]:
+        texts = setup.texts.dataset(sampled(design.segments or setup.outline))
+        return planning.example_checks(texts, design, EXAMPLES, design.seed)
+
+    found = long_jobs.compute(key, "Planting errors …", work)
     if not found:
         page.info(
             "No error could be planted in the chosen outputs: they are too short. The campaign will have no attention checks."

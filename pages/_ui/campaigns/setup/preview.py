@@ -6,8 +6,10 @@ import streamlit as st
 
 from core.campaigns.design import CampaignDesign
 from core.services.campaigns.preview import preview_data, preview_units
+from core.services.labels.exchange import nearby
 from pages._ui.campaigns.setup.steps import Setup
 from pages._ui.components.span_annotator import span_editor
+from pages._ui.shared import wiring
 
 _AT = "campaign-preview-at"
 
@@ -22,7 +24,8 @@ def draw(setup: Setup, design: CampaignDesign) -> None:
     with st.container(border=True):
         with st.expander("Instructions", expanded=True):
             st.markdown(design.protocol.instructions)
-        span_editor(preview_data(setup.dataset, setup.project.id, design, unit), key="campaign-preview", on_go=_go)
+        texts = nearby(wiring.store(), setup.project.id, unit.of)
+        span_editor(preview_data(texts, setup.project.id, design, unit), key="campaign-preview", on_go=_go)
 
 
 def _go(to: str) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from core.campaigns.design import CampaignDesign
 from core.campaigns.protocol import PROTOCOLS
 from core.campaigns.selection import Outline, counts
-from core.data import Dataset
+from core.columns import ProjectIndex
 from core.errors import UserError
 from core.formatting import format_count, format_percent
 from core.mqm.typology import Typology
@@ -19,6 +19,7 @@ from core.ports.projects import Project
 from core.services.campaigns import setup_design
 from core.services.campaigns.saved_setup import SavedDraft
 from core.services.labels.typologies import of_project
+from core.services.projects.texts import StoredTexts
 from pages._ui.campaigns.setup.choices import REACHED, SetupChoices
 from pages._ui.shared import wiring
 
@@ -31,7 +32,8 @@ class Setup(NamedTuple):
 
     project: Project
     choices: SetupChoices
-    dataset: Dataset
+    index: ProjectIndex
+    texts: StoredTexts
     outline: Outline
     own: Typology
     draft: Campaign | None = None
@@ -48,9 +50,8 @@ def opened(project: Project, saved: SavedDraft | None = None) -> Setup:
     if saved is not None and choices.begin_with(saved.choices, saved.campaign.texts):
         st.toast("The draft was saved in another window. You see it as it is saved now.", icon=":material/sync:")
     choices.gather()
-    dataset = wiring.dataset(project)
-    outline = {key: tuple(o.system for o in of) for key, of in dataset.outputs_of().items() if of}
-    return Setup(project, choices, dataset, outline, of_project(wiring.store(), project.id), draft)
+    index, own = wiring.index(project), of_project(wiring.store(), project.id)
+    return Setup(project, choices, index, wiring.texts(project), index.outline, own, draft)
 
 
 def step_line(setup: Setup, step: str, go: Callable[[str], None]) -> None:

@@ -33,7 +33,7 @@ def draw(setup: Setup) -> None:
         "and choose them here: your labels are the right answers. Three to five are enough."
     )
     there = tutorial_items.labelled_by(submitted(wiring.store(), setup.project.id))
-    texts = {o.key: o.text for o in setup.dataset.outputs}
+    texts = setup.texts.outputs([key for of in there.values() for key in of])
     there = {rater: {k: e for k, e in of.items() if k in texts} for rater, of in there.items()}
     if not there:
         page.link("annotate", "Annotate outputs")
@@ -65,7 +65,7 @@ def _title(key: OutputKey, labelled: Mapping[OutputKey, Sequence[Span]], texts: 
 def _item(setup: Setup, key: OutputKey, errors: Sequence[Span], text: str, scored: bool) -> dict[str, Any]:
     """Draw one item and return it."""
     name = "/".join(key)
-    source = setup.dataset.segment_of()[key.segment].source or ""
+    source = setup.texts.segment(key.segment)[0].source or ""
     with st.expander(escape_markdown(f"{key.doc_id} {key.segment_id}")):
         left, right = st.columns([3, 2], gap="large")
         with left:
