@@ -23,7 +23,7 @@ async def healthz(request: Request) -> Response:
 
 @endpoint
 async def readyz(request: Request) -> Response:
-    await run_in_threadpool(lambda: store().jobs.short_waits())
+    await run_in_threadpool(lambda: store().chunks.is_finished())
     return PlainTextResponse("ready")
 
 

@@ -63,7 +63,7 @@ class Settings:
     """All settings.
 
     `home` is the folder of the database and logs, `database` any SQLAlchemy URL, `prompts` an optional JSON file of prompt
-    lists. `device` is auto, cpu or cuda; `worker` auto or off; `dtype` fp32 or bf16. `dtype` and `languages` configure the seq2seq model. `seq2seq` and the models after `languages` are a
+    lists. `device` is auto, cpu or cuda; `worker` auto or off; `workers` the number of scoring processes; `dtype` fp32 or bf16. `dtype` and `languages` configure the seq2seq model. `seq2seq` and the models after `languages` are a
     bundled name, a path or a hub id; "" means not configured (`core.models.kinds`).
     """
 
@@ -72,6 +72,7 @@ class Settings:
     seq2seq: str = "bundled"
     device: str = "auto"
     worker: str = "auto"
+    workers: int = 1
     prompts: Path | None = None
     dtype: str = "fp32"
     languages: str = ""
@@ -100,11 +101,20 @@ def load_limits(environ: Mapping[str, str] = os.environ) -> Limits:
     return Limits(**found)
 
 
+def _whole(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name, "").strip()
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= 3 and int(text) > 0):
+        raise UserError("this setting is not valid", where=name, got=repr(text[:40]), expected="a whole number above 0")
+    return int(text)
+
+
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Return the settings from the environment. Raises `UserError` for an invalid limit.
+    """Return the settings from the environment. Raises `UserError` for an invalid limit or number.
 
     Variables: ERRORSCOPE_HOME, ERRORSCOPE_DB and ERRORSCOPE_PROMPTS, and one per text in `Settings`: ERRORSCOPE_SEQ2SEQ,
-    ERRORSCOPE_DEVICE, ERRORSCOPE_WORKER, ERRORSCOPE_DTYPE, ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_ENCODER, ERRORSCOPE_NLI,
+    ERRORSCOPE_DEVICE, ERRORSCOPE_WORKER, ERRORSCOPE_WORKERS (a number), ERRORSCOPE_DTYPE, ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_ENCODER, ERRORSCOPE_NLI,
     ERRORSCOPE_LM, ERRORSCOPE_MLM, ERRORSCOPE_UNIEVAL, ERRORSCOPE_BLEURT, ERRORSCOPE_COMET. ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS,
     _COLUMNS and _CELL_CHARS are for uploaded files (`Limits`).
     """
@@ -117,6 +127,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         database=environ.get("ERRORSCOPE_DB") or f"sqlite:///{home / 'errorscope.db'}",
         prompts=Path(prompts).expanduser() if prompts else None,
         limits=load_limits(environ),
+        workers=_whole(environ, "ERRORSCOPE_WORKERS", 1),
         **texts,
     )
 

@@ -1,24 +1,25 @@
-"""The queue of scoring jobs. Workers on several machines may lease jobs if their clocks agree to a few seconds."""
+"""The queue of scoring jobs. Workers on several machines may compute them if their clocks agree to a few seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, delete, insert, or_, select, update
+from sqlalchemy import Connection, Engine, Row, Select, and_, case, delete, func, insert, select, update
 
 from core.data import SegmentKey
 from core.errors import UserError
-from core.ports.jobs import Job, JobState
+from core.ports.jobs import Job, JobState, MetricProgress
+from core.scoring.turns import MetricOutcome, OpenMetric, outcome, progress_of, sentence
 from db.columns import now
-from db.engine import inserted, reading, take_turns, writing
+from db.engine import inserted, reading, writing
 from db.failures import retried
-from db.lookup import parts, require_project
-from db.scores import digest_of
-from db.tables import claims, jobs
+from db.lookup import require_project
+from db.tables import chunks, job_metrics, jobs
 
-ATTEMPTS = 4  # leases without progress before a job fails
 UNFINISHED = ("queued", "running")
+_COLUMNS = ("id", "project_id", "state", "done", "total", "message", "created", "started", "finished")
 
 
 class SqlJobs:
@@ -38,12 +39,13 @@ class SqlJobs:
             require_project(connection, project_id, lock=True)
             same = select(jobs).where(jobs.c.project_id == project_id, jobs.c.state.in_(UNFINISHED)).order_by(jobs.c.id)
             for row in connection.execute(same):
-                there = _job(row)
+                there = _job(connection, row)
                 if set(there.metrics) == set(names) and (set(there.segments), there.timing) == (set(segments), timing):
                     return there
-            fresh = {"state": "queued", "done": 0, "total": 0, "message": "", "attempts": 0, "created": now()}
+            fresh = {"state": "queued", "done": 0, "total": 0, "message": "", "created": now()}
             fresh |= {"segments": [list(key) for key in segments] or None, "timing": timing or None}
             made = inserted(connection, insert(jobs).values(project_id=project_id, metrics=names, **fresh))
+            add_planner(connection, made, 0, 0)
             return _get(connection, made)
 
     def get(self, job_id: int) -> Job:
@@ -55,104 +57,154 @@ class SqlJobs:
         if project_id is not None:
             found = found.where(jobs.c.project_id == project_id)
         with reading(self._engine) as connection:
-            return [_job(row) for row in connection.execute(found)]
+            return [_job(connection, row) for row in connection.execute(found).all()]
 
-    def cancel(self, job_id: int) -> None:
-        """Cancel an unfinished job; its worker stops at the next heartbeat. A finished job does not change."""
-        with writing(self._engine) as connection:
-            open_job = and_(jobs.c.id == job_id, jobs.c.state.in_(UNFINISHED))
-            connection.execute(update(jobs).where(open_job).values(state="cancelled", finished=now()))
-
-    def lease(self, worker: str, seconds: float = 30.0) -> Job | None:
-        late = now() - timedelta(seconds=seconds)
-        free = or_(jobs.c.state == "queued", and_(jobs.c.state == "running", jobs.c.heartbeat < late))
-        waiting = select(jobs).where(free).order_by(jobs.c.id)
-        with reading(self._engine) as connection:  # the common case, nothing to do, takes no lock
-            if connection.execute(waiting.limit(1)).first() is None:
-                return None
-        with writing(self._engine) as connection:
-            for row in sorted(connection.execute(waiting).all(), key=lambda row: not _job(row).short):
-                if row.state == "running" and row.attempts >= ATTEMPTS:
-                    message = f"the worker died {row.attempts} times without progress; see worker.log"
-                    _take(connection, row, state="failed", finished=now(), message=message)
-                elif _take(
-                    connection,
-                    row,
-                    state="running",
-                    worker=worker,
-                    heartbeat=now(),
-                    started=row.started or now(),
-                    attempts=row.attempts + 1,
-                ):
-                    return _get(connection, row.id)
-        return None
-
-    def short_waits(self) -> bool:
-        short = and_(jobs.c.state == "queued", or_(jobs.c.timing.is_not(None), jobs.c.segments.is_not(None)))
+    def progress(self, job_id: int) -> list[MetricProgress]:
         with reading(self._engine) as connection:
-            return connection.execute(select(jobs.c.id).where(short).limit(1)).first() is not None
-
-    def beat(self, job_id: int, worker: str, done: int, total: int, message: str = "") -> bool:
-        further = case((jobs.c.done < done, 0), else_=jobs.c.attempts)
-        with writing(self._engine) as connection:
-            recorded = connection.execute(
-                update(jobs)
-                .where(_held(job_id, worker))
-                .values(attempts=further, done=done, total=total, message=message, heartbeat=now())
-            )
-            return recorded.rowcount == 1
+            return progress_of(_open(connection, job_id), _now(connection, job_id).workers)
 
     @retried
-    def claim(self, job_id: int, worker: str, signature: str, keys: Collection[str], seconds: float = 30.0) -> set[str]:
-        """Claim the values of texts, so that no other worker computes them while this one has the job."""
-        digest, granted = digest_of(signature), set[str]()
-        late = now() - timedelta(seconds=seconds)
-        holds = and_(jobs.c.state == "running", jobs.c.worker == claims.c.worker, jobs.c.heartbeat >= late)
-        others = select(claims.c.content_key).join(jobs).where(claims.c.digest == digest, holds, jobs.c.id != job_id)
+    def cancel(self, job_id: int) -> None:
+        """Cancel an unfinished job. A finished job does not change."""
         with writing(self._engine) as connection:
-            take_turns(connection, f"claims {digest}")  # else one could delete another's new claim as stale
-            if connection.execute(select(jobs.c.id).where(_held(job_id, worker))).first() is None:
-                return set()
-            for part in parts(sorted(keys)):
-                taken = set(connection.execute(others.where(claims.c.content_key.in_(part))).scalars())
-                free = [key for key in part if key not in taken]
-                stale = and_(claims.c.digest == digest, claims.c.content_key.in_(free))
-                connection.execute(delete(claims).where(stale))
-                if free:
-                    rows = [{"digest": digest, "content_key": k, "job": job_id, "worker": worker} for k in free]
-                    connection.execute(insert(claims), rows)
-                granted.update(free)
-        return granted
+            end(connection, job_id, "cancelled", "")
 
-    def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None:
-        end: dict[str, object] = {"finished": now(), "heartbeat": now()}
-        if state == "queued":
-            end = {"finished": None, "heartbeat": None, "worker": None, "attempts": 0}
+    def prioritize(self, job_id: int, priority: int) -> None:
         with writing(self._engine) as connection:
-            connection.execute(delete(claims).where(claims.c.job == job_id, claims.c.worker == worker))
-            connection.execute(update(jobs).where(_held(job_id, worker)).values(state=state, message=message, **end))
+            mine = and_(jobs.c.id == job_id, jobs.c.state.in_(UNFINISHED))
+            if connection.execute(update(jobs).where(mine).values(priority=priority)).rowcount != 1:
+                raise UserError("there is no such unfinished job", got=str(job_id), hint="It may be done already")
 
 
-def _held(job_id: int, worker: str) -> ColumnElement[bool]:
-    return and_(jobs.c.id == job_id, jobs.c.worker == worker, jobs.c.state == "running")
+def add_planner(connection: Connection, job_id: int, begins_after: int, position: int) -> None:
+    """Add the chunk that plans the outputs from `begins_after` on."""
+    planner = new_chunk() | {"job": job_id, "begins_after": begins_after, "position": position}
+    connection.execute(insert(chunks).values(**planner))
 
 
-def _take(connection: Connection, row: Row[tuple[object, ...]], **values: object) -> bool:
-    """Change a job if its state and heartbeat are still those of `row`. Return whether it was changed."""
-    unchanged = and_(
-        jobs.c.id == row.id, jobs.c.state == row.state, jobs.c.heartbeat.is_not_distinct_from(row.heartbeat)
-    )
-    return connection.execute(update(jobs).where(unchanged).values(**values)).rowcount == 1
+def new_chunk() -> dict[str, object]:
+    """Return the columns of a chunk that nobody has leased yet."""
+    numbers = dict.fromkeys(("n", "size", "begins_after", "done", "failed", "known", "seconds", "attempts"), 0)
+    return numbers | {"state": "ready", "reason": "", "message": ""}
+
+
+def locked(connection: Connection, job_id: int) -> bool:
+    """Keep the row of an unfinished job until the transaction ends. Return False if there is no such job."""
+    wanted = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.state.in_(UNFINISHED))
+    return connection.execute(wanted.with_for_update()).first() is not None
+
+
+def end(connection: Connection, job_id: int, state: JobState, message: str) -> None:
+    """End an unfinished job with what is done now, and delete its chunks, so that workers stop."""
+    if not locked(connection, job_id):
+        return
+    last = _job(connection, connection.execute(select(jobs).where(jobs.c.id == job_id)).one())
+    done = last.total if state == "done" else last.done
+    values = {"state": state, "message": message, "finished": now(), "done": done, "total": last.total}
+    connection.execute(update(jobs).where(jobs.c.id == job_id).values(**values))
+    forget_plan(connection, job_id)
+
+
+def end_with_outcome(connection: Connection, job_id: int) -> None:
+    """End a job whose chunks are all done."""
+    end(connection, job_id, *outcome(_outcomes(connection, job_id)))
+
+
+def forget_plan(connection: Connection, job_id: int) -> None:
+    """Delete the chunks of a job and what was planned."""
+    connection.execute(delete(chunks).where(chunks.c.job == job_id))
+    connection.execute(delete(job_metrics).where(job_metrics.c.job == job_id))
 
 
 def _get(connection: Connection, job_id: int) -> Job:
     row = connection.execute(select(jobs).where(jobs.c.id == job_id)).first()
     if row is None:
         raise UserError("there is no such job", got=str(job_id), hint="Its project may have been deleted")
-    return _job(row)
+    return _job(connection, row)
 
 
-def _job(row: Row[tuple[object, ...]]) -> Job:
-    fields = {name: getattr(row, name) for name in Job._fields}
+def _job(connection: Connection, row: Row[tuple[object, ...]]) -> Job:
     segments = tuple(SegmentKey(*key) for key in row.segments or ())
-    return Job(**fields | {"metrics": tuple(row.metrics), "segments": segments, "timing": bool(row.timing)})
+    fields = {name: getattr(row, name) for name in _COLUMNS} | {"workers": 0, "heartbeat": None}
+    if row.state in UNFINISHED:
+        current = _now(connection, row.id)
+        fields |= {"workers": current.workers, "heartbeat": current.heartbeat}
+        found = progress_of(_open(connection, row.id), current.workers)
+        if found:
+            fields |= {"done": sum(m.done for m in found), "total": sum(m.total for m in found)}
+            fields |= {"message": sentence(found)}
+        else:  # what is done before the first window is planned: times are measured
+            fields |= {"done": current.done, "total": current.total, "message": current.message}
+    priority, timing = row.priority or 0, bool(row.timing)
+    return Job(metrics=tuple(row.metrics), segments=segments, timing=timing, priority=priority, **fields)
+
+
+class _Now(NamedTuple):
+    workers: int
+    heartbeat: datetime | None
+    done: int
+    total: int
+    message: str
+
+
+def _now(connection: Connection, job_id: int) -> _Now:
+    """Return who computes a job now, and the progress of a chunk that plans."""
+    names = ("worker", "heartbeat", "metric", "done", "n", "message")
+    running = select(*(chunks.c[name] for name in names)).where(chunks.c.job == job_id, chunks.c.state == "running")
+    rows = connection.execute(running.order_by(chunks.c.position)).all()
+    planner = next((row for row in rows if row.metric is None), None)
+    at = (planner.done, planner.n, planner.message) if planner else (0, 0, "")
+    return _Now(len({row.worker for row in rows}), max((row.heartbeat for row in rows), default=None), *at)
+
+
+def _of_metric(job_id: int, *sums: Any) -> Select[Any]:
+    """Select the metrics of a job in order, with sums over their chunks."""
+    joined = job_metrics.outerjoin(chunks, chunks.c.metric == job_metrics.c.id)
+    found = select(*job_metrics.c, *sums).select_from(joined).where(job_metrics.c.job == job_id)
+    return found.group_by(job_metrics.c.id).order_by(job_metrics.c.id)
+
+
+def _open(connection: Connection, job_id: int) -> list[OpenMetric]:
+    done, running = chunks.c.state == "done", chunks.c.state == "running"
+    sums = (
+        func.coalesce(func.sum(chunks.c.done), 0).label("computed"),
+        func.coalesce(func.sum(chunks.c.n), 0).label("planned"),
+        func.coalesce(func.sum(case((done, chunks.c.size), else_=0.0)), 0.0).label("size"),
+        func.coalesce(func.sum(case((done, chunks.c.seconds), else_=0.0)), 0.0).label("seconds"),
+        func.coalesce(func.sum(case((done, 0.0), else_=chunks.c.size * (chunks.c.n - chunks.c.done) / chunks.c.n)), 0.0).label("left"),
+        func.coalesce(func.sum(case((running, 1), else_=0)), 0).label("workers"),
+    )  # fmt: skip
+    found = []
+    for row in connection.execute(_of_metric(job_id, *sums)):
+        if row.unusable:
+            continue
+        unplanned = max(0, row.total - row.known - row.planned)
+        found.append(
+            OpenMetric(
+                row.metric,
+                row.label,
+                row.known + row.computed,
+                row.total,
+                row.speed,
+                round(row.size),
+                row.seconds,
+                row.left + unplanned * row.length,
+                row.workers,
+            )  # fmt: skip
+        )
+    return found
+
+
+def _outcomes(connection: Connection, job_id: int) -> list[MetricOutcome]:
+    sums = (
+        func.coalesce(func.sum(chunks.c.n), 0).label("n"),
+        func.coalesce(func.sum(chunks.c.failed), 0).label("failed"),
+        func.coalesce(func.sum(chunks.c.known), 0).label("already"),
+        func.coalesce(func.max(chunks.c.reason), "").label("reason"),
+    )
+    return [
+        MetricOutcome(
+            row.metric, row.n - row.failed - row.already, row.known + row.already, row.failed, row.reason, row.unusable
+        )
+        for row in connection.execute(_of_metric(job_id, *sums))
+    ]

@@ -12,6 +12,7 @@ from db.batches import SqlBatches
 from db.calibrations import SqlCalibrations
 from db.campaigns.repository import SqlCampaigns
 from db.cases import SqlCases
+from db.chunks import SqlChunks
 from db.engine import connect, migrate
 from db.jobs import SqlJobs
 from db.judgements import SqlJudgements
@@ -60,4 +61,5 @@ def store_over(engine: Engine) -> Store:
         SqlPeople(engine),
         SqlAudit(engine),
         SqlCampaigns(engine),
+        SqlChunks(engine),
     )

@@ -157,17 +157,55 @@ jobs = _of_project(
     "jobs",
     Column("metrics", Json, nullable=False),
     Column("state", String(16), nullable=False, index=True),
-    Column("done", Integer, nullable=False),
+    Column("done", Integer, nullable=False),  # as the job ended; while it runs, the chunks are counted
     Column("total", Integer, nullable=False),
     Column("message", LONG, nullable=False),
     Column("created", Utc, nullable=False),
     Column("started", Utc),
     Column("finished", Utc),
+    Column("segments", Json),  # [[document, segment], …]; NULL for all
+    Column("timing", Boolean),  # NULL for false
+    Column("priority", Integer),  # NULL for 0
+    Column("served", Utc),  # when a chunk was last leased
+    Column("imports", Integer),  # of the project when the job was planned (`projects.imports`)
+    sqlite_autoincrement=True,
+)
+
+job_metrics = _table(
+    "job_metrics",
+    _part_of("job", "jobs", index=True),
+    Column("metric", NAME, nullable=False),
+    Column("label", LONG, nullable=False),
+    Column("signature", LONG, nullable=False),
+    Column("unusable", LONG, nullable=False),  # why it cannot run, or ""
+    Column("abandoned", LONG, nullable=False),  # why no further texts are tried, or ""
+    Column("examples", Json, nullable=False),  # ids of outputs
+    Column("speed", Double),  # seconds per unit of size
+    Column("length", Double, nullable=False),  # mean size of an output
+    Column("total", Integer, nullable=False),  # distinct outputs
+    Column("known", Integer, nullable=False),  # of these, scored before
+)
+
+chunks = _table(
+    "chunks",
+    _part_of("job", "jobs"),
+    Column("metric", ForeignKey("job_metrics.id", ondelete="CASCADE")),  # NULL for a chunk that plans
+    Column("position", Integer, nullable=False),
+    Column("state", String(16), nullable=False),  # ready, running, done
+    Column("outputs", BYTES),  # ids, ascending: differences as 64-bit integers, deflated; NULL when it is done
+    Column("n", Integer, nullable=False),
+    Column("size", Double, nullable=False),
+    Column("begins_after", Integer, nullable=False),  # the output after which a chunk that plans begins
+    Column("done", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("known", Integer, nullable=False),
+    Column("reason", LONG, nullable=False),  # of the first failure
+    Column("message", LONG, nullable=False),
+    Column("seconds", Double, nullable=False),
     Column("worker", NAME),
     Column("heartbeat", Utc),
     Column("attempts", Integer, nullable=False),  # leases since the last progress
-    Column("segments", Json),  # [[document, segment], …]; NULL for all
-    Column("timing", Boolean),  # NULL for false
+    Index("chunks_in_turn", "job", "state", "position"),
     sqlite_autoincrement=True,
 )
 
@@ -176,8 +214,8 @@ claims = Table(
     metadata,
     Column("digest", String(64), primary_key=True),  # of the signature
     Column("content_key", String(64), primary_key=True),
-    _part_of("job", "jobs", index=True),
-    Column("worker", NAME, nullable=False),  # holds while the job is this worker's
+    _part_of("chunk", "chunks", index=True),
+    Column("worker", NAME, nullable=False),  # holds while the chunk is this worker's
 )
 
 timings = _table(

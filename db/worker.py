@@ -1,10 +1,9 @@
-"""The scoring worker: it leases jobs and computes their scores. Any number of workers may run.
+"""Scoring workers as processes: they compute the chunks of jobs. Any number of them may run, on any machine that reaches the database.
 
-    python -m db.worker [--database URL] [--parent PID] [--once]
+    python -m db.worker [--database URL] [--workers N] [--parent PID] [--once]
 
-A separate thread sends heartbeats, because loading a model may take longer than a lease. SIGTERM, SIGINT or the end of the
-`--parent` process return the job to the queue; after a crash the lease expires and another worker takes over. Stored scores are
-reused.
+SIGTERM, SIGINT or the end of the `--parent` process return the chunks to the queue; after a crash their leases expire and other workers
+take over.
 """
 
 from __future__ import annotations
@@ -13,28 +12,20 @@ import argparse
 import logging
 import os
 import signal
-import socket
+import subprocess
 import sys
-import time
-import uuid
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from threading import Event, Thread
-from typing import NamedTuple
 
-from core.errors import Unavailable, UserError
+from core.errors import UserError
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.ports.jobs import Job, JobState
-from core.ports.store import Store
-from core.progress import Cancelled
-from core.scoring.dataset import Memory, ScoringProgress, ScoringResult, score_dataset
+from core.scoring.worker import ScoringWorker
 from core.settings import load as settings
 from core.settings import offline, share_cores
-from db.jobs import ATTEMPTS
 from db.private import private_file, private_folder
 from db.store import open_store
 
@@ -43,34 +34,38 @@ log = logging.getLogger("errorscope.worker")
 Load = Callable[[str], Metric]
 
 LOG_BYTES, LOG_FILES = 1_000_000, 3
-LOOK_SECONDS = 2.0
-"""Between looks for short jobs during a job for all outputs."""
-
-
-class Pace(NamedTuple):
-    """Seconds that a lease lasts without a heartbeat, between heartbeats, and between looks for jobs."""
-
-    lease: float = 60.0
-    beat: float = 1.0
-    poll: float = 0.5
+RESTART_SECONDS = 10.0
+LARGEST = 256  # workers of one machine
 
 
 def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> int:
     """Run the command. `load` returns a metric by name."""
-    parser = argparse.ArgumentParser(prog="python -m db.worker", description="Run queued scoring jobs.")
+    parser = argparse.ArgumentParser(
+        prog="python -m core workers", description="Compute scoring jobs until you stop it."
+    )
     parser.add_argument("--database", help="SQLAlchemy URL; default: ERRORSCOPE_DB, or the file in ERRORSCOPE_HOME")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="processes that share the cores and GPUs; default: ERRORSCOPE_WORKERS, or 1",
+    )
     parser.add_argument("--parent", type=int, metavar="PID", help="exit when this process ends")
-    parser.add_argument("--once", action="store_true", help="exit when no job is queued")
+    parser.add_argument("--once", action="store_true", help="exit when no job is left")
     given = parser.parse_args(arguments)
     offline()
     share_cores()
-    chosen = settings()
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
+        chosen = settings()
+        workers = chosen.workers if given.workers is None else given.workers
+        if not 1 <= workers <= LARGEST:
+            raise UserError("this number of workers is not possible", got=str(workers), expected=f"1 to {LARGEST}")
         log_to(chosen.home)
-        store = open_store(given.database or chosen.database)
+        url = given.database or chosen.database
+        store = open_store(url)
     except (UserError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -78,8 +73,48 @@ def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> 
         if hasattr(os, "nice"):
             os.nice(5)  # pages on the same machine have priority
         Thread(target=_watch_parent, args=(given.parent, stop), daemon=True).start()
-    work(store, load, stop, once=given.once)
+    if workers == 1:
+        ScoringWorker(store, load, stop).work(once=given.once)
+    else:
+        _keep_running(workers, url, stop, once=given.once)
     return 0
+
+
+def _keep_running(workers: int, url: str, stop: Event, *, once: bool) -> None:
+    """Run worker processes and replace those that die, until `stop` is set, or with `once` until all have ended by themselves."""
+    gpus, cores = _gpus(), max(1, (os.cpu_count() or 1) // workers)
+    running = dict[int, subprocess.Popen[bytes]]()
+
+    def started(number: int) -> subprocess.Popen[bytes]:
+        shared = {"OMP_NUM_THREADS": str(cores)} | ({"CUDA_VISIBLE_DEVICES": gpus[number % len(gpus)]} if gpus else {})
+        command = [sys.executable, "-m", "db.worker", "--workers", "1", "--parent", str(os.getpid())]
+        return subprocess.Popen(
+            [*command, *(["--once"] if once else [])], env=os.environ | {"ERRORSCOPE_DB": url} | shared
+        )
+
+    while not stop.is_set():
+        for number in range(workers):
+            process = running.get(number)
+            if process is None or (process.poll() not in (None, 0)) or (process.poll() == 0 and not once):
+                running[number] = started(number)
+        if once and all(process.poll() == 0 for process in running.values()):
+            return
+        stop.wait(0.5 if once else RESTART_SECONDS)
+    for process in running.values():
+        if process.poll() is None:
+            process.terminate()
+    for process in running.values():
+        process.wait()
+
+
+def _gpus() -> list[str]:
+    """Return the numbers of the GPUs that workers share, without loading torch."""
+    if settings().device == "cpu":
+        return []
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return [name for name in visible.split(",") if name.strip()]
+    return [path.name.removeprefix("nvidia") for path in sorted(Path("/dev").glob("nvidia[0-9]*"))]
 
 
 def log_to(home: Path) -> None:
@@ -122,162 +157,6 @@ def _exists(pid: int) -> bool:
     except OSError as error:
         return isinstance(error, PermissionError)
     return True
-
-
-def work(store: Store, load: Load, stop: Event, *, once: bool = False, pace: Pace | None = None) -> None:
-    """Lease and run jobs until `stop` is set, or with `once` until none is left.
-
-    A job whose scores cannot be stored returns to the queue; after `ATTEMPTS` times without progress it fails.
-    """
-    pace = pace or Pace()
-    furthest, refusals = dict[int, int](), Counter[int]()
-    worker = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"
-    log.info("%s started", worker)
-    while not stop.is_set():
-        try:
-            job = store.jobs.lease(worker, pace.lease)
-        except Exception as error:
-            if isinstance(error, Unavailable):
-                log.warning("the queue could not be read: %s", error)
-            else:
-                log.exception("the queue could not be read")
-            stop.wait(10 * pace.poll)
-            continue
-        if job is not None:
-            if job.done > furthest.get(job.id, -1):
-                furthest[job.id], refusals[job.id] = job.done, 0
-            if not run(store, job, worker, load, stop, pace, last=refusals[job.id] + 1 >= ATTEMPTS):
-                refusals[job.id] += 1
-                stop.wait(10 * pace.poll)
-        elif once:
-            break
-        else:
-            stop.wait(pace.poll)
-    log.info("%s ended", worker)
-
-
-class Lease:
-    """Keep the lease of a job with heartbeats from a thread; `lost` is set if the job is cancelled or taken over."""
-
-    def __init__(self, store: Store, job: Job, worker: str, seconds: float) -> None:
-        self._store, self._job, self._worker, self._seconds = store, job, worker, seconds
-        self._at: tuple[int, int, str] = (job.done, job.total, "starting")
-        self._ended = Event()
-        self.lost = Event()
-        self._thread = Thread(target=self._keep, daemon=True)
-
-    def __enter__(self) -> Lease:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def report(self, at: ScoringProgress) -> None:
-        self._at = (at.done, at.total, at.sentence())
-
-    def beat(self) -> None:
-        try:
-            if not self._store.jobs.beat(self._job.id, self._worker, *self._at):
-                self.lost.set()
-        except Exception:  # the database may be busy for a while; a lease lasts many heartbeats
-            log.exception("job %d: no heartbeat", self._job.id)
-
-    def _keep(self) -> None:
-        while not self.lost.is_set():
-            self.beat()
-            if self._ended.wait(self._seconds):
-                return
-
-
-def run(store: Store, job: Job, worker: str, load: Load, stop: Event, pace: Pace, *, last: bool = False) -> bool:
-    """Run a leased job until it ends, is cancelled or lost, or `stop` is set; never raises.
-
-    Return False if the database could not be written; the job is queued again unless this was its `last` attempt.
-    """
-    writable = True
-    log.info("job %d: project %d, %s", job.id, job.project_id, ", ".join(job.metrics))
-    state: JobState = "failed"
-    message = "the job stopped on an unexpected error; see worker.log"
-    with Lease(store, job, worker, pace.beat) as lease:
-        try:
-            state, message = _score(store, job, worker, load, stop, lease, pace.lease)
-        except Cancelled:
-            state, message = "queued", "waiting to go on"
-        except Unavailable as error:
-            log.warning("job %d: %s", job.id, error)
-            state, message, writable = "failed" if last else "queued", str(error), False
-        except UserError as error:
-            message = str(error)
-        except Exception:
-            log.exception("job %d failed", job.id)
-    if lease.lost.is_set():
-        log.info("job %d: cancelled, or with another worker now", job.id)
-        return writable
-    try:
-        if state == "done":
-            lease.beat()
-        store.jobs.finish(job.id, worker, state, message)
-    except Exception:
-        log.exception("job %d could not be finished", job.id)
-    log.info("job %d: %s %s", job.id, state, message)
-    return writable
-
-
-def _score(
-    store: Store, job: Job, worker: str, load: Load, stop: Event, lease: Lease, seconds: float
-) -> tuple[JobState, str]:
-    metrics, unusable = _loaded(job.metrics, load)
-    looked = time.monotonic()
-
-    def on_scoring(at: ScoringProgress) -> None:
-        nonlocal looked
-        lease.report(at)
-        if stop.is_set() or lease.lost.is_set():
-            raise Cancelled
-        if not job.short and time.monotonic() - looked > LOOK_SECONDS:
-            looked = time.monotonic()
-            if store.jobs.short_waits():  # this job returns to the queue, behind the short one
-                raise Cancelled
-
-    def claim(signature: str, keys: Collection[str]) -> set[str]:
-        return store.jobs.claim(job.id, worker, signature, keys, seconds)
-
-    while True:
-        dataset = store.projects.dataset(job.project_id)
-        if job.timing:  # the samples are not stored: half a score is worse than none
-            score_dataset(dataset, metrics, Memory(), on_scoring, timings=store.timings, only_time=True)
-            return ("failed" if unusable else "done"), "; ".join(unusable)
-        results = score_dataset(
-            dataset, metrics, store.scores, on_scoring, claim=claim, segments=job.segments, timings=store.timings
-        )
-        if store.projects.dataset(job.project_id) == dataset:  # else something was imported meanwhile: score that too
-            break
-    complaints = [*unusable, *(_complaint(result) for result in results if result.failed)]
-    nothing = any(result.failed and not result.new + result.known for result in results)
-    return ("failed" if unusable or nothing else "done"), "; ".join(complaints)
-
-
-def _complaint(result: ScoringResult) -> str:
-    return (
-        f"{result.metric}: {result.failed} of {result.failed + result.new + result.known} not scored: {result.reason}"
-    )
-
-
-def _loaded(names: Sequence[str], load: Load) -> tuple[list[Metric], list[str]]:
-    metrics, unusable = [], []
-    for name in names:
-        try:
-            metric = load(name)
-            metric.signature()
-            metrics.append(metric)
-        except UserError as error:
-            unusable.append(f"{name}: {error}")
-        except Exception as error:
-            log.exception("%s cannot be loaded", name)
-            unusable.append(f"{name}: cannot be loaded ({type(error).__name__}); see worker.log")
-    return metrics, unusable
 
 
 if __name__ == "__main__":

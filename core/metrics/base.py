@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,8 +18,9 @@ Need = Literal[
     "source", "reference", "seq2seq", "encoder", "nli", "lm", "mlm", "unieval", "bleurt", "comet"
 ]  # texts of the item, then names of core.models.kinds
 Score = Callable[[Sequence[Item], Progress], list[Value]]
-AllOutputs = Sequence[tuple[SegmentKey, Item]]
-"""All outputs of a dataset with their segments, so that equal texts of two segments count separately."""
+AllOutputs = Collection[tuple[SegmentKey, Item]]
+"""All outputs of a dataset with their segments, so that equal texts of two segments count separately. They may be read from storage
+in each pass; outputs of a segment follow each other."""
 
 
 @dataclass(frozen=True, slots=True)

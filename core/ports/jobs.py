@@ -1,8 +1,8 @@
-"""Scoring jobs that workers lease."""
+"""Scoring jobs, as pages see them. Workers compute their chunks (`core.ports.chunks`)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
@@ -12,7 +12,12 @@ JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 class Job(NamedTuple):
-    """A job for all outputs, or only those of `segments`. With `timing` it only measures how long the metrics take."""
+    """A job for all outputs, or only those of `segments`. With `timing` it only measures how long the metrics take.
+
+    `done` and `total` count distinct outputs over all metrics, known ones included; with `timing` they count metrics. `message` says
+    what is computed now, or how the job ended. `workers` compute it now; `heartbeat` is the newest of theirs. Jobs of a higher
+    `priority` go first.
+    """
 
     id: int
     project_id: int
@@ -24,15 +29,30 @@ class Job(NamedTuple):
     created: datetime
     started: datetime | None
     finished: datetime | None
-    worker: str | None
+    workers: int
     heartbeat: datetime | None
     segments: tuple[SegmentKey, ...] = ()
     timing: bool = False
+    priority: int = 0
 
     @property
     def short(self) -> bool:
         """Return whether jobs for all outputs let this one go first."""
         return self.timing or bool(self.segments)
+
+
+class MetricProgress(NamedTuple):
+    """What a job has done of one metric, in distinct outputs, and the estimated seconds until the rest is done, if they are known.
+
+    `computing` says whether a worker computes the metric now.
+    """
+
+    metric: str
+    label: str
+    done: int
+    total: int
+    seconds_left: float | None
+    computing: bool
 
 
 class Jobs(Protocol):
@@ -44,30 +64,6 @@ class Jobs(Protocol):
 
     def get(self, job_id: int) -> Job: ...
     def recent(self, project_id: int | None = None, limit: int = 20) -> list[Job]: ...  # newest first
-    def cancel(self, job_id: int) -> None: ...
-    def lease(self, worker: str, seconds: float = 30.0) -> Job | None:
-        """Return the oldest job that is queued, or running with a heartbeat older than `seconds`; never to two workers.
-
-        Short jobs go first.
-        """
-        ...
-
-    def short_waits(self) -> bool:
-        """Return whether a short job is queued, for which a worker interrupts a job for all outputs."""
-        ...
-
-    def beat(self, job_id: int, worker: str, done: int, total: int, message: str = "") -> bool:
-        """Record progress. Return False if the job was cancelled or leased by another worker, so the caller must stop."""
-        ...
-
-    def claim(self, job_id: int, worker: str, signature: str, keys: Collection[str], seconds: float = 30.0) -> set[str]:
-        """Return the keys whose values this worker may compute now.
-
-        The others are claimed by a worker whose job has a heartbeat not older than `seconds`. A claim ends when `Scores.put`
-        stores the value, or when the worker loses its lease.
-        """
-        ...
-
-    def finish(self, job_id: int, worker: str, state: JobState, message: str = "") -> None:
-        """End the worker's lease; "queued" returns the job to the queue. Does nothing if another worker has the job."""
-        ...
+    def progress(self, job_id: int) -> list[MetricProgress]: ...  # of an unfinished job that is planned; else empty
+    def cancel(self, job_id: int) -> None: ...  # its workers stop within a second; a finished job does not change
+    def prioritize(self, job_id: int, priority: int) -> None: ...  # UserError if the job is finished

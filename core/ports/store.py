@@ -9,6 +9,7 @@ from core.ports.batches import Batches
 from core.ports.calibrations import Calibrations
 from core.ports.campaigns import Campaigns
 from core.ports.cases import KeptCases
+from core.ports.chunks import Chunks
 from core.ports.jobs import Jobs
 from core.ports.judgements import Judgements
 from core.ports.labels import LabelLog
@@ -37,3 +38,4 @@ class Store(NamedTuple):
     people: People
     audit: Audit
     campaigns: Campaigns
+    chunks: Chunks

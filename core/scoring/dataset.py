@@ -7,15 +7,16 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from core.data import Dataset, Item, Output, Segment, SegmentKey, Value, grouped
+from core.data import Dataset, Item, Output, Segment, Value, grouped
 from core.errors import Unavailable, UserError
 from core.formatting import format_count, format_duration
 from core.metrics.base import Metric, MetricSpec
 from core.ports.timings import Timings
 from core.progress import Cancelled
-from core.scoring.timing import ENOUGH, Stopwatch, model_of, spread
+from core.scoring.timing import ENOUGH, MeasuredChunk, Stopwatch, model_of, spread
 from core.scoring.values import WrongCountError, reason_of, values_of
 from core.signature import content_key
 
@@ -92,7 +93,7 @@ OnScoring = Callable[[ScoringProgress], None]
 
 
 Claim = Callable[[str, Collection[str]], Collection[str]]
-"""Returns which content keys of a signature this worker computes (`core.ports.jobs.Jobs.claim`)."""
+"""Returns which content keys of a signature this worker computes (`core.ports.chunks.Chunks.claim`)."""
 
 
 def claim_all(signature: str, keys: Collection[str]) -> Collection[str]:
@@ -112,7 +113,6 @@ def score_dataset(
     *,
     chunk: int = FIRST_CHUNK,
     claim: Claim = claim_all,
-    segments: Collection[SegmentKey] = (),
     timings: Timings | None = None,
     only_time: bool = False,
 ) -> list[ScoringResult]:
@@ -124,21 +124,47 @@ def score_dataset(
     chunks in a row, or the same `UserError` on two texts in a row. `claim` decides which values to compute here; others are
     awaited, and computed here if no worker stores them. `on_scoring` is called between items.
 
-    With `segments`, only their outputs are scored. With `timings`, a sample of each metric is scored first if its speed is
-    unknown, so that the time of the whole job is known; with `only_time` nothing else is scored, and progress counts metrics.
+    With `timings`, a sample of each metric is scored first if its speed is unknown, so that the time of the whole job is known;
+    with `only_time` nothing else is scored, and progress counts metrics.
 
     Raises `Cancelled` if `on_scoring` does, and `Unavailable` if `scores` cannot store a chunk; stored values are kept.
     """
-    wanted = set(segments)
-    items = {content_key(*item): item for key, item in dataset.items() if not wanted or key.segment in wanted}
+    items = {content_key(*item): item for _, item in dataset.items()}
     work = _Work(on_scoring, only_time)
     for metric in metrics:
-        work.runs.append(_Run(items, for_dataset(metric, dataset), scores, claim, work, chunk, timings))
+        work.runs.append(_Run(items, for_dataset(metric, dataset), scores, claim, work, Pacing(chunk), timings))
     untimed = [run for run in work.runs if timings is not None and not run.is_timed()]
     end = time.monotonic() + SAMPLES_MOST
     for k, run in enumerate(untimed):
         run.time_sample((end - time.monotonic()) / (len(untimed) - k))
     return [run.result() if only_time else run.score() for run in work.runs]
+
+
+@dataclass
+class Pacing:
+    """What a run learns of a metric and a next run of the same metric goes on with: the size of its parts, and failures in a row.
+
+    Parts begin at `first` items. `abandoned` is the reason why no further texts are tried, or "".
+    """
+
+    first: int = FIRST_CHUNK
+    size: int = 0
+    in_a_row: int = 0
+    last_why: str = ""
+    abandoned: str = ""
+
+
+def score_chunk(
+    items: Mapping[str, Item], metric: Metric, scores: ScoreCache, on_scoring: OnScoring, claim: Claim, pacing: Pacing
+) -> tuple[ScoringResult, list[MeasuredChunk]]:
+    """Score items, given by content key, as `score_dataset` does; return the result and the measured times.
+
+    The metric must be fitted already.
+    """
+    work = _Work(on_scoring, only_time=False)
+    run = _Run(items, metric, scores, claim, work, pacing, None)
+    work.runs.append(run)
+    return run.score(), run.watch.chunks
 
 
 class ScoredItems(NamedTuple):
@@ -206,10 +232,11 @@ class _Run:
     """The scoring of one metric: open items, items claimed by other workers, and results."""
 
     def __init__(
-        self, items: Mapping[str, Item], metric: Metric, scores: ScoreCache, claim: Claim, work: _Work, chunk: int,
+        self, items: Mapping[str, Item], metric: Metric, scores: ScoreCache, claim: Claim, work: _Work, pacing: Pacing,
         timings: Timings | None,
     ) -> None:  # fmt: skip
-        self.items, self.metric, self.scores, self.claim, self.chunk = items, metric, scores, claim, chunk
+        self.items, self.metric, self.scores, self.claim, self.pacing = items, metric, scores, claim, pacing
+        self.chunk = pacing.first
         self.signature, self.work = metric.signature(), work
         self._loaded = model_of(self.signature) or self.signature
         self.watch = Stopwatch(metric.spec, self.signature, items, timings)
@@ -219,7 +246,7 @@ class _Run:
         self.halves: list[list[str]] = []  # of failed parts, the next one last
         self.elsewhere: deque[str] = deque()
         self.known, self.new, self.failed, self.reason = len(known), 0, 0, ""
-        self.size, self.in_a_row, self.last_why = chunk, 0, ""
+        pacing.size = max(pacing.size, pacing.first)
         self.open_size = sum(self.watch.sizes[key] for key in self.left)
 
     @property
@@ -249,14 +276,14 @@ class _Run:
         order = sorted(self.left, key=self.watch.sizes.__getitem__)
         untimed = 0 if self._loaded in _warm else 1  # the shortest output loads the model
         self.left = deque(order[:untimed] + spread(order[untimed:]))
-        self.size, self.sampling = 1, True
+        self.pacing.size, self.sampling = 1, True
         while not self._sampled_enough(end) and self._step():
             quick = self.watch.seconds < SAMPLE_SECONDS and time.monotonic() < end
             if not self.by_segment and self.new >= self.chunk and quick:
                 self._take_segments()
         rest = {*self.left, *(key for half in self.halves for key in half)}
         self.left, self.halves = deque(key for key in self.items if key in rest), []
-        self.size, self.sampling = max(self.size, self.chunk), False
+        self.pacing.size, self.sampling = max(self.pacing.size, self.chunk), False
         self.watch.keep()
 
     def _take_segments(self) -> None:
@@ -298,7 +325,7 @@ class _Run:
 
     def _claimed(self) -> list[str]:
         """Return the next part that no other worker has claimed or stored."""
-        asked = [self.left.popleft() for _ in range(min(self.size, len(self.left)))]
+        asked = [self.left.popleft() for _ in range(min(self.pacing.size, len(self.left)))]
         if not asked or self.claim is claim_all:
             return asked
         granted = set(self.claim(self.signature, asked))
@@ -313,8 +340,8 @@ class _Run:
         stored = self.scores.known(self.signature, waited)
         self._count_known(stored)
         rest = [key for key in waited if key not in stored]
-        self.left.extend(rest[: self.size])
-        self.elsewhere = deque(rest[self.size :])
+        self.left.extend(rest[: self.pacing.size])
+        self.elsewhere = deque(rest[self.pacing.size :])
 
     def _count_known(self, stored: Collection[str]) -> None:
         self.known += len(stored)
@@ -332,33 +359,34 @@ class _Run:
         except Exception as error:
             self._isolate(part, error)
             return
-        self.in_a_row, self.last_why = 0, ""
+        self.pacing.in_a_row, self.pacing.last_why = 0, ""
         took = time.monotonic() - began
         if self._loaded in _warm:
             self.watch.add(part, took)
         _warm.add(self._loaded)
         if took < QUICK_SECONDS:
-            self.size = min(2 * self.size, max(self.chunk, LARGEST_CHUNK))
+            self.pacing.size = min(2 * self.pacing.size, max(self.chunk, LARGEST_CHUNK))
         elif took > SLOW_SECONDS:
-            self.size = max(1, self.size // 2)
+            self.pacing.size = max(1, self.pacing.size // 2)
 
     def _isolate(self, part: list[str], error: Exception) -> None:
         """Retry the halves of a failed part, so that only the failing text has no value."""
         if len(part) > 1 and not isinstance(error, _ModelChanged | WrongCountError):
             middle = len(part) // 2
             self.halves += [part[middle:], part[:middle]]
-            self.size = self.chunk
+            self.pacing.size = self.chunk
             return
         why = reason_of(error)
         if not isinstance(error, UserError):
             log.error("%s failed on %d texts", self.metric.spec.name, len(part), exc_info=error)
-        self.in_a_row += len(part)
-        same = isinstance(error, UserError) and why == self.last_why  # same message twice: the texts are not the cause
+        self.pacing.in_a_row += len(part)
+        # the same message twice: the texts are not the cause
+        same = isinstance(error, UserError) and why == self.pacing.last_why
         of_all = same or isinstance(error, _ModelChanged)
-        self.last_why = why
-        if of_all or self.in_a_row >= GIVE_UP_AFTER * self.chunk:
+        self.pacing.last_why = why
+        if of_all or self.pacing.in_a_row >= GIVE_UP_AFTER * self.chunk:
             rest = [key for half in reversed(self.halves) for key in half]
-            self.halves, self.size = [], len(self.items)
+            self.halves, self.pacing.size, self.pacing.abandoned = [], len(self.items), why
             part = part + rest + self._claimed()
         self._store(dict.fromkeys(part, Value(None, "error", why)), 0.0)
 

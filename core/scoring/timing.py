@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
 from core.data import Item
 from core.metrics.base import MetricSpec
+from core.ports.chunks import Numbers, OutputWindow
 from core.ports.timings import Timing, Timings
 
 T = TypeVar("T")
@@ -34,6 +37,16 @@ def size_of(item: Item, spec: MetricSpec) -> int:
     if "source" in spec.needs and item.source is not None:
         compared.append(item.source)
     return len(item.hypothesis) * max(1, len(compared)) + sum(map(len, compared)) + 1
+
+
+def sizes_of(window: OutputWindow, spec: MetricSpec) -> Numbers:
+    """Return `size_of` for each output of a window."""
+    compared, n = np.zeros_like(window.hypothesis), np.zeros_like(window.hypothesis)
+    if "reference" in spec.needs:
+        compared, n = compared + window.references, n + window.n_references
+    if "source" in spec.needs:
+        compared, n = compared + np.maximum(window.source, 0), n + (window.source >= 0)
+    return window.hypothesis * np.maximum(n, 1) + compared + 1
 
 
 def model_of(signature: str) -> str:

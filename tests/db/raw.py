@@ -12,6 +12,8 @@ TABLES = (
     "external_metrics",
     "external_scores",
     "jobs",
+    "job_metrics",
+    "chunks",
     "claims",
     "timings",
     "raters",

@@ -1,6 +1,6 @@
 """The worker with a metric that takes its time: `python -m tests.db.slow_worker`, arguments as for `db.worker`.
 
-SLOW_SECONDS is the time an item takes; SLOW_LOG a file that gets one line, the hypothesis, for every item begun. At item number SLOW_HOLDS_AT (0: at none) the
+SLOW_SECONDS is the time an item takes; SLOW_LOG a file that gets one line, process and hypothesis, for every item begun. At item number SLOW_HOLDS_AT (0: at none) the
 worker waits until there is a file SLOW_GO.
 """
 
@@ -23,7 +23,7 @@ def load(name: str) -> Metric:
     def of(item: Item) -> Value:
         log = Path(os.environ["SLOW_LOG"])
         with log.open("a", encoding="utf-8") as file:
-            file.write(f"{item.hypothesis}\n")
+            file.write(f"{os.getpid()} {item.hypothesis}\n")
         time.sleep(float(os.environ["SLOW_SECONDS"]))
         if len(log.read_text(encoding="utf-8").splitlines()) == int(os.environ["SLOW_HOLDS_AT"]):
             while not Path(os.environ["SLOW_GO"]).exists():

@@ -1,7 +1,6 @@
 """What every implementation of the ports does: the database, and the fakes that other tests use in its place."""
 
 import math
-import time
 
 import pytest
 
@@ -203,21 +202,6 @@ def test_the_same_unfinished_request_is_queued_once(store: Store, project: int) 
         store.jobs.enqueue(999, ["chrf"])
 
 
-def test_short_jobs_go_first(store: Store, project: int) -> None:
-    key = SegmentKey("d", "1")
-    long = store.jobs.enqueue(project, ["chrf"])
-    assert not store.jobs.short_waits()
-    some = store.jobs.enqueue(project, ["chrf"], [key])
-    timed = store.jobs.enqueue(project, ["chrf"], timing=True)
-    assert store.jobs.enqueue(project, ["chrf"], [key]) == some
-    assert store.jobs.short_waits()
-    assert [(j.segments, j.timing, j.short) for j in map(store.jobs.get, (long.id, some.id, timed.id))] == [
-        ((), False, False), ((key,), False, True), ((), True, True),
-    ]  # fmt: skip
-    assert [job.id for job in iter(lambda: store.jobs.lease("w"), None)] == [some.id, timed.id, long.id]
-    assert not store.jobs.short_waits()
-
-
 def test_the_newest_timings_of_a_metric_and_model_come_back(store: Store) -> None:
     given = [Timing(n, 10 * n, 0.5, 10.0) for n in range(1, 13)]
     for timing in given:
@@ -226,51 +210,6 @@ def test_the_newest_timings_of_a_metric_and_model_come_back(store: Store) -> Non
     assert store.timings.of("chrf", "") == given[:3:-1]
     assert store.timings.of("chrf", "model:x") == [given[0]]
     assert store.timings.of("bleu", "") == []
-
-
-def test_a_job_goes_through_its_states(store: Store, project: int) -> None:
-    queued = store.jobs.enqueue(project, ["chrf"])
-    job = store.jobs.lease("w1")
-    assert job is not None
-    assert (job.id, job.state, job.worker) == (queued.id, "running", "w1")
-    assert store.jobs.lease("w2") is None
-    assert store.jobs.beat(job.id, "w1", 3, 10, "chrF")
-    assert not store.jobs.beat(job.id, "w2", 9, 10)
-    store.jobs.finish(job.id, "w2", "failed")
-    assert (store.jobs.get(job.id).state, store.jobs.get(job.id).done) == ("running", 3)
-    store.jobs.finish(job.id, "w1", "queued")
-    assert store.jobs.get(job.id).worker is None
-    again = store.jobs.lease("w2")
-    assert again is not None
-    assert again.started == job.started
-    store.jobs.finish(job.id, "w2", "done", "fine")
-    done = store.jobs.get(job.id)
-    assert (done.state, done.message, done.finished is not None) == ("done", "fine", True)
-    store.jobs.cancel(job.id)
-    assert store.jobs.get(job.id).state == "done"
-
-
-def test_a_cancelled_job_is_lost_at_the_next_beat(store: Store, project: int) -> None:
-    job = store.jobs.enqueue(project, ["chrf"])
-    store.jobs.lease("w1")
-    store.jobs.cancel(job.id)
-    assert not store.jobs.beat(job.id, "w1", 1, 2)
-    store.jobs.finish(job.id, "w1", "done")
-    assert store.jobs.get(job.id).state == "cancelled"
-    assert store.jobs.lease("w1") is None
-
-
-def test_a_job_whose_worker_went_silent_goes_to_another(store: Store, project: int) -> None:
-    job = store.jobs.enqueue(project, ["chrf"])
-    store.jobs.lease("w1")
-    assert store.jobs.lease("w2") is None
-    time.sleep(0.1)
-    taken = store.jobs.lease("w2", 0.05)
-    assert taken is not None
-    assert taken.worker == "w2"
-    assert not store.jobs.beat(job.id, "w1", 5, 6)
-    with pytest.raises(UserError):
-        store.jobs.get(job.id + 1000)
 
 
 def test_actions_are_recorded_once_and_in_order(store: Store, project: int) -> None:
@@ -371,22 +310,3 @@ def test_values_are_read_by_key_across_projects(store: Store) -> None:
     }
     assert store.scores.values("m|v:2", ["a"]) == {}
     assert store.scores.values("m|v:1", []) == {}
-
-
-def test_a_value_is_claimed_by_one_worker(store: Store, project: int) -> None:
-    other = store.projects.create("other").id
-    store.projects.add(other, small_dataset())
-    for where in (project, other):
-        store.jobs.enqueue(where, ["chrf"])
-    one, two = store.jobs.lease("w1"), store.jobs.lease("w2")
-    assert one is not None
-    assert two is not None
-    assert store.jobs.claim(one.id, "w1", "s", ["a", "b"]) == {"a", "b"}
-    assert store.jobs.claim(two.id, "w2", "s", ["b", "c"]) == {"c"}
-    assert store.jobs.claim(two.id, "w2", "another signature", ["b"]) == {"b"}
-    assert store.jobs.claim(one.id, "w1", "s", ["a", "c"]) == {"a"}
-    store.scores.put("m", "s", {"a": Value(1.0)}, 0.1)
-    assert store.jobs.claim(two.id, "w2", "s", ["a"]) == {"a"}
-    assert store.jobs.claim(one.id, "w2", "s", ["d"]) == set()  # not its job
-    store.jobs.finish(one.id, "w1", "queued")
-    assert store.jobs.claim(two.id, "w2", "s", ["b"]) == {"b"}

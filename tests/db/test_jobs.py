@@ -1,33 +1,53 @@
+"""Processes and threads that lease chunks at the same time."""
+
 import subprocess
 import sys
 import threading
 import time
 
+import numpy as np
 import pytest
+from sqlalchemy import Engine
 
-from core.ports.jobs import Job
+from core.ports.chunks import ChunkResult, PlannedChunk, PlannedMetric
 from core.ports.store import Store
-from db.jobs import ATTEMPTS
+from core.scoring.turns import CHUNK
+from db import chunk_texts
+from db.chunks import packed, unpacked
 from db.store import open_store
+from tests.db.raw import scalar
+from tests.fakes import small_dataset
 from tests.paths import ROOT
 
+N = 30
 TAKE_ALL = """
 import sys
+from core.ports.chunks import ChunkResult
 from db.store import open_store
 store = open_store(sys.argv[1])
 sys.stdin.readline()
-while job := store.jobs.lease(sys.argv[2]):
-    print(job.id, flush=True)
+while not store.chunks.is_finished():
+    if chunk := store.chunks.lease(sys.argv[2]):
+        print(chunk.id, flush=True)
+        store.chunks.finish(chunk, sys.argv[2], ChunkResult(len(chunk.outputs), 0, 0, "", 0.1))
 """
 
 
 @pytest.fixture
-def queue(store: Store) -> list[Job]:
+def job(store: Store) -> int:
+    """A job of 30 chunks."""
     project = store.projects.create("p").id
-    return [store.jobs.enqueue(project, [f"metric{i}"]) for i in range(30)]
+    store.projects.add(project, small_dataset(N))
+    job = store.jobs.enqueue(project, ["chrf"]).id
+    planner = store.chunks.lease("planner")
+    assert planner is not None
+    window = store.chunks.window(planner)
+    cuts = [PlannedChunk("chrf", ids, 1) for ids in np.array_split(window.ids, N)]
+    store.chunks.plan(planner, "planner", window, [PlannedMetric("chrf", "chrF", "s")], cuts, {})
+    return job
 
 
-def test_two_processes_never_lease_the_same_job(queue: list[Job], url: str) -> None:
+def test_two_processes_never_lease_the_same_chunk(store: Store, job: int, url: str) -> None:
     workers = [
         subprocess.Popen(
             [sys.executable, "-c", TAKE_ALL, url, name],
@@ -42,53 +62,105 @@ def test_two_processes_never_lease_the_same_job(queue: list[Job], url: str) -> N
         assert worker.stdin is not None
         worker.stdin.write("\n")
         worker.stdin.flush()
-    taken = [int(line) for worker in workers for line in worker.communicate(timeout=60)[0].split()]
-    assert sorted(taken) == [job.id for job in queue]
+    taken = [[int(line) for line in worker.communicate(timeout=60)[0].split()] for worker in workers]
+    assert len(set(taken[0]) | set(taken[1])) == len(taken[0]) + len(taken[1]) == N
+    done = store.jobs.get(job)
+    assert (done.state, done.done, done.total) == ("done", 2 * N, 2 * N)
 
 
-def test_threads_never_lease_the_same_job(queue: list[Job], url: str) -> None:
+def test_threads_that_finish_the_last_chunks_end_the_job_once(store: Store, job: int, url: str) -> None:
     taken: list[int] = []
     start = threading.Barrier(4)
 
     def take(name: str) -> None:
-        store = open_store(url)
+        own = open_store(url)
         start.wait()
-        while job := store.jobs.lease(name):
-            taken.append(job.id)
+        while chunk := own.chunks.lease(name):
+            taken.append(chunk.id)
+            own.chunks.finish(chunk, name, ChunkResult(2, 0, 0, "", 0.1))
 
     threads = [threading.Thread(target=take, args=(f"w{i}",)) for i in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(taken) == [job.id for job in queue]
+    assert len(taken) == len(set(taken)) == N
+    assert store.jobs.get(job).state == "done"
 
 
-def test_the_oldest_job_comes_first(store: Store, queue: list[Job]) -> None:
-    leased = store.jobs.lease("w")
-    assert leased is not None
-    assert leased.id == queue[0].id
+def test_cancelling_while_chunks_are_leased_and_finished_loses_nothing(store: Store, job: int, url: str) -> None:
+    begun = threading.Event()
+
+    def take(name: str) -> None:
+        own = open_store(url)
+        while chunk := own.chunks.lease(name):
+            own.chunks.finish(chunk, name, ChunkResult(2, 0, 0, "", 0.1))
+            begun.set()
+
+    threads = [threading.Thread(target=take, args=(f"w{i}",)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(60)
+    store.jobs.cancel(job)
+    for thread in threads:
+        thread.join()
+    cancelled = store.jobs.get(job)
+    assert cancelled.state in ("cancelled", "done")
+    assert 2 <= cancelled.done <= 2 * N
+    assert store.chunks.is_finished()
 
 
-def test_a_job_that_kills_its_workers_is_given_up(store: Store) -> None:
-    job = store.jobs.enqueue(store.projects.create("p").id, ["m"])
-    for attempt in range(ATTEMPTS):
-        leased = store.jobs.lease(f"w{attempt}", 0.01)
-        assert leased is not None
-        assert store.jobs.beat(job.id, f"w{attempt}", 5, 10)
-        time.sleep(0.03)
-    # the first attempt got further (0 → 5 items) and does not count, so one more is granted
-    assert store.jobs.lease("last", 0.01) is not None
-    time.sleep(0.03)
-    assert store.jobs.lease("never", 0.01) is None
-    assert store.jobs.get(job.id).state == "failed"
-    assert "worker died" in store.jobs.get(job.id).message
+def test_ended_jobs_leave_no_rows(store: Store, engine: Engine, job: int) -> None:
+    assert scalar(engine, "SELECT count(*) FROM chunks") == N + 1
+    store.jobs.cancel(job)
+    for table in ("chunks", "job_metrics", "claims"):
+        assert scalar(engine, f"SELECT count(*) FROM {table}") == 0
 
 
-def test_a_job_that_gets_further_each_time_is_not_given_up(store: Store) -> None:
-    job = store.jobs.enqueue(store.projects.create("p").id, ["m"])
-    for attempt in range(3 * ATTEMPTS):
-        assert store.jobs.lease(f"w{attempt}", 0.01) is not None
-        store.jobs.beat(job.id, f"w{attempt}", attempt + 1, 100)
-        time.sleep(0.03)
-    assert store.jobs.get(job.id).state == "running"
+def test_large_projects_are_planned_in_windows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunk_texts, "WINDOW", 20)
+    between = store.projects.create("between").id
+    project = store.projects.create("p").id
+    for k in range(3):  # outputs of the two projects alternate
+        store.projects.add(project, small_dataset(11 * (k + 1), ["A", "B"]))
+        store.projects.add(between, small_dataset(9 * (k + 1)))
+    job = store.jobs.enqueue(project, ["chrf"]).id
+    seen, windows = list[str](), 0
+    metric = PlannedMetric("chrf", "chrF", "s", length=1.0)
+    while (chunk := store.chunks.lease("w")) is not None:
+        if chunk.metric is not None:
+            store.chunks.finish(chunk, "w", ChunkResult(len(chunk.outputs), 0, 0, "", 0.1))
+            continue
+        window = store.chunks.window(chunk)
+        assert len(window.keys) <= 20
+        assert window.total == 66
+        seen += window.keys
+        windows += 1
+        cuts = [PlannedChunk("chrf", window.ids, len(window.ids))] if window.keys else []
+        store.chunks.plan(chunk, "w", window, [metric], cuts, {})
+        done = store.jobs.get(job)
+        assert done.total == 66
+    assert (len(seen), len(set(seen))) == (66, 66)
+    assert windows > 3
+    assert store.jobs.get(job).state == "done"
+
+
+def test_a_chunk_is_small_in_the_database() -> None:
+    ids = np.arange(7, 7 + 3 * CHUNK, 3, dtype=np.int64)
+    assert unpacked(packed(ids[::-1])) == ids.tolist()
+    assert len(packed(ids)) < 500
+
+
+def test_a_lease_is_cheap_beside_many_chunks(store: Store) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(2))
+    store.jobs.enqueue(project, ["chrf"])
+    planner = store.chunks.lease("w")
+    assert planner is not None
+    window = store.chunks.window(planner)
+    cuts = [PlannedChunk("chrf", window.ids, 1)] * 5000
+    store.chunks.plan(planner, "w", window, [PlannedMetric("chrf", "chrF", "s")], cuts, {})
+    began = time.monotonic()
+    for _ in range(20):
+        assert store.chunks.lease("w", ahead=True) is not None
+    assert (time.monotonic() - began) / 20 < 0.1

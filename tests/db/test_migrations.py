@@ -58,9 +58,15 @@ MORE = (  # first revision with the table, last one with its name, row
     ),
     (
         "0001",
-        "9999",
+        "0016",
         "jobs (id, project_id, metrics, state, done, total, message, created, attempts) "
         f"VALUES (1, 1, '[\"chrf\"]', 'done', 1, 1, '', {WHEN}, 0)",
+    ),
+    (
+        "0018",
+        "9999",
+        "jobs (id, project_id, metrics, state, done, total, message, created) "
+        f"VALUES (1, 1, '[\"chrf\"]', 'done', 1, 1, '', {WHEN})",
     ),
     (
         "0002",
@@ -92,7 +98,20 @@ MORE = (  # first revision with the table, last one with its name, row
         "9999",
         f"stress_test_runs (id, project_id, name, settings, report, created) VALUES (1, 1, 'r', '{{}}', :blob, {WHEN})",
     ),
-    ("0007", "9999", "claims (digest, content_key, job, worker) VALUES ('d', 'k2', 1, 'w')"),
+    ("0007", "0016", "claims (digest, content_key, job, worker) VALUES ('d', 'k2', 1, 'w')"),
+    (
+        "0018",
+        "9999",
+        "job_metrics (id, job, metric, label, signature, unusable, abandoned, examples, length, total, known) "
+        "VALUES (1, 1, 'chrf', 'chrF', 's', '', '', '[]', 1, 1, 0)",
+    ),
+    (
+        "0018",
+        "9999",
+        "chunks (id, job, metric, position, state, n, size, begins_after, done, failed, known, reason, message, seconds, attempts) "
+        "VALUES (1, 1, 1, 0, 'done', 1, 1, 0, 1, 0, 0, '', '', 0, 0)",
+    ),
+    ("0018", "9999", "claims (digest, content_key, chunk, worker) VALUES ('d', 'k2', 1, 'w')"),
     ("0015", "9999", f"projects (id, name, created, sample) VALUES (2, ' texts', {WHEN}, FALSE)"),
     (
         "0015",
@@ -167,7 +186,7 @@ def test_a_database_of_every_version_opens_with_all_that_is_in_it(url: str, revi
     assert [j[1:] for j in store.judgements.list(1)] == [("ann", "fluency", 4.0)] * (revision >= "0004")
     assert [c.texts for c in store.cases.list(1)] == [("number", None, None, "a", "b")] * (revision >= "0005")
     assert [store.stress.report(1, run.id) for run in store.stress.list(1)] == ["report"] * (revision >= "0006")
-    assert scalar(engine, "SELECT count(*) FROM claims") == (revision >= "0007")
+    assert scalar(engine, "SELECT count(*) FROM claims") == (revision >= "0018")
     assert store.settings.get(1, "typology") == ({} if revision >= "0011" else None)
     listed = [c for campaign in store.campaigns.list(1) for c in store.campaigns.assignments(campaign.id)]
     assert [(a.unit.name, a.slot, a.order) for a in listed] == [("u1", 1, ("A",))] * (revision >= "0015")
@@ -186,6 +205,7 @@ def test_versions_follow_each_other_in_one_line() -> None:
     assert len(scripts.get_heads()) == 1
     line = [(s.revision, s.down_revision) for s in scripts.walk_revisions()]
     assert line == [
+        ("0018", "0017"),
         ("0017", "0016"),
         ("0016", "0015"),
         ("0015", "0014"),
@@ -279,6 +299,7 @@ SHIPPED = {
     "0015_campaigns": "f352b35a94d70a97061fe58dcc6f9cbde0673c7b7292a4b5fcc1059a443bacc6",
     "0016_project_summaries": "5b9c1dcd3e38d5fd8d4022bfa16482ad18193854b54e13302ece561bc8371769",
     "0017_project_arrays": "a34da061ee89560674f6047506d1a8ecee9657268def5e21d5a07675da3f135f",
+    "0018_chunks": "29a7b406403fcf678b81129565d5ec670b59c7ca32c6c26b533866258f55a37d",
 }
 
 

@@ -33,10 +33,10 @@ from db.store import open_store
 store = open_store(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
-job = store.jobs.lease(sys.argv[2])
+chunk = store.chunks.lease(sys.argv[2])
 for start in range(0, 400, 8):
     keys = [f"{i:064}" for i in range(start, start + 8)]
-    granted = store.jobs.claim(job.id, sys.argv[2], "s", keys)
+    granted = store.chunks.claim(chunk, sys.argv[2], "s", keys)
     granted -= store.scores.known("s", granted)
     print(*sorted(granted), flush=True)
     store.scores.put("m", "s", {key: Value(1.0) for key in granted}, 0.1)

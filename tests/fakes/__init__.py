@@ -10,12 +10,13 @@ from core.metrics.base import Metric, MetricSpec
 from core.ports.store import Store
 from core.progress import Cancelled, Progress
 from tests.fakes.campaigns import FakeCampaigns
+from tests.fakes.jobs import FakeChunks, FakeJobs
 from tests.fakes.kept import FakeCalibrations, FakeCases, FakeProjectSettings, FakeStressRuns
 from tests.fakes.labels import FakeBatches, FakeJudgements, FakeLabels
 from tests.fakes.memory import Memory
 from tests.fakes.people import FakeAudit, FakePeople
 from tests.fakes.projects import FakeProjects
-from tests.fakes.scores import FakeJobs, FakeScores, FakeTimings
+from tests.fakes.scores import FakeScores, FakeTimings
 
 
 def memory_store() -> Store:
@@ -36,6 +37,7 @@ def memory_store() -> Store:
         FakePeople(memory),
         FakeAudit(memory),
         FakeCampaigns(memory),
+        FakeChunks(memory),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from core.data import (
     Dataset,
@@ -39,6 +40,9 @@ class Memory:
     values: dict[str, dict[str, Value]] = field(default_factory=dict)
     metrics: dict[str, tuple[str, datetime]] = field(default_factory=dict)
     jobs: dict[int, Job] = field(default_factory=dict)
+    chunks: dict[int, list[Any]] = field(default_factory=dict)  # of unfinished jobs (tests.fakes.jobs.FakeChunk)
+    plans: dict[int, Any] = field(default_factory=dict)  # of unfinished jobs (tests.fakes.jobs.FakePlan)
+    served: dict[int, datetime] = field(default_factory=dict)  # by job
     claims: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     events: list[tuple[int, Event]] = field(default_factory=list)
     lambdas: dict[tuple[int, str], SavedLambda] = field(default_factory=dict)

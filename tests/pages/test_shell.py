@@ -45,7 +45,7 @@ def run(page: str = "compare", **query: str) -> AppTest:
 def job(**changes: object) -> Job:
     fields = {
         "id": 1, "project_id": 1, "metrics": ("chrf",), "state": "running", "done": 0, "total": 100, "message": "",
-        "created": NOW, "started": NOW, "finished": None, "worker": "w", "heartbeat": NOW,
+        "created": NOW, "started": NOW, "finished": None, "workers": 1, "heartbeat": NOW,
     }  # fmt: skip
     return Job(**(fields | changes))  # type: ignore[arg-type]
 
@@ -150,11 +150,14 @@ def test_a_database_of_another_program_gets_no_promise(tmp_path: Path, monkeypat
 
 def test_a_job_says_what_it_waits_for() -> None:
     later = NOW + timedelta(seconds=90)
-    assert "python -m db.worker" in jobs.progress_text(job(state="queued"), NOW, own_worker=False)
+    assert "python -m core workers" in jobs.progress_text(job(state="queued"), NOW, own_worker=False)
     assert jobs.progress_text(job(state="queued"), NOW, own_worker=True) == "waiting to start"
-    assert "does not respond" in jobs.progress_text(job(done=5), later, own_worker=True)
+    assert "do not respond" in jobs.progress_text(job(done=5), later, own_worker=True)
     running = job(done=5, message="chrF · 5 of 9 distinct outputs")
     assert jobs.progress_text(running, NOW, own_worker=True) == "5 of 100 scores · chrF · 5 of 9 distinct outputs"
+    assert jobs.progress_text(running._replace(workers=2), NOW, own_worker=True).startswith(
+        "5 of 100 scores · 2 workers"
+    )
     assert jobs.progress_text(job(done=1, total=3, timing=True), later, own_worker=True).startswith("1 of 3 metrics")
 
 

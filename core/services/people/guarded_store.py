@@ -188,6 +188,18 @@ def _cancel_job(call: GuardedCall) -> Any:
     call.record("scoring cancelled", job.project_id, metrics=list(job.metrics))
 
 
+def _job_progress(call: GuardedCall) -> Any:
+    call.need_reader(call.store.jobs.get(call.arguments["job_id"]).project_id)
+    return call.run()
+
+
+def _prioritize_job(call: GuardedCall) -> Any:
+    """Managers of the server order the jobs, because a higher priority delays those of other projects."""
+    _server_manager(call)
+    job = call.store.jobs.get(call.arguments["job_id"])
+    call.record("scoring prioritized", job.project_id, priority=call.arguments["priority"])
+
+
 def _jobs(call: GuardedCall) -> Any:
     if call.arguments["project_id"] is not None:
         return _read(call)
@@ -327,11 +339,8 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "get": _job,
         "recent": _jobs,
         "cancel": _cancel_job,
-        "lease": _nobody,
-        "short_waits": _nobody,
-        "beat": _nobody,
-        "claim": _nobody,
-        "finish": _nobody,
+        "progress": _job_progress,
+        "prioritize": _prioritize_job,
     },
     "labels": {"append": _label, "events": _read, "raters": _raters, "newest": _read},
     "calibrations": {
@@ -400,4 +409,26 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "hand_over": _change_campaign(lambda _: "campaign units handed over", "participant_id"),
         "touch": _nobody,
     },
+    "chunks": dict.fromkeys(
+        (
+            "lease",
+            "overtaken",
+            "is_finished",
+            "beat",
+            "holds",
+            "window",
+            "items",
+            "stream",
+            "plan",
+            "metrics",
+            "abandon",
+            "finish",
+            "is_outdated",
+            "plan_again",
+            "release",
+            "fail",
+            "claim",
+        ),
+        _nobody,
+    ),
 }

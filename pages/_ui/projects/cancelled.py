@@ -16,7 +16,7 @@ def line(project: Project) -> None:
     if newest is None or newest.state != "cancelled" or any(not job.timing for job in jobs.active(project.id)):
         return
     metrics = scoring_time.progress_of(project, wiring.dataset(project), newest)
-    kept, total = sum(m.done for m in metrics), sum(m.done + m.left for m in metrics)
+    kept, total = sum(m.done for m in metrics), sum(m.total for m in metrics)
     if kept in (0, total):
         return
     text = f"Scoring was cancelled. {kept:,} of {format_count(total, 'score')} of {format_count(len(metrics), 'metric')} are kept."

@@ -11,7 +11,7 @@ from core.data import Dataset, SegmentKey
 from core.errors import UserError
 from core.formatting import format_count, format_duration
 from core.metrics.registry import load
-from core.ports.jobs import Job
+from core.ports.jobs import Job, MetricProgress
 from core.ports.projects import Project
 from core.scoring.dataset import for_dataset
 from core.scoring.timing import ENOUGH
@@ -135,23 +135,17 @@ def progress(project: Project, data: Dataset) -> None:
         st.fragment(run_every=3.0)(errors.guarded(_progress))(project, data)
 
 
-class MetricProgress(NamedTuple):
-    """What a job has done and has left of one metric, in distinct outputs, and its remaining seconds if they are known."""
-
-    label: str
-    done: int
-    left: int
-    seconds: float | None
-
-
 def progress_of(project: Project, data: Dataset, job: Job) -> list[MetricProgress]:
-    """Return the progress of a job by metric, from the stored scores."""
+    """Return the progress of a job by metric; before it is planned and after it ended, from the stored scores."""
+    if planned := wiring.store().jobs.progress(job.id):
+        return planned
     distinct = wiring.distinct(project)
     keys = distinct.of(job.segments) if job.segments else distinct.items.keys()
     found = []
     for metric in open_of(project, data, job.metrics):
         left = len(metric.sizes.keys() & keys)
-        found.append(MetricProgress(metric.label, len(keys) - left, left, metric.seconds(keys)))
+        done, seconds = len(keys) - left, metric.seconds(keys)
+        found.append(MetricProgress(metric.metric, metric.label, done, len(keys), seconds, computing=False))
     return found
 
 
@@ -159,14 +153,15 @@ def _progress(project: Project, data: Dataset) -> None:
     rows = []
     for job in jobs.active(project.id):
         for metric in progress_of(project, data, job) if not job.timing else ():
-            known = "not known yet" if metric.seconds is None else format_duration(metric.seconds)
+            left = metric.total - metric.done
+            known = "not known yet" if metric.seconds_left is None else format_duration(metric.seconds_left)
             rows.append(
                 {
                     "running now": metric.label,
                     "outputs": format_count(len(job.segments), "segment") if job.segments else "all",
                     "done": metric.done,
-                    "left": metric.left,
-                    "time left": known if metric.left else "",
+                    "left": left,
+                    "time left": known if left else "",
                 }
             )
     if rows:

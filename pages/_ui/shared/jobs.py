@@ -44,14 +44,16 @@ def in_words(seconds: float) -> str:
 def progress_text(job: Job, now: datetime, own_worker: bool) -> str:
     """Return the progress of a job: its own message or the remaining time, or what it waits for."""
     if job.state == "queued":
-        return "waiting to start" if own_worker else "waiting for a worker. Start one with  python -m db.worker"
+        return "waiting to start" if own_worker else "waiting for a worker. Start one with  python -m core workers"
     parts = (
         [f"{job.done:,} of {format_count(job.total, 'metric' if job.timing else 'score')}"]
         if job.total
         else ["starting"]
     )
     if job.heartbeat is not None and (now - job.heartbeat).total_seconds() > SILENT_SECONDS:
-        return ", ".join([*parts, "the worker does not respond; another one will continue from here"])
+        return ", ".join([*parts, "its workers do not respond; others will continue from here"])
+    if job.workers > 1:
+        parts.append(f"{job.workers} workers")
     if job.message:
         return " · ".join([*parts, job.message])
     left = remaining(job, now)

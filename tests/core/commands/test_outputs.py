@@ -33,8 +33,8 @@ INPUTS: dict[str, list[str]] = {
 }
 OUTPUTS = {"out", "json", "csv", "resume"}
 READ_ONLY = {"metrics", "reproduce"}
-ELSEWHERE = {"db", "users", "campaign"}
-"""Tested where they are: tests/db/test_backup.py and tests/db/test_users.py."""
+ELSEWHERE = {"db", "users", "campaign", "workers", "jobs"}
+"""Tested where they are, in tests/db."""
 TEXT_PATHS = {"external", "prompts"}
 """Options that name a file within a text."""
 PROMPTS = '{"mt": ["Such as"]}'

@@ -2,13 +2,15 @@
 
 import time
 
+import numpy as np
 import pytest
 
-from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
+from core.data import Item, Value
+from core.ports.chunks import OutputWindow
 from core.ports.timings import Timing
 from core.scoring import dataset as scoring
 from core.scoring.dataset import ScoringProgress, score_dataset
-from core.scoring.timing import MeasuredChunk, model_of, pace, size_of, spread, summed
+from core.scoring.timing import MeasuredChunk, model_of, pace, size_of, sizes_of, spread, summed
 from tests.fakes import counting_metric, memory_store, small_dataset
 
 
@@ -16,6 +18,18 @@ def test_size_counts_what_the_metric_compares() -> None:
     item = Item("12345", "123", ("1234", "12"))
     sizes = [size_of(item, counting_metric(needs=frozenset(n)).spec) for n in ((), ("source",), ("reference",))]
     assert sizes == [3 + 1, 3 + 5 + 1, 2 * 3 + 4 + 2 + 1]
+
+
+def test_sizes_of_lengths_are_those_of_the_texts() -> None:
+    items = [Item("12345", "123", ("1234", "12")), Item(None, "1", ()), Item("", "12", ("",)), Item("1", "", ("1",))]
+    source = [-1 if i.source is None else len(i.source) for i in items]
+    rows = [[len(i.hypothesis) for i in items], source, [sum(map(len, i.references)) for i in items]]
+    hypothesis, sources, references = np.array(rows)
+    n, ids = np.array([len(i.references) for i in items]), np.arange(4)
+    window = OutputWindow(ids, "abcd", ids, hypothesis, sources, references, n, 4, 1, None)
+    for needs in ((), ("source",), ("reference",), ("source", "reference")):
+        spec = counting_metric(needs=frozenset(needs)).spec
+        assert sizes_of(window, spec).tolist() == [size_of(item, spec) for item in items]
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8, 37])
@@ -106,18 +120,6 @@ def test_the_samples_of_all_metrics_share_a_limit(short_samples: None, monkeypat
     # each has 0.1 s or what the others left of 0.3 s: one output that loads the model, and a part of two that is timed
     assert [store.timings.of(m.spec.name, "")[0].n for m in metrics] == [2, 2, 2]
     assert len(seen) == 9
-
-
-def test_only_the_outputs_of_these_segments_are_scored() -> None:
-    seen: list[Item] = []
-    data = Dataset(
-        tuple(Segment("d", str(i), f"s{i}") for i in range(4)),
-        tuple(Output(s, "d", str(i), f"{s}{i}") for i in range(4) for s in "AB"),
-    )
-    [result] = score_dataset(
-        data, [counting_metric(seen=seen)], memory_store().scores, segments=[SegmentKey("d", "1"), SegmentKey("d", "3")]
-    )
-    assert (result.new, {item.source for item in seen}) == (4, {"s1", "s3"})
 
 
 def test_a_sample_of_a_quick_metric_has_whole_segments(short_samples: None) -> None:

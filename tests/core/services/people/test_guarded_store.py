@@ -34,14 +34,14 @@ METHODS = [
     if inspect.isfunction(value) and not name.startswith("_") and name != "_no_init_or_replace_init"
 ]
 NOBODY = {
-    ("jobs", "lease"), ("jobs", "short_waits"), ("jobs", "beat"), ("jobs", "claim"), ("jobs", "finish"),
+    *(("chunks", name) for port, name in METHODS if port == "chunks"),
     ("people", "password_hash"), ("people", "campaigns"), ("people", "session"), ("people", "start_session"), ("people", "end_session"),
     ("people", "link"), ("campaigns", "assign"), ("campaigns", "touch"),
 }  # fmt: skip
 READS = {
     ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
     ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"),
-    ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("labels", "events"), ("labels", "raters"),
+    ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "progress"), ("labels", "events"), ("labels", "raters"),
     ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
     ("stress", "list"), ("stress", "report"), ("settings", "get"), ("campaigns", "list"), ("campaigns", "get"), ("campaigns", "units"),
     ("campaigns", "participants"), ("campaigns", "assignments"),
@@ -58,7 +58,7 @@ WRITES = {
 }  # fmt: skip
 SERVER = {
     ("projects", "create"), ("people", "add_account"), ("people", "set_password"), ("people", "set_active"),
-    ("people", "roles"),
+    ("people", "roles"), ("jobs", "prioritize"),
 }  # fmt: skip
 SOME_MANAGER = {("scores", "put"), ("timings", "add"), ("people", "accounts")}
 EVERYONE = {
@@ -124,6 +124,8 @@ def world() -> World:
         "campaign_id": campaign.id, "design": {"overlap": 1}, "texts": TEXTS, "units": UNITS, "unit_ids": [], "code": "C",
         "participant_id": 1, "participant": store.campaigns.join(campaign.id, "Rosa", "C"), "now": WHEN,
         "lease_until": WHEN, "unit": "u1", "submitted": True, "draw": lambda state: (), "choose": lambda state: HandOver((), {}),
+        "priority": 1, "chunk": None, "chunk_id": 1, "window": None, "chunks": (), "known": {}, "outputs": (), "reason": "",
+        "result": None, "message": "",
     }  # fmt: skip
     arguments["case"] = KeptCase("c", "p", None, None, "good", "worse")
     people = {name: Identity(account, store.people.roles(account.id)) for name, account in made.items()}

@@ -1,0 +1,140 @@
+"""The order in which jobs get workers, the size of chunks, and what a job reports of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from core.ports.chunks import Numbers
+from core.ports.jobs import JobState, MetricProgress
+from core.scoring.dataset import ScoringProgress
+from core.scoring.timing import spread
+
+CHUNK = 2000
+"""Outputs in a chunk at most."""
+CHUNK_SECONDS = 30.0
+UNTIMED = 100
+"""Outputs in a chunk of a metric whose speed is not known."""
+_NEVER = datetime(1, 1, 1, tzinfo=UTC)
+
+
+class JobInQueue(NamedTuple):
+    """An unfinished job: workers on it now, and when a chunk of it was last leased."""
+
+    id: int
+    project_id: int
+    short: bool
+    priority: int
+    workers: int
+    served: datetime | None
+
+
+def in_turn(jobs: Collection[JobInQueue]) -> list[JobInQueue]:
+    """Return all unfinished jobs in the order in which they get the next worker.
+
+    Higher priorities go first, then short jobs, then projects with fewer workers, then those that were served longest ago. Jobs of one
+    project follow each other in the order of their ids.
+    """
+    workers, served = Counter[int](), dict[int, datetime]()
+    for job in jobs:
+        workers[job.project_id] += job.workers
+        served[job.project_id] = max(job.served or _NEVER, served.get(job.project_id, _NEVER))
+    return sorted(
+        jobs, key=lambda j: (-j.priority, not j.short, workers[j.project_id], served[j.project_id], j.project_id, j.id)
+    )
+
+
+def interrupts(new: JobInQueue, short: bool, priority: int) -> bool:
+    """Return whether a chunk of a job with these properties is interrupted for a job that waits."""
+    return new.priority > priority or (new.priority == priority and new.short and not short)
+
+
+def cut(sizes: Numbers, speed: float | None) -> list[Numbers]:
+    """Return the positions of outputs by chunk. Outputs of a chunk have similar sizes, and take about `CHUNK_SECONDS` at most.
+
+    Each beginning of the list covers all sizes evenly, so that the time that is left can be estimated from what is done.
+    """
+    n = len(sizes)
+    if not n:
+        return []
+    order = np.argsort(sizes, kind="stable")
+    total = np.cumsum(sizes[order])
+    most = CHUNK if speed is not None else UNTIMED
+    most = ceil(n / ceil(n / most))
+    limit = CHUNK_SECONDS / speed if speed else float("inf")
+    ends, end = list[int](), 0
+    while end < n:
+        before = total[end - 1] if end else 0
+        end = min(end + most, max(end + 1, int(np.searchsorted(total, before + limit, side="right"))))
+        end = min(end, n)
+        ends.append(end)
+    return spread([order[start:end] for start, end in zip([0, *ends], ends, strict=False)])
+
+
+class MetricOutcome(NamedTuple):
+    """What became of one metric of a job; `unusable` is the reason why it could not run, or ""."""
+
+    metric: str
+    new: int
+    known: int
+    failed: int
+    reason: str
+    unusable: str
+
+
+def outcome(metrics: Iterable[MetricOutcome]) -> tuple[JobState, str]:
+    """Return how a job ended: it failed if a metric could not run or scored nothing. The message says what has no score."""
+    unusable, complaints, nothing = list[str](), list[str](), False
+    for m in metrics:
+        scored = m.new + m.known
+        if m.unusable:
+            unusable.append(f"{m.metric}: {m.unusable}")
+        elif m.failed:
+            complaints.append(f"{m.metric}: {m.failed} of {m.failed + scored} not scored: {m.reason}")
+            nothing = nothing or not scored
+    return ("failed" if unusable or nothing else "done"), "; ".join([*unusable, *complaints])
+
+
+class OpenMetric(NamedTuple):
+    """Sums over the chunks of one metric of an unfinished job.
+
+    `size` and `seconds` are those of finished chunks, `size_left` that of all other outputs.
+    """
+
+    metric: str
+    label: str
+    done: int
+    total: int
+    speed: float | None
+    size: int
+    seconds: float
+    size_left: float
+    workers: int
+
+
+def progress_of(metrics: Sequence[OpenMetric], workers: int) -> list[MetricProgress]:
+    """Return the progress of each metric. `workers` share what is left of the job."""
+    found = []
+    for m in metrics:
+        speed = m.seconds / m.size if m.size and m.seconds else m.speed
+        left = 0.0 if not m.size_left else None if speed is None else speed * m.size_left / max(1, workers)
+        found.append(MetricProgress(m.metric, m.label, min(m.done, m.total), m.total, left, m.workers > 0))
+    return found
+
+
+def sentence(progress: Sequence[MetricProgress]) -> str:
+    """Return for example "BARTScore · 12 of 160 distinct outputs · about 2 min left"; "" before the job is planned."""
+    if not progress:
+        return ""
+    unfinished = [m for m in progress if m.done < m.total]
+    now = next((m for m in progress if m.computing), (unfinished or progress)[0])
+    known = [m.seconds_left for m in progress if m.seconds_left is not None]
+    whole = len(known) == len(progress)
+    left = None if now.seconds_left is None else sum(known) if whole else now.seconds_left
+    done, total = sum(m.done for m in progress), sum(m.total for m in progress)
+    return ScoringProgress(done, total, now.label, now.done, now.total, left, whole).sentence()

@@ -1,0 +1,253 @@
+"""The loop of a scoring worker: lease a chunk, compute it, store the scores. Any number of workers may run.
+
+A worker loads a model once, and reads the texts of its next chunk while it computes one. Stored scores are reused, so nothing that was
+stored before a worker died is computed again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Collection
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Event
+from typing import NamedTuple
+
+from core.data import Item, Value
+from core.errors import Unavailable, UserError
+from core.metrics.base import Metric
+from core.ports.chunks import ChunkResult, PlannedMetric
+from core.ports.store import Store
+from core.ports.timings import Timing
+from core.progress import Cancelled
+from core.scoring.dataset import SAMPLE_SECONDS, Pacing, ScoringProgress, score_chunk
+from core.scoring.lease import HeldChunk, LeaseKeeper, Pace
+from core.scoring.planner import Load, Planner
+from core.scoring.project_metric import for_project
+from core.scoring.timing import MeasuredChunk, model_of, size_of, summed
+from core.signature import content_key
+
+log = logging.getLogger("errorscope.worker")
+
+LOOK_SECONDS = 2.0
+"""Between looks for chunks that interrupt this one."""
+KEPT = 32
+"""Metrics of jobs that are kept ready."""
+CHANGED = "the model of a worker differs from the one that the job was planned with. Score again"
+
+
+class _ReadyMetric(NamedTuple):
+    metric: Metric
+    pacing: Pacing
+    measured: list[MeasuredChunk]
+
+
+class _NextChunk(NamedTuple):
+    held: HeldChunk
+    items: dict[int, Item]
+
+
+class ScoringWorker:
+    """One worker. `load` returns a metric by name; `stop` ends the worker, whose chunk returns to the queue."""
+
+    def __init__(self, store: Store, load: Load, stop: Event, pace: Pace | None = None) -> None:
+        self.store, self.load, self.stop, self.pace = store, load, stop, pace or Pace()
+        self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"
+        self._ready = OrderedDict[tuple[int, str, str], _ReadyMetric]()
+        self._timed: tuple[PlannedMetric, _ReadyMetric] | None = None
+        self._ahead: Future[_NextChunk | None] | None = None
+
+    def work(self, *, once: bool = False) -> None:
+        """Run chunks until `stop` is set, or with `once` until no job is unfinished."""
+        log.info("%s started", self.name)
+        with LeaseKeeper(self.store.chunks, self.name, self.pace) as keeper, ThreadPoolExecutor(1) as reader:
+            while not self.stop.is_set():
+                try:
+                    following = self._next(keeper)
+                    if following is None:
+                        self._keep_time()
+                        if once and self.store.chunks.is_finished():
+                            break
+                        self.stop.wait(self.pace.poll)
+                        continue
+                except Exception as error:
+                    if isinstance(error, Unavailable):
+                        log.warning("the queue could not be read: %s", error)
+                    else:
+                        log.exception("the queue could not be read")
+                    self.stop.wait(10 * self.pace.poll)
+                    continue
+                if following.held.chunk.metric is not None:
+                    self._ahead = reader.submit(self._read_ahead, keeper)
+                is_stored = self._run(following)
+                keeper.drop(following.held)
+                if not is_stored:
+                    self.stop.wait(10 * self.pace.poll)
+            self._give_back(keeper)
+        self._keep_time()
+        log.info("%s ended", self.name)
+
+    def _next(self, keeper: LeaseKeeper) -> _NextChunk | None:
+        if (ahead := self._taken_ahead()) is not None:
+            if not ahead.held.lost.is_set() and not self.store.chunks.overtaken(ahead.held.chunk):
+                return ahead
+            keeper.drop(ahead.held)
+            self.store.chunks.release(ahead.held.chunk, self.name)
+        return self._leased(keeper, ahead=False)
+
+    def _leased(self, keeper: LeaseKeeper, *, ahead: bool) -> _NextChunk | None:
+        chunk = self.store.chunks.lease(self.name, self.pace.lease, ahead=ahead)
+        return None if chunk is None else _NextChunk(keeper.keep(chunk), self.store.chunks.items(chunk.outputs))
+
+    def _read_ahead(self, keeper: LeaseKeeper) -> _NextChunk | None:
+        try:
+            return self._leased(keeper, ahead=True)
+        except Exception:
+            log.exception("the next chunk could not be read")
+            return None
+
+    def _taken_ahead(self) -> _NextChunk | None:
+        ahead, self._ahead = self._ahead, None
+        return None if ahead is None else ahead.result()
+
+    def _give_back(self, keeper: LeaseKeeper) -> None:
+        if (ahead := self._taken_ahead()) is not None:
+            keeper.drop(ahead.held)
+            self._release(ahead.held, "")
+
+    def _run(self, given: _NextChunk) -> bool:
+        """Run a chunk until it ends, is cancelled or lost, or `stop` is set; never raises.
+
+        Return False if the database could not be written. The chunk is queued again then; after a few times its job fails.
+        """
+        held = given.held
+        what = held.chunk.metric.name if held.chunk.metric else "plan"
+        log.info("job %d, chunk %d: project %d, %s", held.chunk.job_id, held.chunk.id, held.chunk.project_id, what)
+        try:
+            if held.chunk.metric is None:
+                self._planner(held).run(held.chunk)
+            else:
+                self._score(held, held.chunk.metric, given.items)
+        except Cancelled:
+            self._release(held, "")
+        except Unavailable as error:
+            log.warning("chunk %d: %s", held.chunk.id, error)
+            self._release(held, str(error))
+            return False
+        except UserError as error:
+            self._fail(held, str(error))
+        except Exception:
+            log.exception("chunk %d failed", held.chunk.id)
+            self._fail(held, "the job stopped on an unexpected error; see worker.log")
+        return True
+
+    def _release(self, held: HeldChunk, reason: str) -> None:
+        try:
+            self.store.chunks.release(held.chunk, self.name, reason)
+        except Exception:
+            log.exception("chunk %d could not be released", held.chunk.id)
+
+    def _fail(self, held: HeldChunk, message: str) -> None:
+        log.info("job %d: failed, %s", held.chunk.job_id, message)
+        try:
+            self.store.chunks.fail(held.chunk, self.name, message)
+        except Exception:
+            log.exception("job %d could not be ended", held.chunk.job_id)
+
+    def _check(self, held: HeldChunk) -> None:
+        if self.stop.is_set() or held.lost.is_set():
+            raise Cancelled
+
+    def _planner(self, held: HeldChunk) -> Planner:
+        def on_scoring(at: ScoringProgress) -> None:
+            held.progress = (at.done, at.total, at.sentence())
+            self._check(held)
+
+        def claim(signature: str, keys: Collection[str]) -> set[str]:
+            return self.store.chunks.claim(held.chunk, self.name, signature, keys, self.pace.lease)
+
+        return Planner(self.store, self.name, self.load, lambda: self._check(held), on_scoring, claim)
+
+    def _score(self, held: HeldChunk, planned: PlannedMetric, texts: dict[int, Item]) -> None:
+        chunk, looked = held.chunk, time.monotonic()
+
+        def on_scoring(at: ScoringProgress) -> None:
+            nonlocal looked
+            held.progress = (at.metric_done, 0, "")
+            self._check(held)
+            if time.monotonic() - looked > LOOK_SECONDS:
+                looked = time.monotonic()
+                if self.store.chunks.overtaken(chunk):  # this one returns to the queue; what is stored is reused
+                    raise Cancelled
+
+        ready = self._metric(held, planned)
+        if ready.metric.signature() != planned.signature:
+            if self.store.chunks.is_outdated(chunk):
+                self.store.chunks.plan_again(chunk, self.name)
+                return
+            chunk = chunk._replace(abandoned=CHANGED)
+            self.store.chunks.abandon(chunk, self.name, CHANGED)
+        by_size = sorted(texts.values(), key=lambda item: size_of(item, ready.metric.spec))
+        items = {content_key(*item): item for item in by_size}
+        if chunk.abandoned:
+            result = self._refused(planned, items.keys(), chunk.abandoned)
+        else:
+            claim = self._planner(held).claim
+            done, measured = score_chunk(items, ready.metric, self.store.scores, on_scoring, claim, ready.pacing)
+            if ready.pacing.abandoned:
+                self.store.chunks.abandon(chunk, self.name, ready.pacing.abandoned)
+                ready.pacing.abandoned = ""
+            seconds = self._count(planned, ready, measured, sum(size_of(item, ready.metric.spec) for item in by_size))
+            result = ChunkResult(done.new, done.known, done.failed, done.reason, seconds)
+        self.store.chunks.finish(chunk, self.name, result)
+
+    def _metric(self, held: HeldChunk, planned: PlannedMetric) -> _ReadyMetric:
+        """Return the metric fitted on the project, from the last chunks or anew."""
+        key = (held.chunk.job_id, planned.name, planned.signature)
+        if key not in self._ready:
+            metric = self.load(planned.name)
+            texts = self.store.chunks.items(planned.examples)
+            stream = self._planner(held).stream(held.chunk.project_id)
+            self._ready[key] = _ReadyMetric(
+                for_project(metric, stream, [texts[i] for i in planned.examples if i in texts]), Pacing(), []
+            )
+            while len(self._ready) > KEPT:
+                self._ready.popitem(last=False)
+        self._ready.move_to_end(key)
+        return self._ready[key]
+
+    def _refused(self, planned: PlannedMetric, keys: Collection[str], reason: str) -> ChunkResult:
+        """Store the error of an abandoned metric for all outputs that have no value."""
+        known = self.store.scores.known(planned.signature, keys)
+        values = {key: Value(None, "error", reason) for key in keys if key not in known}
+        self.store.scores.put(self.load(planned.name).spec.name, planned.signature, values, 0.0)
+        return ChunkResult(0, len(known), len(values), reason if values else "", 0.0)
+
+    def _count(self, planned: PlannedMetric, ready: _ReadyMetric, measured: list[MeasuredChunk], size: int) -> float:
+        """Remember measured times. Return the seconds for texts of `size` at their speed, 0 if nothing was measured."""
+        if self._timed is None or self._timed[1] is not ready:
+            self._keep_time()
+            self._timed = (planned, ready)
+        ready.measured.extend(measured)
+        total = summed(measured, planned.length)
+        return 0.0 if total is None else total.seconds / total.size * size
+
+    def _keep_time(self) -> None:
+        """Store the times of the metric that was computed last, for estimates."""
+        timed, self._timed = self._timed, None
+        if timed is None:
+            return
+        planned, ready = timed
+        seconds = sum(chunk.seconds for chunk in ready.measured)
+        if seconds >= SAMPLE_SECONDS:
+            n, size = sum(chunk.n for chunk in ready.measured), sum(chunk.size for chunk in ready.measured)
+            try:
+                timing = Timing(n, size, seconds, planned.length)
+                self.store.timings.add(ready.metric.spec.name, model_of(planned.signature), timing)
+            except UserError as error:
+                log.warning("the times could not be stored: %s", error)
+        ready.measured.clear()

@@ -1,0 +1,125 @@
+"""What workers read of a project: lengths to plan with, the texts of a chunk, and all texts in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Engine, FromClause, Row, Select, Subquery, func, select, tuple_
+
+from core.data import Item, SegmentKey
+from core.ports.chunks import Chunk, OutputWindow
+from db.engine import reading
+from db.lookup import grouped, parts, require_project
+from db.tables import jobs, outputs, projects, segment_references, segments
+
+WINDOW = 250_000
+"""Outputs that are planned at once. A planner needs about 100 MB for as many."""
+STREAMED = 500  # segments
+
+
+def window(connection: Connection, chunk: Chunk) -> OutputWindow:
+    """Return the outputs that a chunk plans. Raises `UserError` if the project is gone."""
+    require_project(connection, chunk.project_id)
+    row = connection.execute(select(jobs.c.segments).where(jobs.c.id == chunk.job_id)).one()
+    if row.segments:
+        found = [
+            one
+            for part in parts(_segment_ids(connection, chunk.project_id, [SegmentKey(*key) for key in row.segments]))
+            for one in connection.execute(_lengths(outputs, outputs.c.segment.in_(part)))
+        ]
+        return _columns(connection, chunk, found, None, None)
+    mine = select(func.count(), func.max(outputs.c.id)).join_from(outputs, segments)
+    n, last = connection.execute(mine.where(segments.c.project_id == chunk.project_id)).one()
+    of_project = segments.c.project_id == chunk.project_id
+    if n <= WINDOW:
+        return _columns(connection, chunk, connection.execute(_lengths(outputs, of_project)).all(), None, None)
+    distinct = select(func.count(func.distinct(outputs.c.content_key))).join_from(outputs, segments)
+    total = connection.execute(distinct.where(of_project)).scalar_one()
+    after = chunk.after
+    while True:  # ids between those of the project belong to others
+        some = select(outputs).where(outputs.c.id > after).order_by(outputs.c.id).limit(WINDOW).subquery()
+        found = list(connection.execute(_lengths(some, of_project)).all())
+        ended = connection.execute(select(func.max(some.c.id))).scalar()
+        after = last if ended is None else min(ended, last)
+        if found or after >= last:
+            return _columns(connection, chunk, found, total, after if after < last else None)
+
+
+def _segment_ids(connection: Connection, project_id: int, keys: Sequence[SegmentKey]) -> list[int]:
+    wanted, found = set(keys), list[int]()
+    for part in parts(list({key.doc_id for key in keys})):
+        there = select(segments.c.id, segments.c.doc_id, segments.c.segment_id).where(
+            segments.c.project_id == project_id, segments.c.doc_id.in_(part)
+        )
+        found += [row.id for row in connection.execute(there) if SegmentKey(row.doc_id, row.segment_id) in wanted]
+    return found
+
+
+def _lengths(of: FromClause | Subquery, where: Any) -> Select[Any]:
+    """Select the columns of `OutputWindow` for outputs."""
+    mine = segment_references.c.segment == of.c.segment
+    whole = select(func.coalesce(func.sum(func.length(segment_references.c.text)), 0)).where(mine)
+    n = select(func.count()).select_from(segment_references).where(mine)
+    columns = (of.c.id, of.c.content_key, of.c.segment, func.length(of.c.text), func.length(segments.c.source))
+    joined = select(*columns, whole.scalar_subquery(), n.scalar_subquery()).join_from(
+        of, segments, segments.c.id == of.c.segment
+    )
+    return joined.where(where)
+
+
+def _columns(
+    connection: Connection, chunk: Chunk, rows: Sequence[Row[Any]], total: int | None, after: int | None
+) -> OutputWindow:
+    first = {key: row for row in reversed(rows) for key in (row[1],)}
+    distinct = sorted(first.values(), key=lambda row: int(row[0]))
+    numbers = np.array([[r[0], r[2], r[3], -1 if r[4] is None else r[4], r[5], r[6]] for r in distinct], dtype=np.int64)
+    columns = numbers.reshape(-1, 6).T
+    version = connection.execute(select(projects.c.imports).where(projects.c.id == chunk.project_id)).scalar() or 0
+    keys = [row[1] for row in distinct]
+    n = len(keys) if total is None else total
+    ids, of, hypothesis, source, references, n_references = columns
+    return OutputWindow(ids, keys, of, hypothesis, source, references, n_references, n, version, after)
+
+
+def items(connection: Connection, numbers: Sequence[int]) -> dict[int, Item]:
+    """Return the texts of outputs by id, in the order of the ids."""
+    found: list[Row[Any]] = []
+    for part in parts(sorted(numbers)):
+        chosen = select(outputs.c.id, outputs.c.segment, outputs.c.text, segments.c.source).join_from(outputs, segments)
+        found += connection.execute(chosen.where(outputs.c.id.in_(part)).order_by(outputs.c.id))
+    references = _references(connection, sorted({row.segment for row in found}))
+    return {row.id: Item(row.source, row.text, tuple(references.get(row.segment, ()))) for row in found}
+
+
+def _references(connection: Connection, segment_ids: Sequence[int]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    texts = select(segment_references.c.segment, segment_references.c.text)
+    for part in parts(segment_ids):
+        mine = texts.where(segment_references.c.segment.in_(part))
+        found |= grouped(connection, mine.order_by(segment_references.c.segment, segment_references.c.position))
+    return found
+
+
+def stream(engine: Engine, project_id: int) -> Iterator[list[tuple[int, SegmentKey, Item]]]:
+    """Yield the outputs of a project, those of some segments at a time. No transaction stays open between them."""
+    key = tuple_(segments.c.doc_id, segments.c.segment_id)
+    in_order = select(segments).where(segments.c.project_id == project_id)
+    in_order = in_order.order_by(segments.c.doc_id, segments.c.segment_id).limit(STREAMED)
+    last: SegmentKey | None = None
+    while True:
+        with reading(engine) as connection:
+            following = in_order if last is None else in_order.where(key > last)
+            rows = {row.id: row for row in connection.execute(following)}
+            if not rows:
+                return
+            written = select(outputs.c.id, outputs.c.segment, outputs.c.text).where(outputs.c.segment.in_(list(rows)))
+            texts = connection.execute(written.order_by(outputs.c.segment, outputs.c.id)).all()
+            references = _references(connection, list(rows))
+        keys = {number: SegmentKey(row.doc_id, row.segment_id) for number, row in rows.items()}
+        yield [
+            (o.id, keys[o.segment], Item(rows[o.segment].source, o.text, tuple(references.get(o.segment, ()))))
+            for o in texts
+        ]
+        last = keys[list(rows)[-1]]
