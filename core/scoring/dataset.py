@@ -240,7 +240,7 @@ class _Run:
         self.signature, self.work = metric.signature(), work
         self._loaded = model_of(self.signature) or self.signature
         self.watch = Stopwatch(metric.spec, self.signature, items, timings)
-        self.sampling, self.by_segment, self.part = False, False, list[str]()
+        self.sampling, self.by_segment, self.part, self.part_size = False, False, list[str](), 0
         known = scores.known(self.signature, items.keys())
         self.left = deque(key for key in items if key not in known)
         self.halves: list[list[str]] = []  # of failed parts, the next one last
@@ -303,16 +303,16 @@ class _Run:
         pace = self.watch.pace(SAMPLE_SECONDS)
         if pace is None:
             return 0.0 if not self.open_size else None
-        return pace * max(0.0, self.open_size - within * sum(self.watch.sizes[key] for key in self.part))
+        return pace * max(0.0, self.open_size - within * self.part_size)
 
     def _step(self) -> bool:
         """Score the next part. Return False if none is left."""
         self.work.report(self, 0.0)
         began = time.monotonic()
         if part := self.halves.pop() if self.halves else self._claimed():
-            self.part = part
+            self.part, self.part_size = part, sum(self.watch.sizes[key] for key in part)
             self._score(part, began)
-            self.part = []
+            self.part, self.part_size = [], 0
         elif self.elsewhere and not self.left:
             time.sleep(WAIT_SECONDS)
             self._look_elsewhere()

@@ -146,5 +146,5 @@ class Planner(NamedTuple):
     def _cut(self, metric: PlannedMetric, window: OutputWindow, known: set[str]) -> list[PlannedChunk]:
         open_ones = np.array([key not in known for key in window.keys], dtype=bool)
         ids, sizes = window.ids[open_ones], sizes_of(window, self.load(metric.name).spec)[open_ones]
-        cuts = cut(sizes, metric.speed)
+        cuts = cut(sizes, window.segments[open_ones], metric.speed)
         return [PlannedChunk(metric.name, ids[at], int(sizes[at].sum())) for at in cuts]

@@ -54,15 +54,18 @@ def interrupts(new: JobInQueue, short: bool, priority: int) -> bool:
     return new.priority > priority or (new.priority == priority and new.short and not short)
 
 
-def cut(sizes: Numbers, speed: float | None) -> list[Numbers]:
+def cut(sizes: Numbers, segments: Numbers, speed: float | None) -> list[Numbers]:
     """Return the positions of outputs by chunk. Outputs of a chunk have similar sizes, and take about `CHUNK_SECONDS` at most.
 
+    Outputs of a segment stay together, because metrics prepare its reference once for all of them.
     Each beginning of the list covers all sizes evenly, so that the time that is left can be estimated from what is done.
     """
     n = len(sizes)
     if not n:
         return []
-    order = np.argsort(sizes, kind="stable")
+    _, of = np.unique(segments, return_inverse=True)
+    mean = np.bincount(of, weights=sizes) / np.bincount(of)
+    order = np.lexsort((sizes, of, mean[of]))
     total = np.cumsum(sizes[order])
     most = CHUNK if speed is not None else UNTIMED
     most = ceil(n / ceil(n / most))

@@ -12,12 +12,12 @@ import socket
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event
 from typing import NamedTuple
 
-from core.data import Item, Value
+from core.data import Item, Value, grouped
 from core.errors import Unavailable, UserError
 from core.metrics.base import Metric
 from core.ports.chunks import ChunkResult, PlannedMetric
@@ -191,8 +191,8 @@ class ScoringWorker:
                 return
             chunk = chunk._replace(abandoned=CHANGED)
             self.store.chunks.abandon(chunk, self.name, CHANGED)
-        by_size = sorted(texts.values(), key=lambda item: size_of(item, ready.metric.spec))
-        items = {content_key(*item): item for item in by_size}
+        sizes = {number: size_of(item, ready.metric.spec) for number, item in texts.items()}
+        items = {content_key(*texts[number]): texts[number] for number in _by_length(texts, sizes)}
         if chunk.abandoned:
             result = self._refused(planned, items.keys(), chunk.abandoned)
         else:
@@ -201,7 +201,7 @@ class ScoringWorker:
             if ready.pacing.abandoned:
                 self.store.chunks.abandon(chunk, self.name, ready.pacing.abandoned)
                 ready.pacing.abandoned = ""
-            seconds = self._count(planned, ready, measured, sum(size_of(item, ready.metric.spec) for item in by_size))
+            seconds = self._count(planned, ready, measured, sum(sizes.values()))
             result = ChunkResult(done.new, done.known, done.failed, done.reason, seconds)
         self.store.chunks.finish(chunk, self.name, result)
 
@@ -251,3 +251,10 @@ class ScoringWorker:
             except UserError as error:
                 log.warning("the times could not be stored: %s", error)
         ready.measured.clear()
+
+
+def _by_length(texts: Mapping[int, Item], sizes: Mapping[int, int]) -> list[int]:
+    """Return outputs by the mean size of their segment; those with the same source and references follow each other."""
+    together = grouped(((item.source, item.references), number) for number, item in texts.items())
+    in_order = sorted(together.values(), key=lambda numbers: sum(sizes[n] for n in numbers) / len(numbers))
+    return [number for numbers in in_order for number in sorted(numbers, key=sizes.__getitem__)]

@@ -73,20 +73,34 @@ def test_only_short_and_urgent_jobs_interrupt() -> None:
 @pytest.mark.parametrize("speed", [None, 1e-6, 2e-3, 0.1])
 def test_every_output_is_in_one_chunk_of_bounded_time(n: int, speed: float | None) -> None:
     sizes = np.random.default_rng(n).integers(1, 400, n)
-    chunks = cut(sizes, speed)
+    chunks = cut(sizes, np.arange(n), speed)
     assert sorted(i for at in chunks for i in at.tolist()) == list(range(n))
     assert max(map(len, chunks)) <= (CHUNK if speed else UNTIMED)
     for at in chunks:
         assert len(at) == 1 or speed is None or sizes[at].sum() * speed <= CHUNK_SECONDS + 1e-6
     ranges = sorted((int(sizes[at].min()), int(sizes[at].max())) for at in chunks)
     assert all(a[1] <= b[0] for a, b in zip(ranges, ranges[1:], strict=False))  # similar lengths together
-    assert cut(np.array([], dtype=np.int64), speed) == []
+    none = np.array([], dtype=np.int64)
+    assert cut(none, none, speed) == []
 
 
 def test_the_first_chunks_cover_all_lengths() -> None:
     sizes = np.arange(1, 100_001)
-    first = [float(sizes[at].mean()) for at in cut(sizes, 1e-9)[:3]]
+    first = [float(sizes[at].mean()) for at in cut(sizes, sizes, 1e-9)[:3]]
     assert np.mean(first) == pytest.approx(50_000, rel=0.05)
+
+
+def test_outputs_of_a_segment_stay_together() -> None:
+    draw = np.random.default_rng(0)
+    segments = np.repeat(np.arange(500), 20)
+    draw.shuffle(segments)
+    sizes = 10 * (segments % 37) + draw.integers(1, 300, len(segments))
+    chunks = cut(sizes, segments, 1e-9)
+    pieces = sum(len(set(segments[at].tolist())) for at in chunks)
+    assert pieces <= 500 + len(chunks)
+    for at in chunks:  # and follow each other
+        changes = int((np.diff(segments[at]) != 0).sum()) + 1
+        assert changes == len(set(segments[at].tolist()))
 
 
 def test_an_outcome_names_what_has_no_score() -> None:
