@@ -75,7 +75,7 @@ def scoring_box(project: Project, view: View) -> None:
     if box.open:  # the panel of a closed box would take most of the time of the page
         with box:
             opened = state.place(project.id) or view.segments[0]
-            scoring.panel(project, wiring.dataset(project), segment=opened)
+            scoring.panel(project, segment=opened)
 
 
 def seed_of(project: Project, blind: bool) -> int | None:

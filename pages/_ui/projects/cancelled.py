@@ -15,7 +15,7 @@ def line(project: Project) -> None:
     newest = next((job for job in wiring.store().jobs.recent(project.id) if not job.timing), None)
     if newest is None or newest.state != "cancelled" or any(not job.timing for job in jobs.active(project.id)):
         return
-    metrics = scoring_time.progress_of(project, wiring.dataset(project), newest)
+    metrics = scoring_time.progress_of(project, newest)
     kept, total = sum(m.done for m in metrics), sum(m.total for m in metrics)
     if kept in (0, total):
         return

@@ -99,10 +99,10 @@ def _fitting(spec: MetricSpec, there: Mapping[str, bool]) -> dict[str, str]:
     return {}
 
 
-def panel(project: Project, data: Dataset, *, segment: SegmentKey | None = None, primary: bool = True) -> None:
+def panel(project: Project, *, segment: SegmentKey | None = None, primary: bool = True) -> None:
     """Draw the panel for one project. `segment` is the open one, if any; `primary` says whether scoring is the next step."""
-    store = wiring.store()
-    found, total = lines(project, data), len(data.outputs)
+    store, data = wiring.store(), wiring.sampled(project)
+    found, total = lines(project, data), project.n_outputs
     running = jobs.active(project.id)
     tables.text_table(
         [
@@ -121,12 +121,12 @@ def panel(project: Project, data: Dataset, *, segment: SegmentKey | None = None,
         errors.show(error)
     specs = _choose(project, data, found, running)
     chosen = metric_options.chosen(specs, str(project.id), {line.spec.name: line.begin for line in found if line.begin})
-    scope = scoring_time.choose_scope(project, data, segment)
-    opened = scoring_time.open_of(project, data, chosen or ())
+    scope = scoring_time.choose_scope(project, segment)
+    opened = scoring_time.open_of(project, chosen or (), scope.segments)
     is_long = scoring_time.estimate(project, opened, scope, running)
     with st.container(horizontal=True, vertical_alignment="center"):
         text = f"Compute scores ({format_count(len(specs), 'metric')})" if specs else "Compute scores"
-        done = bool(chosen) and not any(o.sizes for o in opened)
+        done = bool(chosen) and not any(o.sizes for o in opened) and project.n_outputs <= wiring.LARGE
         wanted = (project.id, chosen or (), scope.segments, scope.first if is_long else ())
         waits = not scope.segments and scoring_time.is_measured(opened, running)  # it may be a job of hours
         if st.button(
@@ -146,7 +146,7 @@ def panel(project: Project, data: Dataset, *, segment: SegmentKey | None = None,
                 args=(job.id,),
             )
         st.caption("These metrics have scored all outputs." if done else "Existing scores are reused.")
-    scoring_time.progress(project, data)
+    scoring_time.progress(project)
 
 
 def _choose(project: Project, data: Dataset, found: Sequence[MetricLine], running: Sequence[Job]) -> list[MetricSpec]:
@@ -191,10 +191,10 @@ def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> l
         return _without_references(project, data, found)
     task = wiring.task(project)
     possible = {
-        line.spec.name: line.spec.label for line in found if line.spec.name in STANDARD and line.open(len(data.outputs))
+        line.spec.name: line.spec.label for line in found if line.spec.name in STANDARD and line.open(project.n_outputs)
     }
     fitting = [name for name in possible if name in default_metrics(task)]
-    slow = scoring_time.too_long(scoring_time.open_of(project, data, fitting))
+    slow = scoring_time.too_long(scoring_time.open_of(project, fitting))
     said = []
     if others := [label for name, label in possible.items() if name not in fitting]:
         said.append(f"Not chosen, because the outputs look like {TASKS[task]}: {', '.join(others)}.")
@@ -212,11 +212,11 @@ def _without_references(project: Project, data: Dataset, found: Sequence[MetricL
     possible = {
         load(registry.expression(line.spec.name, line.begin)).spec.name: line.spec.name
         for line in found
-        if line.open(len(data.outputs)) and OPTIONS not in line.spec.name and "reference" not in line.needs
+        if line.open(project.n_outputs) and OPTIONS not in line.spec.name and "reference" not in line.needs
     }
     if not possible:
         return []
-    slow = scoring_time.too_long(scoring_time.open_of(project, data, list(possible)), LONG_SECONDS)
+    slow = scoring_time.too_long(scoring_time.open_of(project, list(possible)), LONG_SECONDS)
     said = "Default metrics cannot run here. Metrics without references are proposed."
     if slow:
         said += f" Not chosen, because of the time for all outputs: {', '.join(slow.values())}."

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from core.data import Dataset, SegmentKey
+from core.data import SegmentKey
 from core.errors import UserError
 from core.formatting import format_count, format_duration
 from core.metrics.registry import load
@@ -19,6 +19,7 @@ from core.services.projects.time_estimates import (
     LONG_SECONDS,
     TOO_LONG_SECONDS,
     OpenOutputs,
+    distinct_outputs,
     in_words,
     open_outputs,
     sample_of,
@@ -41,15 +42,21 @@ class ScoringScope(NamedTuple):
     first: tuple[SegmentKey, ...]
 
 
-def open_of(project: Project, data: Dataset, expressions: Sequence[str]) -> list[OpenOutputs]:
-    """Return what these metrics have not scored yet; metrics that cannot run are left out."""
-    metrics = []
+def open_of(project: Project, expressions: Sequence[str], segments: Sequence[SegmentKey] = ()) -> list[OpenOutputs]:
+    """Return what these metrics have not scored yet, of all outputs or of those of `segments`; metrics that cannot run are left out.
+
+    Of a large project a sample is looked at, which stands for all outputs.
+    """
+    data, metrics = wiring.sampled(project), []
     for text in expressions:
         try:
             metrics.append(for_dataset(load(text), data))
         except UserError:
             continue
-    return open_outputs(wiring.store(), wiring.distinct(project), metrics)
+    if segments:
+        return open_outputs(wiring.store(), distinct_outputs(wiring.texts(project).dataset(segments)), metrics)
+    scale = project.n_outputs / max(1, len(data.outputs))
+    return open_outputs(wiring.store(), wiring.distinct(project), metrics, scale)
 
 
 def too_long(opened: Sequence[OpenOutputs], most: float = TOO_LONG_SECONDS) -> dict[str, str]:
@@ -58,13 +65,14 @@ def too_long(opened: Sequence[OpenOutputs], most: float = TOO_LONG_SECONDS) -> d
     return {o.metric: f"{o.label} ({format_duration(s)})" for o, s in slow if s > most}
 
 
-def choose_scope(project: Project, data: Dataset, segment: SegmentKey | None) -> ScoringScope:
+def choose_scope(project: Project, segment: SegmentKey | None) -> ScoringScope:
     """Draw the choice between all outputs, a sample of segments, and the open `segment` if there is one."""
-    n = len(data.segments)
-    words = {ALL: f"All {format_count(len(data.outputs), 'output')}", SOME: "A sample"} | (
+    keys = wiring.index(project).segments
+    n = len(keys)
+    words = {ALL: f"All {format_count(project.n_outputs, 'output')}", SOME: "A sample"} | (
         {ONE: "This segment"} if segment else {}
     )
-    first = (segment,) if segment else tuple(sample_of(data, min(n, FIRST_SAMPLE)))
+    first = (segment,) if segment else tuple(sample_of(keys, min(n, FIRST_SAMPLE)))
     if n < 2:
         return ScoringScope((), ())
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -80,7 +88,7 @@ def choose_scope(project: Project, data: Dataset, segment: SegmentKey | None) ->
             )  # fmt: skip
     if scope == ALL:
         return ScoringScope((), first)
-    return ScoringScope((segment,) if scope == ONE and segment else tuple(sample_of(data, int(size))), ())
+    return ScoringScope((segment,) if scope == ONE and segment else tuple(sample_of(keys, int(size))), ())
 
 
 def estimate(project: Project, opened: Sequence[OpenOutputs], scope: ScoringScope, running: Sequence[Job]) -> bool:
@@ -90,10 +98,9 @@ def estimate(project: Project, opened: Sequence[OpenOutputs], scope: ScoringScop
     """
     unknown = [o for o in opened if not o.timed]
     if not unknown:
-        keys = wiring.distinct(project).of(scope.segments) if scope.segments else None
-        seconds = total_seconds(opened, keys)
+        seconds = total_seconds(opened)
         is_long = seconds is not None and seconds > LONG_SECONDS
-        text = in_words(opened, keys)
+        text = in_words(opened)
         if text and (seconds or 0.0) > 0:
             first = (
                 " This segment is scored first."
@@ -129,30 +136,26 @@ def is_measured(opened: Sequence[OpenOutputs], running: Sequence[Job]) -> bool:
     return any(job.timing for job in running) and any(not o.timed for o in opened)
 
 
-def progress(project: Project, data: Dataset) -> None:
+def progress(project: Project) -> None:
     """Draw what running jobs have done and have left, by metric; refreshed while they run."""
     if any(not job.timing for job in jobs.active(project.id)):
-        st.fragment(run_every=3.0)(errors.guarded(_progress))(project, data)
+        st.fragment(run_every=3.0)(errors.guarded(_progress))(project)
 
 
-def progress_of(project: Project, data: Dataset, job: Job) -> list[MetricProgress]:
+def progress_of(project: Project, job: Job) -> list[MetricProgress]:
     """Return the progress of a job by metric; before it is planned and after it ended, from the stored scores."""
     if planned := wiring.store().jobs.progress(job.id):
         return planned
-    distinct = wiring.distinct(project)
-    keys = distinct.of(job.segments) if job.segments else distinct.items.keys()
-    found = []
-    for metric in open_of(project, data, job.metrics):
-        left = len(metric.sizes.keys() & keys)
-        done, seconds = len(keys) - left, metric.seconds(keys)
-        found.append(MetricProgress(metric.metric, metric.label, done, len(keys), seconds, computing=False))
-    return found
+    return [
+        MetricProgress(m.metric, m.label, m.total - m.left, m.total, m.seconds(), computing=False)
+        for m in open_of(project, job.metrics, job.segments)
+    ]
 
 
-def _progress(project: Project, data: Dataset) -> None:
+def _progress(project: Project) -> None:
     rows = []
     for job in jobs.active(project.id):
-        for metric in progress_of(project, data, job) if not job.timing else ():
+        for metric in progress_of(project, job) if not job.timing else ():
             left = metric.total - metric.done
             known = "not known yet" if metric.seconds_left is None else format_duration(metric.seconds_left)
             rows.append(
@@ -166,6 +169,6 @@ def _progress(project: Project, data: Dataset) -> None:
             )
     if rows:
         st.dataframe(rows, hide_index=True, width="stretch", height=min(38 + 35 * len(rows), 283))
-        n, total = len(wiring.distinct(project).items), len(data.outputs)
-        if n < total:
+        n, total = len(wiring.distinct(project)), project.n_outputs
+        if n < total <= wiring.LARGE:
             st.caption(f"{n:,} distinct of {format_count(total, 'output')}", help=DISTINCT)

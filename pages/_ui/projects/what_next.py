@@ -43,6 +43,4 @@ def what_next(project: Project, *, panel: bool) -> None:
     cancelled.line(project)
     if panel:
         with st.expander("Compute scores", expanded=True, icon=":material/bolt:"), errors.boundary():
-            with st.spinner("Reading the project …"):
-                data = wiring.dataset(project)
-            scoring.panel(project, data, primary=here)
+            scoring.panel(project, primary=here)

@@ -16,7 +16,7 @@ from pages._ui.shared.markdown import escape_markdown
 
 def line(project: Project, text: str, columns: Sequence[Column], key: str) -> None:
     """Draw the plain `text`, why some `columns` cannot be finished here, and the button for the others."""
-    found = finishable(wiring.dataset(project), columns)
+    found = finishable(wiring.sampled(project), columns)
     reasons = [f"{label}: {reason}." for label, reason in found.others]
     running = {name for job in jobs.active(project.id) for name in job.metrics}
     st.warning("  \n".join(escape_markdown(t) for t in (text, *reasons)), icon=":material/incomplete_circle:")

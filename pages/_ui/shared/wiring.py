@@ -18,7 +18,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.columns import ProjectIndex, ScoreColumn
-from core.data import Dataset, Judgement, Value
+from core.data import Dataset, Item, Judgement, Value
 from core.errors import UserError
 from core.metrics.registry import specs
 from core.ports.projects import Project
@@ -33,7 +33,7 @@ from core.services.people.identity import SESSION_COOKIE, Identity
 from core.services.projects import sample
 from core.services.projects.task import Task, task_of
 from core.services.projects.texts import StoredTexts
-from core.services.projects.time_estimates import DistinctOutputs, distinct_outputs
+from core.services.projects.time_estimates import distinct_outputs
 from core.services.projects.view import View, build
 from core.settings import load as settings
 from db.private import private_file, private_folder
@@ -179,8 +179,8 @@ def sampled(project: Project) -> Dataset:
     return _sampled(*version(project))
 
 
-def distinct(project: Project) -> DistinctOutputs:
-    """Return the outputs of a project, each text once; read again after an import."""
+def distinct(project: Project) -> dict[str, Item]:
+    """Return the outputs of `sampled`, each text once."""
     return _distinct(*version(project))
 
 
@@ -268,13 +268,13 @@ def _judgements(database: str, project: Project, generation: Hashable) -> list[J
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
-def _distinct(database: str, project: Project, generation: Hashable) -> DistinctOutputs:
-    return distinct_outputs(_dataset(database, project, generation))
+def _distinct(database: str, project: Project, generation: Hashable) -> dict[str, Item]:
+    return distinct_outputs(_sampled(database, project, generation))
 
 
 @st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
 def _task(database: str, project: Project, generation: Hashable) -> Task:
-    return task_of(_dataset(database, project, generation))
+    return task_of(_sampled(database, project, generation))
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading scores …")

@@ -35,15 +35,24 @@ def test_only_open_outputs_take_time_and_equal_ones_count_once() -> None:
     [after] = open_outputs(store, outputs, [metric])
     assert len(after.sizes) == 50
     assert after.seconds() == pytest.approx(30.0, rel=0.03)
-    assert after.seconds(outputs.of([SegmentKey("doc", "3")])) == pytest.approx(0.6, rel=0.1)
-    assert len(distinct_outputs(DATA).items) == 2
+    assert (after.total, after.left) == (100, 50)
+    assert len(distinct_outputs(DATA)) == 2
+
+
+def test_a_sample_stands_for_all_outputs() -> None:
+    store, outputs = memory_store(), distinct_outputs(small_dataset(50))
+    size = sum(len(item.hypothesis) + 1 for item in outputs.values())
+    store.timings.add("length", "", Timing(10, size // 2, 30.0, size / 100))
+    [found] = open_outputs(store, outputs, [counting_metric()], scale=20.0)
+    assert (found.total, found.left) == (2000, 2000)
+    assert found.seconds() == pytest.approx(20 * 60.0, rel=0.03)
 
 
 def test_the_total_names_what_takes_longest() -> None:
     store, outputs = memory_store(), distinct_outputs(small_dataset(50))
     metrics = [counting_metric(name) for name in ("slow", "quick", "fast")]
     assert in_words(open_outputs(store, outputs, metrics)) == ""
-    length = sum(len(item.hypothesis) + 1 for item in outputs.items.values()) / 100
+    length = sum(len(item.hypothesis) + 1 for item in outputs.values()) / 100
     for name, seconds in (("slow", 7200.0), ("quick", 600.0), ("fast", 20.0)):
         store.timings.add(name, "", Timing(100, round(100 * length), seconds, length))
     opened = open_outputs(store, outputs, metrics)
@@ -53,7 +62,7 @@ def test_the_total_names_what_takes_longest() -> None:
 
 def test_the_time_of_few_outputs_is_rough() -> None:
     store, outputs = memory_store(), distinct_outputs(small_dataset(50))
-    length = sum(len(item.hypothesis) + 1 for item in outputs.items.values()) / 100
+    length = sum(len(item.hypothesis) + 1 for item in outputs.values()) / 100
     for n, rough in ((3, True), (5, False)):  # 3 measured outputs, then 8
         store.timings.add("slow", "", Timing(n, round(n * length), 9.0, length))
         [found] = open_outputs(store, outputs, [counting_metric("slow")])
@@ -61,11 +70,12 @@ def test_the_time_of_few_outputs_is_rough() -> None:
 
 
 def test_a_larger_sample_contains_the_smaller_one() -> None:
-    small, large = sample_of(DATA, 5), sample_of(DATA, 12)
+    keys = [s.key for s in DATA.segments]
+    small, large = sample_of(keys, 5), sample_of(keys, 12)
     assert len(small) == 5
     assert set(small) < set(large)
     assert large == [s.key for s in DATA.segments if s.key in set(large)]
-    assert sample_of(DATA, 50) == [s.key for s in DATA.segments]
+    assert sample_of(keys, 50) == keys
 
 
 def test_what_is_on_the_screen_is_queued_before_everything() -> None:
