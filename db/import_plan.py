@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select, true, tuple_
 
 from core.data import Dataset, HumanScore, OutputKey, Segment, SegmentKey
 from core.errors import ImportProblems, Problem
 from core.ports.projects import ImportReport
 from core.signature import content_key
-from db.lookup import references, select_outputs
+from db.lookup import parts, references, select_outputs
 from db.tables import human_scores, outputs, segments
 
 SHOWN = 80  # characters of a text that a problem quotes
@@ -41,9 +41,9 @@ class ProjectTexts:
 
 
 class TextPlan:
-    """The changes of an import, collected from the dataset; `texts` grows to the future content of the project.
+    """The changes of an import, or of a part of it, collected from the dataset; `texts` grows to the future content of the project.
 
-    Raises `ImportProblems` with everything that contradicts what is stored.
+    `wrong` has everything that contradicts what is stored: of segments, outputs and scores.
     """
 
     def __init__(self, texts: ProjectTexts, dataset: Dataset) -> None:
@@ -54,7 +54,7 @@ class TextPlan:
         self.new_outputs: list[OutputKey] = []
         self.new_scores: list[tuple[OutputKey, str]] = []
         self.unchanged = 0
-        self.problems: list[Problem] = []
+        self.wrong: tuple[list[Problem], list[Problem], list[Problem]] = ([], [], [])
         self._content: dict[OutputKey, str] = {}
         for segment in dataset.segments:
             self._segment(segment)
@@ -62,8 +62,11 @@ class TextPlan:
             self._output(output.key, output.text)
         for score in dataset.human_scores:
             self._score(score)
-        if self.problems:
-            raise ImportProblems(self.problems)
+
+    def check(self) -> None:
+        """Raise `ImportProblems` if anything contradicts what is stored."""
+        if problems := [problem for kind in self.wrong for problem in kind]:
+            raise ImportProblems(problems)
 
     @property
     def report(self) -> ImportReport:
@@ -104,9 +107,8 @@ class TextPlan:
         if old.source is None and new.source is not None:
             self.new_sources.append(new.key)
         elif new.source is not None and new.source != old.source:
-            self._differs(
-                f"source of document “{new.doc_id}”, segment “{new.segment_id}”", new.source, old.source or ""
-            )
+            place = f"source of document “{new.doc_id}”, segment “{new.segment_id}”"
+            self._differs(0, place, new.source, old.source or "")
         else:
             self.unchanged += 1
         more = list((Counter(new.references) - Counter(old.references)).elements())
@@ -118,12 +120,12 @@ class TextPlan:
     def _output(self, key: OutputKey, text: str) -> None:
         old = self.texts.outputs.get(key)
         if key.segment not in self.texts.segments:
-            self._refuse(_place(key), "an output", "a segment of that name", "Add its segment to the file")
+            self._refuse(1, _place(key), "an output", "a segment of that name", "Add its segment to the file")
         elif old is None:
             self.new_outputs.append(key)
             self.texts.outputs[key] = text
         elif old != text:
-            self._differs(f"output of {_place(key)}", text, old)
+            self._differs(1, f"output of {_place(key)}", text, old)
         else:
             self.unchanged += 1
 
@@ -132,24 +134,24 @@ class TextPlan:
         place = f"human score “{new.name}” of {_place(key)}"
         old = self.texts.scores.get((key, new.name))
         if key not in self.texts.outputs:
-            self._refuse(place, "a score", "an output it belongs to", "Add the output, or leave the score out")
+            self._refuse(2, place, "a score", "an output it belongs to", "Add the output, or leave the score out")
         elif not math.isfinite(new.value):
-            self._refuse(place, str(new.value), "a number", "Leave the cell empty where there is no score")
+            self._refuse(2, place, str(new.value), "a number", "Leave the cell empty where there is no score")
         elif old is None:
             self.new_scores.append((key, new.name))
             self.texts.scores[key, new.name] = new.value
         elif old != new.value:
-            self._differs(place, f"{new.value:g}", f"{old:g}")
+            self._differs(2, place, f"{new.value:g}", f"{old:g}")
         else:
             self.unchanged += 1
 
-    def _differs(self, place: str, found: str, expected: str) -> None:
+    def _differs(self, kind: int, place: str, found: str, expected: str) -> None:
         shown, there = _around_difference(found, expected)
         todo = "The project has another text under this name. Fix the file, or import it into a new project"
-        self._refuse(place, shown, there, todo)
+        self._refuse(kind, place, shown, there, todo)
 
-    def _refuse(self, place: str, found: str, expected: str, todo: str) -> None:
-        self.problems.append(Problem("", 0, place, found, expected, todo))
+    def _refuse(self, kind: int, place: str, found: str, expected: str, todo: str) -> None:
+        self.wrong[kind].append(Problem("", 0, place, found, expected, todo))
 
 
 def _place(key: OutputKey) -> str:
@@ -168,21 +170,27 @@ def _around_difference(a: str, b: str) -> tuple[str, str]:
     return window(a), window(b)
 
 
-def stored_texts(connection: Connection, project_id: int) -> ProjectTexts:
-    """Return the texts and human scores of a project."""
+def stored_texts(connection: Connection, project_id: int, keys: Collection[SegmentKey] | None = None) -> ProjectTexts:
+    """Return the texts and human scores of a project, or those of some of its segments."""
     texts = ProjectTexts()
-    by_segment = references(connection, project_id)
-    for row in connection.execute(select(segments).where(segments.c.project_id == project_id)):
+    for part in [None] if keys is None else parts(list(keys)):
+        key = tuple_(segments.c.doc_id, segments.c.segment_id)
+        _add_stored(connection, project_id, true() if part is None else key.in_(part), texts)
+    return texts
+
+
+def _add_stored(connection: Connection, project_id: int, which: ColumnElement[bool], texts: ProjectTexts) -> None:
+    by_segment = references(connection, project_id, which)
+    for row in connection.execute(select(segments).where(segments.c.project_id == project_id, which)):
         key = SegmentKey(row.doc_id, row.segment_id)
         texts.segments[key] = Segment(row.doc_id, row.segment_id, row.source, tuple(by_segment[row.id]))
         texts.segment_ids[key] = row.id
         texts.next_segment = max(texts.next_segment, row.position + 1)
     written = select_outputs(project_id, outputs.c.id, outputs.c.text, outputs.c.position)
-    for row in connection.execute(written.order_by(outputs.c.position)):
+    for row in connection.execute(written.where(which).order_by(outputs.c.position)):
         output = OutputKey(row.system, row.doc_id, row.segment_id)
         texts.outputs[output], texts.output_ids[output] = row.text, row.id
         texts.next_output = max(texts.next_output, row.position + 1)
     scored = select_outputs(project_id, human_scores.c.name, human_scores.c.value).join(human_scores)
-    for system, doc_id, segment_id, name, value in connection.execute(scored):
+    for system, doc_id, segment_id, name, value in connection.execute(scored.where(which)):
         texts.scores[OutputKey(system, doc_id, segment_id), name] = value
-    return texts

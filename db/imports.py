@@ -133,18 +133,25 @@ def _written_in_slices(hidden: Hidden, project_id: int, plan: _Plan) -> ImportRe
         gc.unfreeze()
 
 
-def _version(connection: Connection, project_id: int, given: Given, *, lock: bool = False) -> tuple[object, ...]:
-    """Return what changes with everything that `_stored` returns. Raises `UserError` if the project does not exist."""
+def version_of(
+    connection: Connection, project_id: int, *, labels: bool = False, external: bool = False, lock: bool = False
+) -> tuple[object, ...]:
+    """Return what changes with every import, and with the labels or the external scores of a project. Raises `UserError` if the project does not exist."""
     require_project(connection, project_id, lock=lock)
     version: list[object] = [connection.execute(select(projects.c.imports).where(projects.c.id == project_id)).scalar()]
-    if given.labels:
+    if labels:
         newest = select(func.max(events.c.number)).where(events.c.project_id == project_id)
         version.append(connection.execute(newest).scalar())
-    if given.external:
+    if external:
         found = select(external_metrics.c.id, external_metrics.c.created)
         mine = found.where(external_metrics.c.project_id == project_id).order_by(external_metrics.c.id)
         version += map(tuple, connection.execute(mine))
     return tuple(version)
+
+
+def _version(connection: Connection, project_id: int, given: Given, *, lock: bool = False) -> tuple[object, ...]:
+    labels, external = bool(given.labels), bool(given.external)
+    return version_of(connection, project_id, labels=labels, external=external, lock=lock)
 
 
 def _stored(connection: Connection, project_id: int, given: Given) -> _Stored:
@@ -160,6 +167,7 @@ def _stored(connection: Connection, project_id: int, given: Given) -> _Stored:
 
 def _planned(stored: _Stored, given: Given) -> _Plan:
     texts = TextPlan(stored.texts, given.dataset)
+    texts.check()
     there = texts.texts.outputs
     return _Plan(
         texts,

@@ -84,6 +84,11 @@ class Hidden:
         self._rows, self._slices = FIRST, 0
         self._new_raters: list[int] = []
 
+    @property
+    def rows(self) -> int:
+        """The number of rows to write in the next transaction, by the time that the last ones took."""
+        return self._rows
+
     def reading(self) -> AbstractContextManager[Connection]:
         return reading(self._engine)
 

@@ -22,6 +22,7 @@ from db.project_settings import SqlProjectSettings
 from db.projects import SqlProjects
 from db.scores import SqlScores
 from db.slices import remove_interrupted
+from db.staged_imports import SqlImports
 from db.stress_test_runs import SqlStressTestRuns
 from db.timings import SqlTimings
 
@@ -62,4 +63,5 @@ def store_over(engine: Engine) -> Store:
         SqlAudit(engine),
         SqlCampaigns(engine),
         SqlChunks(engine),
+        SqlImports(engine),
     )

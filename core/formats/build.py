@@ -1,91 +1,108 @@
-"""Build one dataset from tables: keys must be unique, and repeated texts must agree."""
+"""Build one import from tables: keys must be unique, and repeated texts must agree."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from statistics import fmean
+from typing import NamedTuple
 
-from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, SegmentKey
+from core.data import Dataset, ExternalScores, OutputKey, SegmentKey
+from core.errors import Problem
 from core.formats.mapping import ColumnMapping
 from core.formats.metric_columns import MetricScores, named, number_in, other_score
-from core.formats.notes import notes_on
-from core.formats.parsing.cells import Cell, FilePlace, FileTable, TableRow
+from core.formats.parsing.cells import AnyTable, FilePlace, TableRow
 from core.formats.parsing.limits import limits, too_much
 from core.formats.parsing.numbers import is_absent
 from core.formats.problems import Collector, counted, shown
 from core.formats.reader import CellReader
+from core.formats.streams.row_numbers import RatedTexts, RowCounts, texts_of
+from core.formats.streams.stage import Stage, StagedSegment
+from core.formats.streams.staged import KnownOutputs, KnownTexts, StagedImport
+
+ROWS = 2000
+CELLS = 20_000
+CHARACTERS = 2_000_000
+"""Most rows, cells and characters of a batch, which is checked in memory."""
 
 
-@dataclass(slots=True)
-class _Segment:
-    source: str | None
-    source_at: FilePlace
-    references: tuple[str, ...]
-    references_at: FilePlace
-
-
-def _texts(reader: CellReader, row: TableRow, mapping: ColumnMapping) -> tuple[Cell, ...]:
-    return tuple(reader.cell(row, column) for column in (mapping.source, *mapping.references))
+class _KeyedRow(NamedTuple):
+    row: TableRow
+    key: OutputKey | None
+    problems: tuple[Problem, ...]
 
 
 class Builder:
-    """Collect tables and build one dataset, or report every problem. `add` raises `ImportProblems` for more outputs than the row limit.
+    """Collect tables and build one import, or report every problem. `add` raises `ImportProblems` for more outputs than the row limit.
 
     A key occurs once per table. Tables may repeat a text under the same key, but different texts under one key are a problem; a table
     may have fewer references of a segment than another. Scores may belong to the outputs of `known` instead of those in the tables.
+
+    Rows are checked in batches against a `Stage` on disk, so that memory does not grow with the tables.
     """
 
-    def __init__(self, known: Dataset | None = None) -> None:
-        self.problems, self._most = Collector(), limits().rows
-        self._known = {o.key for o in known.outputs} if known else set[OutputKey]()
-        self._known_systems = known.systems if known else ()
-        self._segments: dict[SegmentKey, _Segment] = {}
-        self._outputs: dict[OutputKey, tuple[str, FilePlace]] = {}
-        self._scores: dict[tuple[OutputKey, str], tuple[float, FilePlace]] = {}
-        self._metrics = MetricScores(self.problems)
-        self._counts: dict[tuple[str, str, str], int] = {}
+    def __init__(self, known: Dataset | KnownOutputs | None = None) -> None:
+        self.problems, self._most, self.stage = Collector(), limits().rows, Stage()
+        self._known = KnownTexts(known) if isinstance(known, Dataset) else known
+        self._metrics = MetricScores(self.problems, self.stage)
+        self._counts = RowCounts(self.stage)
         self._notes: list[str] = []
+        self._n_new = 0
         self.holds_means = False  # human scores that are means of several ratings
 
     @property
     def holds_outputs(self) -> bool:
-        return bool(self._outputs)
+        return bool(self._n_new)
 
-    def add(self, table: FileTable, mapping: ColumnMapping, digest: str = "") -> None:
+    def add(self, table: AnyTable, mapping: ColumnMapping, digest: str = "") -> None:
         """Add a table; `digest` is the SHA-256 of its file. Problems are collected."""
         if not self._mapping_fits(table, mapping):
             return
         for metric in mapping.metrics:
             self._metrics.column(table.name, metric, digest)
+        try:
+            self._add_rows(table, mapping)
+        except BaseException:
+            self.stage.drop()
+            raise
+
+    def _add_rows(self, table: AnyTable, mapping: ColumnMapping) -> None:
         reader, long = CellReader(table, self.problems), mapping.layout == "long"
         outputs = [c for c in ([mapping.output] if long else mapping.systems) if c is not None]
-        first: dict[OutputKey, int] = {}
-        ratings: dict[tuple[OutputKey, str], tuple[list[float], FilePlace]] = {}
-        again = absent = rated_again = 0
-        for row, key in self._keys(reader, mapping):
-            if key in first and self._rates_again(reader, row, key, mapping):
-                rated_again += 1
-                self._ratings(reader, row, key, mapping, ratings)
-                continue
-            if key in first:
-                what = ", ".join(filter(None, (key.system, f"segment {named(key.segment)}")))
-                todo = "Remove one of the two rows, or map the column that distinguishes them"
-                reader.problem(row, "", f"{what} again, as in line {first[key]}", "each key once", todo)
-                continue
-            first[key] = row.line
-            self._segment(reader, row, key.segment, mapping)
-            for column in outputs:
-                text = reader.text(row, column)
-                absent += long and text is None
-                output = key if long else OutputKey(column, key.doc_id, key.segment_id)
-                again += text is not None and self._output(reader, row, output, text, column)
-            self._ratings(reader, row, key, mapping, ratings)
-            for metric in mapping.metrics if long else ():
-                self._metrics.score(reader.place(row), key, metric, reader.text(row, metric.column))
-        for (key, column), (values, place) in ratings.items():
-            self._score(key, column, fmean(values) if len(values) > 1 else values[0], place)
+        metrics = [(metric, self._metrics.number(metric)) for metric in mapping.metrics if long]
+        stage, again, absent, rated_again = self.stage, 0, 0, 0
+        for batch in self._batches(table, mapping):
+            keys = [keyed.key for keyed in batch if keyed.key is not None]
+            stage.load(keys, keys if long else (OutputKey(c, *k.segment) for k in keys for c in outputs))
+            if metrics:
+                stage.load_scores(keys, metrics=True)
+            for row, key, problems in batch:
+                if problems:
+                    self.problems.extend(problems)
+                if key is None:
+                    continue
+                if key in stage.first and self._rates_again(reader, row, key, mapping):
+                    rated_again += 1
+                    self._ratings(reader, row, key, mapping)
+                    continue
+                if key in stage.first:
+                    what = ", ".join(filter(None, (key.system, f"segment {named(key.segment)}")))
+                    todo = "Remove one of the two rows, or map the column that distinguishes them"
+                    found = f"{what} again, as in line {stage.first[key]}"
+                    reader.problem(row, "", found, "each key once", todo)
+                    continue
+                stage.first[key] = row.line
+                self._segment(reader, row, SegmentKey(key.doc_id, key.segment_id), mapping)
+                for column in outputs:
+                    text = reader.text(row, column)
+                    absent += long and text is None
+                    output = key if long else OutputKey(column, key.doc_id, key.segment_id)
+                    again += text is not None and self._output(reader, row, output, text, column)
+                self._ratings(reader, row, key, mapping)
+                for metric, number in metrics:
+                    self._metrics.score(reader.place(row), key, metric, number, reader.text(row, metric.column))
+            stage.keep()
+        self._means(reader.file, one_each=not rated_again)
+        stage.end_table()
         if rated_again:
             self.holds_means = True
             self._notes.append(
@@ -97,7 +114,7 @@ class Builder:
         if again:
             self._notes.append(f"{table.name}: {counted(again, 'output')} already in another file, with the same text.")
 
-    def _mapping_fits(self, table: FileTable, mapping: ColumnMapping) -> bool:
+    def _mapping_fits(self, table: AnyTable, mapping: ColumnMapping) -> bool:
         long = mapping.layout == "long"
         have = f"the columns {', '.join(table.columns)}"
         missing = [c for c in dict.fromkeys(mapping.columns()) if c not in table.columns]
@@ -113,70 +130,69 @@ class Builder:
             self.problems.add(table.name, 1, *fault)
         return not faults
 
-    def _keys(self, reader: CellReader, mapping: ColumnMapping) -> Iterator[tuple[TableRow, OutputKey]]:
-        """Yield each row with its key (system "" in the wide layout); rows with an incomplete key are problems."""
+    def _batches(self, table: AnyTable, mapping: ColumnMapping) -> Iterator[list[_KeyedRow]]:
+        batch: list[_KeyedRow] = []
+        cells = characters = 0
+        for keyed in self._keys(table, mapping):
+            batch.append(keyed)
+            cells += len(keyed.row.cells)
+            for cell in keyed.row.cells:
+                if cell.__class__ is str or cell.__class__ is tuple:
+                    characters += len(cell) if isinstance(cell, str) else sum(map(len, cell))
+            if len(batch) >= ROWS or cells >= CELLS or characters >= CHARACTERS:
+                yield batch
+                batch, cells, characters = [], 0, 0
+        yield batch
+
+    def _keys(self, table: AnyTable, mapping: ColumnMapping) -> Iterator[_KeyedRow]:
+        """Yield each row with its key (system "" in the wide layout) and the problems of its key, which is None if it is incomplete."""
         long = mapping.layout == "long"
-        by_text = self._ids_of_rated_texts(reader, mapping)
-        for row in reader.table.rows:
+        found = Collector()
+        reader = CellReader(table, found)
+        by_text = RatedTexts.of(self.stage, reader, table, mapping)
+        for row in table.each():
+            if found:
+                found = reader.problems = Collector()
             document = reader.text(row, mapping.document) or ""
             system = mapping.system_name if long else ""
             if long and mapping.system is not None:
                 system = reader.needed(row, mapping.system, "the name of a system")
                 if not system:
+                    yield _KeyedRow(row, None, found.closed())
                     continue
             if mapping.segment is not None:
                 segment = reader.needed(row, mapping.segment, "a segment id")
-            elif by_text:
-                segment = by_text[_texts(reader, row, mapping)]
+            elif by_text is not None:
+                segment = by_text.number(texts_of(reader, row, mapping))
             else:
-                place = (reader.file, system, document)
-                self._counts[place] = n = self._counts.get(place, 0) + 1
-                segment = str(n)
-            if segment:
-                yield row, OutputKey(system, document, segment)
-
-    def _ids_of_rated_texts(self, reader: CellReader, mapping: ColumnMapping) -> dict[tuple[Cell, ...], str]:
-        """Return a number for each source with its references if rows have no IDs and every output stands in several rows, which
-        therefore are several ratings of it; otherwise nothing, and rows are matched by their order."""
-        identified = mapping.segment or mapping.document or not (mapping.source or mapping.references)
-        if mapping.layout == "wide" or mapping.output is None or not mapping.human_scores or identified:
-            return {}
-        texts = [_texts(reader, row, mapping) for row in reader.table.rows]
-        outputs = [(reader.cell(row, mapping.system), reader.cell(row, mapping.output)) for row in reader.table.rows]
-        if min(Counter(zip(texts, outputs, strict=True)).values(), default=0) < 2:
-            return {}
-        return {text: str(i) for i, text in enumerate(dict.fromkeys(texts), start=1)}
-
-    def _check_counts(self) -> None:
-        """Check that every system has the same number of rows: without segment ids rows are matched by order."""
-        longest: dict[str, tuple[int, str]] = {}
-        for (file, system, document), n in self._counts.items():
-            if n > longest.get(document, (0, ""))[0]:
-                longest[document] = (n, system or file)
-        for (file, system, document), n in self._counts.items():
-            most, other = longest[document]
-            if n != most:
-                of, where = f" of {system}" if system else "", f" in document {document}" if document else ""
-                todo = "Rows without segment ids are matched by order: add ids, or add the missing rows"
-                self.problems.add(file, 0, "", counted(n, "row") + of + where, f"{most}, as {other} has", todo)
+                segment = str(self._counts.next(reader.file, system, document))
+            key = OutputKey(system, document, segment) if segment else None
+            yield _KeyedRow(row, key, found.closed() if found else ())
 
     def _segment(self, reader: CellReader, row: TableRow, key: SegmentKey, mapping: ColumnMapping) -> None:
-        here = reader.place(row)
         source = reader.text(row, mapping.source) or None
         references = reader.references(row, mapping.references)
-        old = self._segments.setdefault(key, _Segment(source, here, references, here))
-        if old.source is None:
-            old.source, old.source_at = source, here
+        old = self.stage.segments.get(key)
+        if old is not None and source == old.source and references == old.references:
+            return
+        here = reader.place(row)
+        if old is None:
+            self.stage.segments[key] = StagedSegment(0, source, here, references, here)
+            return
+        if old.source is None and source is not None:
+            old.source, old.source_at, old.changed = source, here, True
         elif source is not None and source != old.source:
             what = (
                 f"another source for segment {named(key)} than in {old.source_at.seen_from(here.file)}: {shown(source)}"
             )
             todo = "A segment has one source: correct it, or give the segments different ids"
-            reader.problem(row, mapping.source or "", what, shown(old.source), todo)
+            reader.problem(row, mapping.source or "", what, shown(old.source or ""), todo)
+        if references == old.references:
+            return
         new, before, same_file = set(references), set(old.references), old.references_at.file == here.file
         if new > before and not (before and same_file):
-            old.references, old.references_at = references, here
-        elif not new <= before or (same_file and references and references != old.references):
+            old.references, old.references_at, old.changed = references, here, True
+        elif not new <= before or (same_file and references):
             where = old.references_at.seen_from(here.file)
             what = f"other references for segment {named(key)} than in {where}: {shown(' · '.join(references))}"
             todo = "The rows of a segment share its references: correct them, or give the segments different ids"
@@ -184,12 +200,14 @@ class Builder:
 
     def _output(self, reader: CellReader, row: TableRow, key: OutputKey, text: str, column: str) -> bool:
         """Add an output; return True if another table already has it with the same text."""
-        if key not in self._outputs:
-            if len(self._outputs) >= self._most:
+        outputs = self.stage.outputs
+        if key not in outputs:
+            if self._n_new >= self._most:
                 raise too_much(reader.file, row.line, "rows", self._most)
-            self._outputs[key] = (text, reader.place(row))
+            self._n_new += 1
+            outputs[key] = (text, reader.place(row))
             return False
-        before, place = self._outputs[key]
+        before, place = outputs[key]
         if before != text:
             where = place.seen_from(reader.file)
             what = f"another output of {key.system} for segment {named(key.segment)} than in {where}: {shown(text)}"
@@ -201,37 +219,53 @@ class Builder:
         """Return whether a row repeats a key with the same output, so that it holds further ratings."""
         if mapping.layout == "wide" or mapping.output is None or not mapping.human_scores or mapping.metrics:
             return False
-        there = self._outputs.get(key)
+        there = self.stage.outputs.get(key)
         return there is not None and there[0] == reader.cell(row, mapping.output)
 
-    def _ratings(
-        self, reader: CellReader, row: TableRow, key: OutputKey, mapping: ColumnMapping,
-        ratings: dict[tuple[OutputKey, str], tuple[list[float], FilePlace]],
-    ) -> None:  # fmt: skip
-        here = reader.place(row)
+    def _ratings(self, reader: CellReader, row: TableRow, key: OutputKey, mapping: ColumnMapping) -> None:
         for column in mapping.human_scores if mapping.layout == "long" else ():
+            here = reader.place(row)
             text = reader.text(row, column)
             if text is None or is_absent(text):
                 continue
             value = number_in(text, here, column, self.problems)
             if value is not None:
-                ratings.setdefault((key, column), ([], here))[0].append(value)
+                self.stage.ratings.append((key, column, value, row.line))
+
+    def _means(self, file: str, *, one_each: bool) -> None:
+        """Add the scores of a table, whose outputs may have several ratings."""
+        for batch in self.stage.rated(one_each=one_each, size=ROWS):
+            keys = self.stage.keys([code for code, *_ in batch])
+            self.stage.load_segments(keys.values())
+            self.stage.load_scores(keys.values())
+            for code, column, values, line in batch:
+                value = fmean(values) if len(values) > 1 else values[0]
+                self._score(keys[code], column, value, FilePlace(file, line))
+            self.stage.keep()
 
     def _score(self, key: OutputKey, column: str, value: float, place: FilePlace) -> None:
-        old = self._scores.setdefault((key, column), (value, place))
+        old = self.stage.scores.setdefault((key, column), (value, place))
         if old[0] != value:
             other_score(key, column, value, place, *old, self.problems)
 
-    def dataset(self) -> Dataset:
-        """Return the dataset: segments in the order of the files, outputs in segment order. Raises `ImportProblems`."""
-        self._check_counts()
-        scored = [(key, name, place) for (key, name), (_, place) in self._scores.items()]
-        scored += self._metrics.places()
+    def staged(self) -> StagedImport:
+        """Return the import: segments in the order of the files, outputs in segment order. Raises `ImportProblems`."""
+        self._counts.check(self.problems)
+        found = StagedImport(self.stage, self._metrics.metrics(), self._known, self._notes, self.holds_means)
+        scored = self._check_scored(found)
+        if not self.holds_outputs and not (self._known and scored) and not self.problems:
+            self.problems.add(
+                "", 0, "", "no outputs", "the outputs of at least one system", "Say which columns hold outputs"
+            )
+        self.problems.check()
+        return found
+
+    def _check_scored(self, found: StagedImport) -> bool:
+        """Check that every score belongs to an output; return whether there are any scores."""
+        systems = self._known.systems if self._known else ()
         strangers: dict[str, FilePlace] = {}
-        for key, name, place in scored:
-            if key in self._outputs or key in self._known:
-                continue
-            if self._known_systems and key.system not in self._known_systems:
+        for key, name, place in found.without_output():
+            if systems and key.system not in systems:
                 strangers.setdefault(key.system, place)
                 continue
             what = f"a score of {key.system} for segment {named(key.segment)}, which has no output"
@@ -239,35 +273,15 @@ class Builder:
                 place.file, place.line, name, what, "an output", "Upload the output as well, or remove the score"
             )
         for system, place in strangers.items():
-            expected = ", ".join(map(shown, self._known_systems))
+            expected = ", ".join(map(shown, systems))
             todo = "Give the systems the same names in both, or choose other outputs"
             self.problems.add(place.file, place.line, "", f"a system named {shown(system)}", expected, todo)
-        if not self._outputs and not (self._known and scored) and not self.problems:
-            self.problems.add(
-                "", 0, "", "no outputs", "the outputs of at least one system", "Say which columns hold outputs"
-            )
-        self.problems.check()
-        systems = {name: i for i, name in enumerate(dict.fromkeys(k.system for k in self._outputs))}
-        order = {key: i for i, key in enumerate(self._segments)}
-        rank = {key: (order[key.segment], systems[key.system]) for key in self._outputs}
-        outputs = sorted(self._outputs, key=rank.__getitem__)
-        last = (len(order), 0)
-        scores = sorted(self._scores, key=lambda pair: rank.get(pair[0], last))
-        return Dataset(
-            tuple(Segment(*key, s.source, s.references) for key, s in self._segments.items()),
-            tuple(Output(*key, self._outputs[key][0]) for key in outputs),
-            tuple(HumanScore(*key, name, self._scores[key, name][0]) for key, name in scores),
-        )
+        return found.has_scores()
+
+    def dataset(self) -> Dataset:
+        """Return all of the import in memory. Raises `ImportProblems`."""
+        return self.staged().dataset()
 
     def external(self) -> tuple[ExternalScores, ...]:
-        """Return the external scores; call it after `dataset` found no problem."""
-        return self._metrics.done(self._outputs.keys() | self._known)
-
-    def notes(self, dataset: Dataset) -> tuple[str, ...]:
-        """Return notes on the import that are not problems."""
-        missing = (
-            f"{scores.name}: {counted(n, 'output')} without a score."
-            for scores in self.external()
-            if (n := sum(value.value is None for value in scores.values.values()))
-        )
-        return (*(notes_on(dataset) if dataset.outputs else ()), *self._notes, *missing)
+        """Return the external scores in memory; call it after `dataset` found no problem."""
+        return self.staged().external()

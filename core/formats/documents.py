@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from core.formats.columns import guess
-from core.formats.parsing.cells import Cell, FileTable, Nested, TableRow
+from core.formats.parsing.cells import Cell, FileTable, Nested, TableRow, TableStream
 from core.formats.parsing.limits import Meter
 from core.formats.problems import Collector, shown
 
@@ -15,15 +15,15 @@ OUTPUTS = "outputs"
 _ONE = "a text, or an object with “text” and optionally “human” (numbers by name)"
 
 
-def holds_documents(table: FileTable) -> bool:
+def holds_documents(table: TableStream) -> bool:
     """Return whether `outputs` maps systems to texts and there is no other column for systems or outputs."""
     if OUTPUTS not in table.columns or {"system", "output"} & set(table.columns):
         return False
     at = table.columns.index(OUTPUTS)
-    return any(isinstance(cell := row.cells[at], Nested) and cell.json.startswith("{") for row in table.rows)
+    return any(isinstance(cell := row.cells[at], Nested) and cell.json.startswith("{") for row in table.each())
 
 
-def by_output(table: FileTable) -> FileTable:
+def by_output(table: TableStream) -> TableStream:
     """Return a table with one row per output: the columns of the document, `system`, `output` and the names under `human`.
 
     `outputs` is {system: text} or {system: {"text": …, "human": {name: number}}}. Rows keep the line of their document. Raises
@@ -32,11 +32,9 @@ def by_output(table: FileTable) -> FileTable:
     problems, meter = Collector(), Meter(table.name)
     at = table.columns.index(OUTPUTS)
     kept = [c for c in table.columns if c != OUTPUTS]
-    rows: list[tuple[int, dict[str, Cell]]] = []
     human: dict[str, None] = {}
-    for row in table.rows:
-        document = {c: cell for c, cell in zip(table.columns, row.cells, strict=True) if c != OUTPUTS}
-        for system, text, numbers in _outputs(table.name, row, row.cells[at], problems):
+    for row in table.each():
+        for _, _, numbers in _outputs(table.name, row, row.cells[at], problems):
             for name in numbers.keys() - human:
                 if name in kept or _is_taken(name):
                     problems.add(
@@ -46,10 +44,17 @@ def by_output(table: FileTable) -> FileTable:
             human.update(dict.fromkeys(numbers))
             meter.columns(row.line, len(kept) + len(human) + 2)
             meter.row(row.line, len(kept) + len(human) + 2)
-            rows.append((row.line, {**document, "system": system, "output": text, **numbers}))
     problems.check()
     columns = (*kept, "system", "output", *human)
-    return FileTable(table.name, columns, tuple(TableRow(line, tuple(map(cells.get, columns))) for line, cells in rows))
+
+    def each() -> Iterator[TableRow]:
+        for row in table.each():
+            document = {c: cell for c, cell in zip(table.columns, row.cells, strict=True) if c != OUTPUTS}
+            for system, text, numbers in _outputs(table.name, row, row.cells[at], Collector()):
+                cells: dict[str, Cell] = {**document, "system": system, "output": text, **numbers}
+                yield TableRow(row.line, tuple(map(cells.get, columns)))
+
+    return TableStream(table.name, columns, each)
 
 
 def _is_taken(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from core.data import ExternalScores, OutputKey, SourceFile, Value
 from core.errors import ImportProblems, Problem
@@ -43,7 +43,9 @@ def merge(old: ExternalScores | None, new: ExternalScores, *, replace: bool = Fa
     if replace and not (same and new.values.keys() == old.values.keys()):
         return Merged(new, new.values, 0)
     if not same:
-        raise ImportProblems([_contradiction(old, new, differs)])
+        first = differs[0] if differs else None
+        pair = (first, new.values[first].value, old.values[first].value) if first else None
+        raise ImportProblems([contradiction(old, new, len(differs), pair)])
     changed = {
         k: v
         for k, v in new.values.items()
@@ -60,20 +62,36 @@ def _differs(old: Value | None, new: Value) -> bool:
     return old is not None and old.value is not None and new.value is not None and old.value != new.value
 
 
-def _contradiction(old: ExternalScores, new: ExternalScores, differs: list[OutputKey]) -> Problem:
+class MetricOrigin(Protocol):
+    """The name, direction and files of a metric."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def higher_is_better(self) -> bool: ...
+    @property
+    def files(self) -> tuple[SourceFile, ...]: ...
+
+
+def contradiction(
+    old: MetricOrigin, new: MetricOrigin, n_differ: int, first: tuple[OutputKey, float | None, float | None] | None
+) -> Problem:
+    """Return the problem of a metric whose direction or values differ; `first` is the first output that differs, with the new and the old
+    value."""
     where, files = " + ".join(f.name for f in old.files), ", ".join(f.name for f in new.files)
     todo = "Choose another name, or replace the project's scores of this metric"
     place = f"metric {shown(new.name)}"
     if old.higher_is_better != new.higher_is_better:
         return Problem(files, 0, place, _direction(new), f"{_direction(old)}, as in {where}", todo)
-    first = differs[0]
-    was, found = old.values[first].value, new.values[first].value
-    scores = f"{counted(len(differs), 'score')} that differ{'s' if len(differs) == 1 else ''}"
-    others = f"{scores}: {found:g} for {shown(first.system)}, {shown_segment(first.segment)}"
+    if first is None:
+        raise ValueError("the metrics do not differ")
+    key, found, was = first
+    scores = f"{counted(n_differ, 'score')} that differ{'s' if n_differ == 1 else ''}"
+    others = f"{scores}: {found:g} for {shown(key.system)}, {shown_segment(key.segment)}"
     return Problem(files, 0, place, others, f"{was:g} there, as in {where}", todo)
 
 
-def _direction(scores: ExternalScores) -> str:
+def _direction(scores: MetricOrigin) -> str:
     return f"{'higher' if scores.higher_is_better else 'lower'} is better"
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from core.data import Dataset, Output, Segment
+from core.data import Dataset, OutputKey, SegmentKey
 from core.errors import ImportProblems
-from core.formats.files import Upload, base_name, numbered_lines, stem
+from core.formats.files import base_name, stem, without_end
+from core.formats.parsing.cells import FilePlace
 from core.formats.parsing.limits import Meter
 from core.formats.problems import Collector, counted
+from core.formats.streams.opened import AnyFile, TextFile
+from core.formats.streams.stage import Stage, StagedSegment
+from core.formats.streams.staged import AT_ONCE, StagedImport
+from core.progress import Progress, no_progress, part
 
 _SOURCE = re.compile(r"(src|source|sources|input|inputs)")
 _REFERENCE = re.compile(r"(ref|refs|reference|references|gold|target|tgt)(\d+|[a-z])?")
@@ -39,50 +44,66 @@ def guess_roles(names: Sequence[str]) -> LineRoles:
     return LineRoles(source, references, tuple((n, stem(n) if stems[stem(n)] == 1 else base_name(n)) for n in rest))
 
 
-def read_lines(upload: Upload) -> tuple[str, ...]:
-    """Return the lines of a text file, which end in `\\n` or `\\r\\n` and may be empty; a final line break adds no line.
-
-    Raises `ImportProblems` as `text_bytes`, and for CR-only line ends.
-    """
-    return tuple(line for _, line in numbered_lines(upload))
+def aligned(source: AnyFile | None, references: Sequence[AnyFile], systems: Mapping[str, AnyFile]) -> Dataset:
+    """Return the dataset of line-aligned files in memory, as `stage_lines` reads them."""
+    return stage_lines(source, references, systems).dataset()
 
 
-def aligned(source: Upload | None, references: Sequence[Upload], systems: Mapping[str, Upload]) -> Dataset:
-    """Return the dataset of line-aligned files; segments are numbered "1", "2", … in the document "".
+def stage_lines(
+    source: AnyFile | None, references: Sequence[AnyFile], systems: Mapping[str, AnyFile], progress: Progress = no_progress
+) -> StagedImport:  # fmt: skip
+    """Read line-aligned files; segments are numbered "1", "2", … in the document "".
 
-    An empty output line is an empty output; an empty source or reference line means that there is none. Raises `ImportProblems` for
-    unreadable files, no system, and every file with a different number of lines.
+    An empty output line is an empty output; an empty source or reference line means that there is none. `progress` is called with the
+    share of the work. Raises `ImportProblems` for unreadable files, no system, and every file with a different number of lines.
     """
     problems = Collector()
     if not systems:
         problems.add("", 0, "", "no system", "one text file per system", "Choose the files with the systems' outputs")
     every_output = "Each output needs one reference line" if references else "All files need the same number of lines"
-    files = [(upload, "Each reference needs one line per output") for upload in references]
-    files += [(source, "Each source line needs one output line")] if source else []
-    files += [(upload, every_output) for upload in systems.values()]
-    read: list[tuple[str, ...]] = []
-    for upload, _ in files:
+    given = [(file, "Each reference needs one line per output") for file in references]
+    given += [(source, "Each source line needs one output line")] if source else []
+    given += [(file, every_output) for file in systems.values()]
+    files: list[TextFile] = []
+    counts: list[int] = []
+    for i, (file, _) in enumerate(given):
         try:
-            read.append(read_lines(upload))
+            text = TextFile(file, part(progress, i, 2 * len(given)))
+            files.append(text)
+            counts.append(sum(1 for _ in numbered(text)))
         except ImportProblems as error:
             problems.extend(error.problems)
     problems.check()
-    lengths = Counter(map(len, read))
+    lengths = Counter(counts)
     usual = max(lengths, key=lambda n: lengths[n])
-    witness = next(upload.name for (upload, _), lines in zip(files, read, strict=True) if len(lines) == usual)
-    for (upload, todo), lines in zip(files, read, strict=True):
-        if len(lines) != usual:
-            problems.add(upload.name, 0, "", counted(len(lines), "line"), f"{usual}, as {witness} has", todo)
+    witness = next(file.name for file, n in zip(files, counts, strict=True) if n == usual)
+    for (file, todo), n in zip(given, counts, strict=True):
+        if n != usual:
+            problems.add(file.name, 0, "", counted(n, "line"), f"{usual}, as {witness} has", todo)
     problems.check()
-    Meter(", ".join(u.name for u in systems.values())).outputs(usual * len(systems))
-    n_refs = len(references)
-    sources: Sequence[str | None] = read[n_refs] if source else [None] * usual
-    ids = [str(i) for i in range(1, usual + 1)]
-    segments = tuple(
-        Segment("", ids[i], sources[i] or None, tuple(lines[i] for lines in read[:n_refs] if lines[i]))
-        for i in range(usual)
-    )
-    texts = dict(zip(systems, read[n_refs + bool(source) :], strict=True))
-    return Dataset(
-        segments, tuple(Output(system, "", ids[i], texts[system][i]) for i in range(usual) for system in texts)
-    )
+    Meter(", ".join(f.name for f in systems.values())).outputs(usual * len(systems))
+    stage, n_refs, names = Stage(), len(references), tuple(systems)
+    for text in files:
+        text.progress = no_progress
+    for number, texts in enumerate(zip(*(numbered(text) for text in files), strict=True), start=1):
+        places = [FilePlace(text.name, number) for text in files]
+        key = SegmentKey("", str(number))
+        found = tuple(line for line in texts[:n_refs] if line)
+        whose = (texts[n_refs] or None) if source else None
+        stage.segments[key] = StagedSegment(0, whose, places[0], found, places[0])
+        first = n_refs + bool(source)
+        for system, line, place in zip(names, texts[first:], places[first:], strict=True):
+            stage.outputs[OutputKey(system, *key)] = line, place
+        if len(stage.outputs) >= AT_ONCE:
+            stage.keep()
+            progress((1 + number / usual) / 2)
+    stage.keep()
+    return StagedImport(stage, ())
+
+
+def numbered(text: TextFile) -> Iterator[str]:
+    """Yield the lines without their line ends. Raises `ImportProblems` for more lines than the row limit."""
+    meter = Meter(text.name)
+    for number, line in enumerate(text.lines(), start=1):
+        meter.row(number)
+        yield without_end(line)

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from core.data import ExternalScores, OutputKey, SegmentKey, SourceFile, Value
-from core.formats.external import no_score
+from core.data import OutputKey, SegmentKey, SourceFile
 from core.formats.files import base_name
 from core.formats.mapping import MetricColumn
 from core.formats.parsing.cells import FilePlace
 from core.formats.parsing.numbers import expected_number, is_absent, number
 from core.formats.problems import Collector, shown
+from core.formats.streams.stage import Stage
+from core.ports.imports import StagedMetric
 
 
 class MetricScores:
-    """Collect the score cells of one or several tables. Problems are added to `problems`, not raised."""
+    """Collect the score cells of one or several tables in a stage. Problems are added to `problems`, not raised."""
 
-    def __init__(self, problems: Collector) -> None:
-        self.problems = problems
+    def __init__(self, problems: Collector, stage: Stage) -> None:
+        self.problems, self.stage = problems, stage
         self._columns: dict[str, tuple[MetricColumn, str]] = {}
         self._files: dict[str, dict[SourceFile, None]] = {}
-        self._given: dict[str, dict[OutputKey, tuple[Value, FilePlace]]] = {}
 
     def column(self, file: str, metric: MetricColumn, digest: str) -> None:
         """Add a column: a metric has one column per table, and the same direction in all tables."""
         first, where = self._columns.setdefault(metric.name, (metric, file))
         self._files.setdefault(metric.name, {})[SourceFile(base_name(file), digest, metric.column)] = None
-        self._given.setdefault(metric.name, {})
         if where == file and first.column != metric.column:
             found = f"a second metric named {shown(metric.name)}"
             expected = f"one metric of this name; {first.column} has it"
@@ -35,34 +32,30 @@ class MetricScores:
             found = f"another direction of {shown(metric.name)} than in {where}"
             self.problems.add(file, 1, metric.column, found, "one direction per metric", "Choose the same for both")
 
-    def score(self, here: FilePlace, key: OutputKey, metric: MetricColumn, text: str | None) -> None:
+    def number(self, metric: MetricColumn) -> int:
+        """Return the number of a metric in the stage."""
+        return list(self._columns).index(metric.name)
+
+    def score(self, here: FilePlace, key: OutputKey, metric: MetricColumn, number: int, text: str | None) -> None:
         """Add a cell; an empty cell becomes a missing score with a reason."""
-        given = self._given[metric.name]
+        given = self.stage.metric_scores
         if text is None or is_absent(text):
-            given.setdefault(key, (no_score(here.file), here))
+            given.setdefault((key, number), (None, here))
             return
         value = number_in(text, here, metric.column, self.problems)
         if value is None:
             return
-        old, at = given.get(key, (None, here))
-        if old is None or old.value is None:
-            given[key] = Value(value), here
-        elif old.value != value:
-            other_score(key, metric.column, value, here, old.value, at, self.problems)
+        old, at = given.get((key, number), (None, here))
+        if old is None:
+            given[key, number] = value, here
+        elif old != value:
+            other_score(key, metric.column, value, here, old, at, self.problems)
 
-    def places(self) -> list[tuple[OutputKey, str, FilePlace]]:
-        found = ((name, item) for name, given in self._given.items() for item in given.items())
-        return [(key, name, place) for name, (key, (value, place)) in found if value.value is not None]
-
-    def done(self, outputs: Collection[OutputKey]) -> tuple[ExternalScores, ...]:
-        """Return the metrics with their values on these outputs."""
+    def metrics(self) -> tuple[StagedMetric, ...]:
         return tuple(
-            ExternalScores(
-                name, metric.higher_is_better, tuple(self._files[name]),
-                {key: value for key, (value, _) in self._given[name].items() if key in outputs},
-            )
+            StagedMetric(name, metric.higher_is_better, tuple(self._files[name]))
             for name, (metric, _) in self._columns.items()
-        )  # fmt: skip
+        )
 
 
 def number_in(text: str, here: FilePlace, column: str, problems: Collector) -> float | None:

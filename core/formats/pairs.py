@@ -25,7 +25,7 @@ from core.formats.parsing.json_list import is_list
 from core.formats.parsing.jsonl import read_list
 from core.formats.problems import Collector, counted, shown
 from core.formats.reader import CellReader
-from core.formats.table import read_table, with_rows
+from core.formats.table import read_table, refuse_without_rows
 
 _NAMES: dict[str, list[str]] = {
     "type": "type errortype error pertname perturbation perturbationtype phenomenon phenomena category kind".split(),
@@ -86,12 +86,13 @@ def read_pairs(uploads: Sequence[Upload]) -> PerturbedPairs:
     left_out = 0
     for upload in uploads:
         try:
-            reader = CellReader(_read(upload), problems)
-            roles, references = _columns(reader.table)
+            table = _read(upload)
+            reader = CellReader(table, problems)
+            roles, references = _columns(table)
         except ImportProblems as error:
             problems.extend(error.problems)
             continue
-        for row in reader.table.rows:
+        for row in table.rows:
             if _applies(reader, row, roles.get("applies")):
                 pairs.append(_pair(reader, row, roles, references))
             else:
@@ -142,5 +143,7 @@ def _pair(reader: CellReader, row: TableRow, roles: Mapping[str, str], reference
 
 def _read(upload: Upload) -> FileTable:
     if extension(upload.name) == "json" and is_list(data := text_bytes(upload, by_line=False)):
-        return with_rows(read_list(upload.name, data))
+        table = read_list(upload.name, data)
+        refuse_without_rows(table)
+        return table
     return read_table(upload)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from core.formats.parsing.cells import Cell, FilePlace, FileTable, TableRow
+from core.formats.parsing.cells import AnyTable, Cell, FilePlace, TableRow
 from core.formats.problems import Collector, shown
 
 
 class CellReader:
     """Read the cells of one table by column name; a cell that is not a text is a problem."""
 
-    def __init__(self, table: FileTable, problems: Collector) -> None:
+    def __init__(self, table: AnyTable, problems: Collector) -> None:
         self.table, self.file, self.problems = table, table.name, problems
         self.at = {column: i for i, column in enumerate(table.columns)}
 
@@ -23,7 +23,9 @@ class CellReader:
         return None if column is None else row.cells[self.at[column]]
 
     def text(self, row: TableRow, column: str | None) -> str | None:
-        cell = self.cell(row, column)
+        if column is None:
+            return None
+        cell = row.cells[self.at[column]]
         if cell is None or isinstance(cell, str):
             return cell
         found = "a list" if isinstance(cell, tuple) else shown(cell.json)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 
 from core.errors import ImportProblems, Problem
 from core.formats.documents import by_output, holds_documents
-from core.formats.files import Upload, check_line_ends, extension, raw_lines, refuse_cr_only, text_bytes, without_end
-from core.formats.parsing.cells import FileTable, Nested, TableRow
+from core.formats.files import extension, refuse_cr_only, without_end
+from core.formats.parsing.cells import AnyTable, FileTable, Nested, TableRow, TableStream
 from core.formats.parsing.formula import EXPORTED, unescaped
-from core.formats.parsing.jsonl import read_jsonl
+from core.formats.parsing.jsonl import stream_jsonl
 from core.formats.parsing.limits import Meter, limits
 from core.formats.parsing.numbers import looks_like_a_number
 from core.formats.problems import Collector, counted, shown
+from core.formats.streams.columnar import COLUMNAR_EXTENSIONS, stream_columnar
+from core.formats.streams.opened import AnyFile, TextFile
+from core.progress import Progress, no_progress
 
-TABLE_EXTENSIONS = frozenset({"csv", "tsv", "tab", "jsonl", "ndjson", "json"})
-_REMEMBERED = 1 << 20  # distinct cells that later equal ones may share
+TABLE_EXTENSIONS = frozenset({"csv", "tsv", "tab", "jsonl", "ndjson", "json"}) | COLUMNAR_EXTENSIONS
 
 _LONE_CR = re.compile("\r(?!\n$)")
 _STAND_IN = "\udc0d"  # stands for a lone CR while `csv` looks at it; valid UTF-8 never decodes to it
@@ -28,78 +32,105 @@ def is_json(name: str) -> bool:
     return extension(name) in ("jsonl", "ndjson", "json")
 
 
-def read_table(upload: Upload, limit: int | None = None) -> FileTable:
-    """Read a table as `read_as_written` does, and undo the escaping of formulas in a CSV that this program exported."""
-    table = read_as_written(upload, limit)
-    return unescaped(table) if table.columns in EXPORTED and not is_json(upload.name) else table
+def is_columnar(name: str) -> bool:
+    """Return whether a file of this name is read as Parquet or Arrow."""
+    return extension(name) in COLUMNAR_EXTENSIONS
 
 
-def read_as_written(upload: Upload, limit: int | None = None) -> FileTable:
-    """Read a table; `limit` stops after that many rows (to preview the columns).
+def read_table(file: AnyFile, limit: int | None = None) -> FileTable:
+    """Return the table that `stream_table` reads, with all rows in memory."""
+    return stream_table(file, limit).held()
+
+
+def read_as_written(file: AnyFile, limit: int | None = None) -> FileTable:
+    """Return the table that `stream_as_written` reads, with all rows in memory."""
+    return stream_as_written(file, limit).held()
+
+
+def stream_table(file: AnyFile, limit: int | None = None, progress: Progress = no_progress) -> TableStream:
+    """Read a table as `stream_as_written` does, and undo the escaping of formulas in a CSV that this program exported."""
+    table = stream_as_written(file, limit, progress)
+    exported = table.columns in EXPORTED and not is_json(file.name) and not is_columnar(file.name)
+    return unescaped(table) if exported else table
+
+
+def stream_as_written(file: AnyFile, limit: int | None = None, progress: Progress = no_progress) -> TableStream:
+    """Check a table and return its rows as a stream; `limit` stops after that many rows (to preview the columns).
 
     CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record with a quote
     could come from a writer that quotes. If the header is a single field, the other delimiters (also `;`) are tried. Lines end in `\\n`
     or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field. Blank lines are skipped. JSONL of documents with the outputs
-    of many systems gives one row per output (`documents`). Raises `ImportProblems` with every row of the wrong length, or the reason why
-    the file cannot be read.
+    of many systems gives one row per output (`documents`). Parquet and Arrow: `streams.columnar`. `progress` is called with the share of the file, in every reading. Raises
+    `ImportProblems` with every row of the wrong length, or the reason why the file cannot be read.
     """
-    data = text_bytes(upload)
-    check_line_ends(upload.name, data)
-    if is_json(upload.name):
-        table = read_jsonl(upload.name, data, limit)
+    if is_columnar(file.name):
+        table = stream_columnar(file, limit, progress)
+        refuse_without_rows(table)
+        return table
+    text = TextFile(file, progress)
+    if is_json(file.name):
+        table = stream_jsonl(file.name, text.lines, limit)
         if holds_documents(table):
-            table = by_output(table)
-            table = FileTable(table.name, table.columns, table.rows[:limit])
+            whole = by_output(table)
+            table = replace(whole, each=lambda: islice(whole.each(), limit))
     else:
-        table = _read_delimited(upload.name, data, _delimiter(upload.name, data), limit)
-    return with_rows(table)
+        table = _delimited(text, limit)
+    refuse_without_rows(table)
+    return table
 
 
-def with_rows(table: FileTable) -> FileTable:
-    """Return the table. Raises `ImportProblems` if it has no rows."""
-    if not table.rows:
+def refuse_without_rows(table: AnyTable) -> None:
+    """Raise `ImportProblems` if the table has no rows."""
+    if next(table.each(), None) is None:
         found = "a header and no rows" if table.columns else "no rows"
         raise ImportProblems(
             [Problem(table.name, 0, "", found, "at least one row", "Check that the export has finished")]
         )
-    return table
 
 
-def _delimiter(name: str, data: bytes) -> str:
-    header = without_end(next(raw_lines(data), ""))
-    wanted = "\t" if extension(name) in ("tsv", "tab") else ","
+def _delimiter(text: TextFile) -> str:
+    header = without_end(next(text.lines(), ""))
+    wanted = "\t" if extension(text.name) in ("tsv", "tab") else ","
     return next((d for d in (wanted, "\t", ",", ";") if d in header), wanted)
 
 
-def _read_delimited(name: str, data: bytes, delimiter: str, limit: int | None) -> FileTable:
+def _delimited(text: TextFile, limit: int | None) -> TableStream:
+    name, delimiter = text.name, _delimiter(text)
+    plain = delimiter == "\t" and not (text.facts.quote and clearly_quoted(text.lines, delimiter))
+
+    def records(problems: Collector) -> Iterator[tuple[int, list[str]]]:
+        return _plain_records(text.lines()) if plain else quoted_records(name, text.lines(), delimiter, problems)
+
     problems = Collector()
-    plain = delimiter == "\t" and not clearly_quoted(data, delimiter)
-    records = _plain_records(data) if plain else quoted_records(name, data, delimiter, problems)
-    header = next(records, (1, []))
+    found = records(problems)
+    line, fields = next(found, (1, []))
     meter = Meter(name)
-    meter.columns(header[0], len(header[1]))
-    columns = _column_names(name, header[0], header[1], problems)
-    width, rows, memo = len(columns), list[TableRow](), dict[str, str]()
-    shared = memo.setdefault
-    for line, fields in records:
-        if limit is not None and len(rows) >= limit:
-            break
-        meter.row(line, len(fields))
-        if len(fields) == width:
-            rows.append(TableRow(line, tuple(map(shared, fields, fields))))
-            if len(memo) > _REMEMBERED:
-                shared = memo.get
-        elif fields and fields != [""]:
-            todo = (
-                "Put texts with a comma, a quote or a line break in quotes"
-                if not plain
-                else "Remove tabs from the texts"
-            )
-            problems.add(name, line, "", counted(len(fields), "field"), f"{width}, as the header has", todo)
-        elif width == 1:
-            rows.append(TableRow(line, ("",)))
+    meter.columns(line, len(fields))
+    columns = _column_names(name, line, fields, problems)
+    todo = "Put texts with a comma, a quote or a line break in quotes" if not plain else "Remove tabs from the texts"
+    width = len(columns)
+
+    def rows(found: Iterable[tuple[int, list[str]]], meter: Meter, problems: Collector) -> Iterator[TableRow]:
+        count = meter.row
+        for line, fields in found:
+            count(line, len(fields))
+            if len(fields) == width:
+                yield TableRow(line, tuple(fields))
+            elif fields and fields != [""]:
+                problems.add(name, line, "", counted(len(fields), "field"), f"{width}, as the header has", todo)
+            elif width == 1:
+                yield TableRow(line, ("",))
+
+    for _ in islice(rows(found, meter, problems), limit):
+        pass
     problems.check()
-    return FileTable(name, columns, tuple(rows))
+
+    def each() -> Iterator[TableRow]:
+        again = records(Collector())
+        next(again, None)
+        return islice(rows(again, Meter(name), Collector()), limit)
+
+    return TableStream(name, columns, each)
 
 
 def _column_names(name: str, line: int, fields: Sequence[str], problems: Collector) -> tuple[str, ...]:
@@ -115,18 +146,25 @@ def _column_names(name: str, line: int, fields: Sequence[str], problems: Collect
     return tuple(columns)
 
 
-def _plain_records(data: bytes) -> Iterator[tuple[int, list[str]]]:
-    for at, line in enumerate(raw_lines(data), start=1):
+def _plain_records(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    for at, line in enumerate(lines, start=1):
         yield at, without_end(line).split("\t")
 
 
-def quoted_records(name: str, data: bytes, delimiter: str, problems: Collector) -> Iterator[tuple[int, list[str]]]:
+def quoted_records(
+    name: str, lines: Iterable[str], delimiter: str, problems: Collector
+) -> Iterator[tuple[int, list[str]]]:
     """Yield records of quoted text with the line they begin on. Broken quoting ends the reading with a problem."""
     start = 1
+    records = _CsvLines(lines)
     try:
-        for start, fields, _, end in _csv_records(data, delimiter):
+        reader = csv.reader(records.each(), delimiter=delimiter, strict=True)
+        for fields in reader:
+            if records.stands_in:
+                records.stands_in = False
+                fields = [field.replace(_STAND_IN, "\r") for field in fields]
             yield start, fields
-            start = end
+            start, records.size = reader.line_num + 1, 0
     except csv.Error as error:
         if "field limit" in str(error):
             found = f"a field of more than {limits().cell_chars:,} characters, or a quote that is never closed"
@@ -138,41 +176,48 @@ def quoted_records(name: str, data: bytes, delimiter: str, problems: Collector) 
         problems.add(name, start, "", found, "balanced quotes", todo)
 
 
-def _csv_records(data: bytes, delimiter: str) -> Iterator[tuple[int, list[str], str, int]]:
-    """Yield the line of each record, its fields, its raw text, and the line of the next record. Raises `csv.Error`."""
-    longest = limits().cell_chars
-    csv.field_size_limit(longest)
-    taken: list[str] = []
-    size = 0
+class _CsvLines:
+    """The lines of a file for `csv`, which would end a record at a lone CR. Raises `csv.Error` for too long a record.
 
-    def lines() -> Iterator[str]:
-        nonlocal size
-        for line in raw_lines(data):
-            if (size := size + len(line)) > longest:
+    `size` are the characters of the current record so far, `raw` its lines if they are kept.
+    """
+
+    def __init__(self, lines: Iterable[str], *, keep: bool = False) -> None:
+        self._lines, self._keep, self._longest = lines, keep, limits().cell_chars
+        self.size, self.stands_in, self.raw = 0, False, list[str]()
+        csv.field_size_limit(self._longest)
+
+    def each(self) -> Iterator[str]:
+        longest = self._longest
+        for line in self._lines:
+            self.size += len(line)
+            if self.size > longest:
                 raise csv.Error("field limit")
-            taken.append(_LONE_CR.sub(_STAND_IN, line) if "\r" in line else line)
-            yield taken[-1]
-
-    reader, start = csv.reader(lines(), delimiter=delimiter, strict=True), 1
-    for fields in reader:
-        raw = "".join(taken)
-        taken.clear()
-        if _STAND_IN in raw:
-            fields, raw = [f.replace(_STAND_IN, "\r") for f in fields], raw.replace(_STAND_IN, "\r")
-        yield start, fields, raw, reader.line_num + 1
-        start, size = reader.line_num + 1, 0
+            if self._keep:
+                self.raw.append(line)
+            if "\r" in line and not (line.endswith("\r\n") and line.find("\r") == len(line) - 2):
+                self.stands_in = True
+                line = _LONE_CR.sub(_STAND_IN, line)
+            yield line
 
 
-def clearly_quoted(data: bytes, delimiter: str = "\t") -> bool:
+def _csv_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[list[str], str]]:
+    """Yield the fields of each record and its raw text. Raises `csv.Error`."""
+    records = _CsvLines(lines, keep=True)
+    for fields in csv.reader(records.each(), delimiter=delimiter, strict=True):
+        yield [field.replace(_STAND_IN, "\r") for field in fields], "".join(records.raw)
+        records.raw.clear()
+        records.size = 0
+
+
+def clearly_quoted(lines: Callable[[], Iterable[str]], delimiter: str = "\t") -> bool:
     """Return whether some record has a quote, and each such record could come from a writer that quotes fields.
 
     Three kinds of writers are known: they quote fields only if necessary, all fields, or all fields except numbers.
     """
-    if b'"' not in data:
-        return False
     seen = False
     try:
-        for _, fields, raw, _ in _csv_records(data, delimiter):
+        for fields, raw in _csv_records(lines(), delimiter):
             if '"' in raw:
                 seen = True
                 if without_end(raw) not in _ways_to_write(fields, delimiter):

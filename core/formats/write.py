@@ -15,7 +15,7 @@ from core.data import Score
 from core.formats.files import Upload
 from core.formats.parsing.cells import FileTable
 from core.formats.parsing.formula import safe_cell, unescaped
-from core.formats.table import is_json, read_as_written
+from core.formats.table import is_json, stream_as_written
 
 SCORE_COLUMNS = ("system", "doc_id", "segment_id", "metric", "signature", "score", "status", "reason")
 _QUOTED = re.compile(r'[",;\t\r\n]|^\s|\s$')
@@ -97,5 +97,5 @@ def labels_csv(labels: Iterable[LabelRow]) -> str:
 
 def read_export(upload: Upload, limit: int | None = None) -> FileTable:
     """Read a file that this module wrote, without the apostrophes of `safe_cell` in a CSV. Raises `ImportProblems`."""
-    table = read_as_written(upload, limit)
-    return table if is_json(upload.name) else unescaped(table)
+    table = stream_as_written(upload, limit)
+    return (table if is_json(upload.name) else unescaped(table)).held()

@@ -10,6 +10,7 @@ from core.ports.calibrations import Calibrations
 from core.ports.campaigns import Campaigns
 from core.ports.cases import KeptCases
 from core.ports.chunks import Chunks
+from core.ports.imports import Imports
 from core.ports.jobs import Jobs
 from core.ports.judgements import Judgements
 from core.ports.labels import LabelLog
@@ -39,3 +40,4 @@ class Store(NamedTuple):
     audit: Audit
     campaigns: Campaigns
     chunks: Chunks
+    imports: Imports

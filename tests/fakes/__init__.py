@@ -11,6 +11,7 @@ from core.ports.store import Store
 from core.progress import Cancelled, Progress
 from tests.fakes.campaigns import FakeCampaigns
 from tests.fakes.jobs import FakeChunks, FakeJobs
+from tests.fakes.imports import FakeImports
 from tests.fakes.kept import FakeCalibrations, FakeCases, FakeProjectSettings, FakeStressRuns
 from tests.fakes.labels import FakeBatches, FakeJudgements, FakeLabels
 from tests.fakes.memory import Memory
@@ -38,6 +39,7 @@ def memory_store() -> Store:
         FakeAudit(memory),
         FakeCampaigns(memory),
         FakeChunks(memory),
+        FakeImports(memory),
     )
 
 

@@ -27,7 +27,7 @@ from core.formats.campaigns.campaign_file import (
     moment,
 )
 from core.formats.campaigns.span_json import APPRAISE
-from core.formats.files import Upload, check_line_ends, text_bytes
+from core.formats.files import Upload, check_line_ends, raw_lines, text_bytes
 from core.formats.labels.label_file import Severities
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import expected_number, number
@@ -115,7 +115,7 @@ def _rows(upload: Upload, found: CampaignReading) -> list[AppraiseRow]:
     data = text_bytes(upload)
     check_line_ends(upload.name, data)
     rows: list[AppraiseRow] = []
-    for line, cells in quoted_records(upload.name, data, ",", found.problems):
+    for line, cells in quoted_records(upload.name, raw_lines(data), ",", found.problems):
         if not any(cells):
             continue
         if len(cells) != COLUMNS:

@@ -62,7 +62,7 @@ def parse(upload: Upload) -> JudgementFile:
     ranks twice in a segment."""
     table = read_table(upload)
     if table.columns[: len(KEYS)] == KEYS and "output" not in roles_of(table.columns) and not is_json(upload.name):
-        table = unescaped(table)
+        table = unescaped(table).held()
     problems = Collector()
     roles, rater, numbers = roles_of(table.columns), rater_column(table.columns), _numbers(table)
     for there, what in (

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
+
+_REMEMBERED = 1 << 20  # distinct cells that later equal ones may share
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,31 @@ class FileTable:
     name: str
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
+
+    def each(self) -> Iterator[TableRow]:
+        return iter(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class TableStream:
+    """A table whose structure was checked, and whose rows are read from the file again at each call of `each`."""
+
+    name: str
+    columns: tuple[str, ...]
+    each: Callable[[], Iterator[TableRow]]
+
+    def held(self) -> FileTable:
+        """Return the table with all rows in memory; equal cells are one object."""
+        memo: dict[Cell, Cell] = {}
+
+        def shared(cell: Cell) -> Cell:
+            return memo.setdefault(cell, cell) if len(memo) < _REMEMBERED else memo.get(cell, cell)
+
+        rows = (TableRow(row.line, tuple(map(shared, row.cells))) for row in self.each())
+        return FileTable(self.name, self.columns, tuple(rows))
+
+
+AnyTable = FileTable | TableStream
 
 
 class FilePlace(NamedTuple):

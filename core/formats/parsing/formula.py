@@ -8,9 +8,10 @@ leading apostrophe is part of the text, unless its header is one that only this 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
-from core.formats.parsing.cells import FileTable, TableRow
+from core.formats.parsing.cells import AnyTable, TableRow, TableStream
 
 _SIGNS = frozenset("=+-@")
 _BREAKS = frozenset("\t\r\n")
@@ -71,9 +72,11 @@ def raw_cell(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and _risky(cell) else cell
 
 
-def unescaped(table: FileTable) -> FileTable:
+def unescaped(table: AnyTable) -> TableStream:
     """Return the table with `raw_cell` applied to its header and its text cells."""
-    rows = (
-        TableRow(row.line, tuple(raw_cell(c) if isinstance(c, str) else c for c in row.cells)) for row in table.rows
-    )
-    return FileTable(table.name, tuple(map(raw_cell, table.columns)), tuple(rows))
+
+    def each() -> Iterator[TableRow]:
+        for row in table.each():
+            yield TableRow(row.line, tuple(raw_cell(c) if isinstance(c, str) else c for c in row.cells))
+
+    return TableStream(table.name, tuple(map(raw_cell, table.columns)), each)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
-from core.formats.files import raw_lines
-from core.formats.parsing.cells import Cell, FileTable, Nested, TableRow
+from core.formats.parsing.cells import Cell, FileTable, Nested, TableRow, TableStream
 from core.formats.parsing.json_list import elements
 from core.formats.parsing.json_text import NotJson, as_written
 from core.formats.parsing.limits import Meter
@@ -15,7 +15,6 @@ from core.formats.problems import Collector, shown
 
 _ONE_OBJECT = "one JSON object per line"
 _WHOLE = "Write the character itself, in UTF-8"
-_REMEMBERED = 1 << 20  # distinct cells that later equal ones may share
 
 
 def _cell(value: Any) -> Cell:
@@ -29,21 +28,28 @@ def _cell(value: Any) -> Cell:
     return Nested(json.dumps(value, ensure_ascii=False))
 
 
-def read_jsonl(name: str, data: bytes, limit: int | None = None) -> FileTable:
-    """Read objects into rows; the columns are all keys in the order of their first occurrence. Blank lines are skipped.
+Records = Callable[[], Iterable[tuple[int, str]]]
+"""The JSON texts of a file with their lines, read again at each call."""
 
-    `data` is checked UTF-8; `limit` stops after that many rows. Raises `ImportProblems` with every line that is not an object, has a
-    repeated key or a text that no file or database can store (a NUL, half a surrogate pair), and for more rows, cells or columns than the
-    limits.
+
+def stream_jsonl(name: str, lines: Callable[[], Iterable[str]], limit: int | None = None) -> TableStream:
+    """Return objects as a table; the columns are all keys in the order of their first occurrence. Blank lines are skipped.
+
+    `lines` are those of checked UTF-8; `limit` stops after that many rows. Raises `ImportProblems` with every line that is not an object,
+    has a repeated key or a text that no file or database can store (a NUL, half a surrogate pair), and for more rows, cells or columns than
+    the limits.
     """
-    lines = ((number, line.strip(" \t\r\n")) for number, line in enumerate(raw_lines(data), start=1))
-    return _table(name, lines, limit)
+
+    def records() -> Iterator[tuple[int, str]]:
+        return ((number, line.strip(" \t\r\n")) for number, line in enumerate(lines(), start=1))
+
+    return _stream(name, records, limit)
 
 
 def read_list(name: str, data: bytes) -> FileTable:
-    """Read one list of objects into rows, as `read_jsonl` does. An object gets the line it begins on, or the next line after the previous
+    """Read one list of objects into rows, as `stream_jsonl` does. An object gets the line it begins on, or the next line after the previous
     object's if that is higher."""
-    return _table(name, _one_a_line(elements(name, data)), None)
+    return _stream(name, lambda: _one_a_line(elements(name, data)), None).held()
 
 
 def _one_a_line(found: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -53,28 +59,34 @@ def _one_a_line(found: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         yield last, text
 
 
-def _table(name: str, texts: Iterable[tuple[int, str]], limit: int | None) -> FileTable:
+def _stream(name: str, records: Records, limit: int | None) -> TableStream:
     problems, meter = Collector(), Meter(name)
     columns: dict[str, None] = {}
-    found: list[tuple[int, dict[str, Cell]]] = []
-    memo: dict[Cell, Cell] = {}
-    for number, text in texts:
-        if limit is not None and len(found) >= limit:
-            break
+    for number, row in islice(_objects(name, records(), problems, meter), limit):
+        columns.update(dict.fromkeys(row))
+        meter.columns(number, len(columns))
+        meter.row(number, len(columns) + sum(len(cell) for cell in row.values() if isinstance(cell, tuple)))
+    problems.check()
+    names = tuple(columns)
+
+    def each() -> Iterator[TableRow]:
+        for number, row in islice(_objects(name, records(), Collector(), Meter(name)), limit):
+            yield TableRow(number, tuple(map(row.get, names)))
+
+    return TableStream(name, names, each)
+
+
+def _objects(
+    name: str, records: Iterable[tuple[int, str]], problems: Collector, meter: Meter
+) -> Iterator[tuple[int, dict[str, Cell]]]:
+    for number, text in records:
         if not text:
             continue
         row = _object(name, number, text, problems)
         if row is None:
             meter.row(number)
-            continue
-        for key, cell in row.items():
-            row[key] = memo.setdefault(cell, cell) if len(memo) < _REMEMBERED else memo.get(cell, cell)
-        columns.update(dict.fromkeys(row))
-        meter.columns(number, len(columns))
-        meter.row(number, len(columns) + sum(len(cell) for cell in row.values() if isinstance(cell, tuple)))
-        found.append((number, row))
-    problems.check()
-    return FileTable(name, tuple(columns), tuple(TableRow(n, tuple(map(row.get, columns))) for n, row in found))
+        else:
+            yield number, row
 
 
 def _object(name: str, number: int, text: str, problems: Collector) -> dict[str, Cell] | None:

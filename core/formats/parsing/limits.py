@@ -6,6 +6,7 @@ from core.errors import ImportProblems, Problem
 from core.settings import Limits, load_limits
 
 _WORDS = {
+    "text_mb": "MB of text",
     "rows": "rows, lines or outputs",
     "cells": "cells",
     "columns": "columns",

@@ -322,6 +322,7 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "search": _read,
         "human_score": _read,
     },
+    "imports": {"add": _import, "stored": _read},
     "scores": {
         "known": _everyone,
         "values": _everyone,

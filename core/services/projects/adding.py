@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.data import Dataset, ExternalScores, OutputKey
-from core.errors import Problem, UserError
+from core.errors import ImportProblems, Problem, UserError
 from core.formats.problems import Collector, counted, shown
+from core.formats.streams.staged import StagedImport
 from core.mqm.typology import MQM
 from core.ports.projects import ImportReport, Project
 from core.ports.store import Store
+from core.progress import Progress, no_progress
 from core.services.labels.typologies import choose_bundled
 from core.services.projects import external_scores
 from core.services.projects.task import TYPOLOGY, Task, task_of
@@ -148,6 +150,31 @@ def add(
         report = store.projects.add(project_id, dataset, external=scores, replace=replace)
         typology = choose_typology(store, project_id, task_of(dataset)) if target.project_id is None else ""
     return Imported(store.projects.get(project_id), report, typology=typology)
+
+
+def add_staged(
+    store: Store, target: ImportTarget, staged: StagedImport, replace: Collection[str] = (), progress: Progress = no_progress
+) -> Imported:  # fmt: skip
+    """Import the content of files: all or nothing, as `add` does. `progress` may raise to cancel; then nothing was changed."""
+    if problems := external_scores.name_problems(
+        (m.name, ", ".join(f.name for f in m.files), "") for m in staged.metrics
+    ):
+        raise ImportProblems(problems)
+    with target.opened(store) as project_id:
+        report = store.imports.add(project_id, staged, progress, replace=replace)
+        typology = choose_typology(store, project_id, task_of(staged.sample())) if target.project_id is None else ""
+    return Imported(store.projects.get(project_id), report, typology=typology)
+
+
+class StoredOutputs:
+    """The outputs of a project, asked for by key (`core.formats.streams.staged.KnownOutputs`)."""
+
+    def __init__(self, store: Store, project: Project) -> None:
+        self.systems, self._store, self._id = project.systems, store, project.id
+
+    def present(self, keys: Collection[OutputKey]) -> set[OutputKey]:
+        stored = self._store.imports.stored(self._id, {key.segment for key in keys})
+        return {o.key for o in stored.outputs}.intersection(keys)
 
 
 def choose_typology(store: Store, project_id: int, task: Task) -> str:

@@ -9,6 +9,8 @@ from core.data import ExternalScores
 from core.errors import ImportProblems, Problem
 from core.formats.external import merge, name_problem
 from core.formats.problems import counted
+from core.formats.streams.staged import StagedImport
+from core.ports.imports import StagedMetric
 from core.ports.store import Store
 
 
@@ -56,6 +58,15 @@ def compare(
 
 def summary(given: Sequence[ExternalScores]) -> str:
     """Return `640 metric scores (COMET ↑, judge ↓)`, or "" if there are none."""
-    names = ", ".join(f"{s.name} {'↑' if s.higher_is_better else '↓'}" for s in given)
     n = sum(value.value is not None for s in given for value in s.values.values())
-    return f"{counted(n, 'metric score')} ({names})" if given else ""
+    return _summary(given, n)
+
+
+def staged_summary(staged: StagedImport) -> str:
+    """Return the summary of the external scores of an import."""
+    return _summary(staged.metrics, staged.n_metric_scores() if staged.metrics else 0)
+
+
+def _summary(metrics: Sequence[ExternalScores | StagedMetric], n: int) -> str:
+    names = ", ".join(f"{m.name} {'↑' if m.higher_is_better else '↓'}" for m in metrics)
+    return f"{counted(n, 'metric score')} ({names})" if metrics else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from core.data import Dataset, ExternalScores
@@ -12,16 +13,22 @@ from core.errors import ImportProblems, Problem
 from core.formats.build import Builder
 from core.formats.column_doubts import doubts
 from core.formats.columns import guess, is_google_mqm
-from core.formats.external import source_file
-from core.formats.files import Upload, binary_kind, extension
+from core.formats.files import extension
 from core.formats.labels.label_formats import guess as label_format_of
-from core.formats.lines import LineRoles, aligned, guess_roles
+from core.formats.lines import LineRoles, guess_roles, stage_lines
 from core.formats.mapping import ColumnMapping
-from core.formats.notes import notes_on, summary
+from core.formats.notes import summary
+from core.formats.parsing.cells import FileTable
+from core.formats.parsing.text_check import binary_kind
 from core.formats.problems import Collector, counted, how_many
-from core.formats.table import TABLE_EXTENSIONS, read_table, sample_values
+from core.formats.streams.opened import AnyFile, beginning_of, source_of
+from core.formats.streams.staged import KnownOutputs, StagedImport
+from core.formats.table import TABLE_EXTENSIONS, read_table, sample_values, stream_table
+from core.progress import Progress, no_progress, part
 from core.services.projects import external_scores
 
+HEAD = 1 << 20
+"""Bytes of a large file from which its format is guessed."""
 LOOK = 1000
 """Rows of a table that are read to guess its columns."""
 
@@ -52,20 +59,28 @@ class ImportPlan:
 
 
 class Preview(NamedTuple):
-    """The result of an import before it is done. `dataset` is None if there are problems or nothing to import.
+    """The result of an import before it is done. `staged` is None if there are problems or nothing to import.
 
     `warnings` and `notes` tell what is odd or missing and does not prevent the import.
     """
 
-    dataset: Dataset | None
+    staged: StagedImport | None
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     summary: str
-    external: tuple[ExternalScores, ...] = ()
     warnings: tuple[Problem, ...] = ()
 
+    @property
+    def dataset(self) -> Dataset | None:
+        """All of the import in memory."""
+        return None if self.staged is None else self.staged.dataset()
 
-def _same_names(files: Sequence[Upload]) -> tuple[list[Upload], list[Problem]]:
+    @property
+    def external(self) -> tuple[ExternalScores, ...]:
+        return () if self.staged is None else self.staged.external()
+
+
+def _same_names(files: Sequence[AnyFile]) -> tuple[list[AnyFile], list[Problem]]:
     """Return the files without exact copies, and a problem for each name shared by different files."""
     kept = list(dict.fromkeys(files))
     names = Counter(f.name for f in kept)
@@ -77,7 +92,7 @@ def _same_names(files: Sequence[Upload]) -> tuple[list[Upload], list[Problem]]:
     ]
 
 
-def plan(files: Sequence[Upload], *, labels: bool = False) -> ImportPlan:
+def plan(files: Sequence[AnyFile], *, labels: bool = False) -> ImportPlan:
     """Guess how to read the files: labels by content, tables by extension (CSV, TSV, JSONL), else text lines.
 
     With `labels` all files are read as labels. Without it, a table of scores by rater is read as a table of outputs. Never
@@ -87,7 +102,11 @@ def plan(files: Sequence[Upload], *, labels: bool = False) -> ImportPlan:
     problems = Collector()
     problems.extend(found)
     names = [f.name for f in files]
-    formats = {f.name: name for f in files if (name := label_format_of(f)) and (labels or name != "judgements")}
+    formats = {
+        f.name: name
+        for f in files
+        if (name := label_format_of(beginning_of(f, HEAD))) and (labels or name != "judgements")
+    }
     if labels or (formats and len(formats) == len(files)):
         return ImportPlan("labels", formats=tuple((n, formats.get(n)) for n in names), problems=problems.closed())
     if not formats and not any(extension(name) in TABLE_EXTENSIONS for name in names):
@@ -99,7 +118,7 @@ def plan(files: Sequence[Upload], *, labels: bool = False) -> ImportPlan:
             mqm.append(upload.name)
             continue
         if extension(upload.name) not in TABLE_EXTENSIONS:
-            found_there = binary_kind(upload.data) or "plain text beside tables"
+            found_there = binary_kind(beginning_of(upload, HEAD).data) or "plain text beside tables"
             todo = "Upload tables and text files separately, or rename the file to .csv, .tsv or .jsonl"
             problems.add(upload.name, 0, "", found_there, "only tables, or only text files", todo)
             continue
@@ -126,11 +145,16 @@ def without_outputs(plan: ImportPlan) -> bool:
     return plan.kind == "table" and bool(plan.tables) and all(t.mapping.scores_only for t in plan.tables)
 
 
-def preview(files: Sequence[Upload], plan: ImportPlan, texts: Dataset | None = None) -> Preview:
-    """Read the files by the plan. Return the dataset with notes, or every problem.
+def preview(
+    files: Sequence[AnyFile],
+    plan: ImportPlan,
+    texts: Dataset | KnownOutputs | None = None,
+    progress: Progress = no_progress,
+) -> Preview:
+    """Read the files by the plan. Return what they hold with notes, or every problem.
 
-    `texts` has the outputs for tables that have only scores. Never raises for invalid files. For kind "labels" only the
-    problems of the plan are repeated.
+    `texts` has the outputs for tables that have only scores. `progress` is called with the share of the work. Never raises for invalid
+    files. For kind "labels" only the problems of the plan are repeated.
     """
     files, _ = _same_names(files)
     by_name = {f.name: f for f in files}
@@ -140,16 +164,16 @@ def preview(files: Sequence[Upload], plan: ImportPlan, texts: Dataset | None = N
         case "labels":
             return Preview(None, plan.problems, (), counted(len(files), "file") + " of labels")
         case "lines":
-            return _preview_lines(by_name, plan)
+            return _preview_lines(by_name, plan, progress)
         case "table":
-            return _preview_tables(by_name, plan, texts)
+            return _preview_tables(by_name, plan, texts, progress)
 
 
 def _refused(problems: Sequence[Problem]) -> Preview:
     return Preview(None, tuple(problems), (), counted(how_many(problems), "problem"))
 
 
-def _preview_lines(by_name: dict[str, Upload], plan: ImportPlan) -> Preview:
+def _preview_lines(by_name: dict[str, AnyFile], plan: ImportPlan, progress: Progress) -> Preview:
     roles = plan.roles
     problems = Collector()
     problems.extend(plan.problems)
@@ -168,54 +192,74 @@ def _preview_lines(by_name: dict[str, Upload], plan: ImportPlan) -> Preview:
     if problems:
         return _refused(problems.closed())
     try:
-        dataset = aligned(
+        staged = stage_lines(
             by_name[roles.source] if roles.source else None,
             [by_name[name] for name in roles.references],
             {system: by_name[file] for file, system in roles.systems},
+            progress,
         )
     except ImportProblems as error:
         return _refused(error.problems)
-    return Preview(dataset, (), notes_on(dataset), summary(dataset))
+    return Preview(staged, (), staged.notes(), summary(staged.counts()))
 
 
-def _of_scores(dataset: Dataset) -> str:
+def _of_scores(staged: StagedImport) -> str:
     """Return `scores for 40 segments, 160 human scores (adequacy)`, the summary of tables without outputs."""
-    names = ", ".join(dict.fromkeys(h.name for h in dataset.human_scores))
-    human = f", {counted(len(dataset.human_scores), 'human score')} ({names})" if names else ""
-    return f"scores for {counted(len(dataset.segments), 'segment')}{human}"
+    of = staged.counts()
+    names, n = ", ".join(of.human_scores), staged.n_human_scores()
+    human = f", {counted(n, 'human score')} ({names})" if names else ""
+    return f"scores for {counted(of.segments, 'segment')}{human}"
 
 
-def _preview_tables(by_name: dict[str, Upload], plan: ImportPlan, texts: Dataset | None) -> Preview:
+def _preview_tables(
+    by_name: dict[str, AnyFile], plan: ImportPlan, texts: Dataset | KnownOutputs | None, progress: Progress
+) -> Preview:
     problems = Collector()
     builder = Builder(texts if without_outputs(plan) else None)
     odd: list[Problem] = []
     for t in plan.tables:
         problems.extend(external_scores.name_problems((m.name, t.file, m.column) for m in t.mapping.metrics))
     planned = {table.file: table.mapping for table in plan.tables}
-    for name in dict.fromkeys([*by_name, *planned, *(p.file for p in plan.problems if p.file)]):
+    names = list(dict.fromkeys([*by_name, *planned, *(p.file for p in plan.problems if p.file)]))
+    for i, name in enumerate(names):
         if name in planned and name not in by_name:
             problems.add(name, 0, "", "no such file", "one of the uploaded files", "Choose the files again")
             continue
         before = problems.total
         if name in by_name and extension(name) in TABLE_EXTENSIONS:
             try:
-                table = read_table(by_name[name])
+                table = stream_table(by_name[name], progress=readings(part(progress, i, len(names))))
                 if name in planned:
-                    builder.add(table, planned[name], source_file(by_name[name]).sha256)
-                    odd += doubts(table, planned[name])
+                    digest = source_of(by_name[name]).sha256 if planned[name].metrics else ""
+                    builder.add(table, planned[name], digest)
+                    odd += doubts(FileTable(name, table.columns, tuple(islice(table.each(), LOOK))), planned[name])
             except ImportProblems as error:
                 problems.extend(error.problems)
         if problems.total == before:
             problems.extend(p for p in plan.problems if p.file == name)
-    dataset = None
+    staged = None
     try:
-        dataset = builder.dataset() if planned else None
+        staged = builder.staged() if planned else None
     except ImportProblems as error:
         if builder.holds_outputs or not problems:
             problems.extend(error.problems)
-    if dataset is None or problems:
+    if staged is None or problems:
         return _refused(problems.closed())
-    external = builder.external()
-    means = "means of several ratings" if builder.holds_means else ""
-    parts = (summary(dataset) if dataset.outputs else _of_scores(dataset), means, external_scores.summary(external))
-    return Preview(dataset, (), builder.notes(dataset), ", ".join(filter(None, parts)), external, tuple(odd))
+    means = "means of several ratings" if staged.holds_means else ""
+    texts_said = summary(staged.counts()) if staged.n_outputs else _of_scores(staged)
+    parts = (texts_said, means, external_scores.staged_summary(staged))
+    return Preview(staged, (), staged.notes(), ", ".join(filter(None, parts)), tuple(odd))
+
+
+def readings(progress: Progress) -> Progress:
+    """Return a callback for a file that is read several times: each time moves half of what is left, and the share never falls."""
+    done, last = 0.0, 0.0
+
+    def report(share: float) -> None:
+        nonlocal done, last
+        if share < last:
+            done += (1 - done) / 2
+        last = share
+        progress(done + share * (1 - done) / 2)
+
+    return report

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.errors import Problem
-from core.formats.files import Upload, beginning, binary_kind, stem
+from core.formats.files import Upload, beginning, stem
 from core.formats.lines import LineRoles
+from core.formats.parsing.text_check import binary_kind
 from pages._ui.shared.markdown import escape_markdown
 
 ROLES = {"system": "Outputs of", "source": "Source", "reference": "Reference", "unused": "Not used"}

@@ -33,7 +33,7 @@ INPUTS: dict[str, list[str]] = {
 }
 OUTPUTS = {"out", "json", "csv", "resume"}
 READ_ONLY = {"metrics", "reproduce"}
-ELSEWHERE = {"db", "users", "campaign", "workers", "jobs"}
+ELSEWHERE = {"db", "users", "campaign", "projects", "workers", "jobs"}
 """Tested where they are, in tests/db."""
 TEXT_PATHS = {"external", "prompts"}
 """Options that name a file within a text."""

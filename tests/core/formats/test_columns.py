@@ -141,7 +141,7 @@ def test_an_output_rated_several_times_has_the_mean_and_a_note() -> None:
         HumanScore("A", "", "2", "fluency", 1.0),
     )
     assert [o.text for o in got.outputs] == ["x", "y"]
-    assert "rated several times (2 further rows)" in " ".join(builder.notes(got))
+    assert "rated several times (2 further rows)" in " ".join(builder.staged().notes())
 
 
 def test_without_ids_rows_of_the_same_texts_are_ratings_if_every_output_stands_in_several() -> None:
@@ -270,7 +270,7 @@ def test_the_same_output_in_two_files_is_taken_once() -> None:
     builder = both("id,system,output\n1,A,x\n", "id,system,output\n1,A,x\n2,A,y\n")
     got = builder.dataset()
     assert [o.text for o in got.outputs] == ["x", "y"]
-    assert any("1 output already in another file" in note for note in builder.notes(got))
+    assert any("1 output already in another file" in note for note in builder.staged().notes())
 
 
 def test_files_may_know_fewer_references_but_not_others() -> None:
@@ -287,7 +287,7 @@ def test_a_score_without_its_output_is_a_problem() -> None:
 
 def test_notes_say_what_is_missing() -> None:
     builder = both("id,ref,source,A,B\n1,r,s,x,\n2,,s,y,z\n")
-    assert builder.notes(builder.dataset()) == (
+    assert builder.staged().notes() == (
         "1 of 2 segments have no reference; metrics that need one leave them out.",
         "1 output is empty.",
     )

@@ -117,7 +117,7 @@ def test_scores_without_outputs_speak_of_those_that_are_known() -> None:
     builder.add(table, mapping)
     assert builder.dataset().outputs == ()
     assert list(builder.external()[0].values) == [OutputKey("A", "doc", "0"), OutputKey("B", "doc", "2")]
-    assert builder.notes(builder.dataset()) == ("m: 1 output without a score.",)
+    assert builder.staged().notes() == ("m: 1 output without a score.",)
     alone = Builder()
     alone.add(table, mapping)
     assert problems(alone)[0][0] == "a score of A for segment 0 of doc, which has no output"

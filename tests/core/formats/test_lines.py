@@ -7,11 +7,16 @@ import pytest
 from core.data import Output, Segment
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
-from core.formats.lines import LineRoles, aligned, guess_roles, read_lines
+from core.formats.lines import LineRoles, aligned, guess_roles, numbered
+from core.formats.streams.opened import TextFile
 
 
 def up(name: str, text: str) -> Upload:
     return Upload(name, text.encode())
+
+
+def read_lines(upload: Upload) -> tuple[str, ...]:
+    return tuple(numbered(TextFile(upload)))
 
 
 def problems(source: Upload | None, references: list[Upload], systems: dict[str, Upload]) -> tuple[Problem, ...]:

@@ -12,6 +12,8 @@ import pytest
 
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey
 from core.errors import UserError
+from core.formats.files import Upload
+from core.formats.lines import stage_lines
 from core.ports.batches import Chosen, SavedBatch
 from core.ports.calibrations import SavedLambda
 from core.ports.campaigns import Campaign, HandOver, NewUnit
@@ -39,7 +41,7 @@ NOBODY = {
     ("people", "link"), ("campaigns", "assign"), ("campaigns", "touch"),
 }  # fmt: skip
 READS = {
-    ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
+    ("imports", "stored"), ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
     ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"),
     ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "progress"), ("labels", "events"), ("labels", "raters"),
     ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
@@ -47,7 +49,7 @@ READS = {
     ("campaigns", "participants"), ("campaigns", "assignments"),
 }  # fmt: skip
 WRITES = {
-    ("projects", "rename"), ("projects", "delete"), ("projects", "add"), ("scores", "remove_external"),
+    ("imports", "add"), ("projects", "rename"), ("projects", "delete"), ("projects", "add"), ("scores", "remove_external"),
     ("jobs", "enqueue"), ("jobs", "cancel"), ("calibrations", "save"), ("calibrations", "delete"), ("batches", "save"),
     ("batches", "archive"), ("batches", "delete"), ("cases", "keep"), ("cases", "remove"), ("stress", "save"),
     ("stress", "rename"), ("stress", "delete"), ("settings", "put"), ("people", "set_role"), ("people", "members"), ("people", "taking_part"),
@@ -117,6 +119,7 @@ def world() -> World:
         "created_by": "x", "worker": "w", "done": 1, "total": 1, "state": "done", "actions": [no_error("1")],
         "job_id": store.jobs.enqueue(project, ["bleu"]).id, "case_id": store.cases.keep(project, case).id,
         "run_id": store.stress.save(project, "run", "{}", {}).id, "who": "x", "act": "tested",
+        "source": stage_lines(None, [], {"A": Upload("A", b"x\n")}),
         "link_id": links.create(store, "test", project, "Rosa").link.id,
     }  # fmt: skip
     campaign, _ = (campaign_in(store, at) for at in (project, other))

@@ -1,0 +1,152 @@
+"""Check text that is read in pieces: its kind, its encoding, NUL characters, and the lengths of its lines."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import NamedTuple
+
+from core.errors import ImportProblems, Problem
+from core.formats.parsing.limits import too_much
+
+_HEAD = 1 << 16  # bytes at both ends that tell the kind of a file
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel or Word file"),
+    (b"\x1f\x8b", "a gzip file inside a gzip file"),
+    (b"%PDF", "a PDF"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"PAR1", "a Parquet file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"\x93NUMPY", "a NumPy file"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\xfd7zXZ", "an xz file"),
+    (b"BZh", "a bzip2 file"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard file"),
+    (b"\x7fELF", "a program"),
+)
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+_UTF8 = "text in UTF-8"
+_SAVE_AS_UTF8 = "Save it again and choose the encoding UTF-8"
+_AS_TEXT = "Save the table as CSV (UTF-8), TSV or JSONL and upload that"
+
+
+def refused(name: str, row: int, found: str, expected: str, todo: str) -> ImportProblems:
+    return ImportProblems([Problem(name, row, "", found, expected, todo)])
+
+
+def binary_kind(data: bytes) -> str:
+    """Return the kind of a binary file in words, from its first bytes; "" if it may be text."""
+    if _PICKLE.match(data):
+        return "a Python pickle"
+    for magic, kind in _SIGNATURES:
+        if data.startswith(magic):
+            office = magic == b"PK\x03\x04" and (b"xl/" in data[:65536] or b"xl/" in data[-65536:])
+            return "an Excel workbook" if office else kind
+    return ""
+
+
+class TextFacts(NamedTuple):
+    """What a check has seen of a text: whether it has a line feed, a carriage return, a double quote."""
+
+    line_feed: bool
+    carriage_return: bool
+    quote: bool
+
+
+class TextScan:
+    """What is wrong with a text that is read in pieces: the first fault of each kind."""
+
+    def __init__(self, name: str, longest: int | None) -> None:
+        self.name, self.longest = name, longest
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._head, self._tail, self._size = b"", b"", 0
+        self._lines, self._chars = 0, 0  # complete lines so far, and characters of the line that is not
+        self._facts = [False, False, False]
+        self._invalid: ImportProblems | None = None
+        self._nul: tuple[int, int] | None = None
+        self._long: ImportProblems | None = None
+
+    def take(self, chunk: bytes) -> None:
+        if len(self._head) < _HEAD:
+            self._head += chunk[: _HEAD - len(self._head)]
+        self._tail = (self._tail + chunk)[-_HEAD:]
+        self._facts = [had or sign in chunk for had, sign in zip(self._facts, (b"\n", b"\r", b'"'), strict=True)]
+        self._decode(chunk, final=False)
+        self._size += len(chunk)
+
+    def done(self) -> TextFacts:
+        """Return what was seen. Raises `ImportProblems` with the first fault of the most general kind."""
+        name = self.name
+        if self._size == 0 or (self._size == len(codecs.BOM_UTF8) and self._head == codecs.BOM_UTF8):
+            todo = "Check that the export that wrote it has finished"
+            raise refused(name, 0, "an empty file", "at least one line", todo)
+        if kind := binary_kind(self._head if self._size <= _HEAD else self._head + self._tail):
+            raise refused(name, 0, kind, _UTF8, _AS_TEXT)
+        if self._head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise refused(name, 0, "UTF-16", _UTF8, _SAVE_AS_UTF8)
+        self._decode(b"", final=True)
+        if self._invalid is not None:
+            raise self._invalid
+        if self._nul is not None:
+            line, character = self._nul
+            if self._head[:4096].count(0) * 3 > len(self._head[:4096]):
+                raise refused(name, line, "UTF-16 without a byte order mark", _UTF8, _SAVE_AS_UTF8)
+            place, todo = f"character {character}", "Is it a text file? Remove the NUL characters"
+            raise ImportProblems([Problem(name, line, place, "a NUL character", _UTF8, todo)])
+        if self._long is not None:
+            raise self._long
+        return TextFacts(*self._facts)
+
+    def _decode(self, chunk: bytes, *, final: bool) -> None:
+        if self._invalid is not None:
+            return
+        pending = len(self._decoder.getstate()[0])
+        try:
+            text = self._decoder.decode(chunk, final=final)
+        except UnicodeDecodeError as error:
+            self._invalid = self._not_utf8(error, self._size - pending)
+            return
+        if self._size == 0 and text.startswith("\ufeff"):
+            text = text[1:]
+        if self._nul is None and (at := text.find("\0")) >= 0:
+            start = text.rfind("\n", 0, at) + 1
+            self._nul = self._lines + text.count("\n", 0, at) + 1, at - start + 1 + (0 if start else self._chars)
+        self._measure(text)
+
+    def _measure(self, text: str) -> None:
+        first = text.find("\n")
+        if first < 0:
+            self._chars += len(text)
+            self._check_length(0, self._chars)
+            return
+        self._check_length(0, self._chars + first)
+        if self.longest is not None and self.longest < len(text):
+            for i, line in enumerate(text[first + 1 :].split("\n"), start=1):
+                self._check_length(i, len(line))
+        self._lines += text.count("\n")
+        self._chars = len(text) - text.rfind("\n") - 1
+
+    def _check_length(self, below: int, characters: int) -> None:
+        if self._long is None and self.longest is not None and characters > self.longest:
+            self._long = too_much(self.name, self._lines + below + 1, "cell_chars", self.longest)
+
+    def _not_utf8(self, error: UnicodeDecodeError, start: int) -> ImportProblems:
+        data, at = error.object, error.start
+        line_start = data.rfind(b"\n", 0, at) + 1
+        before = data[line_start:at].decode("utf-8")
+        before = before.removeprefix("\ufeff") if start + line_start == 0 else before
+        place = f"character {len(before) + 1 + (0 if line_start else self._chars)}"
+        half = data[at] == 0xED and data[at + 1 : at + 2] >= b"\xa0"
+        what = "half of a surrogate pair" if half else "not UTF-8"
+        found = f"byte 0x{data[at]:02X} at offset {start + at:,}, which is {what}"
+        todo = f"{_SAVE_AS_UTF8} (in Excel: “CSV UTF-8”); it may be Latin-1 or Windows-1252"
+        return ImportProblems(
+            [Problem(self.name, self._lines + data.count(b"\n", 0, at) + 1, place, found, _UTF8, todo)]
+        )

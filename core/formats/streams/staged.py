@@ -1,0 +1,250 @@
+"""A checked import on disk: its counts, and its content in parts."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, Value
+from core.errors import UserError
+from core.formats.external import no_score
+from core.formats.notes import DatasetCounts, notes_on
+from core.formats.parsing.cells import FilePlace
+from core.formats.problems import counted
+from core.formats.streams.stage import Stage, batched
+from core.ports.imports import ImportPart, StagedMetric
+
+AT_ONCE = 2000
+CHARACTERS = 4_000_000
+"""Most characters of a part, unless one segment has more."""
+
+
+class KnownOutputs(Protocol):
+    """The outputs of a project, to which scores in files without outputs belong."""
+
+    @property
+    def systems(self) -> tuple[str, ...]: ...
+    def present(self, keys: Collection[OutputKey]) -> set[OutputKey]:
+        """Return those of the keys that the project has."""
+        ...
+
+
+class KnownTexts:
+    """The outputs of a dataset in memory."""
+
+    def __init__(self, texts: Dataset) -> None:
+        self.systems, self._keys = texts.systems, {o.key for o in texts.outputs}
+
+    def present(self, keys: Collection[OutputKey]) -> set[OutputKey]:
+        return self._keys.intersection(keys)
+
+
+class _Rows:
+    """The rows of a query that begin with an output's number, taken by segment."""
+
+    def __init__(self, stage: Stage, query: str) -> None:
+        self._rows, self._split = stage.query(query), stage.split
+        self._next: Any = next(self._rows, None)
+
+    def of(self, segment: int) -> list[tuple[str, Any]]:
+        """Return the system of each row of the next segment, and the row."""
+        found = []
+        while self._next is not None and (at := self._split(self._next[0]))[0] == segment:
+            found.append((at[1], self._next))
+            self._next = next(self._rows, None)
+        return found
+
+
+class StagedImport:
+    """`core.ports.imports.ImportSource` over a stage that a `Builder` has filled."""
+
+    def __init__(
+        self, stage: Stage, metrics: Sequence[StagedMetric], known: KnownOutputs | None = None, notes: Sequence[str] = (),
+        holds_means: bool = False, as_references: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        self.stage, self.metrics, self.holds_means = stage, tuple(metrics), holds_means
+        self._known, self._notes, self.as_references = known, tuple(notes), tuple(as_references)
+        self.n_outputs = stage.n_outputs
+
+    def with_references(self, systems: Sequence[str]) -> StagedImport:
+        """Return the import with the outputs of these systems as additional references. Raises `UserError` if one has no texts."""
+        for system in systems:
+            query = "SELECT code FROM outputs WHERE TRIM(text) <> ''"
+            if not any(self.stage.split(code)[1] == system for (code,) in self.stage.query(query)):
+                raise UserError(
+                    "this system has no outputs with text", where=f"system “{system}”", hint="Choose another"
+                )
+        return StagedImport(self.stage, self.metrics, self._known, self._notes, self.holds_means, systems)
+
+    @property
+    def n_rows(self) -> int:
+        tables = (
+            "SELECT COUNT(*) FROM scores",
+            "SELECT COUNT(*) FROM metric_scores",
+            "SELECT SUM(n_refs) FROM segments",
+        )
+        return self.n_outputs + self.stage.n_segments + sum(self._number(query) for query in tables)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems in the order of their first output."""
+        return tuple(self.counts().systems)
+
+    def _number(self, query: str) -> int:
+        ((n,),) = self.stage.query(query)
+        return n or 0
+
+    def has_scores(self) -> bool:
+        there = "SELECT EXISTS(SELECT 1 FROM scores) OR EXISTS(SELECT 1 FROM metric_scores WHERE value IS NOT NULL)"
+        return bool(self._number(there))
+
+    def n_human_scores(self) -> int:
+        return self._number("SELECT COUNT(*) FROM scores")
+
+    def n_metric_scores(self) -> int:
+        """Return the number of external scores that are not missing."""
+        return self._number("SELECT COUNT(*) FROM metric_scores WHERE value IS NOT NULL")
+
+    def counts(self) -> DatasetCounts:
+        """Return the counts of the texts; systems are in the order of their first output in segment order."""
+        by_code = (
+            f"SELECT code % {self.stage.SYSTEMS}, COUNT(*), MIN(code / {self.stage.SYSTEMS}) FROM outputs GROUP BY 1"
+        )
+        found = [(self.stage.split(system)[1], n, first) for system, n, first in self.stage.query(by_code)]
+        found.sort(key=lambda row: (row[2], self.stage.ranks[row[0]]))
+        query = "SELECT MIN(n_refs), MAX(n_refs), SUM(n_refs = 0), SUM(source IS NULL) FROM segments"
+        ((fewest, most, no_reference, no_source),) = self.stage.query(query)
+        names = self.stage.query("SELECT name FROM scores GROUP BY name ORDER BY MIN(id)")
+        return DatasetCounts(
+            self.stage.n_segments, (fewest or 0, most or 0), (no_reference or 0, no_source or 0),
+            {system: n for system, n, _ in found},
+            self._number("SELECT COUNT(*) FROM outputs WHERE text = ''"), tuple(name for (name,) in names),
+        )  # fmt: skip
+
+    def notes(self) -> tuple[str, ...]:
+        """Return notes on the import that are not problems."""
+        missing = []
+        for number, metric in enumerate(self.metrics):
+            empty = "SELECT code, file, line FROM metric_scores WHERE value IS NULL AND metric = ?"
+            rows = ((code, metric.name, file, line) for code, file, line in self.stage.query(empty, number))
+            without = sum(1 for _ in self._strange(rows))
+            total = self._number(f"SELECT COUNT(*) FROM metric_scores WHERE value IS NULL AND metric = {number}")
+            if total > without:
+                missing.append(f"{metric.name}: {counted(total - without, 'output')} without a score.")
+        return (*(notes_on(self.counts()) if self.n_outputs else ()), *self._notes, *missing)
+
+    def without_output(self) -> Iterator[tuple[OutputKey, str, FilePlace]]:
+        """Yield the scores whose output is neither in the files nor known: its key, the name of the score, and its place."""
+        columns = "SELECT s.code, {name}, s.file, s.line FROM {table} s LEFT JOIN outputs o ON o.code = s.code WHERE o.code IS NULL "
+        human = columns.format(name="s.name", table="scores") + "ORDER BY s.id"
+        metric = (
+            columns.format(name="s.metric", table="metric_scores") + "AND s.value IS NOT NULL ORDER BY s.metric, s.id"
+        )
+        yield from self._strange(self.stage.query(human))
+        named = ((code, self.metrics[number].name, file, line) for code, number, file, line in self.stage.query(metric))
+        yield from self._strange(named)
+
+    def _strange(self, rows: Iterator[tuple[int, str, int, int]]) -> Iterator[tuple[OutputKey, str, FilePlace]]:
+        for some in batched(rows, AT_ONCE):
+            keys = self.stage.keys([row[0] for row in some])
+            there = self._present(list(keys.values()))
+            for code, name, file, line in some:
+                if keys[code] not in there:
+                    yield keys[code], name, self.stage.place(file, line)
+
+    def _present(self, keys: Collection[OutputKey]) -> set[OutputKey]:
+        ours = self.stage.present(keys)
+        return ours | (self._known.present([key for key in keys if key not in ours]) if self._known else set())
+
+    def parts(self, rows: Callable[[], int] = lambda: AT_ONCE) -> Iterator[ImportPart]:
+        """Yield the segments with their outputs and scores, in the order of the import."""
+        outputs = _Rows(self.stage, "SELECT code, text FROM outputs ORDER BY code")
+        scores = _Rows(self.stage, "SELECT code, id, name, value FROM scores ORDER BY code")
+        metrics = _Rows(self.stage, "SELECT code, metric, value, file, line FROM metric_scores ORDER BY code, id")
+        part, wanted, n, characters = _Part(len(self.metrics)), rows(), 0, 0
+        for number, doc, name, source, references in self.stage.query(
+            "SELECT id, doc, segment, source, refs FROM segments ORDER BY id"
+        ):
+            segment = Segment(doc, name, source, tuple(json.loads(references)))
+            of_segment = outputs.of(number)
+            n += 1 + len(of_segment) + len(segment.references)
+            characters += len(source or "") + len(references) + sum(len(row[1]) for _, row in of_segment)
+            part.segments.append(segment)
+            of_segment.sort(key=lambda found: self.stage.ranks[found[0]])
+            if self.as_references:
+                more = (row[1] for wanted in self.as_references for system, row in of_segment if system == wanted)
+                joined = dict.fromkeys((*segment.references, *(text for text in more if text.strip())))
+                segment = replace(segment, references=tuple(joined))
+                part.segments[-1] = segment
+            part.outputs += [Output(system, doc, name, row[1]) for system, row in of_segment]
+            ranks = {system: rank for rank, (system, _) in enumerate(of_segment)}
+            human = scores.of(number)
+            human.sort(key=lambda found: (ranks.get(found[0], math.inf), found[1][1]))
+            part.scores += [HumanScore(system, doc, name, row[2], row[3]) for system, row in human]
+            external = metrics.of(number)
+            n += len(human) + len(external)
+            for system, (_, metric, value, file, line) in external:
+                key = OutputKey(system, doc, name)
+                if value is None and system not in ranks:
+                    part.doubtful[key].append(metric)
+                missing = None if value is not None else no_score(self.stage.place(file, line).file)
+                part.external[metric][key] = missing or Value(value)
+            if n >= wanted or characters >= CHARACTERS:
+                yield part.done(self._known)
+                part, wanted, n, characters = _Part(len(self.metrics)), rows(), 0, 0
+        if part.segments:
+            yield part.done(self._known)
+
+    def sample(self, outputs: int = AT_ONCE) -> Dataset:
+        """Return about so many outputs with their segments, spread over the import; all if there are not more."""
+        if self.n_outputs <= outputs:
+            return self.dataset()
+        chosen = _Part(0)
+        for number in range(1, self.stage.n_segments + 1, max(1, self.n_outputs // outputs)):
+            ((doc, name, source, references),) = self.stage.query(
+                "SELECT doc, segment, source, refs FROM segments WHERE id = ?", number
+            )
+            chosen.segments.append(Segment(doc, name, source, tuple(json.loads(references))))
+            first = number * self.stage.SYSTEMS
+            rows = self.stage.query(
+                "SELECT code, text FROM outputs WHERE code BETWEEN ? AND ?", first, first + self.stage.SYSTEMS - 1
+            )
+            chosen.outputs += [Output(self.stage.split(code)[1], doc, name, text) for code, text in rows]
+        return chosen.done(None).texts
+
+    def dataset(self) -> Dataset:
+        """Return all of the import in memory, without external scores."""
+        parts = [part.texts for part in self.parts()]
+        return Dataset(
+            tuple(s for part in parts for s in part.segments),
+            tuple(o for part in parts for o in part.outputs),
+            tuple(h for part in parts for h in part.human_scores),
+        )
+
+    def external(self) -> tuple[ExternalScores, ...]:
+        """Return all external scores in memory."""
+        values: tuple[dict[OutputKey, Value], ...] = tuple({} for _ in self.metrics)
+        for part in self.parts() if self.metrics else ():
+            for whole, some in zip(values, part.external, strict=True):
+                whole.update(some)
+        return tuple(ExternalScores(*metric, found) for metric, found in zip(self.metrics, values, strict=True))
+
+
+class _Part:
+    """A part that is being collected. `doubtful` are missing scores, which are left out where there is no output."""
+
+    def __init__(self, metrics: int) -> None:
+        self.segments, self.outputs, self.scores = list[Segment](), list[Output](), list[HumanScore]()
+        self.external: tuple[dict[OutputKey, Value], ...] = tuple({} for _ in range(metrics))
+        self.doubtful: dict[OutputKey, list[int]] = defaultdict(list)
+
+    def done(self, known: KnownOutputs | None) -> ImportPart:
+        there = known.present(self.doubtful.keys()) if known and self.doubtful else set()
+        for key, metrics in self.doubtful.items():
+            for metric in metrics if key not in there else ():
+                del self.external[metric][key]
+        return ImportPart(Dataset(tuple(self.segments), tuple(self.outputs), tuple(self.scores)), self.external)

@@ -1,0 +1,109 @@
+"""The rows that a part of an import adds to the tables, as values that a text file can keep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, insert, update
+
+from core.data import OutputKey, Value
+from db.import_plan import TextPlan
+from db.metric_merge import MetricMerge
+from db.tables import human_scores, outputs, segment_references, segments
+
+Change = tuple[Value, bool]
+"""An external score, and whether it is new."""
+
+
+class PartRows(NamedTuple):
+    """New rows. Those that are stored have their ids in `segment_ids` and `output_ids`; keys are written out in each row."""
+
+    segment_ids: list[Any]  # document, segment, id
+    output_ids: list[Any]  # system, document, segment, id; where there are scores only
+    segments: list[Any]  # document, segment, position, source
+    sources: list[Any]  # id, source
+    references: list[Any]  # document, segment, position, text
+    rekeyed: list[Any]  # id, content key
+    outputs: list[Any]  # document, segment, system, position, text, content key
+    scores: list[Any]  # system, document, segment, name, value
+    external: list[Any]  # per metric: system, document, segment, value, status, reason, is new
+
+    @classmethod
+    def of(cls, plan: TextPlan, changes: Sequence[Mapping[OutputKey, Change]]) -> PartRows:
+        """Return the rows of a plan, and the external scores of each metric."""
+        texts = plan.texts
+        scored = plan.new_scores or any(changes)
+        return cls(
+            [[*key, i] for key, i in texts.segment_ids.items()],
+            [[*key, i] for key, i in texts.output_ids.items()] if scored else [],
+            [[*key, texts.next_segment + i, texts.segments[key].source] for i, key in enumerate(plan.new_segments)],
+            [[texts.segment_ids[k], texts.segments[k].source] for k in plan.new_sources if k in texts.segment_ids],
+            [
+                [*key, len(texts.segments[key].references) - len(new) + i, text]
+                for key, new in plan.new_references.items()
+                for i, text in enumerate(new)
+            ],
+            [[texts.output_ids[key], plan.content_key(key)] for key in plan.rekeyed],
+            [
+                [*key.segment, key.system, texts.next_output + i, texts.outputs[key], plan.content_key(key)]
+                for i, key in enumerate(plan.new_outputs)
+            ],
+            [[*key, name, texts.scores[key, name]] for key, name in plan.new_scores],
+            [[[*key, v.value, v.status, v.reason, new] for key, (v, new) in of.items()] for of in changes],
+        )
+
+    def to_json(self) -> str:
+        return json.dumps(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> PartRows:
+        return cls(*json.loads(text))
+
+    def write(self, connection: Connection, project_id: int, merges: Sequence[MetricMerge]) -> None:
+        """Insert and update the rows in the caller's transaction."""
+        of_segment = {(doc, name): i for doc, name, i in self.segment_ids}
+        if self.segments:
+            given = [
+                {"project_id": project_id, "doc_id": doc, "segment_id": name, "position": at, "source": source}
+                for doc, name, at, source in self.segments
+            ]
+            made = insert(segments).returning(segments.c.doc_id, segments.c.segment_id, segments.c.id)
+            of_segment |= {(doc, name): i for doc, name, i in connection.execute(made, given)}
+        _update(connection, segments, "source", self.sources)
+        _update(connection, outputs, "content_key", self.rekeyed)
+        if self.references:
+            texts = [
+                {"segment": of_segment[doc, name], "position": at, "text": text}
+                for doc, name, at, text in self.references
+            ]
+            connection.execute(insert(segment_references), texts)
+        scored = bool(self.scores or any(self.external))
+        of_output = {(system, of_segment[doc, name]): i for system, doc, name, i in self.output_ids}
+        if self.outputs:
+            new = [
+                {"segment": of_segment[doc, name], "system": system, "position": at, "text": text, "content_key": key}
+                for doc, name, system, at, text, key in self.outputs
+            ]
+            row = insert(outputs)
+            if scored:
+                made = row.returning(outputs.c.system, outputs.c.segment, outputs.c.id)
+                of_output |= {(system, segment): i for system, segment, i in connection.execute(made, new)}
+            else:
+                connection.execute(row, new)
+        if self.scores:
+            numbers = [
+                {"output": of_output[system, of_segment[doc, name]], "name": scale, "value": value}
+                for system, doc, name, scale, value in self.scores
+            ]
+            connection.execute(insert(human_scores), numbers)
+        for merge, values in zip(merges, self.external, strict=True):
+            found = [(of_output[system, of_segment[doc, name]], *rest) for system, doc, name, *rest in values]
+            merge.write(connection, found)
+
+
+def _update(connection: Connection, table: Any, column: str, rows: Sequence[Any]) -> None:
+    if rows:
+        changed = update(table).where(table.c.id == bindparam("b_id")).values({column: bindparam("b_value")})
+        connection.execute(changed, [{"b_id": i, "b_value": value} for i, value in rows])

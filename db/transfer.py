@@ -1,0 +1,175 @@
+"""The command that moves files into projects and out of them, `python -m db.transfer`. `python -m core projects` runs it too.
+
+Files are read and written as streams: memory does not grow with them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from core.errors import ImportProblems, UserError, unknown
+from core.formats.files import stem
+from core.formats.mapping import ColumnMapping, MetricColumn
+from core.formats.streams.opened import StoredFile
+from core.ports.store import Store
+from core.progress import part
+from core.services.projects.adding import ImportTarget, StoredOutputs, add_staged, sentence
+from core.services.projects.importing import ImportPlan, plan, preview, without_outputs
+from core.settings import load as settings
+from db.store import open_store
+from db.users import WHO, project_of
+
+SINGLE = ("document", "segment", "source", "system", "output")
+ROLES = (*SINGLE, "reference", "human", "metric", "unused")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return the exit status, 2 for invalid input."""
+    given = _parser().parse_args(arguments)
+    command: Callable[[Store, argparse.Namespace, _Share], str] = given.run
+    share = _Share()
+    try:
+        said = command(open_store(given.database or settings().database), given, share)
+    except ImportProblems as error:
+        share.end()
+        for problem in error.problems:
+            print(f"error: {problem.sentence()}".replace("\n", " "), file=sys.stderr)
+        return 2
+    except (UserError, OSError) as error:
+        share.end()
+        print(f"error: {error}".replace("\n", " "), file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        share.end()
+        print("error: cancelled; nothing was changed", file=sys.stderr)
+        return 2
+    share.end()
+    print(said)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m core projects", description="Import and export projects.")
+    parser.add_argument("--database", help="SQLAlchemy URL; default: ERRORSCOPE_DB, or the file in ERRORSCOPE_HOME")
+    commands = parser.add_subparsers(dest="command", required=True)
+    text = "import tables (CSV, TSV, JSONL, Parquet, Arrow) or line-aligned text files: all or nothing, with bounded memory"
+    bring = commands.add_parser("import", help=text, description=text)
+    bring.set_defaults(run=_import)
+    bring.add_argument("files", metavar="FILE", type=Path, nargs="+")
+    target = bring.add_mutually_exclusive_group()
+    target.add_argument("--name", help="name of a new project; default: that of the first file")
+    target.add_argument("--into", metavar="PROJECT", help="name or number of a project to which the files are added")
+    bring.add_argument(
+        "--column", metavar="ROLE=COLUMN", action="append", default=[],
+        help=f"the role of a column, where the guess is wrong; {', '.join(ROLES)}. May be repeated",
+    )  # fmt: skip
+    bring.add_argument(
+        "--replace", metavar="METRIC", action="append", default=[], help="external metric whose scores are replaced"
+    )
+    return parser
+
+
+def _import(store: Store, given: argparse.Namespace, share: _Share) -> str:
+    files = [StoredFile(path.name, path) for path in given.files]
+    for path in given.files:
+        path.stat()
+    planned = _mapped(plan(files), given.column)
+    if planned.kind == "labels":
+        raise UserError("these files hold labels", hint="Import labels on the page Projects")
+    project = project_of(store, given.into) if given.into else None
+    if without_outputs(planned) and project is None:
+        raise UserError("these files have scores but no outputs", hint="Name the project of the outputs with --into")
+    known = StoredOutputs(store, project) if project else None
+    seen = preview(files, planned, known, part(share, 0, 2))
+    if seen.staged is None:
+        raise ImportProblems(seen.problems)
+    for note in (*_columns(planned), *seen.notes, *(warning.sentence() for warning in seen.warnings)):
+        share.say(f"note: {note}")
+    target = ImportTarget(project.name, project.id) if project else ImportTarget(given.name or stem(files[0].name))
+    done = add_staged(store, target, seen.staged, given.replace, part(share, 1, 2))
+    counts = {name: n for name, n in done.report._asdict().items() if n and name != "unchanged"}
+    store.audit.record(WHO, "data imported", done.project.id, **counts)
+    return f"{done.project.name}: {seen.summary}. {sentence(done.report)}"
+
+
+def _mapped(planned: ImportPlan, columns: Sequence[str]) -> ImportPlan:
+    """Return the plan with the roles that the user has given to columns."""
+    for given in columns:
+        role, equals, column = given.partition("=")
+        if not equals or role not in ROLES:
+            raise unknown("role of a column", role, ROLES, hint="Write --column ROLE=COLUMN")
+        if not any(column in table.columns for table in planned.tables):
+            raise UserError("no file has this column", got=column)
+        tables = (
+            replace(table, mapping=_with_role(table.mapping, role, column)) if column in table.columns else table
+            for table in planned.tables
+        )
+        planned = replace(planned, tables=tuple(tables))
+    return planned
+
+
+def _with_role(mapping: ColumnMapping, role: str, column: str) -> ColumnMapping:
+    def others(columns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(c for c in columns if c != column)
+
+    mapping = mapping.with_(
+        **{name: None for name in SINGLE if getattr(mapping, name) == column},
+        references=others(mapping.references), systems=others(mapping.systems), human_scores=others(mapping.human_scores),
+        metrics=tuple(m for m in mapping.metrics if m.column != column),
+    )  # fmt: skip
+    match role:
+        case "reference":
+            return mapping.with_(references=(*mapping.references, column))
+        case "human":
+            return mapping.with_(human_scores=(*mapping.human_scores, column))
+        case "metric":
+            return mapping.with_(metrics=(*mapping.metrics, MetricColumn(column, column)))
+        case "unused":
+            return mapping
+        case "output":
+            return mapping.with_(output=column, layout="long", systems=())
+        case "system" if mapping.layout == "wide":
+            return mapping.with_(systems=(*mapping.systems, column))
+    return mapping.with_(**{role: column})
+
+
+def _columns(planned: ImportPlan) -> list[str]:
+    """Return a sentence per table that says how its columns are read."""
+    said = []
+    for table in planned.tables:
+        m = table.mapping
+        roles: list[tuple[str, tuple[str, ...]]] = [(role, (getattr(m, role),)) for role in SINGLE if getattr(m, role)]
+        roles += [("reference", m.references), ("system", m.systems), ("human score", m.human_scores)]
+        roles += [("metric", tuple(metric.column for metric in m.metrics))]
+        named = (f"{role}: {', '.join(columns)}" for role, columns in roles if columns)
+        said.append(f"{table.file}: columns read as {'; '.join(named)}.")
+    return said
+
+
+class _Share:
+    """Progress as one line on a terminal, at most ten times per second."""
+
+    def __init__(self) -> None:
+        self._last, self._shown = 0.0, sys.stderr.isatty()
+
+    def __call__(self, share: float) -> None:
+        if self._shown and (time.monotonic() - self._last > 0.1 or share >= 1):
+            self._last = time.monotonic()
+            print(f"\r{share:4.0%}", end="", file=sys.stderr, flush=True)
+
+    def say(self, line: str) -> None:
+        self.end()
+        print(line, file=sys.stderr)
+
+    def end(self) -> None:
+        if self._last:
+            print("\r     \r", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

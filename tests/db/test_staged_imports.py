@@ -1,0 +1,225 @@
+"""Imports in parts store the same rows as imports from memory, all or nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from core.data import SegmentKey
+from core.errors import ImportProblems, UserError
+from core.formats.build import Builder
+from core.formats.parsing.cells import FileTable, TableRow
+from core.formats.streams.staged import StagedImport
+from core.ports.labels import Action
+from core.ports.projects import ImportReport
+from core.ports.store import Store
+from core.progress import Cancelled
+from core.services.projects.adding import ImportTarget, StoredOutputs, add_staged
+from db import slices, staged_imports
+from db.store import open_store
+from tests.core.formats.test_staged import COLUMNS, LONG
+from tests.db.raw import counts
+from tests.fakes import memory_store, small_dataset, stop_when
+from tests.paths import ROOT
+
+N = 1500
+
+
+def staged(rows: list[tuple[Any, ...]], mapping: Any = LONG, known: Any = None) -> StagedImport:
+    builder = Builder(known)
+    table = FileTable("t.csv", COLUMNS, tuple(TableRow(i, row) for i, row in enumerate(rows, start=2)))
+    builder.add(table, mapping, "digest")
+    return builder.staged()
+
+
+def many(n: int = N, systems: str = "AB", score: str = "0.5") -> list[tuple[Any, ...]]:
+    return [("doc", f"{i}", f"s{i}", f"r{i}", None, s, f"{s}{i}", f"{i}", score) for i in range(n) for s in systems]
+
+
+def content(store: Store, project: int) -> tuple[Any, ...]:
+    d = store.projects.dataset(project)
+    external = {
+        m.name: (m[1], m.files, store.scores.table(project, m.signature)) for m in store.scores.external(project)
+    }
+    return d.segments, d.outputs, set(d.human_scores), external
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "MOST", 500)
+    monkeypatch.setattr(staged_imports, "SMALL", 50)
+
+
+ROW = st.tuples(
+    st.just("doc"), st.sampled_from("01234"), st.sampled_from(["s", None]), st.sampled_from(["r", ("r", "q"), None]), st.none(),
+    st.sampled_from("AB"), st.sampled_from(["x", "x", "y", None]), st.sampled_from(["1", "2", None]),
+    st.sampled_from(["0.5", "0.5", "1", None]),
+)  # fmt: skip
+
+
+def outcome(work: Any) -> ImportReport | str:
+    try:
+        report: ImportReport = work()
+        return report
+    except UserError as error:
+        return str(error)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    files=st.lists(st.tuples(st.lists(ROW, min_size=1, max_size=8), st.booleans()), min_size=1, max_size=4),
+    first=st.integers(1, 3),
+)
+def test_parts_are_added_as_datasets_are(files: Any, first: int) -> None:
+    monkey = pytest.MonkeyPatch()
+    monkey.setattr(staged_imports, "SMALL", first)
+    whole, in_parts = open_store("sqlite://"), open_store("sqlite://")
+    a, b = whole.projects.create("p").id, in_parts.projects.create("p").id
+    for rows, replaces in files:
+        try:
+            found = staged(rows)
+        except ImportProblems:
+            continue
+        replace = ["COMET"] if replaces else []
+        external = found.external()
+        expected = outcome(partial(whole.projects.add, a, found.dataset(), external=external, replace=replace))
+        got = outcome(partial(in_parts.imports.add, b, found, replace=replace))
+        assert got == expected
+        assert content(in_parts, b) == content(whole, a)
+    monkey.undo()
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["with outputs", "scores only"])
+def test_a_large_import_is_complete(store: Store, engine: Engine, known: bool) -> None:
+    project = store.projects.create("p").id
+    report = store.imports.add(project, staged(many()))
+    assert (report.segments, report.outputs, report.references, report.human_scores) == (N, 2 * N, N, 2 * N)
+    assert (report.metric_scores, report.unchanged) == (2 * N, 0)
+    again = store.imports.add(project, staged(many()))
+    assert sum(again) == again.unchanged == 2 * N * 3 + 2 * N
+    if known:
+        mapping = LONG.with_(output=None, source=None, references=(), human_scores=())
+        scores = staged(many(score="1"), mapping, StoredOutputs(store, store.projects.get(project)))
+        with pytest.raises(ImportProblems, match="3,000 scores that differ"):
+            store.imports.add(project, scores)
+        assert store.imports.add(project, scores, replace=["COMET"]).metric_scores == 2 * N
+    more = store.imports.add(project, staged(many(systems="ABC", score="1" if known else "0.5")))
+    assert (more.outputs, more.human_scores, more.metric_scores) == (N, N, N)
+    assert store.projects.get(project).systems == ("A", "B", "C")
+    assert store.imports.stored(project, [SegmentKey("doc", "7"), SegmentKey("doc", "x")]).outputs == tuple(
+        o for o in store.projects.dataset(project).outputs if o.segment_id == "7"
+    )
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["empty", "with outputs"])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_a_cancelled_import_leaves_nothing(store: Store, engine: Engine, there: bool, share: float) -> None:
+    if there:
+        store.imports.add(store.projects.create("p").id, staged(many(10)))
+    before = counts(engine)
+    target = ImportTarget("p", store.projects.list()[0].id if there else None)
+    with pytest.raises(Cancelled):
+        add_staged(store, target, staged(many()), progress=stop_when(lambda at: at >= share))
+    assert counts(engine) == before
+    assert [p.n_outputs for p in store.projects.list()] == ([20] if there else [])
+
+
+def test_a_contradiction_in_the_last_part_changes_nothing(store: Store, engine: Engine) -> None:
+    project = store.projects.create("p").id
+    store.imports.add(project, staged(many()))
+    before = counts(engine)
+    rows = many(systems="ABC")
+    rows[-1] = (*rows[-1][:6], "another text", *rows[-1][7:])
+    rows[-3] = (*rows[-3][:6], "another text", *rows[-3][7:])
+    with pytest.raises(ImportProblems) as caught:
+        store.imports.add(project, staged(rows))
+    assert [p.column for p in caught.value.problems] == ["output of system “A”, document “doc”, segment “1499”"]
+    assert counts(engine) == before
+
+
+def test_an_annotator_saves_while_parts_are_written(store: Store) -> None:
+    other = store.projects.create("other").id
+    store.projects.add(other, small_dataset())
+    saved: list[float] = []
+
+    def save(share: float) -> None:
+        action = Action(f"a{len(saved)}", "verdict", "A", {"value": "no_error"})
+        store.labels.append(other, "ann", small_dataset().segments[0].key, [action])
+        saved.append(share)
+
+    project = store.projects.create("p").id
+    store.imports.add(project, staged(many()), save)
+    assert len(saved) > 5
+    assert saved == sorted(saved)
+    assert len(store.labels.events(other)) == len(saved)
+
+
+def test_a_killed_import_shows_nothing(url: str) -> None:
+    script = f"""
+        import os, signal
+        from core.services.projects.adding import ImportTarget, add_staged
+        from db import slices
+        from db.store import open_store
+        from tests.db.test_staged_imports import many, staged
+        slices.MOST = 500
+
+        def strike(share):
+            if share > 0.5:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        add_staged(open_store({url!r}), ImportTarget("p"), staged(many()), progress=strike)
+    """
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=ROOT, check=False, capture_output=True)
+    assert ended.returncode == -9, ended.stderr.decode()
+    assert open_store(url).projects.list() == []
+
+
+def test_the_memory_of_an_import_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    def peak(n: int) -> int:
+        path = tmp_path / f"{n}.csv"
+        with path.open("w", encoding="utf-8") as file:
+            file.write("doc_id,segment_id,source,reference,system,output\n")
+            for i in range(n):
+                file.write(
+                    f"d,{i // 4},source {i // 4} {'x' * 400},reference {i // 4} {'y' * 400},S{i % 4},output {i} {'z' * 400}\n"
+                )
+        code = (
+            "import resource, sys; from db.transfer import main; assert main(sys.argv[1:]) == 0; "
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        )
+        command = [sys.executable, "-c", code, "--database", f"sqlite:///{tmp_path}/{n}.db", "import", str(path)]
+        ended = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, env=os.environ)
+        return int(ended.stdout.split()[-1])
+
+    small, large = peak(400), peak(40_000)
+    assert large - small < 80_000, "kB; the texts of the large file alone have 48 MB, and took 250 MB in memory"
+
+
+def test_fakes_and_databases_agree_on_imports_in_parts(store: Store) -> None:
+    fake = memory_store()
+    for each in (store, fake):
+        project = each.projects.create("p").id
+        each.imports.add(project, staged(many(30)))
+        each.imports.add(project, staged(many(30, "ABC")))
+    assert content(store, project)[:2] == content(fake, 1)[:2]
+
+
+def test_scores_of_unknown_outputs_are_refused(store: Store) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset())
+
+    mapping = LONG.with_(output=None, source=None, references=(), human_scores=())
+    rows = [("doc", "0", None, None, None, "Z", None, None, "1")]
+    source = staged(rows, mapping, type("All", (), {"systems": (), "present": lambda _, keys: set(keys)})())
+    with pytest.raises(ImportProblems, match="an output it belongs to"):
+        store.imports.add(project, source)
