@@ -1,10 +1,14 @@
-"""`GET /api/projects/{project}/exports/{name}`: labels and scores as files, for scripts and other programs."""
+"""`GET /api/projects/{project}/exports/{name}`: outputs, labels and scores as files, for scripts and other programs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from io import SEEK_END
+from typing import IO
+
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from api import people
 from api.actions import LIMIT
@@ -16,6 +20,9 @@ from core.services.export.export import Export
 from core.services.export.files import EXPORTS
 from core.services.labels.exchange import LARGEST_NUMBER
 from core.services.people.identity import Identity
+
+PIECE = 1 << 18
+"""Bytes that are sent at once."""
 
 
 @endpoint
@@ -29,7 +36,17 @@ async def export(request: Request) -> Response:
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
     }
-    return Response(made.data, headers=headers, media_type=made.mime)
+    size = await run_in_threadpool(made.file.seek, 0, SEEK_END)
+    headers["Content-Length"] = str(size)
+    return StreamingResponse(_pieces(made.file), headers=headers, media_type=made.mime)
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield a file from its beginning, and close it."""
+    with file:
+        file.seek(0)
+        while piece := file.read(PIECE):
+            yield piece
 
 
 def make(who: Identity, project_id: int, name: str) -> Export:

@@ -43,7 +43,7 @@ class SqlScores:
 
     def known(self, signature: str, keys: Collection[str]) -> set[str]:
         with reading(self._engine) as connection:
-            signature_id = connection.execute(_id_of(signature)).scalar()
+            signature_id = connection.execute(of_signature(signature)).scalar()
             if signature_id is None:
                 return set()
             final = select(scores.c.content_key).where(scores.c.signature == signature_id, scores.c.status != "error")
@@ -54,7 +54,9 @@ class SqlScores:
             }
 
     def values(self, signature: str, keys: Collection[str]) -> dict[str, Value]:
-        mine = select(scores.c.content_key, *VALUE).where(scores.c.signature == _id_of(signature).scalar_subquery())
+        mine = select(scores.c.content_key, *VALUE).where(
+            scores.c.signature == of_signature(signature).scalar_subquery()
+        )
         with reading(self._engine) as connection:
             return {
                 key: Value(*value)
@@ -165,7 +167,7 @@ class SqlScores:
 
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]:
         with reading(self._engine) as connection:
-            if _elsewhere(signature):
+            if is_external(signature):
                 return external.table(connection, project_id, signature)
             found = _scored(project_id, signature, *VALUE).order_by(segments.c.position, outputs.c.position)
             return {
@@ -175,7 +177,7 @@ class SqlScores:
 
     def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]:
         with reading(self._engine) as connection:
-            if _elsewhere(signature):
+            if is_external(signature):
                 found_there = external.table(connection, project_id, signature, segment)
                 return {key.system: value for key, value in found_there.items()}
             found = _scored(project_id, signature, *VALUE, scores.c.detail).where(
@@ -219,11 +221,11 @@ def _scored(project_id: int, signature: str, *columns: Any) -> Select[Any]:
     return (
         select_outputs(project_id, *columns)
         .join(scores, scores.c.content_key == outputs.c.content_key)
-        .where(scores.c.signature == _id_of(signature).scalar_subquery())
+        .where(scores.c.signature == of_signature(signature).scalar_subquery())
     )
 
 
-def _elsewhere(signature: str) -> bool:
+def is_external(signature: str) -> bool:
     return signature.startswith(f"{EXTERNAL}|")
 
 
@@ -242,7 +244,7 @@ def digest_of(signature: str) -> str:
     return hashlib.sha256(signature.encode("utf-8")).hexdigest()
 
 
-def _id_of(signature: str) -> Any:
+def of_signature(signature: str) -> Any:
     return select(signatures.c.id).where(signatures.c.digest == digest_of(signature))
 
 

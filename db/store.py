@@ -14,6 +14,7 @@ from db.campaigns.repository import SqlCampaigns
 from db.cases import SqlCases
 from db.chunks import SqlChunks
 from db.engine import connect, migrate
+from db.exports import SqlExports
 from db.jobs import SqlJobs
 from db.judgements import SqlJudgements
 from db.labels import SqlLabels
@@ -64,4 +65,5 @@ def store_over(engine: Engine) -> Store:
         SqlCampaigns(engine),
         SqlChunks(engine),
         SqlImports(engine),
+        SqlExports(engine),
     )

@@ -15,9 +15,11 @@ from pathlib import Path
 from core.errors import ImportProblems, UserError, unknown
 from core.formats.files import stem
 from core.formats.mapping import ColumnMapping, MetricColumn
+from core.formats.output import check, copy, named
 from core.formats.streams.opened import StoredFile
 from core.ports.store import Store
 from core.progress import part
+from core.services.export.files import EXPORTS
 from core.services.projects.adding import ImportTarget, StoredOutputs, add_staged, sentence
 from core.services.projects.importing import ImportPlan, plan, preview, without_outputs
 from core.settings import load as settings
@@ -71,7 +73,30 @@ def _parser() -> argparse.ArgumentParser:
     bring.add_argument(
         "--replace", metavar="METRIC", action="append", default=[], help="external metric whose scores are replaced"
     )
+    text = "write a project as a file; without FORMAT and FILE, list the formats"
+    take = commands.add_parser("export", help=text, description=text)
+    take.set_defaults(run=_export)
+    take.add_argument("project", metavar="PROJECT", help="name or number of the project")
+    take.add_argument(
+        "format", metavar="FORMAT", nargs="?", choices=[*EXPORTS, None], help=f"one of {', '.join(EXPORTS)}"
+    )
+    take.add_argument("file", metavar="FILE", type=Path, nargs="?")
     return parser
+
+
+def _export(store: Store, given: argparse.Namespace, share: _Share) -> str:
+    if given.format is None:
+        return "\n".join(f"{name}: {kind.label}. {kind.holds}" for name, kind in EXPORTS.items())
+    if given.file is None:
+        raise UserError("name the file to write", hint="projects export PROJECT FORMAT FILE")
+    check([], named("FILE", given.file))
+    project = project_of(store, given.project)
+    made = EXPORTS[given.format].make(store, project.id)
+    copy(made.file, given.file)
+    store.audit.record(WHO, "exported", project.id, file=given.format)
+    for note in made.lost:
+        share.say(f"note: {note}")
+    return f"{given.file}: {given.file.stat().st_size:,} bytes"
 
 
 def _import(store: Store, given: argparse.Namespace, share: _Share) -> str:

@@ -7,7 +7,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple, TextIO, cast
 
 from core.errors import ImportProblems
 from core.formats.parsing.limits import Meter, limits, too_much
@@ -139,8 +139,8 @@ def raw_lines(data: bytes) -> Iterator[str]:
     return lines_of(io.BytesIO(data))
 
 
-def lines_of(stream: BinaryIO) -> Iterator[str]:
-    """Yield the lines of a stream of checked UTF-8, as `raw_lines` does."""
+def lines_of(stream: BinaryIO) -> TextIO:
+    """Return the lines of a stream of checked UTF-8, as `raw_lines` does; closing them closes the stream."""
     return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n")
 
 

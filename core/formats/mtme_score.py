@@ -8,10 +8,14 @@ the outputs.
 
 from __future__ import annotations
 
+import io
+import math
 import re
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
 
-from core.data import Dataset, ExternalScores, OutputKey, Value
+from core.data import Dataset, ExternalScores, OutputKey, Segment, Value
 from core.formats.external import lower_is_better, no_score, source_file
 from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
@@ -72,10 +76,34 @@ def _split(line: str) -> tuple[str, str, str]:
 
 def write(dataset: Dataset, scores: Mapping[OutputKey, float | None]) -> str:
     """Return one line per segment for every system with any score. Raises `UserError` for a system name with a blank."""
-    lines = []
-    for system in sorted({key.system for key, value in scores.items() if value is not None}):
-        refuse_name(system, _NO_NAME, "blanks")
-        for segment in dataset.segments:
-            value = scores.get(OutputKey(system, *segment.key))
-            lines.append(f"{system}\t{'None' if value is None else repr(float(value))}\n")
-    return "".join(lines)
+    columns = ScoreColumns()
+    columns.take(dataset.segments, scores)
+    return columns.text()
+
+
+class ScoreColumns:
+    """The scores of each system by segment, in a few bytes each, collected from the parts of a project."""
+
+    def __init__(self) -> None:
+        self._segments = 0
+        self._columns: dict[str, array[float]] = {}
+
+    def take(self, segments: Sequence[Segment], scores: Mapping[OutputKey, float | None]) -> None:
+        """Add the next segments of the project; `scores` are those of their outputs."""
+        at = {segment.key: i for i, segment in enumerate(segments, start=self._segments)}
+        self._segments += len(segments)
+        for key, value in scores.items():
+            if value is not None and (place := at.get(key.segment)) is not None:
+                column = self._columns.setdefault(key.system, array("d"))
+                column.extend([math.nan] * (place + 1 - len(column)))
+                column[place] = value
+
+    def text(self) -> str:
+        """Return one line per segment for every system with any score. Raises `UserError` for a system name with a blank."""
+        held = io.StringIO()
+        for system in sorted(self._columns):
+            refuse_name(system, _NO_NAME, "blanks")
+            column = self._columns[system]
+            for value in chain(column, repeat(math.nan, self._segments - len(column))):
+                held.write(f"{system}\t{'None' if math.isnan(value) else repr(value)}\n")
+        return held.getvalue()

@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
 import tempfile
@@ -14,6 +15,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 from core.errors import UserError
 from core.settings import load as settings
@@ -93,6 +95,29 @@ def write(contents: Mapping[Path, str | bytes]) -> None:
     for path in (path for path in contents if path not in files):
         with _named_in_errors(path):
             _write_directly(path, encoded[path])
+
+
+def copy(source: IO[bytes], path: Path) -> None:
+    """Write a stream to a file, completely or not at all; standard output, pipes and devices are written to directly. Raises OSError."""
+    source.seek(0)
+    with _named_in_errors(path):
+        if not _replaceable(path):
+            with path.open("wb") as direct:
+                shutil.copyfileobj(source, direct)
+            return
+        target = Path(os.path.realpath(path))
+        part = target.with_name(f".errorscope-{secrets.token_hex(8)}.part")
+        try:
+            with part.open("xb") as file:
+                shutil.copyfileobj(source, file)
+                file.flush()
+                if target.exists():
+                    _copy_rights(target, file.fileno())
+                os.fsync(file.fileno())
+            os.replace(part, target)
+        finally:
+            part.unlink(missing_ok=True)
+        _sync_folder(target.parent)
 
 
 def _check_writable(path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from core.data import Score
@@ -53,10 +53,16 @@ def _field(value: str | float | None) -> str:
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
+def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> Iterator[str]:
+    """Yield the lines of a CSV file (RFC 4180 quoting, `\\n` line ends) that is safe to open in a spreadsheet; numbers stay numbers."""
+    yield ",".join(map(_field, columns)) + "\n"
+    for row in rows:
+        yield ",".join(map(_field, row)) + "\n"
+
+
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
-    """Return a CSV file (RFC 4180 quoting, `\\n` line ends) that is safe to open in a spreadsheet; numbers stay numbers."""
-    lines = [",".join(map(_field, columns)), *(",".join(map(_field, row)) for row in rows)]
-    return "\n".join(lines) + "\n"
+    """Return the lines of a CSV file as one text."""
+    return "".join(csv_lines(columns, rows))
 
 
 def scores_csv(scores: Iterable[Score]) -> str:
@@ -64,14 +70,24 @@ def scores_csv(scores: Iterable[Score]) -> str:
     return csv_text(SCORE_COLUMNS, scores)
 
 
+def score_records(scores: Iterable[Score]) -> Iterator[dict[str, Any]]:
+    """Yield scores as objects with the keys `SCORE_COLUMNS`; a missing score is None."""
+    return (dict(zip(SCORE_COLUMNS, score, strict=True)) for score in scores)
+
+
 def scores_jsonl(scores: Iterable[Score]) -> str:
     """Return scores as one JSON object per line with the keys `SCORE_COLUMNS`; a missing score is null."""
-    return json_lines(dict(zip(SCORE_COLUMNS, score, strict=True)) for score in scores)
+    return json_lines(score_records(scores))
+
+
+def each_json_line(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield one JSON object per line. Raises ValueError for NaN and infinity, which are not JSON."""
+    return (json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
 
 
 def json_lines(records: Iterable[Mapping[str, Any]]) -> str:
-    """Return one JSON object per line. Raises ValueError for NaN and infinity, which are not JSON."""
-    return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
+    """Return one JSON object per line, as one text."""
+    return "".join(each_json_line(records))
 
 
 def json_text(report: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from core.ports.calibrations import Calibrations
 from core.ports.campaigns import Campaigns
 from core.ports.cases import KeptCases
 from core.ports.chunks import Chunks
+from core.ports.exports import Exports
 from core.ports.imports import Imports
 from core.ports.jobs import Jobs
 from core.ports.judgements import Judgements
@@ -41,3 +42,4 @@ class Store(NamedTuple):
     campaigns: Campaigns
     chunks: Chunks
     imports: Imports
+    exports: Exports

@@ -10,8 +10,9 @@ from core.metrics.base import Metric, MetricSpec
 from core.ports.store import Store
 from core.progress import Cancelled, Progress
 from tests.fakes.campaigns import FakeCampaigns
-from tests.fakes.jobs import FakeChunks, FakeJobs
+from tests.fakes.exports import FakeExports
 from tests.fakes.imports import FakeImports
+from tests.fakes.jobs import FakeChunks, FakeJobs
 from tests.fakes.kept import FakeCalibrations, FakeCases, FakeProjectSettings, FakeStressRuns
 from tests.fakes.labels import FakeBatches, FakeJudgements, FakeLabels
 from tests.fakes.memory import Memory
@@ -40,6 +41,7 @@ def memory_store() -> Store:
         FakeCampaigns(memory),
         FakeChunks(memory),
         FakeImports(memory),
+        FakeExports(memory),
     )
 
 

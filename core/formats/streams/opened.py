@@ -78,9 +78,9 @@ class TextFile:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines with their line ends, as `raw_lines` does."""
-        with opened(self.file) as raw:
+        with opened(self.file) as raw, lines_of(unpacked(self.name, raw)) as lines:
             report = self._reporter(raw)
-            for number, line in enumerate(lines_of(unpacked(self.name, raw))):
+            for number, line in enumerate(lines):
                 if number % EVERY == 0:
                     report()
                 yield line

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
+import tempfile
 import zipfile
-from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import IO, NamedTuple
 
-from core.data import Dataset, OutputKey, RatedOutput, Score, SegmentKey
+from core.data import Dataset, OutputKey, RatedOutput, Score, SegmentKey, grouped
 from core.errors import UserError
 from core.formats import mtme_score
 from core.formats.labels.label_file import Written, left_behind
@@ -21,51 +21,71 @@ from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rated_outputs, segment_scores
 from core.ports.store import Store
 from core.services.labels import all_labels
-from core.services.labels.judgements import with_scores
+from core.services.labels.judgements import derived
+
+HELD = 1 << 20
+"""Bytes of a file that are kept in memory."""
 
 
-def score_rows(store: Store, project_id: int) -> list[Score]:
-    """Return the scores of a project, in the order of the dataset.
+def score_rows(store: Store, project_id: int) -> Iterator[Score]:
+    """Yield the scores of a project, in the order of the dataset.
 
     Outputs that were not scored have no row; undefined scores have a status and a reason.
     """
-    keys = [o.key for o in store.projects.dataset(project_id).outputs]
-    rows = []
     for by in store.scores.signatures(project_id):
-        values = store.scores.table(project_id, by.signature)
-        found = ((key, values[key]) for key in keys if key in values)
-        rows += [Score(*key, by.metric, by.signature, v.value, v.status, v.reason) for key, v in found]
-    return rows
+        for part in store.exports.scores(project_id, by.signature):
+            for key, v in part:
+                yield Score(*key, by.metric, by.signature, v.value, v.status, v.reason)
 
 
 def partly_scored(store: Store, project_id: int) -> list[str]:
     """Return a sentence that names the metrics without a result for some outputs; empty if there are none."""
-    total = len(store.projects.dataset(project_id).outputs)
+    total = store.projects.get(project_id).n_outputs
     named = [
         f"{by.metric} ({by.n:,} of {total:,} outputs)" for by in store.scores.signatures(project_id) if by.n < total
     ]
     return [f"Only partly scored: {', '.join(named)}."] if named else []
 
 
-def label_rows(store: Store, project_id: int) -> list[LabelRow]:
-    """Return the current labels, submitted or not: one row per error or verdict, in the order of the dataset."""
+def label_rows(store: Store, project_id: int) -> Iterator[LabelRow]:
+    """Yield the current labels, submitted or not: one row per error or verdict, in the order of the dataset."""
     labels = all_labels.labels(store, project_id)
     names = sorted({rater for rater, _ in labels})
-    rows: list[LabelRow] = []
-    for key in (o.key for o in store.projects.dataset(project_id).outputs):
-        for rater in names:
-            if of_segment := labels.get((rater, key.segment)):
-                rows += _rows(key, rater, of_segment.of(key.system), of_segment.submitted)
-    return rows
+    for part in store.exports.keys(project_id) if labels else ():
+        for key in part:
+            for rater in names:
+                if of_segment := labels.get((rater, key.segment)):
+                    yield from _rows(key, rater, of_segment.of(key.system), of_segment.submitted)
 
 
 class Export(NamedTuple):
-    """An exported file; `lost` lists what it does not contain."""
+    """An exported file, on disk if it is large; `lost` lists what it does not contain."""
 
-    data: bytes
+    file: IO[bytes]
     ending: str
     mime: str
     lost: tuple[str, ...]
+
+    @property
+    def data(self) -> bytes:
+        """All bytes of the file."""
+        self.file.seek(0)
+        return self.file.read()
+
+
+class _Spool(tempfile.SpooledTemporaryFile[bytes]):
+    """A temporary file that is closed when nobody refers to it."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def spooled(pieces: Iterable[str | bytes] = ()) -> IO[bytes]:
+    """Return a temporary file with these contents, which is kept in memory while it is small."""
+    file = _Spool(HELD)
+    for piece in pieces:
+        file.write(piece.encode() if isinstance(piece, str) else piece)
+    return file
 
 
 def labels_as(store: Store, project_id: int, name: str) -> Export:
@@ -86,7 +106,7 @@ def labels_as(store: Store, project_id: int, name: str) -> Export:
     lost = [f"Left out: {counted(open_work, 'label')} not submitted yet."] if open_work else []
     lost += replaced(labels)
     if len(written.texts) == 1:
-        return Export(written.texts[0].encode(), wanted.ending, wanted.mime, (*lost, *written.lost))
+        return Export(spooled(written.texts), wanted.ending, wanted.mime, (*lost, *written.lost))
     rounds = {f"labels.round{n}.{wanted.ending}": text for n, text in enumerate(written.texts, start=1)}
     return Export(_zipped(rounds), f"{wanted.ending}.zip", "application/zip", (*lost, *written.lost))
 
@@ -109,24 +129,42 @@ def scores_as_mtme(store: Store, project_id: int) -> Export:
 
     Human scores include those derived from raters' numbers. Raises `UserError` if the name of a system has a blank.
     """
-    dataset = with_scores(store.projects.dataset(project_id), all_labels.judgements(store, project_id))
-    files: dict[str, str] = {}
+    files, held = list[str](), spooled()
     listed, missing = ["file\tmetric\tsignature\n"], 0
-    for by in store.scores.signatures(project_id):
-        values = {key: v.value for key, v in store.scores.table(project_id, by.signature).items()}
-        missing += sum(o.key in values and values[o.key] is None for o in dataset.outputs)
-        if text := mtme_score.write(dataset, values):
-            name = _free_name("metric-scores", name_of(by.metric), files)
-            files[name] = text
-            listed.append(f"{name}\t{by.metric}\t{by.signature}\n")
-    for score in dict.fromkeys(h.name for h in dataset.human_scores):
-        of_score = {OutputKey(*h[:3]): h.value for h in dataset.human_scores if h.name == score}
-        files[_free_name("human-scores", score, files)] = mtme_score.write(dataset, of_score)
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for by in store.scores.signatures(project_id):
+            columns = mtme_score.ScoreColumns()
+            scores = store.exports.scores(project_id, by.signature)
+            for texts, part in zip(store.exports.texts(project_id), scores, strict=False):
+                values = {key: v.value for key, v in part}
+                missing += sum(value is None for value in values.values())
+                columns.take(texts.segments, values)
+            if text := columns.text():
+                name = _free_name("metric-scores", name_of(by.metric), files)
+                files.append(name)
+                _add(archive, name, text)
+                listed.append(f"{name}\t{by.metric}\t{by.signature}\n")
+        for score, columns in _human_scores(store, project_id).items():
+            files.append(_free_name("human-scores", score, files))
+            _add(archive, files[-1], columns.text())
+        _add(archive, "signatures.tsv", "".join(listed))
     lost = [f"{counted(missing, 'score')} undefined, with the reason: None in the file."] if missing else []
     lost += partly_scored(store, project_id)
-    return Export(
-        _zipped({**files, "signatures.tsv": "".join(listed)}), "seg-scores.zip", "application/zip", tuple(lost)
-    )
+    return Export(held, "seg-scores.zip", "application/zip", tuple(lost))
+
+
+def _human_scores(store: Store, project_id: int) -> dict[str, mtme_score.ScoreColumns]:
+    """Return the human scores by name, with those derived from raters' numbers."""
+    made = grouped((SegmentKey(h.doc_id, h.segment_id), h) for h in derived(all_labels.judgements(store, project_id)))
+    project = store.projects.get(project_id)
+    names = dict.fromkeys((*project.human_scores, *(h.name for of in made.values() for h in of)))
+    columns = {name: mtme_score.ScoreColumns() for name in names}
+    for part in store.exports.texts(project_id) if names else ():
+        ours = [h for s in part.segments for h in made.get(s.key, ())]
+        values = grouped((h.name, (OutputKey(*h[:3]), h.value)) for h in (*part.human_scores, *ours))
+        for name, column in columns.items():
+            column.take(part.segments, dict(values.get(name, ())))
+    return columns
 
 
 def _free_name(folder: str, name: str, taken: Collection[str]) -> str:
@@ -136,12 +174,16 @@ def _free_name(folder: str, name: str, taken: Collection[str]) -> str:
     return next(n for n in wanted if n not in taken)
 
 
-def _zipped(files: Mapping[str, str]) -> bytes:
-    held = io.BytesIO()
+def _zipped(files: Mapping[str, str]) -> IO[bytes]:
+    held = spooled()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
-            archive.writestr(zipfile.ZipInfo(name), text.encode(), zipfile.ZIP_DEFLATED)
-    return held.getvalue()
+            _add(archive, name, text)
+    return held
+
+
+def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
+    archive.writestr(zipfile.ZipInfo(name), text.encode(), zipfile.ZIP_DEFLATED)
 
 
 def replaced(labels: Mapping[tuple[str, SegmentKey], SegmentLabels]) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from core.formats.labels import judgements
 from core.formats.labels.label_formats import FORMATS
-from core.formats.write import labels_csv, scores_csv, scores_jsonl
+from core.formats.write import SCORE_COLUMNS, LabelRow, csv_lines, each_json_line, score_records
 from core.ports.store import Store
-from core.services.export import export
+from core.services.export import export, outputs
 from core.services.export.export import Export
 from core.services.labels import all_labels
 
@@ -23,23 +24,36 @@ class ExportFile(NamedTuple):
 
 
 def _text(
-    make: Callable[[Store, int], str],
+    make: Callable[[Store, int], str | Iterable[str]],
     ending: str,
     mime: str,
     notes: Callable[[Store, int], Iterable[str]] = lambda *_: (),
 ) -> Callable[[Store, int], Export]:
-    return lambda store, project: Export(make(store, project).encode(), ending, mime, tuple(notes(store, project)))
+    def made(store: Store, project: int) -> Export:
+        text = make(store, project)
+        pieces = [text] if isinstance(text, str) else text
+        return Export(export.spooled(pieces), ending, mime, tuple(notes(store, project)))
+
+    return made
 
 
 def _labels(name: str) -> Callable[[Store, int], Export]:
     return lambda store, project: export.labels_as(store, project, name)
 
 
+def _scores(store: Store, project_id: int, *, ending: str) -> Export:
+    return outputs.scores_as(store, project_id, ending)
+
+
+def _outputs(store: Store, project_id: int, *, ending: str) -> Export:
+    return outputs.outputs_as(store, project_id, ending)
+
+
 LABELS = {
     "csv": ExportFile(
         "Labels: CSV", "One row per error span or verdict; unsubmitted ones are included and marked. Safe to open in a spreadsheet: texts cannot run as formulas.",
         _text(
-            lambda store, project: labels_csv(export.label_rows(store, project)), "labels.csv", "text/csv", export.notes_on_labels
+            lambda store, project: csv_lines(LabelRow._fields, export.label_rows(store, project)), "labels.csv", "text/csv", export.notes_on_labels
         ),
     ),
     **{f.name: ExportFile(f"Labels: {f.label}", f.holds, _labels(f.name)) for f in FORMATS.values() if f.write},
@@ -64,13 +78,13 @@ SCORES = {
     "scores-csv": ExportFile(
         "Scores: CSV", "One row per output and metric, with signature, status and reason. Safe to open in a spreadsheet: texts cannot run as formulas.",
         _text(
-            lambda store, project: scores_csv(export.score_rows(store, project)), "scores.csv", "text/csv", export.partly_scored
+            lambda store, project: csv_lines(SCORE_COLUMNS, export.score_rows(store, project)), "scores.csv", "text/csv", export.partly_scored
         ),
     ),
     "scores-jsonl": ExportFile(
         "Scores: JSONL", "The same rows, one JSON object per line; a missing score is null.",
         _text(
-            lambda store, project: scores_jsonl(export.score_rows(store, project)), "scores.jsonl", "application/jsonl",
+            lambda store, project: each_json_line(score_records(export.score_rows(store, project))), "scores.jsonl", "application/jsonl",
             export.partly_scored,
         ),
     ),
@@ -80,4 +94,21 @@ SCORES = {
     ),
 }  # fmt: skip
 
-EXPORTS: Mapping[str, ExportFile] = LABELS | JUDGEMENTS | SCORES
+COLUMNAR = {"parquet": "Parquet", "arrow": "Arrow"}
+SCORES |= {
+    f"scores-{ending}": ExportFile(
+        f"Scores: {name}", "The same rows with types: a score is a number or missing. For large projects.",
+        partial(_scores, ending=ending),
+    )
+    for ending, name in COLUMNAR.items()
+}  # fmt: skip
+OUTPUTS = {
+    f"outputs-{ending}": ExportFile(f"Outputs: {name}", holds, partial(_outputs, ending=ending))
+    for ending, name, holds in (
+        ("csv", "CSV", "One row per output, with its source, references and human scores. Safe to open in a spreadsheet: texts cannot run as formulas."),
+        ("jsonl", "JSONL", "The same rows, one JSON object per line; texts unchanged. Can be imported again."),
+        *((ending, name, "The same rows with types; texts unchanged. For large projects.") for ending, name in COLUMNAR.items()),
+    )
+}  # fmt: skip
+
+EXPORTS: Mapping[str, ExportFile] = LABELS | JUDGEMENTS | SCORES | OUTPUTS

@@ -322,6 +322,7 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "search": _read,
         "human_score": _read,
     },
+    "exports": {"texts": _read, "keys": _read, "scores": _read, "most_references": _read},
     "imports": {"add": _import, "stored": _read},
     "scores": {
         "known": _everyone,

@@ -18,7 +18,7 @@ def draw(setup: Setup) -> None:
     """Draw the step."""
     choices, outline = setup.choices, setup.outline
     st.subheader("Which outputs are rated?", anchor=False)
-    names = list(setup.index.systems)
+    names = list(setup.outputs.systems)
     left, right = st.columns(2, gap="large")
     with left:
         if len(names) > 1:
@@ -61,7 +61,7 @@ def _facts(setup: Setup) -> None:
     if of.outputs < of.segments * of.systems:
         missing = of.segments * of.systems - of.outputs
         st.caption(f"{format_count(missing, 'output')} missing: not every system has an output for every segment.")
-    if long := long_texts(setup.index, systems, segments):
+    if long := long_texts(setup.outputs, systems, segments):
         st.warning(
             f"{format_count(long, 'output')} with more than {LONG_TEXT:,} characters. Annotators need more time for them: "
             "set the seconds per unit in step 3.",

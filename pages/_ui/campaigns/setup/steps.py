@@ -32,7 +32,7 @@ class Setup(NamedTuple):
 
     project: Project
     choices: SetupChoices
-    index: ProjectIndex
+    outputs: ProjectIndex
     texts: StoredTexts
     outline: Outline
     own: Typology

@@ -73,7 +73,16 @@ def store() -> Store:
     return cast(
         Store,
         SimpleNamespace(
-            projects=SimpleNamespace(dataset=lambda project: DATASET),
+            projects=SimpleNamespace(
+                dataset=lambda project: DATASET, get=lambda project: SimpleNamespace(n_outputs=3, human_scores=())
+            ),
+            exports=SimpleNamespace(
+                texts=lambda project: iter([DATASET]),
+                keys=lambda project: iter([[o.key for o in DATASET.outputs]]),
+                scores=lambda project, signature: iter(
+                    [[(o.key, SCORED[signature][o.key]) for o in DATASET.outputs if o.key in SCORED[signature]]]
+                ),
+            ),
             scores=SimpleNamespace(
                 signatures=lambda project: [ScoredBy(s.split("|")[0], s, len(v), NOW) for s, v in SCORED.items()],
                 table=lambda project, signature: SCORED[signature],

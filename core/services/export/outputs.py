@@ -1,0 +1,61 @@
+"""Export the texts of a project with their human scores, as a table with one row per output that can be imported again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from core.data import OutputKey
+from core.formats.streams.columnar_write import Kind, write_columnar
+from core.formats.write import SCORE_COLUMNS, csv_lines, each_json_line
+from core.ports.store import Store
+from core.services.export.export import Export, partly_scored, score_rows, spooled
+
+KEYS = ("system", "doc_id", "segment_id")
+PARQUET, ARROW = "application/vnd.apache.parquet", "application/vnd.apache.arrow.file"
+
+
+def output_rows(store: Store, project_id: int, scores: tuple[str, ...]) -> Iterator[list[Any]]:
+    """Yield system, document, segment, source, references and output of each output, then its human scores of these names."""
+    for part in store.exports.texts(project_id):
+        of_segment = part.segment_of()
+        values: dict[OutputKey, dict[str, float]] = defaultdict(dict)
+        for h in part.human_scores:
+            values[OutputKey(*h[:3])][h.name] = h.value
+        for output in part.outputs:
+            segment, found = of_segment[output.key.segment], values[output.key]
+            yield [*output.key, segment.source, list(segment.references), output.text, *map(found.get, scores)]
+
+
+def outputs_as(store: Store, project_id: int, ending: str) -> Export:
+    """Return the outputs with their human scores as csv, jsonl, parquet or arrow. Segments without outputs have no row."""
+    names = store.projects.get(project_id).human_scores
+    rows = output_rows(store, project_id, names)
+    columns = [*KEYS, "source", "references", "output", *names]
+    match ending:
+        case "csv":
+            n = store.exports.most_references(project_id)
+            references = ["reference", *(f"reference {i}" for i in range(2, n + 1))][:n]
+            flat = ([*r[:4], *(r[4] + [None] * n)[:n], *r[5:]] for r in rows)
+            pieces = csv_lines([*KEYS, "source", *references, "output", *names], flat)
+            lost = ("Texts that a spreadsheet could run as formulas begin with an apostrophe, which an import keeps.",)
+            return Export(spooled(pieces), "outputs.csv", "text/csv", lost)
+        case "jsonl":
+            records = (dict(zip(columns, row, strict=True)) for row in rows)
+            return Export(spooled(each_json_line(records)), "outputs.jsonl", "application/jsonl", ())
+    kinds: list[tuple[str, Kind]] = [(name, "number" if name in names else "text") for name in columns]
+    kinds[4] = ("references", "texts")
+    return _columnar(kinds, rows, "outputs", ending, ())
+
+
+def scores_as(store: Store, project_id: int, ending: str) -> Export:
+    """Return the scores with signature, status and reason as parquet or arrow."""
+    kinds: list[tuple[str, Kind]] = [(name, "number" if name == "score" else "text") for name in SCORE_COLUMNS]
+    return _columnar(kinds, score_rows(store, project_id), "scores", ending, tuple(partly_scored(store, project_id)))
+
+
+def _columnar(columns: Any, rows: Any, name: str, ending: str, lost: tuple[str, ...]) -> Export:
+    file = spooled()
+    write_columnar(file, columns, rows, parquet=ending == "parquet")
+    return Export(file, f"{name}.{ending}", PARQUET if ending == "parquet" else ARROW, lost)

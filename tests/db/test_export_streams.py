@@ -1,0 +1,193 @@
+"""Exports in parts have the rows that whole tables have, and files of outputs can be imported again."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Score, Segment, SourceFile, Value
+from core.errors import ImportProblems, UserError
+from core.formats.files import Upload
+from core.formats.table import read_table
+from core.formats.write import scores_csv, scores_jsonl
+from core.ports.store import Store
+from core.services.export.export import score_rows
+from core.services.export.files import EXPORTS
+from core.services.projects.adding import ImportTarget, add_staged
+from core.services.projects.importing import plan, preview
+from core.signature import content_key
+from db import exports
+from db.store import open_store
+from db.transfer import main
+from tests.fakes import small_dataset
+
+N = 30
+TEXTS = Dataset(
+    tuple(
+        Segment(f"d{i % 3}", str(i), None if i % 7 == 0 else f"source {i}", ("ref é", f"=ref {i}")[: i % 3]) for i in range(N)
+    ),
+    tuple(Output(s, f"d{i % 3}", str(i), "" if i == 5 else f"- {s} “{i}”\nline") for i in range(N) for s in ("A", "B")[: 1 + i % 2]),
+    tuple(HumanScore("A", f"d{i % 3}", str(i), name, i / 7) for i in range(0, N, 2) for name in ("adequacy", "fluency")),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports, "SEGMENTS", 7)
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    made = store.projects.create("p").id
+    external = ExternalScores("judge", True, (SourceFile("f", "0"),), {o.key: Value(0.5) for o in TEXTS.outputs[::3]})
+    store.projects.add(made, TEXTS, external=[external])
+    values = {
+        content_key(item.source, item.hypothesis, item.references): Value(i / 3)
+        if i % 4
+        else Value(None, "undefined", "=why")
+        for i, (_, item) in enumerate(TEXTS.items())
+        if i % 5
+    }
+    store.scores.put("chrf", "chrf|x:1", values, 1.0)
+    return made
+
+
+def test_parts_are_the_whole_project(store: Store, project: int) -> None:
+    parts = list(store.exports.texts(project))
+    whole = store.projects.dataset(project)
+    assert len(parts) > 2
+    assert tuple(s for p in parts for s in p.segments) == whole.segments
+    assert tuple(o for p in parts for o in p.outputs) == whole.outputs
+    assert tuple(h for p in parts for h in p.human_scores) == whole.human_scores
+    assert [key for part in store.exports.keys(project) for key in part] == [o.key for o in whole.outputs]
+    assert store.exports.most_references(project) == 2
+    with pytest.raises(UserError, match="no such project"):
+        list(store.exports.texts(project + 1))
+
+
+def test_score_files_have_the_bytes_that_whole_tables_give(store: Store, project: int) -> None:
+    rows = []
+    for by in store.scores.signatures(project):
+        values = store.scores.table(project, by.signature)
+        keys = [o.key for o in store.projects.dataset(project).outputs if o.key in values]
+        rows += [Score(*k, by.metric, by.signature, (v := values[k]).value, v.status, v.reason) for k in keys]
+    assert {row.metric for row in rows} == {"chrf", "external:judge"}
+    assert list(score_rows(store, project)) == rows
+    assert EXPORTS["scores-csv"].make(store, project).data == scores_csv(rows).encode()
+    assert EXPORTS["scores-jsonl"].make(store, project).data == scores_jsonl(rows).encode()
+    for ending in ("parquet", "arrow"):
+        made = EXPORTS[f"scores-{ending}"].make(store, project)
+        found = read_table(Upload(f"s.{made.ending}", made.data))
+        as_text = [[*r[:5], None if r.value is None else repr(r.value), *r[6:]] for r in rows]
+        assert [list(row.cells) for row in found.rows] == as_text
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "arrow"])
+def test_exported_outputs_are_imported_as_the_same_project(store: Store, project: int, ending: str) -> None:
+    made = EXPORTS[f"outputs-{ending}"].make(store, project)
+    files = [Upload(f"x.{made.ending}", made.data)]
+    seen = preview(files, plan(files))
+    assert seen.staged is not None, seen.problems
+    again = add_staged(store, ImportTarget("again"), seen.staged).project.id
+    was, now = store.projects.dataset(project), store.projects.dataset(again)
+    assert now.segments == was.segments
+    assert now.outputs == was.outputs
+    assert set(now.human_scores) == set(was.human_scores)
+
+
+def test_outputs_as_csv_are_safe_and_name_their_references(store: Store, project: int) -> None:
+    made = EXPORTS["outputs-csv"].make(store, project)
+    table = read_table(Upload("x.csv", made.data))
+    assert table.columns == (
+        "system", "doc_id", "segment_id", "source", "reference", "reference 2", "output", "adequacy", "fluency",
+    )  # fmt: skip
+    assert all(str(row.cells[6]).startswith("'- ") for row in table.rows if row.cells[6])
+    assert [row.cells[2] for row in table.rows] == [o.segment_id for o in TEXTS.outputs]
+
+
+def test_the_command_imports_and_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url, table, out = f"sqlite:///{tmp_path}/e.db", tmp_path / "News.csv.gz", tmp_path / "out.jsonl"
+    text = "system,segment_id,source,ref,hyp,weird\n" + "".join(f"A,{i},s{i},r{i},o{i},{i}\n" for i in range(5))
+    table.write_bytes(gzip.compress(text.encode()))
+    imported = ["--database", url, "import", str(table), "--column", "metric=weird", "--column", "output=hyp"]
+    assert main(imported) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith(
+        "News: 5 segments × 1 system, 1 reference, 5 metric scores (weird ↑). New: 5 segments"
+    )
+    assert "metric: weird" in said.err
+    assert main(imported) == 2
+    assert "there is a project “News” already" in capsys.readouterr().err
+    assert main([*imported, "--into", "News"]) == 0
+    assert "Nothing is new" in capsys.readouterr().out
+    assert main(["--database", url, "export", "News", "outputs-jsonl", str(out)]) == 0
+    assert out.read_text("utf-8").count("\n") == 5
+    assert main(["--database", url, "export", "News"]) == 0
+    assert "scores-parquet: Scores: Parquet" in capsys.readouterr().out
+    store = open_store(url)
+    assert [e.act for e in store.audit.entries(None)] + [e.act for e in store.audit.entries(1)]
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--column", "colour=hyp"], "there is no role of a column “colour”"),
+    (["--column", "output=nothing"], "no file has this column"),
+    (["--into", "nothing"], "there is no project “nothing”"),
+])  # fmt: skip
+def test_wrong_arguments_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("system,segment_id,hyp\nA,1,x\n", "utf-8")
+    assert main(["--database", f"sqlite:///{tmp_path}/e.db", "import", str(table), *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_problems_of_files_are_named_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("system,segment_id,hyp\nA,1,x\nA,1,y\nA\n", "utf-8")
+    assert main(["--database", f"sqlite:///{tmp_path}/e.db", "import", str(table)]) == 2
+    assert "a.csv, line 4: found 1 field; expected 3, as the header has" in capsys.readouterr().err
+    assert open_store(f"sqlite:///{tmp_path}/e.db").projects.list() == []
+
+
+def parquet(tmp_path: Path, **columns: list[object]) -> Upload:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table(columns), path)
+    return Upload("t.parquet", path.read_bytes())
+
+
+def test_typed_cells_become_the_texts_of_a_csv(tmp_path: Path) -> None:
+    table = read_table(parquet(
+        tmp_path, system=["A", "A"], seg=[7, 8], output=["x", None], refs=[["r", "q"], None], da=[0.5, float("nan")],
+        ok=[True, None], n=[None, 3], other=[{"a": 1}, None],
+    ))  # fmt: skip
+    assert table.rows[0].cells[:7] == ("A", "7", "x", ("r", "q"), "0.5", "true", None)
+    assert table.rows[1].cells[:7] == ("A", "8", None, None, None, None, "3")
+    assert [row.line for row in table.rows] == [1, 2]
+
+
+@pytest.mark.parametrize(("data", "found"), [
+    (b"PAR1 nothing", "a file that cannot be read"), (b"", "a file that cannot be read"), (b"a,b\n1,2\n", "a file that cannot be read"),
+])  # fmt: skip
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
+def test_damaged_files_are_one_problem(name: str, data: bytes, found: str) -> None:
+    with pytest.raises(ImportProblems) as caught:
+        read_table(Upload(name, data))
+    assert found in caught.value.problems[0].found
+
+
+def test_a_nul_in_a_typed_file_is_a_problem(tmp_path: Path) -> None:
+    with pytest.raises(ImportProblems, match="a NUL or half a surrogate pair"):
+        read_table(parquet(tmp_path, output=["x", "a\0b"]))
+
+
+def test_stored_values_of_no_project_are_refused(store: Store) -> None:
+    project = store.projects.create("q").id
+    store.projects.add(project, small_dataset())
+    assert list(store.exports.scores(project, "chrf|none")) == [[]]
+    assert OutputKey("A", "doc", "0") in next(iter(store.exports.keys(project)))
