@@ -149,12 +149,12 @@ class SqlScores:
 
     def column(self, project_id: int, signature: str) -> ScoreColumn:
         arrays = ProjectArrays.of(self._engine)
-        if _elsewhere(signature):
+        if is_external(signature):
             metric = next((m for m in self.external(project_id) if m.signature == signature), None)
             if metric is None:
                 return ScoreColumn.empty(arrays.index(project_id))
             return arrays.column(project_id, external.source(project_id, metric))
-        own = _id_of(signature).scalar_subquery()
+        own = of_signature(signature).scalar_subquery()
 
         def newest(connection: Connection) -> int:
             return connection.execute(select(func.max(runs.c.id)).where(runs.c.signature == own)).scalar() or 0

@@ -114,9 +114,7 @@ def test_the_command_imports_and_exports(tmp_path: Path, capsys: pytest.CaptureF
     imported = ["--database", url, "import", str(table), "--column", "metric=weird", "--column", "output=hyp"]
     assert main(imported) == 0
     said = capsys.readouterr()
-    assert said.out.startswith(
-        "News: 5 segments × 1 system, 1 reference, 5 metric scores (weird ↑). New: 5 segments"
-    )
+    assert said.out.startswith("News: 5 segments × 1 system, 1 reference, 5 metric scores (weird ↑). New: 5 segments")
     assert "metric: weird" in said.err
     assert main(imported) == 2
     assert "there is a project “News” already" in capsys.readouterr().err
