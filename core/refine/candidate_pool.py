@@ -12,10 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from torch import Tensor
 
 from core.models.architectures.seq2seq import Array, Ids
 from core.refine.result import Edit, Variant
+
+Places = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +41,8 @@ class EditCandidate:
     hidden: Tensor | None = None  # of the tokens after `at`
     past: Tensor | None = None
     back: Tensor | None = None  # hidden states of the reference given this text
+    back_logps: Array | None = None  # upper bounds of the reference's log probabilities, exact where not `open`
+    open: Places | None = None
 
     def score(self, variant: Variant) -> float:
         """Return BARTScore under the variant, or its upper bound. ≤ 0, higher is better."""

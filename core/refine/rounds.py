@@ -13,7 +13,7 @@ import torch
 from core.models.architectures.packed import DecoderRow
 from core.models.architectures.seq2seq import Array, Seq2SeqScorer
 from core.models.budget import bytes_for
-from core.refine.candidate_pool import CandidatePool, EditCandidate, edit_candidates
+from core.refine.candidate_pool import CandidatePool, EditCandidate, Places, edit_candidates
 from core.refine.detokenize import owners_after
 from core.refine.options import Options
 from core.refine.result import EditStep, Variant
@@ -77,7 +77,11 @@ class RoundRunner:
             likely = list(zip(near[i].tolist(), logps[i].tolist(), strict=True))
             full = len(s.now.ids) + skip >= self.scorer.limit
             edits = [e for e in self.options.edits if not (full and e == "insert")]
-            entered = edit_candidates(s.now.ids, s.now.logps, at, likely, float(after[i]), edits)
+            made = edit_candidates(s.now.ids, s.now.logps, at, likely, float(after[i]), edits)
+            entered = [
+                c for c in made if tuple(c.ids) not in s.seen
+            ]  # others have lost to a text no better than this one
+            s.seen.update(tuple(c.ids) for c in entered)
             out.append(
                 SentenceRound(s, at, likely, CandidatePool(entered, s.now.score + TIE, self.variant, self.scorer.slack))
             )
@@ -107,38 +111,40 @@ class RoundRunner:
         for _, c in asked:
             c.hidden = self.scorer.parts.weight.new_empty((0, self.scorer.parts.weight.shape[1]))
         some = [(t, c) for t, c in asked if c.fed]
+        kept = []
+        for t, c in some:
+            size = len(c.fed) * t.sentence.now.past[:, :, :1].nbytes
+            kept.append(self.held + size <= bytes_for(self.scorer.device))
+            self.held += size * kept[-1]
 
-        def work(piece: range) -> None:
-            self._report()
-            part = [some[i] for i in piece]
-            run = self.scorer.once([self._row(t, c) for t, c in part])
-            keep = self.held + run.past.nbytes <= bytes_for(run.past.device)
-            self.held += run.past.nbytes * keep
+        def work(piece: range) -> range:
+            run = self.scorer.once([self._row(*some[i]) for i in piece])
             at = 0
-            for turn, group in groupby(part, key=lambda tc: tc[0]):
-                mine = [c for _, c in group]
-                size = sum(len(c.fed) for c in mine)
-                tails = [i for c in mine for i in c.tail]
+            for turn, group in groupby(piece, key=lambda i: some[i][0]):
+                mine = list(group)
+                size = sum(len(some[i][1].fed) for i in mine)
+                tails = [token for i in mine for token in some[i][1].tail]
                 bounds = self.scorer.bounds(run.hidden[at : at + size], tails, turn.sentence.near)
-                for c, values in zip(mine, _cut(bounds, [len(c.fed) for c in mine]), strict=True):
+                for i, values in zip(mine, _cut(bounds, [len(some[i][1].fed) for i in mine]), strict=True):
+                    c = some[i][1]
                     c.hidden = run.hidden[at : at + len(c.fed)]
-                    c.past = run.past[:, :, at : at + len(c.fed)] if keep else None
+                    c.past = run.past[:, :, at : at + len(c.fed)] if kept[i] else None
                     c.precision = min(c.precision, float(c.head.sum() + values.sum()) / len(c.ids))
                     at += len(c.fed)
+            return piece
 
-        self.scorer.budget.spend([len(c.fed) for _, c in some], work)
+        self._spend([len(c.fed) for _, c in some], work)
 
     def _turn_round(self, asked: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
         """Encode each candidate, run the decoder over the reference and tighten the bounds of recall."""
         scorer, skip = self.scorer, self.kept - 1
 
-        def work(piece: range) -> None:
-            self._report()
+        def work(piece: range) -> range:
             part = [asked[i] for i in piece]
             read = scorer.read([[*scorer.starts[1:], *c.ids] for _, c in part])
             given = zip(read, part, strict=True)
             hidden = scorer.once(
-                [DecoderRow(r, None, 0, scorer.inputs(t.sentence.condition.ids)) for r, (t, _) in given]
+                [DecoderRow(r, None, 0, scorer.inputs(t.sentence.condition.ids)) for r, (t, _) in given], keep=False
             ).hidden
             at = 0
             for turn, group in groupby(part, key=lambda tc: tc[0]):
@@ -147,10 +153,16 @@ class RoundRunner:
                 block = hidden[at : at + size * len(mine)].view(len(mine), size, -1)[:, skip:]
                 bounds = scorer.bounds(block.flatten(0, 1), targets * len(mine), turn.sentence.near_back)
                 for c, states, values in zip(mine, block, bounds.reshape(len(mine), -1), strict=True):
-                    c.back, c.recall = states, min(c.recall, float(values.mean()))
+                    c.back, c.back_logps, c.recall = states, values.copy(), min(c.recall, float(values.mean()))
                 at += size * len(mine)
+            return piece
 
-        scorer.budget.spend([len(c.ids) + len(t.sentence.condition.ids) for t, c in asked], work)
+        self._spend([len(c.ids) + len(t.sentence.condition.ids) for t, c in asked], work)
+
+    def _spend(self, sizes: Sequence[int], work: Callable[[range], range]) -> None:
+        self._report()
+        for _ in self.scorer.budget.each(sizes, lambda piece: [work(piece)]):
+            self._report()
 
     def _complete(self, won: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
         """Compute what the next round needs of the winners and is missing."""
@@ -165,17 +177,35 @@ class RoundRunner:
         self._exact(c for _, c in won if c.logps is None)
 
     def _settle(self, ready: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
-        """Replace the bounds of these candidates by exact scores."""
+        """Replace the bounds of these candidates by exact scores: of recall first where its bounds are loosest."""
+        if self.backward:
+            narrow = [(t, c) for t, c in ready if c.open is None and t.sentence.loose is not None]
+            self._exact_back([(t, c, t.sentence.loose) for t, c in narrow if t.sentence.loose is not None])
+            done = {id(c) for _, c in narrow}
+            ready = [(t, c) for t, c in ready if id(c) not in done]
+            self._exact_back(
+                [(t, c, np.ones(len(t.sentence.condition.ids), bool) if c.open is None else c.open) for t, c in ready]
+            )
         if self.forward:
             self._exact(c for _, c in ready)
-        if self.backward:
-            states = torch.cat([c.back for _, c in ready if c.back is not None])
-            targets = [t.sentence.condition.ids for t, _ in ready]
-            flat = self.scorer.logps(states, [i for row in targets for i in row])
-            for (_, c), part in zip(ready, _cut(flat, [len(row) for row in targets]), strict=True):
-                c.recall = float(part.mean())
         for turn, c in ready:
             turn.pool.settle(c)
+
+    def _exact_back(self, asked: Sequence[tuple[SentenceRound, EditCandidate, Places]]) -> None:
+        """Replace the bounds at some places of the reference by exact log probabilities."""
+        if not asked:
+            return
+        targets = [np.asarray(t.sentence.condition.ids)[places].tolist() for t, _, places in asked]
+        states = torch.cat([c.back[torch.from_numpy(p).to(c.back.device)] for _, c, p in asked if c.back is not None])
+        flat = self.scorer.logps(states, [i for row in targets for i in row])
+        for (t, c, places), found in zip(asked, _cut(flat, [len(row) for row in targets]), strict=True):
+            assert c.back_logps is not None
+            if t.sentence.loose is None:
+                gap = c.back_logps - found
+                t.sentence.loose = gap > gap.mean()
+            c.back_logps[places] = found
+            c.open = ~places
+            c.recall = float(c.back_logps.mean())
 
     def _exact(self, ready: Iterable[EditCandidate]) -> None:
         mine = list(ready)

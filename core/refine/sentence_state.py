@@ -13,6 +13,7 @@ from torch import Tensor
 
 from core.models.architectures.packed import DecoderRow
 from core.models.architectures.seq2seq import Array, EncodedText, Ids, Seq2SeqScorer
+from core.refine.candidate_pool import Places
 from core.refine.detokenize import Detokenizer, Owners
 from core.refine.non_translation import why_not_a_translation
 from core.refine.options import Options
@@ -52,6 +53,8 @@ class SentenceState:
     rounds: int = 0
     now: ScoredText = field(init=False)
     steps: list[EditStep] = field(default_factory=list)
+    seen: set[tuple[int, ...]] = field(default_factory=set)  # texts that an earlier round compared
+    loose: Places | None = None  # tokens of the condition with the loosest bounds of recall
 
     def __post_init__(self) -> None:
         self.now = self.first

@@ -75,9 +75,9 @@ def count_tokens(model) -> list[int]:  # type: ignore[no-untyped-def]
     spent = [0]
     run, read = packed.run, model.read
 
-    def counted(parts, rows):  # type: ignore[no-untyped-def]
+    def counted(parts, rows, **options):  # type: ignore[no-untyped-def]
         spent[0] += sum(len(r.ids) for r in rows)
-        return run(parts, rows)
+        return run(parts, rows, **options)
 
     def reading(conditions):  # type: ignore[no-untyped-def]
         spent[0] += sum(map(len, conditions))
@@ -178,15 +178,18 @@ def main() -> bool:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--pairs", type=int, default=200, help="pairs for the bundled model")
     parser.add_argument("--large", type=int, default=8, help="pairs for the model of bart-large's size")
+    parser.add_argument(
+        "--block", type=int, default=20, help="pairs per turn of a process (small ones on a busy machine)"
+    )
     parser.add_argument("--only", default="", help="a, b, f, bf16 or growth")
     args = parser.parse_args()
     wanted = args.only.split(",") if args.only else ["a", "f", "bf16", "b", "growth"]
     if "a" in wanted:
-        against_plain("bundled", args.pairs, "precision", 20)
+        against_plain("bundled", args.pairs, "precision", args.block)
     if "f" in wanted:
-        against_plain("bundled", args.pairs // 2, "f", 20)
+        against_plain("bundled", args.pairs // 2, "f", args.block)
     if "bf16" in wanted:
-        against_plain("bundled", args.pairs, "precision", 20, "bf16")
+        against_plain("bundled", args.pairs, "precision", args.block, "bf16")
     if "b" in wanted:
         against_plain("large", args.large, "precision", args.large, longest=20)
     if "growth" in wanted:

@@ -1,4 +1,4 @@
-"""Uniform access to the parts of BART, M2M100 / NLLB and T5 decoders, so that one loop runs them all."""
+"""Uniform access to the parts of BART, M2M100 / NLLB and T5 models, so that one loop runs them all."""
 
 from __future__ import annotations
 
@@ -6,47 +6,71 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
+from transformers.activations import GELUActivation
 
 from core.errors import UserError
+from core.models.architectures.dense import DenseLayers, Function, Residual
 
-Function = Callable[[Tensor], Tensor]
+Embedding = Callable[[Tensor, Tensor], Tensor]
 
 
 class Attention(NamedTuple):
-    """One attention sub-layer; see `Anatomy.scale` for the scaling of scores."""
+    """One attention sub-layer; `out` adds the residual. See `Anatomy.scale` for the scaling of scores."""
 
     norm: Function
     query: Function
     key: Function
     value: Function
-    out: Function
+    out: Residual
 
 
 class Block(NamedTuple):
-    """One decoder layer."""
+    """One decoder layer; `feed` adds the residual."""
 
     itself: Attention
     other: Attention
     feed_norm: Function
-    feed: Function
+    feed: Residual
+
+
+class EncoderBlock(NamedTuple):
+    """One encoder layer; `feed` adds the residual."""
+
+    itself: Attention
+    feed_norm: Function
+    feed: Residual
+
+
+class EncoderAnatomy(NamedTuple):
+    """The parts of an encoder; see `Anatomy`. `finish` is applied after the last block."""
+
+    blocks: list[EncoderBlock]
+    before: bool
+    heads: int
+    scale: float
+    embed: Embedding
+    finish: Function
+    bias_of: Function | None
 
 
 class Anatomy(NamedTuple):
-    """The parts of a decoder.
+    """The encoder and the parts of the decoder.
 
     `embed(ids, positions)` returns (tokens, d) for flat ids and positions; `finish` is applied between the last block and
-    the vocabulary; `weight` (vocabulary, d) and `bias` (vocabulary,) or None give the logits. `before` is True for
-    pre-norm models. `bias_of(distance)` returns (…, heads), added to the self-attention scores, where distance is key
+    the vocabulary; `weight` (vocabulary, d), whose product is `logits`, and `bias` (vocabulary,) or None give the logits.
+    `before` is True for pre-norm models. `bias_of(distance)` returns (…, heads), added to the self-attention scores, where distance is key
     position − query position; None if the family has no such bias.
     """
 
+    encoder: EncoderAnatomy
     blocks: list[Block]
     before: bool
     heads: int
     scale: float
-    embed: Callable[[Tensor, Tensor], Tensor]
+    embed: Embedding
     finish: Function
     weight: Tensor
+    logits: Function
     bias: Tensor | None
     bias_of: Function | None
 
@@ -64,88 +88,120 @@ def anatomy(model: Any) -> Anatomy:
 
 
 def _bart(model: Any) -> Anatomy:
-    decoder = model.get_decoder()
-    positions, norm = decoder.embed_positions, decoder.layernorm_embedding
+    def embedding(part: Any) -> Embedding:
+        positions, norm = part.embed_positions, part.layernorm_embedding
+        return lambda ids, at: norm(part.embed_tokens(ids) + positions.weight[at + positions.offset])
 
-    def embed(ids: Tensor, at: Tensor) -> Tensor:
-        return norm(decoder.embed_tokens(ids) + positions.weight[at + positions.offset])  # type: ignore[no-any-return]
-
-    return _bart_like(model, embed, before=False, finish=nn.Identity())
+    return _bart_like(model, embedding, lambda part: nn.Identity(), before=False)
 
 
 def _m2m100(model: Any) -> Anatomy:
-    decoder = model.get_decoder()
-    positions = decoder.embed_positions
+    def embedding(part: Any) -> Embedding:
+        positions = part.embed_positions
+        return lambda ids, at: part.embed_tokens(ids) + positions.weights[at + positions.padding_idx + 1]
 
-    def embed(ids: Tensor, at: Tensor) -> Tensor:
-        return decoder.embed_tokens(ids) + positions.weights[at + positions.padding_idx + 1]  # type: ignore[no-any-return]
-
-    return _bart_like(model, embed, before=True, finish=decoder.layer_norm)
+    return _bart_like(model, embedding, lambda part: part.layer_norm, before=True)
 
 
-def _bart_like(model: Any, embed: Callable[[Tensor, Tensor], Tensor], *, before: bool, finish: Function) -> Anatomy:
-    decoder = model.get_decoder()
-    blocks = []
+def _bart_like(
+    model: Any, embedding: Callable[[Any], Embedding], finish: Callable[[Any], Function], *, before: bool
+) -> Anatomy:
+    encoder, decoder, dense = model.get_encoder(), model.get_decoder(), DenseLayers(model)
+    names = ("q_proj", "k_proj", "v_proj", "out_proj")
+    blocks, reading = [], []
+    for layer in encoder.layers:
+        own = _attention(dense, layer.self_attn_layer_norm, layer.self_attn, names)
+        reading.append(EncoderBlock(own, layer.final_layer_norm, _feed(dense, layer)))
     for layer in decoder.layers:
-        own = _attention(layer.self_attn_layer_norm, layer.self_attn)
-        other = _attention(layer.encoder_attn_layer_norm, layer.encoder_attn)
-        blocks.append(Block(own, other, layer.final_layer_norm, _feed(layer)))
-    attention = decoder.layers[0].self_attn
-    bias = getattr(model, "final_logits_bias", None)
+        own = _attention(dense, layer.self_attn_layer_norm, layer.self_attn, names)
+        other = _attention(dense, layer.encoder_attn_layer_norm, layer.encoder_attn, names)
+        blocks.append(Block(own, other, layer.final_layer_norm, _feed(dense, layer)))
+    there, here = encoder.layers[0].self_attn, decoder.layers[0].self_attn
+    bias, weight = getattr(model, "final_logits_bias", None), model.get_output_embeddings().weight
     return Anatomy(
+        EncoderAnatomy(
+            reading, before, there.num_heads, there.head_dim**-0.5, embedding(encoder), finish(encoder), None
+        ),
         blocks,
         before,
-        attention.num_heads,
-        attention.head_dim**-0.5,
-        embed,
-        finish,
-        model.get_output_embeddings().weight,
+        here.num_heads,
+        here.head_dim**-0.5,
+        embedding(decoder),
+        finish(decoder),
+        weight,
+        dense.logits(weight),
         None if bias is None or not bool(bias.any()) else bias[0],
         None,
     )
 
 
-def _attention(
-    norm: Function, layer: Any, names: Sequence[str] = ("q_proj", "k_proj", "v_proj", "out_proj")
-) -> Attention:
-    return Attention(norm, *(getattr(layer, name) for name in names))
+def _attention(dense: DenseLayers, norm: Function, layer: Any, names: Sequence[str]) -> Attention:
+    query, key, value = (dense.linear(getattr(layer, name)) for name in names[:3])
+    return Attention(norm, query, key, value, dense.added(getattr(layer, names[3])))
 
 
-def _feed(layer: Any) -> Function:
-    return lambda x: layer.fc2(layer.activation_fn(layer.fc1(x)))
+def _feed(dense: DenseLayers, layer: Any) -> Residual:
+    activation, second = layer.activation_fn, dense.added(layer.fc2)
+    known = "gelu" if isinstance(activation, GELUActivation) else "relu" if isinstance(activation, nn.ReLU) else ""
+    first = dense.linear(layer.fc1, known or "none")
+    return lambda x, residual: second(first(x) if known else activation(first(x)), residual)
 
 
 def _t5(model: Any) -> Anatomy:
-    decoder = model.get_decoder()
-    blocks = []
+    encoder, decoder, dense = model.get_encoder(), model.get_decoder(), DenseLayers(model)
+    blocks, reading = [], []
+    for block in encoder.block:
+        own, feed = block.layer
+        first = _attention(dense, own.layer_norm, own.SelfAttention, "qkvo")
+        reading.append(EncoderBlock(first, feed.layer_norm, _t5_feed(feed)))
     for block in decoder.block:
         own, other, feed = block.layer
-        first = _attention(own.layer_norm, own.SelfAttention, "qkvo")
-        second = _attention(other.layer_norm, other.EncDecAttention, "qkvo")
-        blocks.append(Block(first, second, feed.layer_norm, feed.DenseReluDense))
-    attention = decoder.block[0].layer[0].SelfAttention
+        first = _attention(dense, own.layer_norm, own.SelfAttention, "qkvo")
+        second = _attention(dense, other.layer_norm, other.EncDecAttention, "qkvo")
+        blocks.append(Block(first, second, feed.layer_norm, _t5_feed(feed)))
+    heads = decoder.block[0].layer[0].SelfAttention.n_heads
     scale = model.config.d_model**-0.5 if getattr(model.config, "scale_decoder_outputs", False) else 1.0
+    weight = model.get_output_embeddings().weight
+    return Anatomy(
+        EncoderAnatomy(
+            reading,
+            True,
+            heads,
+            1.0,
+            lambda ids, at: encoder.embed_tokens(ids),
+            encoder.final_layer_norm,
+            _t5_bias(encoder, bidirectional=True),
+        ),
+        blocks,
+        True,
+        heads,
+        1.0,
+        lambda ids, at: decoder.embed_tokens(ids),
+        lambda x: decoder.final_layer_norm(x) * scale,
+        weight,
+        dense.logits(weight),
+        None,
+        _t5_bias(decoder, bidirectional=False),
+    )
+
+
+def _t5_feed(feed: Any) -> Residual:
+    return lambda x, residual: residual + feed.DenseReluDense(x)
+
+
+def _t5_bias(part: Any, *, bidirectional: bool) -> Function:
+    attention = part.block[0].layer[0].SelfAttention
 
     def bias_of(distance: Tensor) -> Tensor:
         buckets = attention._relative_position_bucket(
             distance,
-            bidirectional=False,
+            bidirectional=bidirectional,
             num_buckets=attention.relative_attention_num_buckets,
             max_distance=attention.relative_attention_max_distance,
         )
         return attention.relative_attention_bias(buckets)  # type: ignore[no-any-return]
 
-    return Anatomy(
-        blocks,
-        True,
-        attention.n_heads,
-        1.0,
-        lambda ids, at: decoder.embed_tokens(ids),
-        lambda x: decoder.final_layer_norm(x) * scale,
-        model.get_output_embeddings().weight,
-        None,
-        bias_of,
-    )
+    return bias_of
 
 
 FAMILIES: dict[str, Callable[[Any], Anatomy]] = {

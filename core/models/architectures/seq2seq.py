@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import AutoModelForSeq2SeqLM, PreTrainedTokenizerBase
 
 from core.errors import UserError
-from core.models import configs, loading
+from core.models import configs, loading, parallel
 from core.models.architectures import packed
 from core.models.architectures.anatomy import anatomy
 from core.models.architectures.packed import DecoderRow, DecoderRun
@@ -30,7 +30,8 @@ Ids = list[int]
 Array = npt.NDArray[np.float64]
 Side = Literal["target", "source"]
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
-LOGITS_AT_ONCE = 1 << 22  # values per piece of the vocabulary projection, to fit into the CPU cache
+LOGITS_AT_ONCE = 1 << 20  # values per piece of the vocabulary projection, to fit into the CPU cache
+FEWEST_ROWS = 128  # per piece, so that reading the weights does not take longer than the products
 
 
 class EncodedText(NamedTuple):
@@ -133,20 +134,26 @@ class Seq2SeqScorer(TextReader):
         out: list[Tensor] = [torch.empty(0)] * len(conditions)
 
         def work(piece: range) -> None:
-            rows = [TokenRow(conditions[order[i]], [], False) for i in piece]
-            batch = loading.padded(rows, 0, self.device)
-            states = self.model.get_encoder()(**batch).last_hidden_state
-            read = packed.memory(self.parts, states[batch["attention_mask"].bool()])
-            for i, part in zip(piece, torch.split(read, [len(r.ids) for r in rows], dim=2), strict=True):
+            rows = [conditions[order[i]] for i in piece]
+            read = packed.memory(self.parts, self._states(rows))
+            for i, part in zip(piece, torch.split(read, [len(r) for r in rows], dim=2), strict=True):
                 out[order[i]] = part
 
         self.budget.spend([len(conditions[i]) for i in order], work)
         return out
 
+    def _states(self, rows: Sequence[Ids]) -> Tensor:
+        """Return the encoder states of all rows, one after the other."""
+        if self.device.type == "cpu":
+            return packed.encode(self.parts.encoder, rows, self.device)
+        batch = loading.padded([TokenRow(row, [], False) for row in rows], 0, self.device)
+        states: Tensor = self.model.get_encoder()(**batch).last_hidden_state
+        return states[batch["attention_mask"].bool()]
+
     @torch.inference_mode()
-    def once(self, rows: Sequence[DecoderRow]) -> DecoderRun:
-        """Run the decoder on some rows in one pass; the caller respects the budget."""
-        return packed.run(self.parts, rows)
+    def once(self, rows: Sequence[DecoderRow], *, keep: bool = True) -> DecoderRun:
+        """Run the decoder on some rows in one pass; the caller respects the budget. Without `keep`, `past` is empty."""
+        return packed.run(self.parts, rows, keep=keep)
 
     @torch.inference_mode()
     def run(self, rows: Sequence[DecoderRow]) -> DecoderRun:
@@ -177,17 +184,21 @@ class Seq2SeqScorer(TextReader):
         out = torch.empty(len(hidden), device=self.device)
         near = torch.empty((len(hidden), k), dtype=torch.long, device=self.device)
         values = torch.empty((len(hidden), k), device=self.device)
-        for piece in self._pieces(len(hidden)):
+
+        def work(piece: slice) -> None:
             table = self._logits(hidden[piece]).log_softmax(dim=1)
             out[piece] = table.gather(1, wanted[piece, None]).squeeze(1)
             if k:
                 table[:, self.special] = -torch.inf
                 values[piece], near[piece] = torch.topk(table, k)
+
+        for _ in parallel.each(self._pieces(len(hidden)), work, self.device):
+            pass
         return out.double().cpu().numpy(), near, values
 
     @torch.inference_mode()
     def bounds(self, hidden: Tensor, targets: Sequence[int], some: Tensor) -> Array:
-        """Return cheap upper bounds of `logps`, normalised only over the tokens `some` (m,) and the target.
+        """Return cheap upper bounds of `logps`, normalised only over the tokens `some` (m,), ascending, and the target.
 
         The sum over part of the vocabulary is smaller than the full sum, so the log probability is larger. In bfloat16,
         rounding may lower a bound by up to `slack`.
@@ -195,22 +206,28 @@ class Seq2SeqScorer(TextReader):
         wanted, weight, bias = torch.as_tensor(targets, device=self.device), self.parts.weight[some], self.parts.bias
         out = torch.empty(len(hidden), device=self.device)
         for piece in self._pieces(len(hidden), len(some)):
-            own = torch.linalg.vecdot(hidden[piece], self.parts.weight[wanted[piece]]).float()
             logits = torch.nn.functional.linear(hidden[piece], weight).float()
             if bias is not None:
-                own, logits = own + bias[wanted[piece]], logits + bias[some]
-            whole = logits.logsumexp(dim=1)
-            whole = torch.where(torch.isin(wanted[piece], some), whole, torch.logaddexp(whole, own))
+                logits += bias[some]
+            at = torch.searchsorted(some, wanted[piece]).clamp(max=len(some) - 1)
+            own, whole = logits.gather(1, at[:, None]).squeeze(1), logits.logsumexp(dim=1)
+            lacking = (some[at] != wanted[piece]).nonzero().squeeze(1)
+            if len(lacking):
+                ids = wanted[piece][lacking]
+                own[lacking] = torch.linalg.vecdot(hidden[piece][lacking], self.parts.weight[ids]).float()
+                if bias is not None:
+                    own[lacking] += bias[ids]
+                whole[lacking] = torch.logaddexp(whole[lacking], own[lacking])
             out[piece] = own - whole
         return out.double().cpu().numpy()
 
     def _logits(self, hidden: Tensor) -> Tensor:
         bias = self.parts.bias
-        logits = torch.nn.functional.linear(hidden, self.parts.weight).float()
+        logits = self.parts.logits(hidden).float()
         return logits if bias is None else logits + bias.float()
 
     def _pieces(self, rows: int, columns: int = 0) -> list[slice]:
-        size = max(1, LOGITS_AT_ONCE // (columns or self.parts.weight.shape[0]))
+        size = max(FEWEST_ROWS, LOGITS_AT_ONCE // (columns or self.parts.weight.shape[0]))
         return [slice(first, first + size) for first in range(0, rows, size)]
 
     # ── whole texts ──────────────────────────────────────────────────────────────────────────────────────────────────

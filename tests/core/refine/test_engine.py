@@ -10,6 +10,8 @@ import torch
 from core.errors import UserError
 from core.models.architectures.seq2seq import Seq2SeqScorer, load
 from core.progress import Cancelled
+from core.refine import rounds
+from core.refine.candidate_pool import CandidatePool
 from core.refine.engine import Task, refine, refine_all
 from core.refine.options import Options
 from core.refine.result import EDITS, Variant
@@ -105,7 +107,9 @@ def test_a_full_text_takes_no_insertion() -> None:
 def test_work_is_done_in_pieces_that_fit_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     scorer, sizes = tiny_scorer(4), []
     once = scorer.once
-    monkeypatch.setattr(scorer, "once", lambda rows: sizes.append(sum(len(r.ids) for r in rows)) or once(rows))
+    monkeypatch.setattr(
+        scorer, "once", lambda rows, **k: sizes.append(sum(len(r.ids) for r in rows)) or once(rows, **k)
+    )
     monkeypatch.setattr(scorer.budget, "tokens", 90)
     rng = random.Random(3)
     tasks = [Task(sentence(rng, 20), (sentence(rng, 20),)) for _ in range(4)]
@@ -132,6 +136,31 @@ def test_running_out_of_memory_does_not_change_the_result(monkeypatch: pytest.Mo
     monkeypatch.setattr(scorer, "bounds", tight)
     assert [f.refined for f in refine_all(scorer, tasks, "f", ALL)] == [f.refined for f in usual]
     assert scorer.budget.tokens < 400
+
+
+def test_no_text_is_compared_in_two_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    pools: list[list[tuple[int, ...]]] = []
+    made = rounds.edit_candidates
+    again = []
+
+    def edits(*given):  # type: ignore[no-untyped-def]
+        found = made(*given)
+        again.extend(tuple(c.ids) for c in found if any(tuple(c.ids) in pool for pool in pools))
+        return found
+
+    def pool(entered, *rest):  # type: ignore[no-untyped-def]
+        pools.append([tuple(c.ids) for c in entered])
+        return CandidatePool(entered, *rest)
+
+    monkeypatch.setattr(rounds, "edit_candidates", edits)
+    monkeypatch.setattr(rounds, "CandidatePool", pool)
+    rng = random.Random(4)
+    for seed in range(10):
+        pools.clear()
+        refine_all(tiny_scorer(seed), [Task(sentence(rng), (sentence(rng),))], "precision", ALL)
+        texts = [ids for one in pools for ids in one]
+        assert len(texts) == len(set(texts))
+    assert again  # rounds do propose some of them again
 
 
 @pytest.mark.models
