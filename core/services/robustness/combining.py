@@ -123,21 +123,22 @@ def expression(nli: str, other: str, w: float) -> str:
 def scores_of(
     store: Store,
     project: Project,
-    dataset: Dataset,
+    sample: Dataset,
     keys: Collection[OutputKey],
     metrics: Sequence[Metric],
     on_scoring: OnScoring | None = None,
 ) -> dict[str, dict[OutputKey, Value]]:
     """Return the values of these outputs by metric name. Missing values are computed and stored.
 
+    `sample` are texts of the project, on which metrics are fitted that depend on other outputs.
     Raises `Cancelled` when `on_scoring` does; values computed until then stay stored.
     """
     wanted = set(keys)
-    few = Dataset(dataset.segments, tuple(o for o in dataset.outputs if o.key in wanted))
-    bound = {m.spec.name: for_dataset(m, dataset) for m in metrics}
+    texts = store.projects.texts(project.id, list(dict.fromkeys(key.segment for key in keys)))
+    few = Dataset(texts.segments, tuple(o for o in texts.outputs if o.key in wanted))
+    bound = {m.spec.name: for_dataset(m, sample) for m in metrics}
     score_dataset(few, list(bound.values()), store.scores, on_scoring)
-    tables = {name: store.scores.table(project.id, m.signature()) for name, m in bound.items()}
-    return {name: {k: v for k, v in table.items() if k in wanted} for name, table in tables.items()}
+    return {name: store.scores.column(project.id, m.signature()).picked(wanted) for name, m in bound.items()}
 
 
 def failed(tables: Tables) -> bool:

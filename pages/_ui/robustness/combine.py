@@ -160,7 +160,7 @@ def scores(
     """Return the scores of the labelled outputs by metric; None if scoring was stopped."""
     if not human:
         return {}
-    data, signed = wiring.dataset(project), tuple(m.signature() for m in metrics)
+    data, signed = wiring.sampled(project), tuple(m.signature() for m in metrics)
     key = ("combine-outputs", project.id, wiring.generation(project), signed, frozenset(human))
     words = f"Scoring {len(human):,} outputs …"
     return run_cached(
@@ -222,7 +222,7 @@ def answers(found: Sequence[CaseSuite], metrics: Sequence[Metric]) -> list[tuple
 
 
 def _results(project: Project, asked: CombineOptions, given: CombineData) -> None:
-    data = wiring.dataset(project)
+    data = wiring.sampled(project)
     nli = service.part(registry.load(asked.nli), data)
     others = [service.part(metric, data) for metric in registry.chosen(asked.others)]
     able = {o.name: o for o in others if o.scale is not None}
@@ -268,7 +268,7 @@ def _without(project: Project, one: service.ScaledMetric) -> None:
 
 
 def _fit(project: Project, one: service.ScaledMetric, flag: str) -> None:
-    everything = dict.fromkeys((o.key for o in wiring.dataset(project).outputs), 0.0)
+    everything = dict.fromkeys((o.key for o in wiring.sampled(project).outputs), 0.0)
     tables = scores(project, everything, [one.metric])
     if tables is not None:
         del st.session_state[flag]
