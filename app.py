@@ -83,10 +83,15 @@ def at_root(request: Request) -> RedirectResponse:
     return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
 
 
+UPLOAD_MB = 150
+"""Most MB of a file in an upload box."""
+
+
 def limit_uploads() -> None:
-    """Let the upload boxes accept files as large as the importers read. An invalid limit is shown by the pages."""
+    """Let the upload boxes accept files as large as the importers read, up to what the server can hold in memory: above 100 MB the page
+    names the command instead. An invalid limit is shown by the pages."""
     with suppress(UserError):
-        config.set_option("server.maxUploadSize", load_limits().text_mb)
+        config.set_option("server.maxUploadSize", min(load_limits().text_mb, UPLOAD_MB))
 
 
 def hidden_pages() -> set[str]:

@@ -17,10 +17,19 @@ def test_exports_are_offered_where_there_is_something(store: Store) -> None:
     assert [o.split(" (")[0] for o in choice.options] == [
         "Labels: CSV", "Labels: Google MQM TSV", "Labels: Marot TSV", "Labels: mt-metrics-eval .seg.rating",
         "Labels: mt-metrics-eval standalone JSONL", "Labels: ESA JSONL", "Labels: Label Studio JSON",
-        "Labels: MQM scores, .seg.score",
+        "Labels: MQM scores, .seg.score", "Outputs: CSV", "Outputs: JSONL", "Outputs: Parquet", "Outputs: Arrow",
     ]  # fmt: skip
     assert len(at.get("download_button")) == 1
     assert "No scores to export yet." in texts(at)
+
+
+def test_files_of_large_projects_are_streamed_by_the_route(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
+    monkeypatch.setattr(exports, "LARGE", 1)
+    at = run("projects")
+    assert not at.get("download_button")
+    (link,) = at.get("link_button")
+    assert link.proto.url == "/api/projects/1/exports/csv"
 
 
 @pytest.mark.parametrize(

@@ -240,11 +240,33 @@ def test_what_is_cached_of_a_project_is_read_again_after_an_import_that_failed(
     monkeypatch.setattr(
         importing, "offer", lambda *args: importing.ImportOffer(ImportTarget("p", project), "Import now", True)
     )
-    monkeypatch.setattr(importing.adding, "add", fail)
+    monkeypatch.setattr(importing.adding, "add_staged", fail)
     monkeypatch.setattr(importing.wiring, "changed", seen.append)
     at = press(at.run(), "Import now")
     assert "disk is full" in at.error[0].value
     assert seen == [project]
+
+
+def test_an_upload_that_is_too_large_names_the_command(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload, "LARGEST", 10)
+    at = uploaded(("my p.csv", CSV))
+    assert "too much for an upload" in at.warning[0].value
+    assert at.code[0].value == "python -m core projects import 'my p.csv' --name 'my p'"
+    assert not [b for b in at.button if b.label.startswith("Import")]
+
+
+def test_a_cancelled_import_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = uploaded(("p.csv", CSV))
+
+    class CancelledJob(importing.ImportJob):
+        def __init__(self, words: str) -> None:
+            super().__init__(words)
+            self.cancel()
+
+    monkeypatch.setattr(importing, "ImportJob", CancelledJob)
+    at = press(at.run(), "Import ")
+    assert any("Nothing was changed" in info.value for info in at.info)
+    assert store.projects.list() == []
 
 
 def test_a_project_is_renamed_and_a_taken_name_is_refused(store: Store) -> None:

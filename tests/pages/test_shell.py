@@ -223,7 +223,7 @@ def test_an_old_address_opens_the_new_page(store: Store, old: str, title: str) -
     assert at.query_params == {"project": str(second.id), "lambda": "1.68"}
 
 
-@pytest.mark.parametrize(("value", "expected"), [("7", 7), ("", 500), ("many", 200)])
+@pytest.mark.parametrize(("value", "expected"), [("7", 7), ("", 150), ("many", 200)])
 def test_upload_boxes_take_what_importers_read(monkeypatch: pytest.MonkeyPatch, value: str, expected: int) -> None:
     monkeypatch.setenv("ERRORSCOPE_MAX_TEXT_MB", value)
     config.set_option("server.maxUploadSize", 200)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -119,6 +119,9 @@ class StagedImport:
         query = "SELECT MIN(n_refs), MAX(n_refs), SUM(n_refs = 0), SUM(source IS NULL) FROM segments"
         ((fewest, most, no_reference, no_source),) = self.stage.query(query)
         names = self.stage.query("SELECT name FROM scores GROUP BY name ORDER BY MIN(id)")
+        if self.as_references:
+            sizes = Counter(len(segment.references) for part in self.parts() for segment in part.texts.segments)
+            fewest, most, no_reference = min(sizes, default=0), max(sizes, default=0), sizes[0]
         return DatasetCounts(
             self.stage.n_segments, (fewest or 0, most or 0), (no_reference or 0, no_source or 0),
             {system: n for system, n, _ in found},
@@ -198,6 +201,16 @@ class StagedImport:
                 part, wanted, n, characters = _Part(len(self.metrics)), rows(), 0, 0
         if part.segments:
             yield part.done(self._known)
+
+    def n_scored(self) -> int:
+        """Return the number of outputs with a human or an external score."""
+        return self._number("SELECT COUNT(*) FROM (SELECT code FROM scores UNION SELECT code FROM metric_scores)")
+
+    def beginning(self, rows: int) -> tuple[Dataset, tuple[ExternalScores, ...]]:
+        """Return the first part, of about so many rows."""
+        part = next(self.parts(lambda: rows), ImportPart(Dataset((), ()), ({},) * len(self.metrics)))
+        found = zip(self.metrics, part.external, strict=True)
+        return part.texts, tuple(ExternalScores(*metric, values) for metric, values in found)
 
     def sample(self, outputs: int = AT_ONCE) -> Dataset:
         """Return about so many outputs with their segments, spread over the import; all if there are not more."""

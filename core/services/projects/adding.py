@@ -107,6 +107,35 @@ def goes_on(old: Dataset, new: Dataset) -> bool:
     )
 
 
+def compare_with(
+    store: Store, project_id: int, new: Dataset | StagedImport
+) -> tuple[ImportReport, tuple[Problem, ...]]:  # fmt: skip
+    """Return what `compare` returns for a stored project, of which only the segments of `new` are read, part by part."""
+    sums = dict.fromkeys(ImportReport._fields, 0)
+    problems = Collector()
+    for part in _parts(new):
+        report, found = compare(store.imports.stored(project_id, [s.key for s in part.segments]), part)
+        problems.extend(found)
+        for name, n in report._asdict().items():
+            sums[name] += n
+    return ImportReport(**sums), problems.closed()
+
+
+def goes_on_with(store: Store, project_id: int, new: Dataset | StagedImport) -> bool:
+    """Return what `goes_on` returns for a stored project, of which only the segments of `new` are read, part by part."""
+    found = False
+    for part in _parts(new):
+        stored = store.imports.stored(project_id, [s.key for s in part.segments])
+        if stored.segments and not goes_on(stored, part):
+            return False
+        found = found or bool(stored.segments)
+    return found
+
+
+def _parts(new: Dataset | StagedImport) -> Iterator[Dataset]:
+    return (part.texts for part in new.parts()) if isinstance(new, StagedImport) else iter([new])
+
+
 def _around_difference(a: str, b: str) -> tuple[str, str]:
     """Return both texts for a message, from a little before the first difference."""
     first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -1,4 +1,4 @@
-"""Export labels and scores as files, made on request."""
+"""Export labels, scores and outputs as files, made on request."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import streamlit as st
 
 from core.ports.projects import Project
 from core.ports.store import Store
-from core.services.export.files import JUDGEMENTS, LABELS, SCORES, ExportFile
+from core.services.export.files import JUDGEMENTS, LABELS, OUTPUTS, SCORES, ExportFile
 from core.settings import load as settings
 from pages._ui.shared import errors, wiring
 from pages._ui.shared.files import file_name
 from pages._ui.shared.markdown import escape_markdown
+
+LARGE = 20_000
+"""Outputs of a project from which on files are streamed by a route, because Streamlit holds a download in memory."""
 
 
 def panel(project: Project, labelled: bool, scored: bool) -> None:
@@ -22,7 +25,7 @@ def panel(project: Project, labelled: bool, scored: bool) -> None:
         st.caption("No labels to export yet.")
     if not scored:
         st.caption("No scores to export yet.")
-    if kinds:
+    if kinds := kinds | (OUTPUTS if project.n_outputs else {}):
         _choice(project, kinds)
 
 
@@ -33,6 +36,11 @@ def _choice(project: Project, kinds: dict[str, ExportFile]) -> None:
         "Format", kinds, format_func=lambda name: kinds[name].label, key=f"export-format-{project.id}"
     )
     kind, store = kinds[chosen], wiring.store()
+    if project.n_outputs > LARGE:
+        st.caption(escape_markdown(kind.holds))
+        address = wiring.address(f"api/projects/{project.id}/exports/{chosen}")
+        st.link_button("Download", address, icon=":material/download:", width="stretch", type="primary")
+        return
     ending, mime, lost = _about(settings().database, project, chosen, kind, store)
     st.caption("  \n".join(map(escape_markdown, (kind.holds, *lost))))
     who = wiring.identity().who

@@ -16,14 +16,16 @@ from streamlit.runtime.scriptrunner import add_script_run_ctx
 from core.data import Judgement
 from core.errors import UserError
 from core.formats.files import stem
+from core.formats.streams.staged import StagedImport
 from core.formatting import format_count
 from core.ports.projects import Project
+from core.progress import Cancelled
 from core.services.labels import judgements
 from core.services.projects import adding, external_scores, label_import
 from core.services.projects.adding import Imported, ImportTarget
 from pages._ui.projects import upload
 from pages._ui.projects.upload import ReadyUpload
-from pages._ui.shared import errors, wiring
+from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _RUNNING = "errorscope_import"
@@ -40,9 +42,20 @@ class ImportJob:
     words: str
     done: int | None = None  # labels, once the texts are there
     total: int = 0
+    share: float = 0.0  # of the outputs that are written
+    cancelled: bool = False
     imported: Imported | None = None
     error: Exception | None = None
     thread: Thread = field(default_factory=Thread)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+    def written(self, share: float) -> None:
+        """Take the progress. Raises `Cancelled` if the user wants no more."""
+        if self.cancelled:
+            raise Cancelled
+        self.share = share
 
 
 class ImportOffer(NamedTuple):
@@ -65,7 +78,7 @@ def offer(ready: ReadyUpload, projects: Sequence[Project], current: Project | No
     guess = 0
     if current is not None and current.n_outputs:
         with st.spinner("Comparing with the open project …"):
-            goes_on = adding.goes_on(wiring.dataset(current), ready.dataset)
+            goes_on = adding.goes_on_with(wiring.store(), current.id, ready.dataset)
         guess = list(names).index(current.id) if goes_on else 0
     this = f"import-into-{guess}-" + "|".join(ready.files)
     chosen = left.selectbox("Import into", names, guess, format_func=names.__getitem__, key=this)
@@ -90,8 +103,9 @@ def _existing(ready: ReadyUpload, project: Project) -> ImportOffer:
     into, corrected = ImportTarget(project.name, project.id), tuple[str, ...]()
     given = ready.mqm.judgements if ready.mqm else ()
     with st.spinner(f"Comparing with “{escape_markdown(project.name)}” …"):
-        report, contradictions = adding.compare(wiring.dataset(project), ready.dataset)
-        scores = external_scores.compare(wiring.store(), project.id, ready.external)
+        external = ready.dataset.external() if isinstance(ready.dataset, StagedImport) else ready.external
+        report, contradictions = adding.compare_with(wiring.store(), project.id, ready.dataset)
+        scores = external_scores.compare(wiring.store(), project.id, external)
     if given:
         there = wiring.judgements(project)
         numbers = judgements.compare(there, given)
@@ -101,7 +115,7 @@ def _existing(ready: ReadyUpload, project: Project) -> ImportOffer:
         contradictions = (*contradictions, *numbers.problems)
     replaced = _replaced(project, scores.clashes)
     if replaced:
-        scores = external_scores.compare(wiring.store(), project.id, ready.external, replaced)
+        scores = external_scores.compare(wiring.store(), project.id, external, replaced)
     report = report._replace(metric_scores=scores.new, unchanged=report.unchanged + scores.unchanged)
     contradictions = (*contradictions, *scores.problems)
     if contradictions:
@@ -169,16 +183,18 @@ def start(ready: ReadyUpload, what: ImportOffer) -> None:
         job.total = total
 
     def progress(share: float) -> None:
+        if job.cancelled:
+            raise Cancelled
         job.done = round(share * job.total)
 
     def work() -> None:
         try:
-            if ready.mqm is not None:
+            if isinstance(ready.dataset, StagedImport):
+                job.imported = adding.add_staged(store, into, ready.dataset, what.replace, job.written)
+            elif ready.mqm is not None:
                 job.imported = label_import.import_labels(
                     store, into, ready.mqm, progress, what.replace, what.corrected, on_total
                 )
-            else:
-                job.imported = adding.add(store, into, ready.dataset, ready.external, what.replace)
         except Exception as error:  # shown by `watch`
             job.error = error
         finally:
@@ -201,9 +217,15 @@ def running() -> ImportJob | None:
 def watch(job: ImportJob) -> Imported | None:
     """Follow an import to its end; return what was imported, or show the error and return None."""
     bar = st.progress(0.0, escape_markdown(job.words))
-    aside = st.caption("The import continues if you leave the page.")
+    aside = st.container(horizontal=True, vertical_alignment="center")
+    aside.caption("The import continues if you leave the page.")
+    aside.button(
+        "Cancel import", icon=":material/close:", on_click=job.cancel, disabled=job.cancelled, key="import-cancel"
+    )
     while job.thread.is_alive():
         job.thread.join(TURN_SECONDS)
+        if job.share:
+            bar.progress(min(1.0, job.share), escape_markdown(f"{job.words} {job.share:.0%}"))
         if job.done is not None:
             text = f"{job.words} Labels: {job.done:,} of {job.total:,}"
             bar.progress(job.done / job.total, escape_markdown(text))
@@ -212,6 +234,9 @@ def watch(job: ImportJob) -> Imported | None:
     st.session_state.pop(_RUNNING, None)
     if job.error is None:
         return job.imported
+    if isinstance(job.error, Cancelled):
+        page.info("Import cancelled. Nothing was changed.")
+        return None
     if isinstance(job.error, UserError):
         errors.show(job.error)
     else:

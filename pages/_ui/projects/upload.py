@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -12,12 +13,14 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import Problem
-from core.formats.files import Upload
-from core.formats.notes import notes_on
+from core.formats.files import Upload, stem
+from core.formats.notes import counts_of, notes_on
 from core.formats.problems import how_many
+from core.formats.streams.staged import StagedImport
 from core.formatting import format_count
 from core.ports.projects import Project
 from core.services.projects import label_import
+from core.services.projects.adding import StoredOutputs
 from core.services.projects.importing import ImportPlan, Preview, plan, preview, without_outputs
 from core.services.projects.label_import import LabelFiles
 from pages._ui.projects import upload_campaigns, upload_columns, upload_formats, upload_lines, upload_references
@@ -27,11 +30,13 @@ from pages._ui.shared import page, tables, wiring
 ROUND = "projects-round"
 ROWS = 12
 LONGEST = 300
+LARGEST = 100 << 20
+"""Bytes of the files of an upload, which the server holds in memory while the page is open."""
 GUIDE = (
-    "**Tables** (CSV, TSV, or JSONL with one JSON object per line): one row per output, or one row per segment with one column per system. "
+    "**Tables** (CSV, TSV, JSONL with one JSON object per line, Parquet, or Arrow): one row per output, or one row per segment with one column per system. "
     "Columns may hold human scores and external scores. "
     "**Text** (one file per system, one for references, one for the source): line 7 of every file is segment 7. "
-    "UTF-8, optionally gzipped (.gz). Label files are recognized too."
+    "UTF-8, optionally gzipped (.gz). Label files are recognized too. For more than 100 MB: `python -m core projects import`."
 )
 LABEL_GUIDE = (
     "**Error spans**: Google’s MQM TSV (as in the WMT releases), Marot (Google’s viewer of MQM labels), mt-metrics-eval (Google’s toolkit for "
@@ -45,12 +50,12 @@ LABEL_GUIDE = (
 class ReadyUpload:
     """An upload without problems. `mqm` holds labels; `project` is set if they belong to the outputs of that project."""
 
-    dataset: Dataset
+    dataset: Dataset | StagedImport
     summary: str
     mqm: LabelFiles | None
     files: tuple[str, ...]
     project: Project | None = None
-    external: tuple[ExternalScores, ...] = ()
+    external: tuple[ExternalScores, ...] = ()  # those of label files
 
 
 def steps(
@@ -65,6 +70,9 @@ def steps(
         return None, ()
     ids = tuple(f"{f.file_id} {f.name}" for f in given)
     size = sum(f.size for f in given)
+    if size > LARGEST:
+        _too_large(given, size)
+        return None, ()
     with st.spinner(f"Reading {format_count(len(given), 'file')} ({_megabytes(size)}) …"):
         planned = _planned(ids, labels, given)
     mapped = planned
@@ -112,12 +120,12 @@ def _planned(ids: tuple[str, ...], labels: bool, _given: Sequence[UploadedFile])
 def _previewed(
     ids: tuple[str, ...], planned: ImportPlan, owner: Project | None, _given: Sequence[UploadedFile]
 ) -> Preview:
-    return preview(uploads(_given), planned, wiring.dataset(owner) if owner else None)
+    return preview(uploads(_given), planned, StoredOutputs(wiring.store(), owner) if owner else None)
 
 
 @st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
 def _labels(ids: tuple[str, ...], chosen: LabelFormats, _given: Sequence[UploadedFile]) -> LabelFiles:
-    texts = wiring.dataset(chosen.project) if chosen.project else None
+    texts = wiring.store().projects.dataset(chosen.project.id) if chosen.project else None
     return label_import.read(uploads(_given), dict(chosen.formats), texts, metrics=dict(chosen.metrics))
 
 
@@ -145,26 +153,48 @@ def _shown(
         problems(wrong)
         _choose_others()
         return None, wrong
-    dataset = mqm.dataset if mqm else seen.dataset
+    dataset = mqm.dataset if mqm else seen.staged
     if dataset is None:
         page.info("These files have nothing to import.")
         _choose_others()
         return None, ()
     summary = mqm.summary() if mqm else seen.summary
-    scores = mqm.external if mqm else seen.external
-    before = notes_on(dataset) if dataset.outputs else ()
+    before = _notes(dataset)
     if project is None:
         dataset = upload_references.offer(dataset, key)
-    others = [note for note in seen.notes if note not in before]
-    notes = (*(notes_on(dataset) if dataset.outputs else ()), *others)
+    notes = (*_notes(dataset), *(note for note in seen.notes if note not in before))
     _warnings(summary, mqm.warnings if mqm else seen.warnings, notes)
-    rows = first_rows(mqm.scored if mqm else dataset, external=scores)
-    st.dataframe(rows, hide_index=True, width="stretch", height="content")
-    more = len(dataset.outputs or _scored(dataset, scores)) - ROWS
-    if more > 0:
-        st.caption(f"First {ROWS} outputs; {more:,} more.")
-    mqm = mqm._replace(dataset=dataset) if mqm else None
+    if isinstance(dataset, StagedImport):
+        scores: tuple[ExternalScores, ...] = ()
+        texts, external = dataset.beginning(10 * ROWS)
+        n = dataset.n_outputs or dataset.n_scored()
+    else:
+        scores = external = mqm.external if mqm else ()
+        texts = mqm.scored if mqm else dataset
+        n = len(dataset.outputs or _scored(dataset, scores))
+    st.dataframe(first_rows(texts, external=external), hide_index=True, width="stretch", height="content")
+    if n > ROWS:
+        st.caption(f"First {ROWS} outputs; {n - ROWS:,} more.")
+    if mqm and isinstance(dataset, Dataset):
+        mqm = mqm._replace(dataset=dataset)
     return ReadyUpload(dataset, summary, mqm, names, project, scores), ()
+
+
+def _notes(texts: Dataset | StagedImport) -> tuple[str, ...]:
+    counts = texts.counts() if isinstance(texts, StagedImport) else counts_of(texts)
+    return notes_on(counts) if counts.outputs else ()
+
+
+def _too_large(given: Sequence[UploadedFile], size: int) -> None:
+    """Say which command imports files that are too large for the memory of the server."""
+    st.warning(
+        f"**{_megabytes(size)} are too much for an upload** (at most {_megabytes(LARGEST)} at once). Import the files with the command "
+        "on the server, which reads files of any size:",
+        icon=":material/info:",
+    )
+    names = " ".join(shlex.quote(f.name) for f in given)
+    st.code(f"python -m core projects import {names} --name {shlex.quote(stem(given[0].name))}", language="shell")
+    _choose_others()
 
 
 def _warnings(summary: str, odd: Sequence[Problem], notes: Sequence[str]) -> None:

@@ -6,23 +6,29 @@ import streamlit as st
 
 from core.data import Dataset
 from core.formats.column_doubts import is_human_name
+from core.formats.notes import counts_of
+from core.formats.streams.staged import StagedImport
 from core.services.projects import references
 from pages._ui.shared import page
 from pages._ui.shared.markdown import escape_markdown
 
 
-def offer(dataset: Dataset, key: str) -> Dataset:
+def offer(dataset: Dataset | StagedImport, key: str) -> Dataset | StagedImport:
     """Draw the choice of systems whose outputs become references, if there are no references but systems named like human
     translations; return the dataset with the references chosen."""
-    if any(s.references for s in dataset.segments) or not any(map(is_human_name, dataset.systems)):
+    counts = dataset.counts() if isinstance(dataset, StagedImport) else counts_of(dataset)
+    systems = tuple(counts.systems)
+    if counts.references[1] or not any(map(is_human_name, systems)):
         return dataset
-    human = next(filter(is_human_name, dataset.systems))
+    human = next(filter(is_human_name, systems))
     chosen = st.multiselect(
-        "Use the outputs of these systems as references", dataset.systems, [human],
+        "Use the outputs of these systems as references", systems, [human],
         format_func=escape_markdown, key=f"{key}-as-references",
     )  # fmt: skip
     page.caption(
         f"The files have no references, but {human} is named like a human translation. It also stays a system of the project; "
         "Meta-evaluation leaves systems with such names out unless you choose otherwise."
     )
+    if isinstance(dataset, StagedImport):
+        return dataset.with_references(chosen) if chosen else dataset
     return references.with_references(dataset, chosen)
