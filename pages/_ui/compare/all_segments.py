@@ -20,6 +20,8 @@ from pages._ui.compare import score_list
 from pages._ui.compare.toolbar import refinement
 from pages._ui.shared import errors, files, page, partly_scored, state
 
+DOWNLOADED = 500_000
+"""Rows of a file of scores that is made in memory."""
 PAGE = 500
 """Segments in one page of the list."""
 
@@ -102,7 +104,10 @@ def _rows_of_page(project: Project, n: int) -> slice:
 
 
 def download(project: Project, view: View, lam: float, order: Order, systems: Sequence[str]) -> None:
-    """Draw the download of the scores shown, as CSV."""
+    """Draw the download of the scores shown, as CSV; of too many, where the file of all scores is."""
+    if len(order) * len(view.at(systems)) * len(view.columns) > DOWNLOADED:
+        page.caption("Too many scores for a file from here. Filter the segments, or export all scores on Projects.")
+        return
     files.download(
         "Scores as CSV", lambda: scores_csv(service.scores(view, lam, order, systems)), f"scores-{project.id}.csv",
         help=f"{len(order):,} segments, filtered and ordered as shown. BARTScore++ at λ = {format_lambda(lam)}",

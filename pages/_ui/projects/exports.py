@@ -12,9 +12,6 @@ from pages._ui.shared import errors, wiring
 from pages._ui.shared.files import file_name
 from pages._ui.shared.markdown import escape_markdown
 
-LARGE = 20_000
-"""Outputs of a project from which on files are streamed by a route, because Streamlit holds a download in memory."""
-
 
 def panel(project: Project, labelled: bool, scored: bool) -> None:
     """Draw the choice of a file, what it leaves out, and the download."""
@@ -36,7 +33,7 @@ def _choice(project: Project, kinds: dict[str, ExportFile]) -> None:
         "Format", kinds, format_func=lambda name: kinds[name].label, key=f"export-format-{project.id}"
     )
     kind, store = kinds[chosen], wiring.store()
-    if project.n_outputs > LARGE:
+    if project.n_outputs > wiring.LARGE:  # a route streams the file: Streamlit holds a download in memory
         st.caption(escape_markdown(kind.holds))
         address = wiring.address(f"api/projects/{project.id}/exports/{chosen}")
         st.link_button("Download", address, icon=":material/download:", width="stretch", type="primary")

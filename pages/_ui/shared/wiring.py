@@ -154,11 +154,6 @@ def version(project: Project) -> tuple[str, Project, Hashable]:
     return settings().database, project, (generation(project), campaigns(project))
 
 
-def dataset(project: Project) -> Dataset:
-    """Return the texts and human scores of a project; read again after an import."""
-    return _dataset(*version(project))
-
-
 def index(project: Project) -> ProjectIndex:
     """Return which outputs a project has."""
     return _index(*version(project))
@@ -249,17 +244,6 @@ def _human_score(database: str, project: Project, generation: Hashable, name: st
     imported = _opened(database).projects.human_score(project.id, name)
     given = numbers.by_output(_judgements(database, project, generation)).get(name, {})
     return imported.with_values({key: Value(value) for key, value in given.items()})
-
-
-@st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
-def _dataset(database: str, project: Project, generation: Hashable) -> Dataset:
-    found, given = _texts(database, project, generation), _judgements(database, project, generation)
-    return numbers.with_scores(found, given) if given else found
-
-
-@st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
-def _texts(database: str, project: Project, generation: Hashable) -> Dataset:
-    return store().projects.dataset(project.id)
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
