@@ -9,6 +9,7 @@ trained parameters are an adapter for every linear layer of the encoder (Hu et a
 
 All randomness comes from `--seed`; settings, the digest of the pairs and the results on `dev` are in `training.json`. If other programs
 use the same cores, `OMP_WAIT_POLICY=passive` is several times faster.
+After a stop, the same command with `--resume` instead of `--start` continues from the last state saved.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import json
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +44,8 @@ SHARES = {"med": 0.4, "help": 0.4}
 """Shares of the monotonicity pairs to use: they are a third of the data and have little variety."""
 TARGETS: dict[str, Target] = {name: (i == 0, i == 1, i == 2) for i, name in enumerate(LABELS)}
 SYMMETRIC = frozenset({"msrp"})
+STATE = "state.pt"
+"""Parameters in fp32 and the optimizer's state of a run that is not finished."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class NliTrainingSettings:
 
     rank: int = 32
     alpha: int = 64
-    steps: int = 1500
+    steps: int = 4500
     minutes: float | None = None
     batch_tokens: int = 1600
     longest: int = 90
@@ -68,7 +72,10 @@ class EncodedPair(NamedTuple):
 
 
 def read_nli(path: Path, rng: np.random.Generator) -> tuple[list[NliPair], list[NliPair]]:
-    """Return the cases of `train`, sampled by `SHARES`, and of `dev`; symmetric pairs are trained in both directions."""
+    """Return the cases of `train`, sampled by `SHARES`, and of `dev`.
+
+    Symmetric pairs and contradictions are trained in both directions.
+    """
     train: list[NliPair] = []
     dev: list[NliPair] = []
     for line in filter(None, read_lines(path)[1:]):
@@ -78,12 +85,13 @@ def read_nli(path: Path, rng: np.random.Generator) -> tuple[list[NliPair], list[
             dev.append(pair)
         elif rng.random() < SHARES.get(origin, 1.0):
             train.append(pair)
-            if origin in SYMMETRIC:
+            if origin in SYMMETRIC or pair.target == TARGETS["contradiction"]:
                 train.append(pair._replace(premise=hypothesis, hypothesis=premise))
     return train, dev
 
 
-def build(s: NliTrainingSettings) -> PeftModel:
+def build(s: NliTrainingSettings, start: Path | None = None) -> PeftModel:
+    """Return the base with a new adapter, or with that of the folder `start`, whose rank is kept."""
     network = MeanMaxForSequenceClassification.from_pretrained(
         base().path,
         local_files_only=True,
@@ -94,6 +102,8 @@ def build(s: NliTrainingSettings) -> PeftModel:
         id2label=dict(enumerate(LABELS)),
         label2id={name: i for i, name in enumerate(LABELS)},
     )
+    if start:
+        return PeftModel.from_pretrained(network, str(start), is_trainable=True)
     return get_peft_model(
         network,
         LoraConfig(
@@ -124,15 +134,40 @@ def batches(
                 yield groups[index]
 
 
-def train(nli: Path, made: Path, out: Path, s: NliTrainingSettings, every: int = 250) -> None:
-    """Train into the folder `out`, saving after every `every` steps; `minutes` shortens the schedule."""
+@dataclass
+class Progressed:
+    """How far a run is; saved with the optimizer's state, so that a stopped run can be continued."""
+
+    step: int = 0
+    seen: int = 0
+    seconds: float = 0.0
+    loss: float = 0.0
+    continued: dict[str, Any] | None = None
+    """The record of the adapter it started from."""
+
+
+def train(
+    nli: Path,
+    made: Path,
+    out: Path,
+    s: NliTrainingSettings,
+    start: Path | None = None,
+    resume: bool = False,
+    every: int = 200,
+) -> None:
+    """Train into the folder `out`, saving after every `every` steps; `minutes` shortens the schedule.
+
+    `start` is the folder of an earlier adapter to continue, under a schedule of its own; `resume` continues the stopped run in `out`.
+    """
     torch.manual_seed(s.seed)
     rng = np.random.default_rng(s.seed)
     cases, dev = read_nli(nli, rng)
     rows = read_made(made)
     cases += [row for row in rows if not row.dev]
     held = [row for row in rows if row.dev]
-    model = build(s)
+    model = build(s, out if resume else start)
+    kind = model.peft_config["default"]
+    s = replace(s, rank=kind.r, alpha=kind.lora_alpha)
     words = loading.tokenizer(base())
     reader = Classifier(model, words)
     encoded = [EncodedPair(reader.encode(c.premise, c.hypothesis), c.target) for c in cases]
@@ -140,15 +175,16 @@ def train(nli: Path, made: Path, out: Path, s: NliTrainingSettings, every: int =
     trained = [p for p in model.parameters() if p.requires_grad]
     print(f"{len(encoded)} pairs, {sum(p.numel() for p in trained) / 1e6:.2f} M parameters trained", flush=True)
     optimizer = torch.optim.AdamW(trained, lr=s.learning_rate, betas=(0.9, 0.99), weight_decay=s.weight_decay)
-    source, started, running, seen, step = batches(encoded, s, rng), time.time(), 0.0, 0, 0
-    for step in range(1, s.steps + 1):
+    earlier = json.loads((start / "training.json").read_text()) if start else None
+    at = restore(model, optimizer, out) if resume else Progressed(continued=earlier)
+    source, started = islice(batches(encoded, s, rng), at.step, None), time.time() - at.seconds
+    for step in range(at.step + 1, s.steps + 1):
         done = max(step / s.steps, (time.time() - started) / 60 / s.minutes if s.minutes else 0.0)
         if done >= 1 and step < s.steps:
             break
         for group in optimizer.param_groups:
             group["lr"] = s.learning_rate * min(1.0, done / s.warmup) * 0.5 * (1 + math.cos(math.pi * done))
         batch = next(source)
-        seen += len(batch)
         model.train()
         with torch.autocast("cpu", dtype=torch.bfloat16):
             logits = model(**loading.padded([e.row for e in batch], words.pad_token_id, reader.device)).logits
@@ -158,20 +194,23 @@ def train(nli: Path, made: Path, out: Path, s: NliTrainingSettings, every: int =
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
-        running = loss.item() if step == 1 else 0.98 * running + 0.02 * loss.item()
+        average = loss.item() if step == 1 else 0.98 * at.loss + 0.02 * loss.item()
+        at = Progressed(step, at.seen + len(batch), time.time() - started, average, at.continued)
         if step % 25 == 0:
-            print(f"step {step} loss {running:.3f} {seen} pairs {time.time() - started:.0f} s", flush=True)
+            print(f"step {step} loss {at.loss:.3f} {at.seen} pairs {at.seconds:.0f} s", flush=True)
         if step % every == 0:
-            save(model, out)
+            keep(model, optimizer, at, out)
             print(json.dumps(shares(reader, dev[:: len(dev) // 300 or 1])["all"]), flush=True)
     save(model, out)
+    (out / STATE).unlink(missing_ok=True)
     record = {
         "settings": asdict(s),
-        "steps": step,
+        "continued": at.continued,
+        "steps": at.step,
         "pairs": len(encoded),
-        "pairs_seen": seen,
-        "minutes": round((time.time() - started) / 60, 1),
-        "loss": round(running, 4),
+        "pairs_seen": at.seen,
+        "minutes": round(at.seconds / 60, 1),
+        "loss": round(at.loss, 4),
         "sha256": {p.name: hashlib.sha256(p.read_bytes()).hexdigest()[:12] for p in (nli, made)},
         "versions": {name: package(name) for name in ("torch", "transformers", "peft")},
         "dev": shares(reader, dev),
@@ -193,13 +232,34 @@ def shares(reader: Classifier, cases: Sequence[NliPair]) -> dict[str, dict[str, 
     return {key: {"share": round(sum(v) / len(v), 4), "of": len(v)} for key, v in sorted(found.items())}
 
 
+def keep(model: Any, optimizer: torch.optim.Optimizer, at: Progressed, out: Path) -> None:
+    """Save the adapter, and next to it what `restore` needs to continue exactly."""
+    save(model, out)
+    trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+    half = out / f"{STATE}.part"
+    torch.save({"trained": trained, "optimizer": optimizer.state_dict(), "at": asdict(at)}, half)
+    half.replace(out / STATE)
+
+
+def restore(model: Any, optimizer: torch.optim.Optimizer, out: Path) -> Progressed:
+    """Put back the parameters and the optimizer's state that `keep` saved."""
+    state = torch.load(out / STATE, weights_only=True)
+    model.load_state_dict(state["trained"], strict=False)
+    optimizer.load_state_dict(state["optimizer"])
+    return Progressed(**state["at"])
+
+
 def save(model: Any, out: Path) -> None:
     """Save adapter, pooling and classification layer as fp16 safetensors, with their configurations."""
     out.mkdir(parents=True, exist_ok=True)
-    half = {k: v.detach().to(torch.float16).contiguous() for k, v in get_peft_model_state_dict(model).items()}
+    half = {
+        k: v.detach().to(torch.float16).contiguous()
+        for k, v in get_peft_model_state_dict(model, save_embedding_layers=False).items()
+    }
     save_file(half, out / "adapter_model.safetensors", metadata={"format": "pt"})
     adapter = model.peft_config["default"]
     adapter.base_model_name_or_path = base().name
+    adapter.modules_to_save = sorted(set(adapter.modules_to_save))  # peft adds its own names again at every start
     adapter.save_pretrained(out)
     config = model.get_base_model().config
     config.architectures = [type(model.get_base_model()).__name__]
@@ -216,6 +276,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=NliTrainingSettings.seed)
     parser.add_argument("--rank", type=int, default=NliTrainingSettings.rank)
     parser.add_argument("--learning-rate", type=float, default=NliTrainingSettings.learning_rate)
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--start", type=Path, help="the folder of an adapter to continue; its rank is kept")
+    how.add_argument("--resume", action="store_true", help="continue the stopped run in --out, with the same settings")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     args = parser.parse_args()
     output.check_folder([("--nli", args.nli), ("--made", args.made)], "--out", args.out)
@@ -228,7 +291,7 @@ def main() -> None:
         seed=args.seed,
         learning_rate=args.learning_rate,
     )
-    train(args.nli, args.made, args.out, settings)
+    train(args.nli, args.made, args.out, settings, args.start, args.resume)
 
 
 if __name__ == "__main__":
