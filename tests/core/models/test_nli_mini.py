@@ -152,4 +152,4 @@ def test_it_beats_the_majority_label_on_unseen_pairs(model: NliModel) -> None:
     given = model.judged([(premise, hypothesis) for premise, hypothesis, *_ in dev]).values.argmax(axis=1)
     right = [LIKELIEST[answer] == row[2] for answer, row in zip(given, dev, strict=True)]
     assert len(dev) == 392
-    assert sum(right) / len(right) > 0.66
+    assert sum(right) / len(right) > 0.68
