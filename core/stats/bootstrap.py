@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import norm
 
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
 
 DRAWS_AT_ONCE = 2_000_000
+MANY = 5000
 LEVEL = 0.95
 """The level of every interval."""
 
@@ -55,7 +58,8 @@ def mean_interval(
     """Return the mean with its percentile interval.
 
     `units` names the unit (document) of each value; by default each value is one. All values of a drawn unit are used, so long
-    documents weigh more, as in the mean. With fewer than two units there is no interval.
+    documents weigh more, as in the mean. With fewer than two units there is no interval. From `MANY` values on that are units of
+    their own, it is the interval of the normal distribution: both differ by less than two runs of the bootstrap do.
     """
     values = np.asarray(values_by_segment, dtype=np.float64)
     if not len(values):
@@ -65,6 +69,9 @@ def mean_interval(
     n, mean = len(sums), float(values.mean())
     if n < 2:
         return Interval(mean, None, None, n, "an interval needs at least two segments or documents")
+    if not len(units) and n >= MANY:
+        half = float(values.std()) / math.sqrt(n) * float(norm.ppf((1 + LEVEL) / 2))
+        return Interval(mean, mean - half, mean + half, n)
     means = [sums[drawn].sum(1) / sizes[drawn].sum(1) for drawn in resamples(n, seed, draws)]
     low, high = percentiles(np.concatenate(means))
     return Interval(mean, low, high, n)

@@ -91,7 +91,7 @@ def memory(server: Server) -> float:
 def next_segments(page: Page, server: Server, project: int) -> float:
     """Median seconds of a click on *Next* of Annotate until another segment is shown."""
     opened(page, server, "annotate", "Annotate", project)
-    if (name := page.get_by_label("Your name")).count():
+    if (name := page.get_by_label("Name", exact=True)).count():
         name.fill("Ann")
         name.press("Enter")
         at_rest(page)

@@ -108,7 +108,7 @@ def measure(store: Store, url: str, workers: int, outputs: int) -> WorkerRun:
     if job.state != "done":
         raise SystemExit(f"the job {job.state}: {job.message}")
     counted = {by.metric: by.n for by in store.scores.signatures(project)}
-    again = sum(abs(n - len(store.projects.outline(project)) * SYSTEMS) for n in counted.values())
+    again = sum(abs(n - len(store.projects.index(project).outline) * SYSTEMS) for n in counted.values())
     store.projects.delete(project)
     store.projects.delete(warm)
     return WorkerRun(workers, seconds, processor, megabytes, again)

@@ -93,7 +93,7 @@ def test_a_reader_in_the_middle_sees_nothing(
 
     def look() -> None:
         seen.append(reader.projects.list())
-        for use in (reader.projects.get, reader.projects.dataset, reader.projects.outline, reader.projects.delete):
+        for use in (reader.projects.get, reader.projects.dataset, reader.projects.index, reader.projects.delete):
             with pytest.raises(UserError, match="being imported"):
                 use(project)
         with pytest.raises(UserError, match="being imported"):

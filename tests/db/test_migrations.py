@@ -58,7 +58,7 @@ MORE = (  # first revision with the table, last one with its name, row
     ),
     (
         "0001",
-        "0016",
+        "0017",
         "jobs (id, project_id, metrics, state, done, total, message, created, attempts) "
         f"VALUES (1, 1, '[\"chrf\"]', 'done', 1, 1, '', {WHEN}, 0)",
     ),
@@ -98,7 +98,7 @@ MORE = (  # first revision with the table, last one with its name, row
         "9999",
         f"stress_test_runs (id, project_id, name, settings, report, created) VALUES (1, 1, 'r', '{{}}', :blob, {WHEN})",
     ),
-    ("0007", "0016", "claims (digest, content_key, job, worker) VALUES ('d', 'k2', 1, 'w')"),
+    ("0007", "0017", "claims (digest, content_key, job, worker) VALUES ('d', 'k2', 1, 'w')"),
     (
         "0018",
         "9999",

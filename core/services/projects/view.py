@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from core.columns import Array, Mask, ProjectIndex, Scale, ScoreColumn
 from core.data import OutputKey, RatedOutput, SegmentKey
@@ -170,7 +171,14 @@ def build(
         digits = _digits(read(title).scale)
         columns.append(Column(name, name, f"{title} ({HUMAN})", sign, True, False, note, True, digits))
         sources[name] = title
-    return View(index, tuple(columns), texts, lambda name: read(sources[name]))
+    held: WeakValueDictionary[str, ScoreColumn] = WeakValueDictionary()  # storage decides what stays in memory
+
+    def of_name(name: str) -> ScoreColumn:
+        if (found := held.get(name)) is None:
+            found = held[name] = read(sources[name])
+        return found
+
+    return View(index, tuple(columns), texts, of_name)
 
 
 def _digits(scale: Scale) -> int:

@@ -48,7 +48,7 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
             found = pd.DataFrame(service.means(view, x, lam, query.systems, rows=rows))
             st.altair_chart(plots.means(found, f"{column.label} {column.arrow}"), width="stretch")
             at = f" at λ = {format_lambda(lam)}" if column.refinement else ""
-            text = f"Means{at} over {len(rows):,} segments with their likely range (95 % CI from 1,000 random resamples of the segments)."
+            text = f"Means{at} over {len(rows):,} segments with their likely range (95 % CI over the segments)."
             page.caption(text)
     with right:
         y = st.selectbox("Compared with", names, y_at, format_func=labels.__getitem__, key=f"compare-y-{project.id}")

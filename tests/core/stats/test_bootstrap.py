@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from core.stats import bootstrap
 from core.stats.bootstrap import draws_of, mean_interval, percentiles
 
 
@@ -44,3 +45,13 @@ def test_draws_are_counts_of_n_units() -> None:
 
 def test_percentiles_hold_the_level_between_them() -> None:
     assert percentiles(np.arange(201.0)) == pytest.approx((5, 195))
+
+
+def test_many_values_have_the_interval_that_resampling_gives() -> None:
+    values = np.random.default_rng(0).exponential(size=bootstrap.MANY)  # skewed, as scores are
+    exact, drawn = mean_interval(values, 0), mean_interval(values, 0, draws=4000, units=range(len(values)))
+    assert exact.n == drawn.n == bootstrap.MANY
+    for one, other in ((exact.low, drawn.low), (exact.high, drawn.high)):
+        assert one is not None
+        assert other is not None
+        assert one - values.mean() == pytest.approx(other - values.mean(), rel=0.06)
