@@ -83,8 +83,7 @@ def at_root(request: Request) -> RedirectResponse:
     return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
 
 
-UPLOAD_MB = 150
-"""Most MB of a file in an upload box."""
+UPLOAD_MB = 150  # of a file in an upload box; a string below would be drawn on the page
 
 
 def limit_uploads() -> None:

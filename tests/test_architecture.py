@@ -148,3 +148,11 @@ def test_light_modules_load_no_torch(module: str) -> None:
 def test_nothing_in_the_product_unpickles() -> None:
     for path in [*files("core"), *files("db"), *files("api"), *files("pages")]:
         assert not tops(path) & {"pickle", "joblib", "dill", "shelve", "marshal"}, path
+
+
+def test_no_string_of_a_script_is_drawn_on_the_page() -> None:
+    """Streamlit draws every expression at the top level of the scripts that it runs, except their docstring."""
+    for script in (ROOT / "app.py", *(ROOT / "pages").glob("*.py")):
+        after = ast.parse(script.read_text(encoding="utf-8")).body[1:]
+        drawn = [node.lineno for node in after if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)]
+        assert not drawn, script

@@ -101,7 +101,7 @@ def test_the_result_stands_in_one_sentence_and_a_human_reference_is_left_out(sto
     project_id = filled(store)
     at = opened(project_id)
     assert not at.exception
-    people = from_score(store.projects.dataset(project_id), "da", higher_is_better=True)
+    people = from_score(store.projects.human_score(project_id, "da").finite(), "da", higher_is_better=True)
     found = evaluate(from_view(view_of(store, project_id), people, excluded=["refA"]), AgreementOptions())
     said = words(at)
     assert sentence(found, "kendall") in said

@@ -4,6 +4,7 @@ import pytest
 
 from core.ports.store import Store
 from pages._ui.projects import exports
+from pages._ui.shared import wiring
 from tests.pages.test_projects import MQM, press, texts, uploaded
 from tests.pages.test_shell import run, store
 
@@ -25,7 +26,7 @@ def test_exports_are_offered_where_there_is_something(store: Store) -> None:
 
 def test_files_of_large_projects_are_streamed_by_the_route(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
-    monkeypatch.setattr(exports, "LARGE", 1)
+    monkeypatch.setattr(wiring, "LARGE", 1)
     at = run("projects")
     assert not at.get("download_button")
     (link,) = at.get("link_button")
