@@ -52,7 +52,7 @@ class ImportJob:
         self.cancelled = True
 
     def written(self, share: float) -> None:
-        """Take the progress. Raises `Cancelled` if the user wants no more."""
+        """Record the progress. Raises `Cancelled` after `cancel`."""
         if self.cancelled:
             raise Cancelled
         self.share = share
