@@ -39,9 +39,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "browser" in Path(item.path).parts:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.flaky(reruns=1))  # the summary names each test that needed it
+            item.add_marker(pytest.mark.flaky(reruns=1))  # the summary names each test that needed it, and says why
             if not CHROMIUM and not os.environ.get("CI"):
                 item.add_marker(pytest.mark.skip(reason="no Chromium on this machine"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Give a test that is run again new servers, databases and a new browser: its first run may have changed them."""
+    if isinstance(item, pytest.Function) and getattr(item, "execution_count", 1) > 1:
+        for definitions in item._fixtureinfo.name2fixturedefs.values():
+            for fixture in definitions:
+                if fixture.scope != "function":
+                    fixture.finish(item._request)
 
 
 class Server:
