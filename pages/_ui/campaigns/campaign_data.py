@@ -11,7 +11,7 @@ from core.ports.campaigns import Campaign, Participant
 from core.services.campaigns import handing_over
 from core.services.campaigns.adjudication import DisputedUnit, queue
 from core.services.campaigns.monitoring import CampaignSnapshot, snapshot
-from core.services.people.guarded_store import may_read
+from core.services.people.guarded_call import may_read
 from core.settings import load as settings
 from pages._ui.shared import errors, wiring
 

@@ -28,7 +28,8 @@ from core.services.campaigns import results
 from core.services.labels import all_labels
 from core.services.labels import judgements as numbers
 from core.services.people.csrf import CSRF_HEADER, csrf_token
-from core.services.people.guarded_store import guarded, may_read
+from core.services.people.guarded_call import may_read
+from core.services.people.guarded_store import guarded
 from core.services.people.identity import SESSION_COOKIE, Identity
 from core.services.projects import sample
 from core.services.projects.task import Task, task_of
@@ -199,7 +200,7 @@ def campaigns(project: Project) -> Hashable:
     return _campaign_version(settings().database, project.id) if store().campaigns.list(project.id) else ()
 
 
-@st.cache_data(ttl=60, show_spinner=False)
+@st.cache_resource(ttl=60, show_spinner=False)
 def _campaign_version(database: str, project_id: int) -> Hashable:
     return results.version(store(), project_id)
 
