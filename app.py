@@ -24,8 +24,8 @@ from core.services.people.accounts import require_manager
 from core.settings import load_access, load_limits, offline, share_cores
 from pages._ui.shared import account, drafts, errors, jobs, person, state, theme, wiring
 from pages._ui.shared.headers import SecurityHeaders
-from pages._ui.shared.open_browser import opens_browser
 from pages._ui.shared.page import icon
+from pages._ui.shared.warm_up import prepared
 
 PAGES = {
     "Data": {"projects": "Projects", "compare": "Compare"},
@@ -161,4 +161,4 @@ else:  # `streamlit run` imports it once to find the server application
     limit_uploads()
     refuse_open_server()
     guards = [Middleware(SecurityHeaders), Middleware(AccessControl, base=base_path())]
-    app = App(__file__, routes=routes(), lifespan=opens_browser, middleware=guards)
+    app = App(__file__, routes=routes(), lifespan=prepared, middleware=guards)

@@ -119,6 +119,7 @@ def _written_at_once(connection: Connection, project_id: int, plan: _Plan, given
 
 def _written_in_slices(hidden: Hidden, project_id: int, plan: _Plan) -> ImportReport:
     """Write everything, then show the project. If anything fails, the project is as empty as before."""
+    kept = gc.get_freeze_count()  # a server keeps its modules out of collections
     gc.freeze()  # a garbage collection that looks at all planned texts stops every thread for 0.3 s
     try:
         report = _written(hidden, project_id, plan)
@@ -131,6 +132,9 @@ def _written_in_slices(hidden: Hidden, project_id: int, plan: _Plan) -> ImportRe
         raise
     finally:
         gc.unfreeze()
+        if kept:
+            gc.collect()
+            gc.freeze()
 
 
 def version_of(

@@ -1,0 +1,52 @@
+"""Load the modules of all pages once the server accepts requests, so that the first visitor of a page does not wait for them."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import pkgutil
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import Any
+
+from pages import _ui
+from pages._ui.shared.open_browser import opens_browser
+
+
+def load_modules() -> None:
+    """Import what the pages are made of. None of it loads torch: models are loaded when a metric needs one."""
+    for module in pkgutil.walk_packages(_ui.__path__, f"{_ui.__name__}."):
+        import_module(module.name)
+    _load_what_is_used_later()
+    inspect.stack()  # Streamlit asks for it at the first element: Python looks at the files of all modules, and keeps them
+    # Streamlit collects garbage after every run of a page, before the page is sent. Modules are never garbage, and looking at them
+    # takes 0.13 s, in which no thread runs.
+    gc.collect()
+    gc.freeze()
+
+
+def _load_what_is_used_later() -> None:
+    """Load what the first table, the first chart and the first list of metrics would load."""
+    import altair as alt
+    import pandas as pd
+    import pyarrow as pa
+    from PIL import Image
+
+    from core.metrics.registry import specs
+
+    specs()
+    frame = pd.DataFrame({"x": [0.0]})
+    frame.style.format("{}")
+    pa.Table.from_pandas(frame)
+    alt.Chart(frame).mark_point().encode(x="x").to_dict()
+    Image.preinit()
+
+
+@asynccontextmanager
+async def prepared(app: Any) -> AsyncIterator[None]:
+    """Load the modules in the background and open the browser, while the server runs."""
+    threading.Thread(target=load_modules, name="warm-up", daemon=True).start()
+    async with opens_browser(app):
+        yield
