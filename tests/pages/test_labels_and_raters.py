@@ -1,5 +1,6 @@
 """Labels and raters: what it says before there are labels, what it shows of them, whose marks it keeps hidden, and that a batch is built."""
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
@@ -7,8 +8,10 @@ from core.metrics import registry
 from core.mqm.actions import label_actions
 from core.ports.labels import Action
 from core.ports.store import Store
+from core.services.labels import batches
 from core.services.labels.agreement import agreement
 from core.services.labels.typologies import of_project
+from core.services.projects.view import View
 from core.signature import content_key
 from tests.pages.said import words
 from tests.paths import APP
@@ -230,3 +233,19 @@ def test_the_typology_of_a_project_is_chosen_here(store: Store) -> None:
     assert not at.exception
     assert of_project(store, project).title == "Data-to-text"
     assert "(in use)" in at.selectbox(key=f"typology-{project}").format_func("data_to_text")
+
+
+def test_languages_are_guessed_once_per_version_of_a_project(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    guess, views = batches.languages, list[View]()
+
+    def counted(view: View) -> dict[str, list[str]]:
+        views.append(view)
+        return guess(view)
+
+    monkeypatch.setattr(batches, "languages", counted)
+    project = filled(store)
+    at = opened(project)
+    assert not at.exception
+    at.run()
+    assert not at.exception
+    assert len(views) == 1

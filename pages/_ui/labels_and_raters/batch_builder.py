@@ -20,6 +20,7 @@ from pages._ui.annotate.batches import address
 from pages._ui.calibrate.calibration_result import interval
 from pages._ui.labels_and_raters.copy_link import copy_link
 from pages._ui.shared import errors, page, wiring
+from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
 
 METHODS: dict[Method, str] = {
@@ -94,7 +95,11 @@ def builder(project: Project) -> None:
 
 def _documents(project: Project, view: View) -> tuple[str, ...]:
     """Return the documents to draw from, chosen by language and by name; empty for all."""
-    by_language = service.languages(view)
+    by_language = compute(
+        ("languages", *wiring.version(project)),
+        "Looking at the languages of the documents …",
+        lambda: service.languages(view),
+    )
     left, right = st.columns(2)
     chosen: list[str] = []
     if len(by_language) > 1:
