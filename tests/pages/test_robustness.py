@@ -1,9 +1,13 @@
 """Robustness: a change is scored and kept, a suite is made, scored and opened, and empty projects are told what they lack."""
 
+from contextlib import AbstractContextManager
+
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment
+from core.metrics.base import MetricSpec
 from core.ports.cases import KeptCase, KeptScore
 from core.ports.store import Store
 from pages._ui.robustness import break_metric
@@ -49,6 +53,24 @@ def test_a_first_change_is_made_and_scored_without_being_asked(store: Store) -> 
     assert list(shown["metric"]) == ["chrF ↑", "TER ↓"]
     assert list(shown["verdict"]) == ["notices", "notices"]
     assert shown["change"][0] < 0 < shown["change"][1]  # TER is an error rate: it grows
+
+
+def test_while_models_are_loaded_the_page_says_so_above_the_scores(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    spinner = st.spinner
+
+    def heard(text: str, *, show_time: bool = False) -> AbstractContextManager[None]:
+        said.append(text)
+        return spinner(text, show_time=show_time)
+
+    monkeypatch.setattr(st, "spinner", heard)
+    monkeypatch.setattr(MetricSpec, "needs_model", property(lambda spec: spec.name == "ter"))
+    at = opened(filled(store))
+    assert not at.exception
+    assert any("1 more metric. The first scores take some seconds" in text for text in said)
+    assert list(at.dataframe[0].value["metric"]) == ["chrF ↑", "TER ↓"]
 
 
 def test_a_typed_change_that_comes_nearer_to_the_reference_fools_and_is_kept(store: Store) -> None:

@@ -202,13 +202,13 @@ def _kind(texts: TextPair, tried: Sequence[PerturbationTrial]) -> str:
 def _reactions(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
     """Return the reactions, those of metrics without a model first."""
     by_name: dict[str, Reaction] = {}
-    place = st.empty()
+    waiting, place = st.container(), st.empty()
     for at_once in (True, False):
         part = [m for m in metrics if m.spec.needs_model != at_once]
         if not part:
             continue
         key = ("reactions", texts, *_depends(part))
-        with st.spinner("Computing scores …", show_time=not at_once):
+        with waiting, st.spinner("Computing scores …" if at_once else _waiting(part), show_time=not at_once):
             found = run_cached(
                 key, "Scoring both texts …", lambda progress, part=part: service.reactions(texts, part, progress, _memory(texts)), _whole  # type: ignore[misc]
             )  # fmt: skip
@@ -217,6 +217,11 @@ def _reactions(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
         with place.container():
             _told(in_order)
     return [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
+
+
+def _waiting(metrics: Sequence[Metric]) -> str:
+    """Return what is said until the metrics with models have scores: the first of them load the models."""
+    return f"Scoring with {format_count(len(metrics), 'more metric')}. The first scores take some seconds, because models are loaded."
 
 
 def _depends(metrics: Sequence[Metric]) -> tuple[Hashable, ...]:
