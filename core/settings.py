@@ -63,7 +63,7 @@ class Settings:
     """All settings.
 
     `home` is the folder of the database and logs, `database` any SQLAlchemy URL, `prompts` an optional JSON file of prompt
-    lists. `device` is auto, cpu or cuda; `worker` auto or off; `workers` the number of scoring processes; `dtype` fp32 or bf16. `dtype` and `languages` configure the seq2seq model. `seq2seq` and the models after `languages` are a
+    lists. `device` is auto, cpu or cuda; `worker` auto or off; `workers` the number of scoring processes; `stall` the minutes that one may go on without progress; `dtype` fp32 or bf16. `dtype` and `languages` configure the seq2seq model. `seq2seq` and the models after `languages` are a
     bundled name, a path or a hub id; "" means not configured (`core.models.kinds`).
     """
 
@@ -73,6 +73,7 @@ class Settings:
     device: str = "auto"
     worker: str = "auto"
     workers: int = 1
+    stall: int = 30
     prompts: Path | None = None
     dtype: str = "fp32"
     languages: str = ""
@@ -114,7 +115,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings from the environment. Raises `UserError` for an invalid limit or number.
 
     Variables: ERRORSCOPE_HOME, ERRORSCOPE_DB and ERRORSCOPE_PROMPTS, and one per text in `Settings`: ERRORSCOPE_SEQ2SEQ,
-    ERRORSCOPE_DEVICE, ERRORSCOPE_WORKER, ERRORSCOPE_WORKERS (a number), ERRORSCOPE_DTYPE, ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_ENCODER, ERRORSCOPE_NLI,
+    ERRORSCOPE_DEVICE, ERRORSCOPE_WORKER, ERRORSCOPE_WORKERS and ERRORSCOPE_STALL (numbers), ERRORSCOPE_DTYPE, ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_ENCODER, ERRORSCOPE_NLI,
     ERRORSCOPE_LM, ERRORSCOPE_MLM, ERRORSCOPE_UNIEVAL, ERRORSCOPE_BLEURT, ERRORSCOPE_COMET. ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS,
     _COLUMNS and _CELL_CHARS are for uploaded files (`Limits`).
     """
@@ -128,6 +129,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         prompts=Path(prompts).expanduser() if prompts else None,
         limits=load_limits(environ),
         workers=_whole(environ, "ERRORSCOPE_WORKERS", 1),
+        stall=_whole(environ, "ERRORSCOPE_STALL", 30),
         **texts,
     )
 

@@ -3,7 +3,7 @@
     python -m db.worker [--database URL] [--workers N] [--parent PID] [--once]
 
 SIGTERM, SIGINT or the end of the `--parent` process return the chunks to the queue; after a crash their leases expire and other workers
-take over.
+take over. A worker that hangs returns its chunks and exits, so that whoever started it starts another one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -23,6 +25,7 @@ from threading import Event, Thread
 from core.errors import UserError
 from core.metrics import registry
 from core.metrics.base import Metric
+from core.scoring.lease import Pace
 from core.scoring.worker import ScoringWorker
 from core.settings import load as settings
 from core.settings import offline, share_cores
@@ -35,11 +38,20 @@ Load = Callable[[str], Metric]
 
 LOG_BYTES, LOG_FILES = 1_000_000, 3
 RESTART_SECONDS = 10.0
+END_SECONDS = 60.0
+"""What a worker that is told to end has for the model call that has begun."""
+HUNG = 3
+"""Exit status of a worker that hung."""
 LARGEST = 256  # workers of one machine
 
 
-def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> int:
-    """Run the command. `load` returns a metric by name."""
+def main(
+    arguments: Sequence[str] | None = None,
+    load: Load = registry.load,
+    pace: Pace | None = None,
+    end_seconds: float = END_SECONDS,
+) -> int:
+    """Run the command. `load` returns a metric by name; the default `pace` is that of the settings."""
     parser = argparse.ArgumentParser(
         prog="python -m core workers", description="Compute scoring jobs until you stop it."
     )
@@ -72,9 +84,12 @@ def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> 
     if given.parent:
         if hasattr(os, "nice"):
             os.nice(5)  # pages on the same machine have priority
-        Thread(target=_watch_parent, args=(given.parent, stop), daemon=True).start()
+        Thread(target=watch_parent, args=(given.parent, stop), daemon=True).start()
     if workers == 1:
-        ScoringWorker(store, load, stop).work(once=given.once)
+        pace = pace or Pace(stall=60.0 * chosen.stall)
+        worker = ScoringWorker(store, load, stop, pace, on_stall=lambda: os._exit(HUNG))
+        with ending_in_time(worker, end_seconds):
+            worker.work(once=given.once)
     else:
         _keep_running(workers, url, stop, once=given.once)
     return 0
@@ -103,8 +118,31 @@ def _keep_running(workers: int, url: str, stop: Event, *, once: bool) -> None:
     for process in running.values():
         if process.poll() is None:
             process.terminate()
+    end = time.monotonic() + 1.5 * END_SECONDS
     for process in running.values():
-        process.wait()
+        try:
+            process.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:  # not even its signals are handled
+            process.kill()
+
+
+@contextmanager
+def ending_in_time(worker: ScoringWorker, seconds: float = END_SECONDS) -> Iterator[None]:
+    """Exit the process if the body is not left `seconds` after the worker is told to end, because it hangs."""
+    ended = Event()
+
+    def watch() -> None:
+        worker.stop.wait()
+        if not ended.wait(seconds):
+            log.error("%s: did not end within %d s; its chunks return to the queue", worker.name, seconds)
+            worker.keeper.give_back()
+            os._exit(HUNG)
+
+    Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
 
 
 def _gpus() -> list[str]:
@@ -141,7 +179,7 @@ class _PrivateLog(RotatingFileHandler):
         return opened
 
 
-def _watch_parent(pid: int, stop: Event) -> None:
+def watch_parent(pid: int, stop: Event) -> None:
     is_ours = os.getppid() == pid
     while not stop.wait(1.0):
         if (is_ours and os.getppid() != pid) or not _exists(pid):

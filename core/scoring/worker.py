@@ -12,7 +12,7 @@ import socket
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event
 from typing import NamedTuple
@@ -52,11 +52,22 @@ class _NextChunk(NamedTuple):
 
 
 class ScoringWorker:
-    """One worker. `load` returns a metric by name; `stop` ends the worker, whose chunk returns to the queue."""
+    """One worker. `load` returns a metric by name; `stop` ends the worker, whose chunk returns to the queue.
 
-    def __init__(self, store: Store, load: Load, stop: Event, pace: Pace | None = None) -> None:
+    `on_stall` is called, from a thread, when the worker hangs and its chunks have returned to the queue (`Pace.stall`).
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        load: Load,
+        stop: Event,
+        pace: Pace | None = None,
+        on_stall: Callable[[], None] = lambda: None,
+    ) -> None:
         self.store, self.load, self.stop, self.pace = store, load, stop, pace or Pace()
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"
+        self.keeper = LeaseKeeper(store.chunks, self.name, self.pace, on_stall)
         self._ready = OrderedDict[tuple[int, str, str], _ReadyMetric]()
         self._timed: tuple[PlannedMetric, _ReadyMetric] | None = None
         self._ahead: Future[_NextChunk | None] | None = None
@@ -64,10 +75,10 @@ class ScoringWorker:
     def work(self, *, once: bool = False) -> None:
         """Run chunks until `stop` is set, or with `once` until no job is unfinished."""
         log.info("%s started", self.name)
-        with LeaseKeeper(self.store.chunks, self.name, self.pace) as keeper, ThreadPoolExecutor(1) as reader:
+        with self.keeper, ThreadPoolExecutor(1) as reader:
             while not self.stop.is_set():
                 try:
-                    following = self._next(keeper)
+                    following = self._next()
                     if following is None:
                         self._keep_time()
                         if once and self.store.chunks.is_finished():
@@ -82,30 +93,30 @@ class ScoringWorker:
                     self.stop.wait(10 * self.pace.poll)
                     continue
                 if following.held.chunk.metric is not None:
-                    self._ahead = reader.submit(self._read_ahead, keeper)
+                    self._ahead = reader.submit(self._read_ahead)
                 is_stored = self._run(following)
-                keeper.drop(following.held)
+                self.keeper.drop(following.held)
                 if not is_stored:
                     self.stop.wait(10 * self.pace.poll)
-            self._give_back(keeper)
+            self._give_back()
         self._keep_time()
         log.info("%s ended", self.name)
 
-    def _next(self, keeper: LeaseKeeper) -> _NextChunk | None:
+    def _next(self) -> _NextChunk | None:
         if (ahead := self._taken_ahead()) is not None:
             if not ahead.held.lost.is_set() and not self.store.chunks.overtaken(ahead.held.chunk):
                 return ahead
-            keeper.drop(ahead.held)
+            self.keeper.drop(ahead.held)
             self.store.chunks.release(ahead.held.chunk, self.name)
-        return self._leased(keeper, ahead=False)
+        return self._leased(ahead=False)
 
-    def _leased(self, keeper: LeaseKeeper, *, ahead: bool) -> _NextChunk | None:
+    def _leased(self, *, ahead: bool) -> _NextChunk | None:
         chunk = self.store.chunks.lease(self.name, self.pace.lease, ahead=ahead)
-        return None if chunk is None else _NextChunk(keeper.keep(chunk), self.store.chunks.items(chunk.outputs))
+        return None if chunk is None else _NextChunk(self.keeper.keep(chunk), self.store.chunks.items(chunk.outputs))
 
-    def _read_ahead(self, keeper: LeaseKeeper) -> _NextChunk | None:
+    def _read_ahead(self) -> _NextChunk | None:
         try:
-            return self._leased(keeper, ahead=True)
+            return self._leased(ahead=True)
         except Exception:
             log.exception("the next chunk could not be read")
             return None
@@ -114,9 +125,9 @@ class ScoringWorker:
         ahead, self._ahead = self._ahead, None
         return None if ahead is None else ahead.result()
 
-    def _give_back(self, keeper: LeaseKeeper) -> None:
+    def _give_back(self) -> None:
         if (ahead := self._taken_ahead()) is not None:
-            keeper.drop(ahead.held)
+            self.keeper.drop(ahead.held)
             self._release(ahead.held, "")
 
     def _run(self, given: _NextChunk) -> bool:
@@ -125,6 +136,8 @@ class ScoringWorker:
         Return False if the database could not be written. The chunk is queued again then; after a few times its job fails.
         """
         held = given.held
+        held.begun = True
+        self.keeper.step()
         what = held.chunk.metric.name if held.chunk.metric else "plan"
         log.info("job %d, chunk %d: project %d, %s", held.chunk.job_id, held.chunk.id, held.chunk.project_id, what)
         try:
@@ -159,6 +172,7 @@ class ScoringWorker:
             log.exception("job %d could not be ended", held.chunk.job_id)
 
     def _check(self, held: HeldChunk) -> None:
+        self.keeper.step()
         if self.stop.is_set() or held.lost.is_set():
             raise Cancelled
 

@@ -1,7 +1,7 @@
-"""The worker with a metric that takes its time: `python -m tests.db.slow_worker`, arguments as for `db.worker`.
+"""The worker with a metric that takes its time: `python -m tests.db.workers.slow_worker`, arguments as for `db.worker`.
 
 SLOW_SECONDS is the time an item takes; SLOW_LOG a file that gets one line, process and hypothesis, for every item begun. At item number SLOW_HOLDS_AT (0: at none) the
-worker waits until there is a file SLOW_GO.
+worker waits until there is a file SLOW_GO. SLOW_STALL and SLOW_END are the seconds after which a worker hangs, and after which one that was told to end is killed.
 """
 
 import os
@@ -12,6 +12,7 @@ from pathlib import Path
 from core.data import Item, Value
 from core.errors import UserError
 from core.metrics.base import Metric
+from core.scoring.lease import Pace
 from db.worker import main
 from tests.fakes import counting_metric
 
@@ -36,4 +37,5 @@ def load(name: str) -> Metric:
 
 
 if __name__ == "__main__":
-    sys.exit(main(load=load))
+    pace = Pace(stall=float(os.environ["SLOW_STALL"]))
+    sys.exit(main(load=load, pace=pace, end_seconds=float(os.environ["SLOW_END"])))

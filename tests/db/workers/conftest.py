@@ -1,0 +1,70 @@
+"""Databases with a job, and processes that compute it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core.ports.jobs import Job
+from core.ports.store import Store
+from core.ports.timings import Timing
+from tests.db.workers.helpers import N, Start, lines_of
+from tests.fakes import small_dataset
+from tests.paths import ROOT
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> str:
+    """SQLite, except for tests of several workers: each starts processes, which takes seconds."""
+    return getattr(request, "param", "sqlite")
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Callable[[], list[str]]:
+    """The items that any worker has begun, in order."""
+    file = tmp_path / "begun.txt"
+    return lambda: [line.partition(" ")[2] for line in lines_of(file)]
+
+
+@pytest.fixture
+def go(tmp_path: Path) -> Path:
+    """The file that lets a worker go on which holds at an item."""
+    return tmp_path / "go"
+
+
+@pytest.fixture
+def start(tmp_path: Path, url: str) -> Iterator[Start]:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def run(
+        *arguments: str, seconds: float = 0.0, holds_at: int = 0, stall: float = 600.0, end: float = 60.0
+    ) -> "subprocess.Popen[bytes]":
+        extra = {
+            "ERRORSCOPE_HOME": str(tmp_path / "home"),
+            "SLOW_LOG": str(tmp_path / "begun.txt"),
+            "SLOW_SECONDS": str(seconds),
+            "SLOW_GO": str(tmp_path / "go"),
+            "SLOW_HOLDS_AT": str(holds_at),
+            "SLOW_STALL": str(stall),
+            "SLOW_END": str(end),
+        }
+        command = [sys.executable, "-m", "tests.db.workers.slow_worker", "--database", url, *arguments]
+        started.append(subprocess.Popen(command, cwd=ROOT, env=os.environ | extra, stderr=subprocess.DEVNULL))
+        return started[-1]
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def job(store: Store) -> Job:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(N // 2))
+    store.timings.add("slow", "", Timing(100, 1200, 1.0, 12.0))  # a known speed, so that no sample is taken
+    return store.jobs.enqueue(project, ["slow"])

@@ -1,0 +1,85 @@
+"""Which job a worker computes, and when it stops."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
+from core.ports.jobs import Job
+from core.ports.store import Store
+from tests.db.workers.helpers import N, Start, until, work
+from tests.fakes import counting_metric
+from tests.paths import ROOT
+
+
+def test_a_short_job_interrupts_a_long_one_that_continues_afterwards(
+    start: Start, store: Store, job: Job, begun: Callable[[], list[str]]
+) -> None:
+    other = store.projects.create("other").id
+    data = Dataset(
+        (Segment("d", "1", "s"), Segment("d", "2", "s")), (Output("A", "d", "1", "x"), Output("A", "d", "2", "y"))
+    )
+    store.projects.add(other, data)
+    running = start("--once", seconds=0.15)
+    until(lambda: bool(begun()))
+    short = store.jobs.enqueue(other, ["slow"], [SegmentKey("d", "2")])
+    assert running.wait(timeout=120) == 0
+    assert [store.jobs.get(j.id).state for j in (short, job)] == ["done", "done"]
+    assert begun().index("y") < len(begun()) - 8
+    assert "x" not in begun()
+    assert len(store.scores.table(job.project_id, "slow|v:1")) == N
+
+
+def test_a_cancelled_job_stops_between_two_items(
+    start: Start, store: Store, job: Job, begun: Callable[[], list[str]]
+) -> None:
+    worker = start("--once", seconds=0.2)
+    until(lambda: len(begun()) > 1)
+    store.jobs.cancel(job.id)
+    assert worker.wait(timeout=60) == 0
+    assert store.jobs.get(job.id).state == "cancelled"
+    assert len(begun()) < N
+
+
+def test_a_cancelled_job_stops_within_a_second(
+    start: Start, store: Store, job: Job, begun: Callable[[], list[str]]
+) -> None:
+    start(seconds=0.05)
+    until(lambda: len(begun()) > 2)
+    store.jobs.cancel(job.id)
+    time.sleep(1.0)
+    n = len(begun())
+    time.sleep(0.5)
+    assert len(begun()) == n < N
+
+
+def test_an_urgent_job_goes_before_a_larger_one(store: Store, job: Job) -> None:
+    order, other = list[str](), store.projects.create("other").id
+    store.projects.add(other, Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", "urgent"),)))
+    urgent: list[Job] = []
+
+    def of(item: Item) -> Value:
+        order.append(item.hypothesis)
+        if not urgent:
+            urgent.append(store.jobs.enqueue(other, ["slow"]))
+            store.jobs.prioritize(urgent[0].id, 1)
+        time.sleep(0.1)
+        return Value(1.0)
+
+    work(store, lambda name: counting_metric(name, of))
+    assert store.jobs.get(job.id).state == store.jobs.get(urgent[0].id).state == "done"
+    assert 0 < order.index("urgent") < N - 8
+    assert len(set(order)) == N + 1
+
+
+def test_the_queue_is_changed_on_the_command_line(store: Store, url: str, job: Job) -> None:
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "db.job_queue", "--database", url, *arguments]
+        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+    assert run("priority", str(job.id), "7") == f"job {job.id}: priority 7\n"
+    assert store.jobs.get(job.id).priority == 7
+    assert "p, queued, priority 7" in run("list")
+    assert run("cancel", str(job.id)) == f"job {job.id}: cancelled\n"
+    assert run("list") == "no unfinished jobs\n"

@@ -1,0 +1,135 @@
+"""Workers as real processes: what they compute, and how they are started."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+
+from core.data import Item
+from core.ports.jobs import Job
+from core.ports.store import Store
+from core.ports.timings import Timing
+from tests.db.raw import scalar
+from tests.db.workers.helpers import N, Start, until, work
+from tests.fakes import counting_metric, small_dataset
+from tests.paths import ROOT
+from tests.postgres import on_both
+
+
+def test_a_job_is_scored_and_reported(start: Start, store: Store, engine: Engine, job: Job, tmp_path: Path) -> None:
+    assert start("--once").wait(timeout=60) == 0
+    done = store.jobs.get(job.id)
+    assert (done.state, done.done, done.total, done.message) == ("done", N, N, "")
+    assert done.started is not None
+    assert len(store.scores.table(job.project_id, "slow|v:1")) == N
+    assert f"job {job.id}, chunk 2: project 1, slow" in (tmp_path / "home" / "worker.log").read_text(encoding="utf-8")
+
+
+def test_a_timing_job_keeps_the_time_of_a_sample_and_no_scores(
+    start: Start, store: Store, begun: Callable[[], list[str]]
+) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(100))
+    timed = store.jobs.enqueue(project, ["slow"], timing=True)
+    assert start("--once", seconds=0.1).wait(timeout=120) == 0
+    assert store.jobs.get(timed.id).state == "done"
+    [timing] = store.timings.of("slow", "")
+    assert 0.1 <= timing.seconds / timing.n < 0.5
+    assert 8 <= len(begun()) < 60
+    assert store.scores.signatures(project) == []
+
+
+def test_an_unloadable_metric_does_not_stop_others(start: Start, store: Store, job: Job) -> None:
+    store.jobs.cancel(job.id)
+    second = store.jobs.enqueue(job.project_id, ["missing", "slow"])
+    assert start("--once").wait(timeout=60) == 0
+    failed = store.jobs.get(second.id)
+    assert (failed.state, failed.message) == ("failed", "missing: its model is not here. Fetch it")
+    assert len(store.scores.table(job.project_id, "slow|v:1")) == N
+
+
+def test_a_database_that_cannot_be_opened_is_one_clear_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "db.worker", "--once", "--database", "nosuch://x"]
+    ended = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"ERRORSCOPE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("this database address cannot be used")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+@on_both
+def test_four_workers_compute_no_value_of_equal_texts_twice(
+    start: Start, store: Store, engine: Engine, begun: Callable[[], list[str]]
+) -> None:
+    queued = []
+    for i in range(4):
+        project = store.projects.create(f"p{i}").id
+        store.projects.add(project, small_dataset(60))
+        queued.append(store.jobs.enqueue(project, ["slow"]))
+    workers = [start("--once", seconds=0.03) for _ in queued]
+    until(lambda: max(store.jobs.get(job.id).workers for job in queued) > 0)
+    assert [worker.wait(timeout=120) for worker in workers] == [0] * 4
+    assert [store.jobs.get(job.id).state for job in queued] == ["done"] * 4
+    assert Counter(begun()) == Counter(item.hypothesis for _, item in small_dataset(60).items())
+    assert scalar(engine, "SELECT count(*) FROM claims") == 0
+    assert [len(store.scores.table(job.project_id, "slow|v:1")) for job in queued] == [120] * 4
+
+
+def test_several_workers_are_started_with_one_command(store: Store, url: str, tmp_path: Path, job: Job) -> None:
+    store.jobs.cancel(job.id)
+    chrf = store.jobs.enqueue(job.project_id, ["chrf"])
+    command = [sys.executable, "-m", "core", "workers", "--workers", "2", "--once", "--database", url]
+    subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"ERRORSCOPE_HOME": str(tmp_path / "home")}, check=True, timeout=120
+    )
+    assert store.jobs.get(chrf.id).state == "done"
+    log = (tmp_path / "home" / "worker.log").read_text(encoding="utf-8")
+    assert log.count(" started") == log.count(" ended") == 2
+
+
+@pytest.mark.parametrize("number", ["0", "1000", "two"])
+def test_an_impossible_number_of_workers_is_one_clear_line(tmp_path: Path, number: str) -> None:
+    environment = os.environ | {"ERRORSCOPE_HOME": str(tmp_path), "ERRORSCOPE_WORKERS": number}
+    ended = subprocess.run(
+        [sys.executable, "-m", "db.worker", "--once"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1)
+    assert number in ended.stderr
+
+
+def test_the_next_chunk_is_read_while_one_is_computed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(300))
+    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))
+    job = store.jobs.enqueue(project, ["slow"])
+    ahead = list[int]()
+    read = store.chunks.lease
+
+    def lease(*given: Any, **more: Any) -> Any:
+        chunk = read(*given, **more)
+        if more.get("ahead") and chunk is not None:
+            ahead.append(chunk.id)
+        return chunk
+
+    monkeypatch.setattr(store.chunks, "lease", lease)
+    seen: list[Item] = []
+    work(store, lambda name: counting_metric(name, seen=seen))
+    assert (store.jobs.get(job.id).state, len(seen)) == ("done", 600)
+    assert len(ahead) == len(set(ahead)) > 5
