@@ -27,7 +27,7 @@ COMMANDS = {
     "attack": "Attack a metric: change good texts word by word so that its score changes least, and score the result with other metrics (He et al. 2023, appendix J).",
     "ranges": "Store the range of each metric's scores, so that `menli` can combine metrics on one scale.",
     "reproduce": "Recompute a published table and compare it with the figures of the paper.",
-    "workers": "Compute scoring jobs with one or more processes, on any machine that reaches the database: `workers --workers 4`. See `workers --help`.",
+    "workers": "Compute scoring jobs with one or more processes, on any machine that reaches the database: `workers --workers 4`, or on a Ray cluster: `workers ray`. See `workers --help`.",
     "jobs": "Show and change the queue of scoring jobs: `jobs list`, `jobs priority JOB PRIORITY`, `jobs cancel JOB`. See `jobs --help`.",
     "db": "Manage the database: `db backup`, `db restore` and `db copy`, which moves it between SQLite and PostgreSQL. See `db --help`.",
     "users": "Manage accounts: `users add NAME --manager`, `list`, `password NAME`, `disable NAME`, `enable NAME`, `role NAME PROJECT ROLE`. See `users --help`.",

@@ -59,6 +59,10 @@ class SqlChunks:
         with reading(self._engine) as connection:
             return connection.execute(select(jobs.c.id).where(jobs.c.state.in_(UNFINISHED)).limit(1)).first() is None
 
+    def unfinished(self) -> int:
+        with reading(self._engine) as connection:
+            return connection.execute(select(func.count(chunks.c.id)).where(chunks.c.state != "done")).scalar_one()
+
     def beat(self, chunk_id: int, worker: str, done: int, total: int = 0, message: str = "") -> bool:
         further = case((chunks.c.done < done, 0), else_=chunks.c.attempts)
         most = case((chunks.c.done < done, done), else_=chunks.c.done)
@@ -149,6 +153,13 @@ class SqlChunks:
             running = select(chunks.c.id).where(chunks.c.job == chunk.job_id, chunks.c.state == "running")
             if connection.execute(running.limit(1)).first() is None:
                 connection.execute(update(jobs).where(jobs.c.id == chunk.job_id).values(state="queued"))
+
+    def release_all(self, worker: str, reason: str) -> None:
+        with reading(self._engine) as connection:
+            held = and_(chunks.c.worker == worker, chunks.c.state == "running")
+            found = connection.execute(select(chunks.c.id, chunks.c.job).where(held)).all()
+        for number, job in found:
+            self.release(Chunk(number, job, 0, False, 0), worker, reason)
 
     @retried
     def fail(self, chunk: Chunk, worker: str, message: str) -> None:

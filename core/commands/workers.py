@@ -1,4 +1,4 @@
-"""`workers`: run `python -m db.worker` in a new process."""
+"""`workers`: run `python -m db.worker`, or `python -m db.ray_workers` for `workers ray`, in a new process."""
 
 from __future__ import annotations
 
@@ -11,4 +11,6 @@ from core.commands.database_program import run_program
 
 def run(context: typer.Context) -> None:
     """Run workers until this command ends, and exit with their status."""
-    run_program("db.worker", [*context.args, "--parent", str(os.getpid())])
+    with_ray = context.args[:1] == ["ray"]
+    module, arguments = ("db.ray_workers", context.args[1:]) if with_ray else ("db.worker", context.args)
+    run_program(module, [*arguments, "--parent", str(os.getpid())])

@@ -101,6 +101,7 @@ class Chunks(Protocol):
 
     def overtaken(self, chunk: Chunk) -> bool: ...  # whether a chunk is ready for which this one is interrupted
     def is_finished(self) -> bool: ...  # whether no job is unfinished
+    def unfinished(self) -> int: ...  # number of chunks that wait or are computed
 
     def beat(self, chunk_id: int, worker: str, done: int, total: int = 0, message: str = "") -> bool:
         """Record the progress within a chunk. Return False if its job was cancelled or another worker has it: the caller must stop."""
@@ -142,6 +143,7 @@ class Chunks(Protocol):
         """Return a chunk to the queue. With a `reason`, an error, the job fails after a few times."""
         ...
 
+    def release_all(self, worker: str, reason: str) -> None: ...  # `release` all chunks of a worker that is gone
     def fail(self, chunk: Chunk, worker: str, message: str) -> None: ...  # end the whole job
 
     def claim(

@@ -64,12 +64,14 @@ class ScoringWorker:
         stop: Event,
         pace: Pace | None = None,
         on_stall: Callable[[], None] = lambda: None,
+        name: str = "",
     ) -> None:
         self.store, self.load, self.stop, self.pace = store, load, stop, pace or Pace()
-        self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"
+        self.name = name or f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"
         self.keeper = LeaseKeeper(store.chunks, self.name, self.pace, on_stall)
         self._ready = OrderedDict[tuple[int, str, str], _ReadyMetric]()
         self._timed: tuple[PlannedMetric, _ReadyMetric] | None = None
+        self.idle_since: float | None = None  # of the monotonic clock
         self._ahead: Future[_NextChunk | None] | None = None
 
     def work(self, *, once: bool = False) -> None:
@@ -80,6 +82,7 @@ class ScoringWorker:
                 try:
                     following = self._next()
                     if following is None:
+                        self.idle_since = self.idle_since or time.monotonic()
                         self._keep_time()
                         if once and self.store.chunks.is_finished():
                             break
@@ -92,6 +95,7 @@ class ScoringWorker:
                         log.exception("the queue could not be read")
                     self.stop.wait(10 * self.pace.poll)
                     continue
+                self.idle_since = None
                 if following.held.chunk.metric is not None:
                     self._ahead = reader.submit(self._read_ahead)
                 is_stored = self._run(following)

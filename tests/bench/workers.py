@@ -1,4 +1,4 @@
-"""Scoring with 1, 2 and 4 workers: `python -m tests.bench.workers [--outputs N] [--database URL]`.
+"""Scoring with 1, 2 and 4 workers: `python -m tests.bench.workers [--outputs N] [--database URL] [--ray]`.
 
 Scores N outputs with chrF, BLEU and ROUGE-1 in a new project for each number of workers, with texts that no other run has, so that no score is
 reused. Without `--database`, a new SQLite file, and a database on the server of ERRORSCOPE_TEST_POSTGRES if it is set. Times
@@ -60,6 +60,28 @@ def dataset(outputs: int, salt: str) -> Dataset:
 
 
 @contextmanager
+def on_ray(actors: int, url: str, home: str) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Run a number of actors on a cluster of two simulated nodes with two CPUs each."""
+    environment = os.environ | {"ERRORSCOPE_HOME": home, "ERRORSCOPE_DB": url, "RAY_USAGE_STATS_ENABLED": "0"}
+    nodes = subprocess.Popen(
+        [sys.executable, "-m", "tests.db.workers.ray_cluster"], cwd=ROOT, env=environment, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        assert nodes.stdout is not None
+        address = next(line.split()[1] for line in nodes.stdout if line.startswith("cluster "))
+        command = [sys.executable, "-m", "db.ray_workers", "--address", address]
+        driver = subprocess.Popen([*command, "--min", str(actors), "--max", str(actors)], cwd=ROOT, env=environment)
+        try:
+            yield [driver]
+        finally:
+            driver.terminate()
+            driver.wait()
+    finally:
+        nodes.communicate("")
+
+
+@contextmanager
 def running(workers: int, url: str, home: str) -> Iterator[list[subprocess.Popen[bytes]]]:
     environment = os.environ | {"ERRORSCOPE_HOME": home, "ERRORSCOPE_DB": url, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "db.worker", "--workers", "1"]
@@ -92,12 +114,13 @@ def processor_seconds(pid: int) -> float:
         return 0.0
 
 
-def measure(store: Store, url: str, workers: int, outputs: int) -> WorkerRun:
+def measure(store: Store, url: str, workers: int, outputs: int, *, ray: bool = False) -> WorkerRun:
+    start = on_ray if ray else running
     project = store.projects.create(f"bench {workers} {time.time_ns()}").id
     store.projects.add(project, dataset(outputs, f"{workers}-{time.time_ns()}"))
     warm = store.projects.create(f"warm {workers} {time.time_ns()}").id
     store.projects.add(warm, dataset(40, f"warm-{workers}-{time.time_ns()}"))
-    with tempfile.TemporaryDirectory(prefix="errorscope-workers-") as home, running(workers, url, home) as processes:
+    with tempfile.TemporaryDirectory(prefix="errorscope-workers-") as home, start(workers, url, home) as processes:
         _finished(store, store.jobs.enqueue(warm, METRICS))  # at least one worker is up
         time.sleep(2.0 * workers)  # and the others
         before, began = sum(processor_seconds(p.pid) for p in processes), time.perf_counter()
@@ -121,14 +144,14 @@ def _finished(store: Store, job: Job) -> Job:
     return job
 
 
-def report(url: str, counts: list[int], outputs: int, rounds: int) -> None:
+def report(url: str, counts: list[int], outputs: int, rounds: int, *, ray: bool = False) -> None:
     store = open_store(url)
     name = url.partition(":")[0]
     print(f"{name}: {outputs:,} outputs, {', '.join(METRICS)}, {os.cpu_count()} cores", flush=True)
     best = dict[int, float]()
     for _ in range(rounds):  # interleaved, because the machine may have other work
         for workers in counts:
-            run = measure(store, url, workers, outputs)
+            run = measure(store, url, workers, outputs, ray=ray)
             best[workers] = min(run.seconds, best.get(workers, run.seconds))
             rate = outputs * len(METRICS) / run.seconds
             ratio = best[counts[0]] / run.seconds
@@ -145,7 +168,14 @@ def main() -> None:
     parser.add_argument("--database", help="an SQLAlchemy URL")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--ray", action="store_true", help="--workers counts actors on two simulated Ray nodes")
     args = parser.parse_args()
+    if args.ray:
+        with tempfile.TemporaryDirectory(prefix="errorscope-bench-") as folder:
+            report(
+                args.database or f"sqlite:///{folder}/errorscope.db", args.workers, args.outputs, args.rounds, ray=True
+            )
+        return
     if args.database:
         report(args.database, args.workers, args.outputs, args.rounds)
         return

@@ -261,6 +261,22 @@ def test_an_error_is_tried_again_a_few_times(store: Store, project: int) -> None
     assert store.jobs.get(job.id)[3:7] == ("failed", 0, 6, "the disk is full")
 
 
+def test_the_chunks_of_a_worker_that_is_gone_return_to_the_queue(store: Store, project: int) -> None:
+    job = store.jobs.enqueue(project, ["chrf"])
+    assert store.chunks.unfinished() == 1  # the planner
+    planned(store, chunks=3)
+    assert store.chunks.unfinished() == 3
+    one, two, other = leased(store, "gone"), leased(store, "gone"), leased(store, "w")
+    store.chunks.release_all("gone", "a node is lost")
+    assert not store.chunks.holds(one.id, "gone")
+    assert store.chunks.holds(other.id, "w")
+    assert {leased(store, "w").id, leased(store, "w").id} == {one.id, two.id}
+    store.chunks.finish(other, "w", result(2))
+    assert store.chunks.unfinished() == 2
+    store.chunks.release_all("nobody", "")
+    assert store.jobs.get(job.id).workers == 1
+
+
 def test_an_abandoned_metric_is_told_to_later_chunks(store: Store, project: int) -> None:
     store.jobs.enqueue(project, ["chrf"])
     planned(store)

@@ -195,6 +195,9 @@ class FakeChunks:
     def is_finished(self) -> bool:
         return not any(job.state in UNFINISHED for job in self.m.jobs.values())
 
+    def unfinished(self) -> int:
+        return sum(c.state != "done" for chunks in self.m.chunks.values() for c in chunks)
+
     def _find(self, chunk_id: int, worker: str) -> FakeChunk | None:
         every = (c for chunks in self.m.chunks.values() for c in chunks)
         return next((c for c in every if c.chunk.id == chunk_id and c.held(worker)), None)
@@ -312,6 +315,11 @@ class FakeChunks:
         mine.state, mine.worker, mine.heartbeat, mine.message = "ready", None, None, ""
         if all(c.state != "running" for c in self.m.chunks[chunk.job_id]):
             self.m.jobs[chunk.job_id] = self.m.jobs[chunk.job_id]._replace(state="queued")
+
+    def release_all(self, worker: str, reason: str) -> None:
+        held = [c.chunk for chunks in self.m.chunks.values() for c in chunks if c.held(worker)]
+        for chunk in held:
+            self.release(chunk, worker, reason)
 
     def fail(self, chunk: Chunk, worker: str, message: str) -> None:
         if self._find(chunk.id, worker) is not None:

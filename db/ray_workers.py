@@ -1,0 +1,218 @@
+"""Scoring workers as actors of a Ray cluster: `python -m db.ray_workers`, which `python -m core workers ray` runs.
+
+The actors lease chunks as all workers do. This program follows the number of chunks with the number of actors, and replaces those that are
+lost. Ray is an optional requirement (requirements-ray.txt).
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, NamedTuple
+
+from sqlalchemy import make_url
+
+from core.errors import UserError
+from core.metrics import registry
+from core.ports.store import Store
+from core.scoring.planner import Load
+from core.settings import Settings
+from core.settings import load as settings
+from db.engine import sqlite_file
+from db.ray_actor import RayScorer
+from db.store import open_store
+from db.worker import END_SECONDS, LARGEST, RESTART_SECONDS, log_to, watch_parent
+
+log = logging.getLogger("errorscope.worker")
+
+ROOT = Path(__file__).resolve().parents[1]
+POLL_SECONDS = 1.0
+IDLE_SECONDS = 60.0
+"""Without a chunk, before an actor that is not needed ends."""
+LOST = "a Ray actor or its node was lost; see worker.log"
+
+
+def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> int:
+    """Run the command. `load` returns a metric by name."""
+    given = _parsed(arguments)
+    stop = Event()
+    try:
+        if not 0 <= given.min <= given.max <= LARGEST or given.max < 1:
+            bounds = f"--min {given.min} --max {given.max}"
+            raise UserError("these numbers of actors are not possible", got=bounds, expected=f"0 to {LARGEST}")
+        if given.cpus < 0 or given.gpus < 0:
+            raise UserError("CPUs and GPUs per actor must not be negative", got=f"{given.cpus} and {given.gpus}")
+        chosen = settings()
+        log_to(chosen.home)
+        url = _usable(chosen.database, given.address)
+        store = open_store(url)
+        ray = _connected(given.address, given.folder)
+    except (UserError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    for number in (signal.SIGTERM, signal.SIGINT):  # after Ray has set its own
+        signal.signal(number, lambda *_: stop.set())
+    if given.parent:
+        Thread(target=watch_parent, args=(given.parent, stop), daemon=True).start()
+    try:
+        options: dict[str, Any] = {"num_cpus": given.cpus, "num_gpus": given.gpus, "scheduling_strategy": "SPREAD"}
+        options |= {"max_concurrency": 3, "max_restarts": 0}
+        if sqlite_file(url) is not None:
+            options["resources"] = {f"node:{_own_address(ray)}": 0.001}
+            print("SQLite: all actors run on this machine. Use PostgreSQL for several.", file=sys.stderr, flush=True)
+        made, environment = ray.remote(RayScorer).options(**options), _models()
+        pool = ActorPool(ray, store, lambda name: made.remote(url, name, environment, load), given.min, given.max)
+        pool.run(stop, once=given.once)
+    finally:
+        ray.shutdown()
+    return 0
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m core workers ray",
+        description="Compute scoring jobs with actors on a Ray cluster until you stop it. The database is that of ERRORSCOPE_DB.",
+    )
+    parser.add_argument(
+        "--address", default="auto", help="of the cluster; auto: the one of this machine; local: start Ray here"
+    )
+    parser.add_argument("--min", type=int, default=1, help="actors while nothing is to be done; default: 1")
+    parser.add_argument("--max", type=int, default=8, help="actors at most; default: 8")
+    parser.add_argument("--cpus", type=float, default=1.0, help="CPUs per actor; default: 1")
+    parser.add_argument("--gpus", type=float, default=0.0, help="GPUs per actor, such as 0.25; default: 0")
+    parser.add_argument(
+        "--folder", default=str(ROOT), help="folder of Errorscope on the nodes; default: as on this machine"
+    )
+    parser.add_argument("--parent", type=int, metavar="PID", help="exit when this process ends")
+    parser.add_argument("--once", action="store_true", help="exit when no job is left")
+    return parser.parse_args(arguments)
+
+
+def _usable(url: str, address: str) -> str:
+    """Return the URL for actors. Raises `UserError` for SQLite that they cannot reach."""
+    file = sqlite_file(url)
+    if file is not None and not address.startswith("ray://"):
+        return f"sqlite:///{file.path.resolve()}"  # a node may run in another folder
+    if make_url(url).get_backend_name() == "sqlite":
+        why = "through ray://" if file is not None else "if it is in memory"
+        hint = "Set ERRORSCOPE_DB to a PostgreSQL database"
+        raise UserError(f"actors cannot open an SQLite database {why}", hint=hint)
+    return url
+
+
+def _connected(address: str, folder: str) -> Any:
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # no report to its makers
+    try:
+        import ray
+    except ImportError as error:
+        hint = "Run: pip install -r requirements-ray.txt"
+        raise UserError("the package ray, which `workers ray` needs, is not installed", hint=hint) from error
+    options: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
+    environment = {"env_vars": {"PYTHONPATH": folder}}
+    try:
+        ray.init(address, runtime_env=environment, log_to_driver=False, logging_level=logging.WARNING, **options)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        hint = "Start one with `ray start --head`, or use --address local"
+        raise UserError("no Ray cluster can be reached", where=address, got=type(error).__name__, hint=hint) from error
+    return ray
+
+
+def _own_address(ray: Any) -> str:
+    mine = ray.get_runtime_context().get_node_id()
+    return next(str(node["NodeManagerAddress"]) for node in ray.nodes() if node["NodeID"] == mine)
+
+
+def _models() -> dict[str, str]:
+    """Return the settings of models, which all workers share, and none that is secret or of this machine."""
+    texts = {field.name for field in fields(Settings) if isinstance(field.default, str)} - {"worker", "device"}
+    names = {f"ERRORSCOPE_{name.upper()}" for name in {*texts, "stall"}}
+    return {name: os.environ[name] for name in sorted(names) if name in os.environ}
+
+
+class _Actor(NamedTuple):
+    name: str
+    handle: Any
+
+
+class ActorPool:
+    """Actors that work. `start` starts one by name; their number follows the chunks between `smallest` and `largest`."""
+
+    def __init__(self, ray: Any, store: Store, start: Callable[[str], Any], smallest: int, largest: int) -> None:
+        self._ray, self._store, self._start = ray, store, start
+        self._smallest, self._largest = smallest, largest
+        self._running = dict[Any, _Actor]()
+        self._wait_until = 0.0
+
+    def run(self, stop: Event, *, once: bool = False) -> None:
+        """Keep actors at work until `stop` is set, or with `once` until no job is unfinished."""
+        while not stop.is_set():
+            began = time.monotonic()
+            try:
+                if once and self._store.chunks.is_finished():
+                    break
+                self._collect()
+                self._adjust(min(self._largest, max(self._smallest, self._store.chunks.unfinished())))
+            except UserError as error:
+                log.warning("the queue could not be read: %s", error)
+            stop.wait(max(0.0, POLL_SECONDS - (time.monotonic() - began)))
+        self._end()
+
+    def _collect(self) -> None:
+        """Forget actors that ended, and return the chunks of lost ones to the queue."""
+        refs = list(self._running)
+        ended = self._ray.wait(refs, num_returns=len(refs), timeout=0)[0] if refs else []
+        for ref in ended:
+            actor = self._running.pop(ref)
+            try:
+                self._ray.get(ref)
+            except self._ray.exceptions.RayError as error:
+                log.warning("%s is lost: %s", actor.name, type(error).__name__)
+                died = isinstance(error, self._ray.exceptions.RayActorError)
+                if not died or error.actor_init_failed:  # it would fail again at once
+                    self._wait_until = time.monotonic() + RESTART_SECONDS
+                self._store.chunks.release_all(actor.name, LOST)
+            self._ray.kill(actor.handle)
+
+    def _adjust(self, wanted: int) -> None:
+        while len(self._running) < wanted and time.monotonic() >= self._wait_until:
+            name = f"ray:{uuid.uuid4().hex[:12]}"
+            handle = self._start(name)
+            self._running[handle.work.remote()] = _Actor(name, handle)
+            log.info("%s is started", name)
+        spare = len(self._running) - wanted
+        if spare <= 0:
+            return
+        asked = {actor.handle.idle.remote(): actor for actor in self._running.values()}
+        for ref in self._ray.wait(list(asked), num_returns=len(asked), timeout=POLL_SECONDS)[0]:
+            try:
+                idle = self._ray.get(ref)
+            except self._ray.exceptions.RayError:
+                continue
+            if idle > IDLE_SECONDS and spare > 0:
+                asked[ref].handle.end.remote()
+                spare -= 1
+
+    def _end(self) -> None:
+        """End all actors. Those that take too long are killed, and their chunks return to the queue."""
+        for actor in self._running.values():
+            actor.handle.end.remote()
+        refs = list(self._running)
+        if refs:
+            self._ray.wait(refs, num_returns=len(refs), timeout=END_SECONDS)
+        for actor in self._running.values():
+            self._ray.kill(actor.handle)
+            self._store.chunks.release_all(actor.name, "")
+        self._running.clear()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
