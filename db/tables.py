@@ -82,7 +82,7 @@ outputs = _table(
     Column("system", NAME, nullable=False),
     Column("position", Integer, nullable=False),
     Column("text", LONG, nullable=False),
-    Column("content_key", String(64), nullable=False, index=True),
+    Column("content_key", String(64), nullable=False),
     UniqueConstraint("segment", "system", name="one_output_a_system"),
 )
 
