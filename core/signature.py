@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from hashlib import sha256
 from importlib.metadata import version
 from json.encoder import encode_basestring
 
@@ -47,7 +47,7 @@ def external_signature(name: str, higher_is_better: bool, files: Sequence[tuple[
     no file has one. The digest of several files is that of their digests, one per line.
     """
     digests = [digest for _, digest, _ in files]
-    digest = digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
+    digest = digests[0] if len(digests) == 1 else sha256("\n".join(digests).encode()).hexdigest()
     facts = {
         "name": name,
         "direction": "higher" if higher_is_better else "lower",
@@ -71,6 +71,17 @@ def package(name: str) -> str:
 
 def content_key(source: str | None, hypothesis: str, references: tuple[str, ...]) -> str:
     """Return the SHA-256 (hex) of the three texts. A missing source and an empty one have different keys."""
-    texts = "null" if source is None else encode_basestring(source), encode_basestring(hypothesis)
-    payload = f"[{texts[0]},{texts[1]},[{','.join(map(encode_basestring, references))}]]"  # as json.dumps, three times as fast
-    return hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()
+    return content_keys(source, references)(hypothesis)
+
+
+def content_keys(source: str | None, references: tuple[str, ...]) -> Callable[[str], str]:
+    """Return the function from a hypothesis to the content key that it has with this source and these references."""
+    before = sha256(f"[{'null' if source is None else encode_basestring(source)},".encode("utf-8", "surrogatepass"))
+    after = f",[{','.join(map(encode_basestring, references))}]]"  # all as json.dumps, three times as fast
+
+    def key(hypothesis: str) -> str:
+        digest = before.copy()
+        digest.update((encode_basestring(hypothesis) + after).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    return key

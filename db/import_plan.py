@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import ColumnElement, Connection, select, true, tuple_
@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, select, true, tuple_
 from core.data import Dataset, HumanScore, OutputKey, Segment, SegmentKey
 from core.errors import ImportProblems, Problem
 from core.ports.projects import ImportReport
-from core.signature import content_key
+from core.signature import content_keys
 from db.lookup import parts, references, select_outputs
 from db.tables import human_scores, outputs, segments
 
@@ -56,6 +56,7 @@ class TextPlan:
         self.unchanged = 0
         self.wrong: tuple[list[Problem], list[Problem], list[Problem]] = ([], [], [])
         self._content: dict[OutputKey, str] = {}
+        self._keyed: tuple[Segment | None, Callable[[str], str]] = (None, str)  # of the last segment
         for segment in dataset.segments:
             self._segment(segment)
         for output in dataset.outputs:
@@ -95,7 +96,9 @@ class TextPlan:
 
     def _computed(self, key: OutputKey) -> str:
         segment = self.texts.segments[key.segment]
-        return content_key(segment.source, self.texts.outputs[key], segment.references)
+        if segment is not self._keyed[0]:
+            self._keyed = segment, content_keys(segment.source, segment.references)
+        return self._keyed[1](self.texts.outputs[key])
 
     def _segment(self, new: Segment) -> None:
         old = self.texts.segments.get(new.key)

@@ -17,6 +17,7 @@ from db.engine import inserted
 from db.external import listed
 from db.import_plan import ProjectTexts
 from db.lookup import parts
+from db.row_insert import insert_rows
 from db.tables import external_metrics, external_scores
 
 
@@ -100,7 +101,7 @@ class MetricMerge:
                 {"metric": self._id, "output": output, "value": value, "status": status, "reason": reason}
                 for output, value, status, reason, _ in chosen
             ]
-            connection.execute(insert(external_scores), values)
+            insert_rows(connection, external_scores, values)
 
     def _stored(self, connection: Connection, texts: ProjectTexts) -> dict[OutputKey, float | None]:
         keys = {i: key for key, i in texts.output_ids.items()}

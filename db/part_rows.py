@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from core.data import OutputKey, Value
 from db.import_plan import TextPlan
+from db.lookup import parts
 from db.metric_merge import MetricMerge
+from db.row_insert import insert_rows
 from db.tables import human_scores, outputs, segment_references, segments
 
 Change = tuple[Value, bool]
@@ -78,7 +80,7 @@ class PartRows(NamedTuple):
                 {"segment": of_segment[doc, name], "position": at, "text": text}
                 for doc, name, at, text in self.references
             ]
-            connection.execute(insert(segment_references), texts)
+            insert_rows(connection, segment_references, texts)
         scored = bool(self.scores or any(self.external))
         of_output = {(system, of_segment[doc, name]): i for system, doc, name, i in self.output_ids}
         if self.outputs:
@@ -86,21 +88,27 @@ class PartRows(NamedTuple):
                 {"segment": of_segment[doc, name], "system": system, "position": at, "text": text, "content_key": key}
                 for doc, name, system, at, text, key in self.outputs
             ]
-            row = insert(outputs)
+            insert_rows(connection, outputs, new)
             if scored:
-                made = row.returning(outputs.c.system, outputs.c.segment, outputs.c.id)
-                of_output |= {(system, segment): i for system, segment, i in connection.execute(made, new)}
-            else:
-                connection.execute(row, new)
+                of_output |= _stored_outputs(connection, {row["segment"] for row in new})
         if self.scores:
             numbers = [
                 {"output": of_output[system, of_segment[doc, name]], "name": scale, "value": value}
                 for system, doc, name, scale, value in self.scores
             ]
-            connection.execute(insert(human_scores), numbers)
+            insert_rows(connection, human_scores, numbers)
         for merge, values in zip(merges, self.external, strict=True):
             found = [(of_output[system, of_segment[doc, name]], *rest) for system, doc, name, *rest in values]
             merge.write(connection, found)
+
+
+def _stored_outputs(connection: Connection, of: Collection[int]) -> dict[tuple[str, int], int]:
+    found = select(outputs.c.system, outputs.c.segment, outputs.c.id)
+    return {
+        (system, segment): i
+        for part in parts(list(of))
+        for system, segment, i in connection.execute(found.where(outputs.c.segment.in_(part)))
+    }
 
 
 def _update(connection: Connection, table: Any, column: str, rows: Sequence[Any]) -> None:

@@ -32,6 +32,7 @@ from core.errors import Unavailable, UserError
 from db.columns import now
 from db.engine import copy_log, inserted, reading, writing
 from db.lookup import parts, rater_id, require_project
+from db.row_insert import insert_rows
 from db.tables import (
     assignments,
     campaign_units,
@@ -66,7 +67,7 @@ class OneTransaction:
 
     def insert(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
         if given := list(rows):
-            self._connection.execute(insert(table), given)
+            insert_rows(self._connection, table, given)
 
     def raters(self, names: Iterable[str]) -> dict[str, int]:
         """Return the ids of raters by name; create those that do not exist."""
@@ -114,7 +115,7 @@ class Hidden:
         left = iter(rows)
         while part := list(islice(left, self._rows)):
             with self.writing() as connection:
-                connection.execute(insert(table), part)
+                insert_rows(connection, table, part)
 
     def raters(self, names: Iterable[str]) -> dict[str, int]:
         """Return the ids of raters by name; create those that do not exist."""
