@@ -72,7 +72,10 @@ def upload(page: Page, server: Server, name: str, data: bytes, begin: str = "Upl
     page.get_by_role("button", name=begin).first.click()
     page.locator('input[type="file"]').set_input_files([{"name": name, "mimeType": "text/plain", "buffer": data}])
     page.get_by_role("button", name=re.compile(r"^(download_done )?Import .* into")).click()
-    expect(page.get_by_text("Imported into")).to_be_visible()
+    imported = page.get_by_test_id("stAlertContentSuccess").get_by_text(
+        "Imported into"
+    )  # a toast says it too, for a while
+    expect(imported).to_be_visible()
 
 
 def wait_until(what, seconds: float = SLOW / 1000):

@@ -205,7 +205,7 @@ def test_versions_follow_each_other_in_one_line() -> None:
     assert len(scripts.get_heads()) == 1
     line = [(s.revision, s.down_revision) for s in scripts.walk_revisions()]
     assert line == [
-        ("0020", "0018"),
+        ("0019", "0018"),
         ("0018", "0017"),
         ("0017", "0016"),
         ("0016", "0015"),
@@ -301,7 +301,7 @@ SHIPPED = {
     "0016_project_summaries": "5b9c1dcd3e38d5fd8d4022bfa16482ad18193854b54e13302ece561bc8371769",
     "0017_project_arrays": "a34da061ee89560674f6047506d1a8ecee9657268def5e21d5a07675da3f135f",
     "0018_chunks": "29a7b406403fcf678b81129565d5ec670b59c7ca32c6c26b533866258f55a37d",
-    "0020_no_key_index": "986524a9114b81cc2029c6bff2898ab13858629159df1f2a276b74c1912f4ddd",
+    "0019_no_key_index": "b1b4e4adfd569d13eb7b11c6aa46698476b6d4303d8c556383eea62424c01659",
 }
 
 
