@@ -138,11 +138,14 @@ def ending_in_time(worker: ScoringWorker, seconds: float = END_SECONDS) -> Itera
             worker.keeper.give_back()
             os._exit(HUNG)
 
-    Thread(target=watch, daemon=True).start()
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
     try:
         yield
     finally:
         ended.set()
+        worker.stop.set()
+        watcher.join()  # it holds the worker, and with it the database open
 
 
 def _gpus() -> list[str]:
