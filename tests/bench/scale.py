@@ -91,14 +91,16 @@ def memory(server: Server) -> float:
 def next_segments(page: Page, server: Server, project: int) -> float:
     """Median seconds of a click on *Next* of Annotate until another segment is shown."""
     opened(page, server, "annotate", "Annotate", project)
-    if (name := page.get_by_label("Name", exact=True)).count():
+    name, following = page.get_by_label("Name", exact=True), page.get_by_role("button", name="Next", exact=True)
+    name.or_(following).first.wait_for()
+    if name.count():
         name.fill("Ann")
         name.press("Enter")
         at_rest(page)
     seconds = []
     for number in range(2, 10):
         began = time.perf_counter()
-        page.get_by_role("button", name="Next", exact=True).click()
+        following.click()
         page.get_by_text(f"{number} /").first.wait_for()
         seconds.append(time.perf_counter() - began)
     return median(seconds)

@@ -50,6 +50,7 @@ def test_the_server_starts_while_they_are_loaded(monkeypatch: pytest.MonkeyPatch
         started.set()
         done.wait(60)
 
+    monkeypatch.setattr(warm_up, "DELAY", 0.0)
     monkeypatch.setattr(warm_up, "load_modules", load)
     monkeypatch.setattr(st, "get_option", lambda _: True)
 

@@ -14,6 +14,9 @@ from typing import Any
 from pages import _ui
 from pages._ui.shared.open_browser import opens_browser
 
+DELAY = 5.0
+"""Seconds from the start of the server. The page that `make run` opens comes first: it would wait for Python's lock."""
+
 
 def load_modules() -> None:
     """Import what the pages are made of. None of it loads torch: models are loaded when a metric needs one."""
@@ -47,6 +50,9 @@ def _load_what_is_used_later() -> None:
 @asynccontextmanager
 async def prepared(app: Any) -> AsyncIterator[None]:
     """Load the modules in the background and open the browser, while the server runs."""
-    threading.Thread(target=load_modules, name="warm-up", daemon=True).start()
+    warm_up = threading.Timer(DELAY, load_modules)
+    warm_up.daemon = True
+    warm_up.start()
     async with opens_browser(app):
         yield
+    warm_up.cancel()
