@@ -23,6 +23,7 @@ Mask = npt.NDArray[np.bool_]
 Cell = tuple[int, int]
 STATUSES: tuple[Status, ...] = ("ok", "undefined", "needs", "error")
 _STATES = {status: i for i, status in enumerate(STATUSES)}
+_NO_PARTS: Mapping[str, float] = {}
 ABSENT = 255
 """The state of an output without a value."""
 
@@ -248,10 +249,10 @@ class ColumnDraft:
     ) -> None:
         """Set values (value, status, reason, parts or None) at flat positions."""
         places = np.asarray(at, dtype=np.intp)
-        self._numbers.flat[places] = [np.nan if value is None else value for value, *_ in values]
-        self._states.flat[places] = [_STATES[status] for _, status, *_ in values]
+        self._numbers.flat[places] = np.array([v[0] for v in values], dtype=np.float64)  # None becomes NaN
+        self._states.flat[places] = [_STATES[v[1]] for v in values]
         self._why.flat[places] = [self._reasons.setdefault(v[2], len(self._reasons)) for v in values]
-        given = [parts or {} for *_, parts in values]
+        given = [v[3] or _NO_PARTS for v in values]
         for name in self._parts.keys() | {name for parts in given for name in parts}:
             array = self._parts.setdefault(name, np.full(self._index.shape, np.nan))
             array.flat[places] = [parts.get(name, np.nan) for parts in given]

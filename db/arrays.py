@@ -8,31 +8,30 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
-from sqlalchemy import Connection, Engine, Select, delete, func, insert, select
+from sqlalchemy import Connection, Engine, Select, delete, insert, select
 
 from core.columns import ColumnDraft, ProjectIndex, ScoreColumn, packed, unpacked
-from core.data import SegmentKey
+from core.data import SegmentKey, Status
 from core.errors import UserError
 from db.engine import reading, writing
 from db.lookup import require_project
-from db.tables import outputs, project_arrays, projects, segments
+from db.places import AT_ONCE, Numbers, Places, read_index
+from db.tables import project_arrays, projects
 
 MEMORY = 128 * 2**20
 """Bytes of arrays that a process holds of all projects of a database together."""
 FEW = 2000
 """Rows that are read faster than a kept array."""
-AT_ONCE = 10_000
 
-Ids = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""The ids of all outputs of a project, sorted, and the flat position of each."""
+Found = tuple[Numbers, Sequence[tuple[float | None, Status, str, Mapping[str, float] | None]]]
+"""Flat positions, and the value, status, reason and parts at each."""
 
 
 class Kept(NamedTuple):
@@ -45,15 +44,14 @@ class Kept(NamedTuple):
 
 
 class ArraySource(NamedTuple):
-    """Where a column comes from. `newest` grows with every change.
+    """Where a column comes from. `newest` grows with every change; `changes` yields what changed after a number, and everything after 0.
 
-    `changes` selects the id of an output, value, status, reason and parts (JSON text) of what changed after a number; 0 selects everything.
     Without `grows`, everything is read again after a change.
     """
 
     name: str
     newest: Callable[[Connection], int]
-    changes: Callable[[int], Select[Any]]
+    changes: Callable[[Connection, int], Iterator[Found]]
     grows: bool = True
 
 
@@ -79,13 +77,15 @@ class ProjectArrays:
                 connection, project_id, "index", imports, lambda data: _index(data, project_id, imports)
             ):
                 return kept.value  # type: ignore[no-any-return]
-            index, ids = _read_index(connection, project_id, imports)
+            found = read_index(connection, project_id, _version(project_id, imports))
+        index = found.project
         size = index.lengths.nbytes + 400 * len(index.segments)
         self.hold(project_id, "index", Kept(imports, 0, index, size))
         if index.n_outputs > FEW:
             names = {"systems": list(index.systems), "segments": [list(key) for key in index.segments]}
             self.keep(project_id, "index", Kept(imports, 0, packed(names, {"lengths": index.lengths})))
-            self.keep(project_id, "ids", Kept(imports, 0, packed({}, {"ids": ids[0], "places": ids[1]})))
+            for name, places in (("ids", found.by_id), ("keys", found.by_key)):
+                self.keep(project_id, name, Kept(imports, 0, packed({}, {name: places.names, "places": places.at})))
         return index
 
     def column(self, project_id: int, source: ArraySource) -> ScoreColumn:
@@ -94,7 +94,7 @@ class ProjectArrays:
         with reading(self._engine) as connection:
             imports = imports_of(connection, project_id)
             if index.version != _version(project_id, imports):  # something was imported meanwhile
-                index, _ = _read_index(connection, project_id, imports)
+                index = read_index(connection, project_id, _version(project_id, imports)).project
             newest = source.newest(connection)
             kept = self.kept(
                 connection, project_id, source.name, imports, lambda data: ScoreColumn.from_bytes(index, data)
@@ -103,38 +103,37 @@ class ProjectArrays:
                 return kept.value  # type: ignore[no-any-return]
             grows = kept is not None and source.grows
             base = kept.value if kept is not None and grows else ScoreColumn.empty(index)
-            changes = source.changes(kept.newest if kept is not None and grows else 0)
-            column, n = self._changed(connection, project_id, base, changes)
+            draft, n = ColumnDraft(base), 0
+            for places, values in source.changes(connection, kept.newest if kept is not None and grows else 0):
+                draft.put(places, values)
+                n += len(values)
+            column = draft.column() if n else base
         self.hold(project_id, source.name, Kept(imports, newest, column, column.nbytes))
         if n > FEW:
             self.keep(project_id, source.name, Kept(imports, newest, column.to_bytes()))
         return column
 
-    def _changed(
-        self, connection: Connection, project_id: int, base: ScoreColumn, changes: Select[Any]
-    ) -> tuple[ScoreColumn, int]:
-        """Return the column with changes, and their number."""
-        draft, n, ids = ColumnDraft(base), 0, None
+    def by_id(self, connection: Connection, project_id: int, changes: Select[Any]) -> Iterator[Found]:
+        """Yield selected values: the id of an output, then value, status, reason and parts."""
         for rows in connection.execution_options(yield_per=AT_ONCE).execute(changes).partitions():
-            known, places = ids = ids or self._ids(connection, project_id)
-            given = np.array([row[0] for row in rows], dtype=np.int64)
-            at = places[np.searchsorted(known, given)]
-            draft.put(at, [row[1:] for row in rows])
-            n += len(rows)
-        return (draft.column() if n else base), n
+            places = self.places(connection, project_id, "ids")
+            at, which = places.find(np.array([[row[0] for row in rows]], dtype=np.int64))
+            yield at, [rows[i][1:] for i in which.tolist()]
 
-    def _ids(self, connection: Connection, project_id: int) -> Ids:
+    def places(self, connection: Connection, project_id: int, name: Literal["ids", "keys"]) -> Places:
+        """Return where the outputs of a project are, by their ids or by their content keys (`db.places.cut_keys`)."""
         imports = imports_of(connection, project_id)
 
-        def load(data: bytes) -> Ids:
+        def load(data: bytes) -> Places:
             arrays = unpacked(data)[1]
-            return arrays["ids"], arrays["places"]
+            return Places(np.atleast_2d(arrays[name]), arrays["places"])
 
-        if kept := self.kept(connection, project_id, "ids", imports, load):
+        if kept := self.kept(connection, project_id, name, imports, load):
             return kept.value  # type: ignore[no-any-return]
-        ids = _read_index(connection, project_id, imports)[1]
-        self.hold(project_id, "ids", Kept(imports, 0, ids, 2 * ids[0].nbytes))
-        return ids
+        found = read_index(connection, project_id, _version(project_id, imports))
+        places = found.by_id if name == "ids" else found.by_key
+        self.hold(project_id, name, Kept(imports, 0, places, places.names.nbytes + places.at.nbytes))
+        return places
 
     def kept(
         self, connection: Connection, project_id: int, name: str, imports: int, load: Callable[[bytes], Any]
@@ -191,36 +190,3 @@ def _index(data: bytes, project_id: int, imports: int) -> ProjectIndex:
     names, arrays = unpacked(data)
     keys = tuple(SegmentKey(*key) for key in names["segments"])
     return ProjectIndex(keys, tuple(names["systems"]), arrays["lengths"], _version(project_id, imports))
-
-
-def _read_index(connection: Connection, project_id: int, imports: int) -> tuple[ProjectIndex, Ids]:
-    """Read all keys of a project, without its texts."""
-    here = segments.c.project_id == project_id
-    found = select(segments.c.id, segments.c.doc_id, segments.c.segment_id).where(here).order_by(segments.c.position)
-    texts = connection.execute(found).all()
-    segment_ids = np.array([row.id for row in texts], dtype=np.int64)
-    order = np.argsort(segment_ids)
-    length = func.length if connection.dialect.name == "sqlite" else func.char_length
-    of = outputs.c
-    every = select(of.id, of.segment, of.system, length(of.text), of.position).join_from(outputs, segments).where(here)
-    systems: dict[str, int] = {}
-    parts = []
-    for rows in connection.execution_options(yield_per=AT_ONCE).execute(every).partitions():
-        ids, segment, system, lengths, position = zip(*rows, strict=True)
-        row = order[np.searchsorted(segment_ids[order], np.array(segment, dtype=np.int64))]
-        column = [systems.setdefault(name, len(systems)) for name in system]
-        parts.append(np.array([ids, row, column, lengths, position], dtype=np.int64))
-    ids, row, column, lengths, position = np.concatenate(parts, axis=1) if parts else np.zeros((5, 0), dtype=np.int64)
-    first = np.lexsort((position, row))
-    seen, where = np.unique(column[first], return_index=True)
-    ranked = seen[np.argsort(where)]  # systems in the order of their first output
-    rank = np.zeros(len(systems), dtype=np.int64)
-    rank[ranked] = np.arange(len(ranked))
-    shape = (len(texts), len(systems))
-    matrix = np.full(shape, -1, dtype=np.int32)
-    matrix[row, rank[column]] = lengths
-    names = list(systems)
-    keys = tuple(SegmentKey(row.doc_id, row.segment_id) for row in texts)
-    index = ProjectIndex(keys, tuple(names[i] for i in ranked), matrix, _version(project_id, imports))
-    by_id = np.argsort(ids)
-    return index, (ids[by_id], (row * shape[1] + rank[column])[by_id])

@@ -126,6 +126,13 @@ class SqlChunks:
             if _locked(connection, chunk, worker):
                 _end_chunk(connection, chunk, values | {"done": n, "n": n})
 
+    def is_last(self, chunk: Chunk) -> bool:
+        metric = select(chunks.c.metric).where(chunks.c.id == chunk.id).scalar_subquery()
+        other = and_(chunks.c.job == chunk.job_id, chunks.c.state != "done", chunks.c.id != chunk.id)
+        same = or_(chunks.c.metric == metric, chunks.c.metric.is_(None))  # a chunk that plans adds others
+        with reading(self._engine) as connection:
+            return connection.execute(select(chunks.c.id).where(other, same).limit(1)).first() is None
+
     def is_outdated(self, chunk: Chunk) -> bool:
         with reading(self._engine) as connection:
             return _is_outdated(connection, chunk.job_id)

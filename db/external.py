@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
-from sqlalchemy import Connection, Select, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, delete, func, insert, literal, select, update
 
 from core.data import ExternalScores, OutputKey, SegmentKey, SourceFile, Value
 from core.errors import ImportProblems, Problem, UserError
 from core.formats.external import Merged, merge
 from core.ports.scores import ExternalMetric
-from db.arrays import ArraySource
+from db.arrays import ArraySource, Found, ProjectArrays
 from db.columns import Json, now
 from db.engine import inserted
 from db.lookup import parts, select_outputs
@@ -133,7 +132,7 @@ def table(
     }
 
 
-def source(project_id: int, metric: ExternalMetric) -> ArraySource:
+def source(arrays: ProjectArrays, project_id: int, metric: ExternalMetric) -> ArraySource:
     """Return where the column of an external metric comes from."""
     mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == metric.name)
 
@@ -141,10 +140,10 @@ def source(project_id: int, metric: ExternalMetric) -> ArraySource:
         created = connection.execute(select(external_metrics.c.created).where(*mine)).scalar()
         return 0 if created is None else round(created.timestamp() * 1e6)
 
-    def values(_: int) -> Select[Any]:
+    def values(connection: Connection, _: int) -> Iterator[Found]:
         of = external_scores.c
         found = select(of.output, of.value, of.status, of.reason, literal(None, Json))
-        return found.join_from(external_scores, external_metrics).where(*mine)
+        return arrays.by_id(connection, project_id, found.join_from(external_scores, external_metrics).where(*mine))
 
     return ArraySource(metric.signature, changed, values, grows=False)
 

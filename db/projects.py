@@ -97,7 +97,8 @@ class SqlProjects:
         return ProjectArrays.of(self._engine).index(project_id)
 
     def human_score(self, project_id: int, name: str) -> ScoreColumn:
-        return ProjectArrays.of(self._engine).column(project_id, _human(project_id, name))
+        arrays = ProjectArrays.of(self._engine)
+        return arrays.column(project_id, _human(arrays, project_id, name))
 
     def texts(self, project_id: int, segments: Sequence[SegmentKey]) -> Dataset:
         with reading(self._engine) as connection:
@@ -146,14 +147,14 @@ def _projects(connection: Connection, project_id: int | None = None) -> builtins
     ]
 
 
-def _human(project_id: int, name: str) -> ArraySource:
+def _human(arrays: ProjectArrays, project_id: int, name: str) -> ArraySource:
     """Return where an imported human score comes from: it changes with imports only."""
     of = human_scores.c
     values = select(of.output, of.value, literal("ok"), literal(""), literal(None, Json)).join_from(
         human_scores, outputs
     )
     mine = values.join(segments).where(segments.c.project_id == project_id, of.name == name)
-    return ArraySource(f"human|{name}", lambda _: 0, lambda _: mine)
+    return ArraySource(f"human|{name}", lambda _: 0, lambda connection, _: arrays.by_id(connection, project_id, mine))
 
 
 def _dataset(connection: Connection, project_id: int, doc_id: str | None = None) -> Dataset:

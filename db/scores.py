@@ -9,7 +9,7 @@ import os
 import platform
 import sys
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,8 +21,8 @@ from core.columns import ScoreColumn, packed, unpacked
 from core.data import OutputKey, SegmentKey, Value
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.signature import EXTERNAL
-from db import external
-from db.arrays import FEW, ArraySource, Kept, ProjectArrays, imports_of
+from db import external, new_scores
+from db.arrays import FEW, ArraySource, Found, Kept, ProjectArrays, imports_of
 from db.columns import now, to_json
 from db.engine import inserted, reading, take_turns, writing
 from db.failures import retried
@@ -138,7 +138,7 @@ class SqlScores:
             after = 0 if kept is None else kept.newest
             if after == newest:
                 return counts
-            found = connection.execute(_counting(project_id, after, newest)).all()
+            found = list(new_scores.counts(arrays, connection, project_id, after, newest))
         for row in found:
             n, last = counts.get(row.digest, (0, ""))
             counts[row.digest] = n + row.n, max(last, row.newest.isoformat())
@@ -153,15 +153,14 @@ class SqlScores:
             metric = next((m for m in self.external(project_id) if m.signature == signature), None)
             if metric is None:
                 return ScoreColumn.empty(arrays.index(project_id))
-            return arrays.column(project_id, external.source(project_id, metric))
+            return arrays.column(project_id, external.source(arrays, project_id, metric))
         own = of_signature(signature).scalar_subquery()
 
         def newest(connection: Connection) -> int:
             return connection.execute(select(func.max(runs.c.id)).where(runs.c.signature == own)).scalar() or 0
 
-        def changes(after: int) -> Select[Any]:
-            found = select(outputs.c.id, *VALUE).select_from(_SCORED).where(scores.c.signature == own)
-            return found.where(segments.c.project_id == project_id, scores.c.run > after)
+        def changes(connection: Connection, after: int) -> Iterator[Found]:
+            return new_scores.values(arrays, connection, project_id, own, after)
 
         return arrays.column(project_id, ArraySource(signature, newest, changes))
 
@@ -196,24 +195,6 @@ class SqlScores:
         """Delete an external metric and its values in this project."""
         with writing(self._engine) as connection:
             external.remove(connection, project_id, name)
-
-
-_SCORED = outputs.join(segments, segments.c.id == outputs.c.segment).join(
-    scores, scores.c.content_key == outputs.c.content_key
-)
-
-
-def _counting(project_id: int, after: int, newest: int) -> Select[Any]:
-    """Select how many outputs of a project were scored in the runs after one up to another, by the digest of the signature."""
-    return (
-        select(signatures.c.digest, func.count().label("n"), func.max(runs.c.created).label("newest"))
-        .select_from(_SCORED)
-        .join(signatures, signatures.c.id == scores.c.signature)
-        .join(runs, runs.c.id == scores.c.run)
-        .where(segments.c.project_id == project_id, scores.c.status != "error")
-        .where(scores.c.run > after, scores.c.run <= newest)
-        .group_by(signatures.c.digest)
-    )
 
 
 def _scored(project_id: int, signature: str, *columns: Any) -> Select[Any]:

@@ -136,6 +136,7 @@ class Chunks(Protocol):
         """End a chunk, and its job with the last one. A job whose project has changed meanwhile is planned again instead."""
         ...
 
+    def is_last(self, chunk: Chunk) -> bool: ...  # whether its metric has no other chunk that waits or is computed
     def is_outdated(self, chunk: Chunk) -> bool: ...  # whether the project has changed since its job was planned
     def plan_again(self, chunk: Chunk, worker: str) -> None: ...  # drop all chunks of the job
 

@@ -221,6 +221,11 @@ class ScoringWorker:
                 ready.pacing.abandoned = ""
             seconds = self._count(planned, ready, measured, sum(sizes.values()))
             result = ChunkResult(done.new, done.known, done.failed, done.reason, seconds)
+        if not chunk.short and self.store.chunks.is_last(
+            chunk
+        ):  # storage keeps what is read: no page waits for it then
+            self.store.scores.signatures(chunk.project_id)
+            self.store.scores.column(chunk.project_id, planned.signature)
         self.store.chunks.finish(chunk, self.name, result)
 
     def _metric(self, held: HeldChunk, planned: PlannedMetric) -> _ReadyMetric:

@@ -6,11 +6,11 @@ import pytest
 from sqlalchemy import Engine, event, text
 
 from core.columns import Scale, ScoreColumn
-from core.data import Value
+from core.data import Dataset, Output, OutputKey, Segment, Value
 from core.errors import Unavailable
 from core.ports.store import Store
 from core.signature import content_key
-from db import arrays
+from db import arrays, new_scores
 from db.arrays import Kept, ProjectArrays
 from db.engine import reading
 from db.store import store_over
@@ -104,3 +104,40 @@ def test_a_column_is_stored_as_it_is() -> None:
     column = ScoreColumn.from_bytes(index, ScoreColumn.of(index, values).to_bytes())
     assert dict(column) == values
     assert (column.scale, column.n) == (Scale(1.5, False, ("x",)), 3)
+
+
+@pytest.mark.parametrize("many", [0, 1000], ids=["joined in the database", "matched in memory"])
+def test_new_scores_of_equal_texts_and_of_other_projects(
+    store: Store, engine: Engine, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(new_scores, "MANY", many)
+    twice = Dataset(
+        (Segment("d", "1", None, ("r",)),),
+        (Output("a", "d", "1", "x"), Output("b", "d", "1", "x"), Output("c", "d", "1", "y")),
+    )
+    project, other = store.projects.create("p").id, store.projects.create("q").id
+    store.projects.add(project, twice)
+    store.projects.add(other, DATA)
+    x, y = content_key(None, "x", ("r",)), content_key(None, "y", ("r",))
+    store.scores.put("chrf", SIGNATURE, {x: Value(1.0, parts={"n": 2.0}), y: Value(None, "error", "no")}, 1.0)
+    score(store, 0, 80)
+    assert [(s.metric, s.n) for s in store.scores.signatures(project)] == [("chrf", 2)]
+    assert dict(store.scores.column(project, SIGNATURE)) == store.scores.table(project, SIGNATURE)
+    store.scores.put("chrf", SIGNATURE, {y: Value(3.0)}, 1.0)
+    ProjectArrays._OF.pop(engine)
+    fresh = store_over(engine)
+    assert [(s.metric, s.n) for s in fresh.scores.signatures(project)] == [("chrf", 3)]
+    column = fresh.scores.column(project, SIGNATURE)
+    assert dict(column) == fresh.scores.table(project, SIGNATURE)
+    assert column.finite()[OutputKey("c", "d", "1")] == 3.0
+
+
+def test_new_scores_of_others_are_not_looked_up_in_the_outputs(store: Store, project: int, engine: Engine) -> None:
+    score(store, 0, 80)
+    store.scores.column(project, SIGNATURE)
+    store.scores.signatures(project)
+    store.scores.put("chrf", SIGNATURE, {"0" * 64: Value(1.0)}, 1.0)
+    run = statements(engine)
+    assert store.scores.column(project, SIGNATURE).n == 80
+    assert [s.n for s in store.scores.signatures(project)] == [80]
+    assert not [sql for sql in run if "outputs" in sql]

@@ -156,9 +156,10 @@ def test_newest_grows_with_every_new_value(store: Store) -> None:
 
 def test_values_are_found_by_content_in_every_project(store: Store, project: int) -> None:
     key = content_key("source 0", "A output 0", ("reference 0",))
+    other = "f" * 64
     value = Value(0.25, parts={"dist_exp": 1.5}, detail={"steps": [1, "é"]})
-    store.scores.put("m", "m|v:1", {key: value, "other": Value(None, "undefined", "why")}, 0.5)
-    assert store.scores.known("m|v:1", [key, "other", "third"]) == {key, "other"}
+    store.scores.put("m", "m|v:1", {key: value, other: Value(None, "undefined", "why")}, 0.5)
+    assert store.scores.known("m|v:1", [key, other, "third"]) == {key, other}
     assert store.scores.known("m|v:2", [key]) == set()
     assert store.scores.table(project, "m|v:1") == {OutputKey("A", "doc", "0"): Value(0.25, parts={"dist_exp": 1.5})}
     assert store.scores.detail(project, "m|v:1", FIRST) == {"A": value}

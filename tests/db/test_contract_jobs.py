@@ -287,6 +287,15 @@ def test_an_abandoned_metric_is_told_to_later_chunks(store: Store, project: int)
     assert leased(store, "w").abandoned == "no weights"
 
 
+def test_the_last_chunk_of_a_metric_is_known(store: Store, project: int) -> None:
+    store.jobs.enqueue(project, ["chrf"])
+    planned(store)
+    one, two = leased(store, "w1"), leased(store, "w2")
+    assert not store.chunks.is_last(two)
+    store.chunks.finish(one, "w1", result(3))
+    assert store.chunks.is_last(two)
+
+
 def test_an_import_during_a_job_is_planned_again(store: Store, project: int) -> None:
     job = store.jobs.enqueue(project, ["chrf"])
     planned(store, chunks=1)

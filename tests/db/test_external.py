@@ -206,7 +206,9 @@ def test_upgraded_databases_store_external_scores(url: str) -> None:
     with writing(engine) as connection:
         connection.execute(text("INSERT INTO signatures VALUES (1, 'chrf', 'chrf|v\\:1', 'd')"))
         connection.execute(text("INSERT INTO runs VALUES (1, 1, '2026-01-01 00\\:00\\:00', 1, 0.5, '{}')"))
-        connection.execute(text("INSERT INTO scores VALUES (1, 'k', 1, 12.5, 'ok', '', '{}', NULL)"))
+        connection.execute(
+            text("INSERT INTO scores VALUES (1, '0123456789abcdef0123456789abcdef', 1, 12.5, 'ok', '', '{}', NULL)")
+        )
     store, key = open_store(url), OutputKey("A", "d", "1")
     store.projects.add(1, Dataset((), ()), external=[comet({key: Value(0.5)})])
     assert [(by.metric, by.n) for by in store.scores.signatures(1)] == [("chrf", 1), ("external:COMET", 1)]

@@ -59,7 +59,10 @@ def old_database(url: str, asked: list[str], stored: list[tuple[str, str]]) -> E
             connection.execute(text("INSERT INTO signatures VALUES (:n, :metric, :signature, :digest)"), given)
             connection.execute(text("INSERT INTO runs VALUES (:n, :n, '2026-01-01 00:00:00', 1, 0.5, '{}')"), {"n": n})
             connection.execute(
-                text("INSERT INTO scores VALUES (:n, 'k', :n, :value, 'ok', '', '{}', NULL)"), {"n": n, "value": n / 10}
+                text(
+                    "INSERT INTO scores VALUES (:n, '0123456789abcdef0123456789abcdef', :n, :value, 'ok', '', '{}', NULL)"
+                ),
+                {"n": n, "value": n / 10},
             )
     return engine
 
@@ -78,7 +81,9 @@ def names(url: str, asked: list[str], *stored: tuple[str, str]) -> list[str | No
         here = [signature for signature in found if signature.replace(" (given)", "") == old]
         out.append(found[here[0]] if here else None)
         if here:
-            assert store.scores.values(here[0], ["k"]) == {"k": Value(n / 10)}
+            assert store.scores.values(here[0], ["0123456789abcdef0123456789abcdef"]) == {
+                "0123456789abcdef0123456789abcdef": Value(n / 10)
+            }
             with reading(engine) as connection:
                 kept = connection.execute(text("SELECT digest FROM signatures WHERE id = :n"), {"n": n}).scalar()
             assert kept == digest(here[0])

@@ -25,7 +25,7 @@ from tests.postgres import after_rows_with_ids, on_sqlite
 SEED = (
     "INSERT INTO projects (id, name, created, sample) VALUES (1, 'old', '2026-01-01 00:00:00', FALSE)",
     "INSERT INTO segments VALUES (1, 1, 'd', '1', 0, 'Quelle 😀')",
-    "INSERT INTO outputs VALUES (1, 1, 'A', 0, 'output', 'k')",
+    "INSERT INTO outputs VALUES (1, 1, 'A', 0, 'output', '0123456789abcdef0123456789abcdef')",
     "INSERT INTO raters VALUES (1, 'ann', '2026-01-01 00:00:00')",
     "INSERT INTO events VALUES (1, 1, 'a1', '2026-01-01 00:00:00', 1, 1, 'verdict', 'A', '{\"value\":\"no_error\"}', '')",
     "INSERT INTO calibrations VALUES (1, 1, 'pilot', '1.7', 's', 'r', '{}', '2026-01-01 00:00:00')",
@@ -54,7 +54,7 @@ MORE = (  # first revision with the table, last one with its name, row
     (
         "0001",
         "9999",
-        "scores (signature, content_key, run, value, status, reason, parts) VALUES (1, 'k', 1, 12.5, 'ok', '', '{}')",
+        "scores (signature, content_key, run, value, status, reason, parts) VALUES (1, '0123456789abcdef0123456789abcdef', 1, 12.5, 'ok', '', '{}')",
     ),
     (
         "0001",
@@ -178,7 +178,9 @@ def test_a_database_of_every_version_opens_with_all_that_is_in_it(url: str, revi
     assert store.batches.save(1, made).outputs == made.outputs
     data = store.projects.dataset(1)
     assert (data.segments[0].references, [score.value for score in data.human_scores]) == (("reference",), [71.5])
-    assert store.scores.values("chrf|v:1", ["k"]) == {"k": Value(12.5)}
+    assert store.scores.values("chrf|v:1", ["0123456789abcdef0123456789abcdef"]) == {
+        "0123456789abcdef0123456789abcdef": Value(12.5)
+    }
     assert [(job.metrics, job.state) for job in store.jobs.recent(1)] == [(("chrf",), "done")]
     assert [(m.name, m.higher_is_better, m.n) for m in store.scores.external(1)] == [("COMET", True, 1)] * (
         revision >= "0003"

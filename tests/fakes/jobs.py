@@ -297,6 +297,10 @@ class FakeChunks:
         self._jobs._forget(job_id)
         self._jobs._add_planner(self.m.jobs[job_id], 0)
 
+    def is_last(self, chunk: Chunk) -> bool:
+        others = [c.chunk for c in self.m.chunks[chunk.job_id] if c.state != "done" and c.chunk.id != chunk.id]
+        return not any(c.metric is None or c.metric == chunk.metric for c in others)
+
     def is_outdated(self, chunk: Chunk) -> bool:
         plan, job = self.m.plans.get(chunk.job_id), self.m.jobs[chunk.job_id]
         return plan is not None and not job.timing and plan.version != self._version(job.project_id)

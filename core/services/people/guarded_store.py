@@ -167,6 +167,7 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
             "metrics",
             "abandon",
             "finish",
+            "is_last",
             "is_outdated",
             "plan_again",
             "release",

@@ -1,5 +1,6 @@
 """Workers as real processes: what they compute, and how they are started."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -9,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from core.data import Item
 from core.ports.jobs import Job
 from core.ports.store import Store
 from core.ports.timings import Timing
+from db import arrays
+from db.tables import project_arrays
 from tests.db.raw import scalar
 from tests.db.workers.helpers import N, Start, until, work
 from tests.fakes import counting_metric, small_dataset
@@ -112,6 +115,23 @@ def test_an_impossible_number_of_workers_is_one_clear_line(tmp_path: Path, numbe
     )
     assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1)
     assert number in ended.stderr
+
+
+def test_scores_of_large_jobs_are_kept_as_arrays_before_the_job_ends(
+    store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrays, "FEW", 100)
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(300))
+    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))
+    job = store.jobs.enqueue(project, ["slow"])
+    work(store, lambda name: counting_metric(name))
+    assert store.jobs.get(job.id).state == "done"
+    with engine.connect() as connection:
+        kept = connection.execute(select(project_arrays.c.digest)).scalars().all()
+    scored = store.scores.signatures(project)[0]
+    assert hashlib.sha256(scored.signature.encode()).hexdigest() in kept
+    assert (scored.n, store.scores.column(project, scored.signature).n) == (600, 600)
 
 
 def test_the_next_chunk_is_read_while_one_is_computed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
