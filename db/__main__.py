@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.errors import UserError
 from core.formatting import format_count
 from core.settings import load as settings
 from db.backup import backup, restore
+from db.command import Percent, exit_status
 from db.database_copy import copy_database
 
 WHICH = "SQLAlchemy URL; default: ERRORSCOPE_DB, or the file in ERRORSCOPE_HOME"
@@ -20,26 +19,19 @@ WHICH = "SQLAlchemy URL; default: ERRORSCOPE_DB, or the file in ERRORSCOPE_HOME"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit status, 2 for invalid input."""
     given = _parser().parse_args(arguments)
-    progress = _Percent()
-    try:
+
+    def done(progress: Percent) -> str:
         if given.command == "backup":
             url = given.database or settings().database
             made = backup(url, given.file, overwrite=given.overwrite, progress=progress)
-            said = f"{made.path}: {_counts(made.projects, made.events)}, {made.size:,} bytes, checked; a copy of {made.source}"
-        elif given.command == "restore":
+            return f"{made.path}: {_counts(made.projects, made.events)}, {made.size:,} bytes, checked; a copy of {made.source}"
+        if given.command == "restore":
             url = given.to or settings().database
             where, projects, events = restore(given.file, url, overwrite=given.overwrite, progress=progress)
-            said = f"{where}: {_counts(projects, events)}, restored from {given.file}"
-        else:
-            copied = copy_database(given.source, given.target, progress)
-            said = f"copied: {copied.sentence()}"
-    except (UserError, OSError) as error:
-        progress.end()
-        print(f"error: {error}".replace("\n", " "), file=sys.stderr)
-        return 2
-    progress.end()
-    print(said)
-    return 0
+            return f"{where}: {_counts(projects, events)}, restored from {given.file}"
+        return f"copied: {copy_database(given.source, given.target, progress).sentence()}"
+
+    return exit_status(done)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,22 +55,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _counts(projects: int, events: int) -> str:
     return f"{format_count(projects, 'project')}, {format_count(events, 'recorded action')}"
-
-
-class _Percent:
-    """Progress as one line on a terminal, at most ten times per second."""
-
-    def __init__(self) -> None:
-        self._last, self._shown = 0.0, sys.stderr.isatty()
-
-    def __call__(self, share: float) -> None:
-        if self._shown and (time.monotonic() - self._last > 0.1 or share >= 1):
-            self._last = time.monotonic()
-            print(f"\r{share:4.0%}", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if self._last:
-            print("\r     \r", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, Select, bindparam, func, select, update
 
 from core.data import Dataset, ExternalScores, Judgement, OutputKey, SegmentKey
-from core.errors import UserError
 from core.formats.external import Merged
 from core.ports.labels import Event, LabelBatch
 from core.ports.projects import ImportReport
@@ -118,18 +116,11 @@ def _written_at_once(connection: Connection, project_id: int, plan: _Plan, given
 
 
 def _written_in_slices(hidden: Hidden, project_id: int, plan: _Plan) -> ImportReport:
-    """Write everything, then show the project. If anything fails, the project is as empty as before."""
     kept = gc.get_freeze_count()  # a server keeps its modules out of collections
     gc.freeze()  # a garbage collection that looks at all planned texts stops every thread for 0.3 s
     try:
-        report = _written(hidden, project_id, plan)
-        hidden.show()
-        return report
-    except BaseException:
-        with suppress(UserError):  # what cannot be deleted now stays hidden and is deleted later
-            hidden.clear()
-            hidden.show()
-        raise
+        with hidden.shown_at_end():
+            return _written(hidden, project_id, plan)
     finally:
         gc.unfreeze()
         if kept:

@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from core.errors import UserError
 from core.ports.store import Store
 from core.settings import load as settings
+from db.command import exit_status
 from db.store import open_store
 
 
@@ -26,12 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_argument("job", type=int, help="number of the job")
     priority.add_argument("priority", type=int, choices=range(-100, 101), metavar="PRIORITY", help="-100 to 100")
     given = parser.parse_args(arguments)
-    try:
-        print(_done(open_store(given.database or settings().database), given))
-    except (UserError, OSError) as error:
-        print(f"error: {error}".replace("\n", " "), file=sys.stderr)
-        return 2
-    return 0
+    return exit_status(lambda _: _done(open_store(given.database or settings().database), given))
 
 
 def _done(store: Store, given: argparse.Namespace) -> str:

@@ -135,6 +135,18 @@ class Hidden:
                 require_project(connection, campaign_of, lock=True)
             connection.execute(update(projects).where(projects.c.id == self._id).values(importing=None))
 
+    @contextmanager
+    def shown_at_end(self) -> Iterator[None]:
+        """Show the project after the body. If anything fails, the project is as empty as before."""
+        try:
+            yield
+            self.show()
+        except BaseException:
+            with suppress(UserError):  # what cannot be deleted now stays hidden and is deleted later
+                self.clear()
+                self.show()
+            raise
+
     def clear(self) -> None:
         """Delete all texts, labels and scores, and the raters that were created here and have no others."""
         self._clear(self._id)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
 from typing import IO, Any
 
 from sqlalchemy import Connection, Engine, func, select, update
 
 from core.data import Dataset, HumanScore, Output, SegmentKey
-from core.errors import UserError
 from core.formats.problems import Collector
 from core.ports.imports import ImportPart, ImportSource
 from core.ports.projects import ImportReport
@@ -79,7 +77,8 @@ class _StagedAddition:
                         self._write_planned(connection, file, merges)
                         return report
                     hidden = hide(connection, self._engine, self._project)
-            return self._written_in_slices(hidden)
+            with hidden.shown_at_end():
+                return self._written_in_slices(hidden)
         with tempfile.TemporaryFile("w+", encoding="utf-8") as file, writing(self._engine) as connection:
             require_project(connection, self._project, lock=True)
             report, merges = self._planned(connection, file)
@@ -127,18 +126,6 @@ class _StagedAddition:
             self._progress(0.6 + 0.4 * file.tell() / size)
 
     def _written_in_slices(self, hidden: Hidden) -> ImportReport:
-        """Write everything, then show the project. If anything fails, the project is as empty as before."""
-        try:
-            report = self._write_in_slices(hidden)
-            hidden.show()
-            return report
-        except BaseException:
-            with suppress(UserError):  # what cannot be deleted now stays hidden and is deleted later
-                hidden.clear()
-                hidden.show()
-            raise
-
-    def _write_in_slices(self, hidden: Hidden) -> ImportReport:
         with hidden.writing() as connection:
             _count_import(connection, self._project)
             merges = merges_of(connection, self._project, self._source.metrics)

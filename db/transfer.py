@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from core.services.export.files import EXPORTS
 from core.services.projects.adding import ImportTarget, StoredOutputs, add_staged, sentence
 from core.services.projects.importing import ImportPlan, plan, preview, without_outputs
 from core.settings import load as settings
+from db.command import UNCHANGED, Percent, exit_status
 from db.store import open_store
 from db.users import WHO, project_of
 
@@ -33,26 +33,11 @@ ROLES = (*SINGLE, "reference", "human", "metric", "unused")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit status, 2 for invalid input."""
     given = _parser().parse_args(arguments)
-    command: Callable[[Store, argparse.Namespace, _Share], str] = given.run
-    share = _Share()
-    try:
-        said = command(open_store(given.database or settings().database), given, share)
-    except ImportProblems as error:
-        share.end()
-        for problem in error.problems:
-            print(f"error: {problem.sentence()}".replace("\n", " "), file=sys.stderr)
-        return 2
-    except (UserError, OSError) as error:
-        share.end()
-        print(f"error: {error}".replace("\n", " "), file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        share.end()
-        print("error: cancelled; nothing was changed", file=sys.stderr)
-        return 2
-    share.end()
-    print(said)
-    return 0
+    command: Callable[[Store, argparse.Namespace, Percent], str] = given.run
+    return exit_status(
+        lambda progress: command(open_store(given.database or settings().database), given, progress),
+        cancelled=UNCHANGED,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -84,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _export(store: Store, given: argparse.Namespace, share: _Share) -> str:
+def _export(store: Store, given: argparse.Namespace, share: Percent) -> str:
     if given.format is None:
         return "\n".join(f"{name}: {kind.label}. {kind.holds}" for name, kind in EXPORTS.items())
     if given.file is None:
@@ -99,7 +84,7 @@ def _export(store: Store, given: argparse.Namespace, share: _Share) -> str:
     return f"{given.file}: {given.file.stat().st_size:,} bytes"
 
 
-def _import(store: Store, given: argparse.Namespace, share: _Share) -> str:
+def _import(store: Store, given: argparse.Namespace, share: Percent) -> str:
     files = [StoredFile(path.name, path) for path in given.files]
     for path in given.files:
         path.stat()
@@ -174,26 +159,6 @@ def _columns(planned: ImportPlan) -> list[str]:
         named = (f"{role}: {', '.join(columns)}" for role, columns in roles if columns)
         said.append(f"{table.file}: columns read as {'; '.join(named)}.")
     return said
-
-
-class _Share:
-    """Progress as one line on a terminal, at most ten times per second."""
-
-    def __init__(self) -> None:
-        self._last, self._shown = 0.0, sys.stderr.isatty()
-
-    def __call__(self, share: float) -> None:
-        if self._shown and (time.monotonic() - self._last > 0.1 or share >= 1):
-            self._last = time.monotonic()
-            print(f"\r{share:4.0%}", end="", file=sys.stderr, flush=True)
-
-    def say(self, line: str) -> None:
-        self.end()
-        print(line, file=sys.stderr)
-
-    def end(self) -> None:
-        if self._last:
-            print("\r     \r", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from core.ports.projects import Project
 from core.ports.store import Store
 from core.services.people import accounts
 from core.settings import load as settings
+from db.command import UNCHANGED, exit_status
 from db.store import open_store
 
 WHO = "command line"
@@ -27,15 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit status, 2 for invalid input."""
     given = _parser().parse_args(arguments)
     command: Callable[[Store, argparse.Namespace], str] = given.run
-    try:
-        print(command(open_store(given.database or settings().database), given))
-    except (UserError, OSError) as error:
-        print(f"error: {error}".replace("\n", " "), file=sys.stderr)
-        return 2
-    except (KeyboardInterrupt, EOFError):
-        print("error: cancelled; nothing was changed", file=sys.stderr)
-        return 2
-    return 0
+    return exit_status(lambda _: command(open_store(given.database or settings().database), given), cancelled=UNCHANGED)
 
 
 def _parser() -> argparse.ArgumentParser:

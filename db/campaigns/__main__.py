@@ -24,6 +24,7 @@ from core.services.campaigns.progress import progress
 from core.services.labels.exchange import LARGEST_NUMBER
 from core.services.projects.adding import ImportTarget
 from core.settings import load as settings
+from db.command import exit_status
 from db.store import open_store
 from db.users import WHO, project_of
 
@@ -34,15 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit status, 2 for invalid input."""
     given = _parser().parse_args(arguments)
     command: Callable[[Store, argparse.Namespace], str] = given.run
-    try:
-        print(command(open_store(given.database or settings().database), given))
-    except (UserError, OSError) as error:
-        print(f"error: {error}".replace("\n", " "), file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("error: cancelled", file=sys.stderr)
-        return 2
-    return 0
+    return exit_status(lambda _: command(open_store(given.database or settings().database), given))
 
 
 def _parser() -> argparse.ArgumentParser:
