@@ -121,7 +121,6 @@ scores = Table(
     Column("reason", LONG, nullable=False),
     Column("parts", Json, nullable=False),
     Column("detail", BYTES),  # JSON, deflated
-    Index("scores_by_content", "content_key"),
     Index("scores_by_run", "run"),
 )
 
