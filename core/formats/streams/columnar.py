@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.data import is_storable
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 PARQUET = frozenset({"parquet", "pq"})
 ARROW = frozenset({"arrow", "feather", "ipc", "arrows"})
 COLUMNAR_EXTENSIONS = PARQUET | ARROW
-ROWS = 500
-"""Rows that are read at once."""
+ROWS, MOST_ROWS = 500, 4000
+"""Rows that are read at once: of Parquet files, whose batches take long to begin, more where rows are short."""
+BATCH_BYTES = 4 << 20
 LARGEST_BATCH = 128 << 20
 """Bytes of a record batch of an Arrow file, which is read whole."""
 
@@ -52,12 +53,16 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
         with opened(file) as raw, _ReadErrors(file):
             for batch in _batches_of(file, raw)[1]():
                 columns = [_cells(column) for column in batch.columns]
+                plain = _plain_size(columns)
+                if plain is not None and characters + plain > most:
+                    plain = None  # look for the row that is too much
+                characters += plain or 0
                 for cells in zip(*columns, strict=True):
                     number += 1
                     if limit is not None and number > limit:
                         return
                     meter.row(number, len(cells) + sum(len(cell) for cell in cells if isinstance(cell, tuple)))
-                    for name, cell in zip(names, cells, strict=True):
+                    for name, cell in zip(names, cells, strict=True) if plain is None else ():
                         characters += _check(file.name, number, name, cell, meter, problems)
                     if characters > most:
                         raise too_much(file.name, number, "text_mb", limits().text_mb)
@@ -68,6 +73,19 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
         pass
     problems.check()
     return TableStream(file.name, names, lambda: rows(Collector()))
+
+
+def _plain_size(columns: Sequence[Sequence[Cell]]) -> int | None:
+    """Return the number of characters of columns, or None if their cells must be looked at one by one."""
+    size = 0
+    for column in columns:
+        if not all(cell is None or isinstance(cell, str) for cell in column):
+            return None
+        text = "".join([cell for cell in column if isinstance(cell, str)])
+        if len(text) > limits().cell_chars or not is_storable(text):
+            return None
+        size += len(text)
+    return size
 
 
 def _check(file: str, number: int, column: str, cell: Cell, meter: Meter, problems: Collector) -> int:
@@ -98,7 +116,10 @@ def _batches_of(file: AnyFile, raw: Any) -> tuple[tuple[str, ...], Batches]:
         raw.seek(0)
         # dictionaries stay as they are, so that a small file with a long text in many rows stays small
         table = parquet.ParquetFile(raw, buffer_size=1 << 20, pre_buffer=False, read_dictionary=texts)
-        return tuple(table.schema_arrow.names), lambda: table.iter_batches(batch_size=ROWS, use_threads=False)
+        groups = (table.metadata.row_group(i).total_byte_size for i in range(table.num_row_groups))
+        mean = sum(groups) // max(1, table.metadata.num_rows) + 1
+        rows = max(ROWS, min(MOST_ROWS, BATCH_BYTES // mean))
+        return tuple(table.schema_arrow.names), lambda: table.iter_batches(batch_size=rows, use_threads=False)
     begins = raw.read(6)
     raw.seek(0)
     if begins == b"ARROW1":
