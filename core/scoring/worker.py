@@ -20,7 +20,7 @@ from typing import NamedTuple
 from core.data import Item, Value, grouped
 from core.errors import Unavailable, UserError
 from core.metrics.base import Metric
-from core.ports.chunks import ChunkResult, PlannedMetric
+from core.ports.chunks import Chunk, ChunkResult, PlannedMetric
 from core.ports.store import Store
 from core.ports.timings import Timing
 from core.progress import Cancelled
@@ -221,12 +221,18 @@ class ScoringWorker:
                 ready.pacing.abandoned = ""
             seconds = self._count(planned, ready, measured, sum(sizes.values()))
             result = ChunkResult(done.new, done.known, done.failed, done.reason, seconds)
-        if not chunk.short and self.store.chunks.is_last(
-            chunk
-        ):  # storage keeps what is read: no page waits for it then
-            self.store.scores.signatures(chunk.project_id)
-            self.store.scores.column(chunk.project_id, planned.signature)
+        is_read = chunk.short or self._read_column(chunk, planned)
         self.store.chunks.finish(chunk, self.name, result)
+        if not is_read:  # two workers may have had the last chunks at the same time
+            self._read_column(chunk, planned)
+
+    def _read_column(self, chunk: Chunk, planned: PlannedMetric) -> bool:
+        """Read the scores of a metric whose last chunk this is: storage keeps the column, so that no page waits for it."""
+        if not self.store.chunks.is_last(chunk):
+            return False
+        self.store.scores.signatures(chunk.project_id)
+        self.store.scores.column(chunk.project_id, planned.signature)
+        return True
 
     def _metric(self, held: HeldChunk, planned: PlannedMetric) -> _ReadyMetric:
         """Return the metric fitted on the project, from the last chunks or anew."""
