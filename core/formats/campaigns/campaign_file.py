@@ -52,7 +52,8 @@ class CampaignRating:
 class OddSpan(NamedTuple):
     """An error span with a fault (`why`). `start` and `end` are as written.
 
-    `raw` is its JSON if it has no place in the text and is therefore in no rating; None if the rating has it as it is.
+    `raw` is its JSON if it has no place in the text and is therefore in no rating; None if the rating has it as it is. Numbers that
+    JSON has no form for (NaN, infinity) are texts in it.
     """
 
     rater: str
@@ -156,6 +157,7 @@ class CampaignReading(TextReading):
 
 
 def odd_span(rating: CampaignRating, value: Any, why: str, *, left_out: bool) -> OddSpan:
+    value = json.loads(json.dumps(value), parse_constant=str)
     raw = json.dumps(value, ensure_ascii=False, sort_keys=True) if left_out else None
     start, end = (value.get("start_i"), value.get("end_i")) if isinstance(value, dict) else (value, None)
     return OddSpan(rating.rater, rating.key, rating.kind, str(start), str(end), why, raw)

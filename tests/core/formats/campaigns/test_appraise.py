@@ -121,6 +121,7 @@ def test_without_own_ids_segments_are_counted_in_their_document() -> None:
         ({"start_i": 5, "end_i": 3, "severity": "minor"}, "ends before it begins"),
         ({"start_i": 3, "end_i": 5, "severity": "minor"}, "begins or ends inside a character"),
         ({"start_i": None, "end_i": 5, "severity": "minor"}, "offsets that are not whole numbers"),
+        ({"start_i": 1, "end_i": float("inf"), "severity": "minor"}, "offsets that are not whole numbers"),
     ],
 )
 def test_a_span_without_a_place_is_named_and_written_again(span: dict[str, Any], why: str) -> None:
@@ -130,6 +131,7 @@ def test_a_span_without_a_place_is_named_and_written_again(span: dict[str, Any],
     assert (odd.rater, odd.key, odd.start, odd.why) == ("ann", KEY, str(span["start_i"]), why)
     assert why in file.warnings[0].sentence()
     assert again(file).odd == file.odd
+    assert odd.raw is not None and json.loads(odd.raw, parse_constant=pytest.fail)
 
 
 @pytest.mark.parametrize(
