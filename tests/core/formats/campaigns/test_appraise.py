@@ -131,7 +131,8 @@ def test_a_span_without_a_place_is_named_and_written_again(span: dict[str, Any],
     assert (odd.rater, odd.key, odd.start, odd.why) == ("ann", KEY, str(span["start_i"]), why)
     assert why in file.warnings[0].sentence()
     assert again(file).odd == file.odd
-    assert odd.raw is not None and json.loads(odd.raw, parse_constant=pytest.fail)
+    assert odd.raw is not None
+    assert json.loads(odd.raw, parse_constant=pytest.fail)
 
 
 @pytest.mark.parametrize(
