@@ -62,12 +62,13 @@ def run(arguments: Sequence[str]) -> tuple[float, float, float]:
 def measure(folder: Path, outputs: int, database: str) -> list[tuple[float, float, float]]:
     table, parquet = folder / f"{outputs}.csv", folder / f"{outputs}.parquet"
     write(table, outputs)
-    url = database or f"sqlite:///{folder}/{outputs}.db"
-    name, now = f"{outputs} {time.time_ns()}", ["--database", url]
+    name, now, then = f"{outputs} {time.time_ns()}", ["--database", database], ["--database", database]
+    if not database:
+        now, then = (["--database", f"sqlite:///{folder}/{outputs} {kind}.db"] for kind in ("csv", "parquet"))
     found = [run([*now, "import", str(table), "--name", name])]
     table.unlink()
     run([*now, "export", name, "outputs-parquet", str(parquet)])
-    found.append(run([*now, "import", str(parquet), "--name", f"{name} again"]))
+    found.append(run([*then, "import", str(parquet), "--name", f"{name} again"]))
     for step in STEPS[2:]:
         out = folder / "out"
         found.append(run([*now, "export", name, step.split()[1], str(out)]))

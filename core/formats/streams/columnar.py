@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -47,56 +48,73 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
     problems.check()
     size = max(1, size_of(file))
 
-    def rows(problems: Collector) -> Iterator[TableRow]:
-        meter, characters, number = Meter(file.name), 0, 0
-        most = limits().text_mb << 20
+    def batches() -> Iterator[list[list[Cell]]]:
+        """Yield the cells of a few rows at a time, by column."""
+        left = limit
         with opened(file) as raw, _ReadErrors(file):
             for batch in _batches_of(file, raw)[1]():
-                columns = [_cells(column) for column in batch.columns]
-                plain = _plain_size(columns)
-                if plain is not None and characters + plain > most:
-                    plain = None  # look for the row that is too much
-                characters += plain or 0
-                for cells in zip(*columns, strict=True):
-                    number += 1
-                    if limit is not None and number > limit:
-                        return
-                    meter.row(number, len(cells) + sum(len(cell) for cell in cells if isinstance(cell, tuple)))
-                    for name, cell in zip(names, cells, strict=True) if plain is None else ():
-                        characters += _check(file.name, number, name, cell, meter, problems)
-                    if characters > most:
-                        raise too_much(file.name, number, "text_mb", limits().text_mb)
-                    yield TableRow(number, cells)
+                yield [_cells(column) for column in batch.slice(0, left).columns]
+                left = None if left is None else left - batch.num_rows
+                if left is not None and left <= 0:
+                    return
                 progress(min(1.0, raw.tell() / size))
 
-    for _ in rows(problems):
-        pass
+    def rows() -> Iterator[TableRow]:
+        return map(TableRow, itertools.count(1), (cells for columns in batches() for cells in zip(*columns, strict=True)))
+
+    check = _Check(file.name, names, problems)
+    for columns in batches():
+        check.add(columns)
     problems.check()
-    return TableStream(file.name, names, lambda: rows(Collector()))
+    return TableStream(file.name, names, rows)
 
 
-def _plain_size(columns: Sequence[Sequence[Cell]]) -> int | None:
-    """Return the number of characters of columns, or None if their cells must be looked at one by one."""
-    size = 0
-    for column in columns:
-        if not all(cell is None or isinstance(cell, str) for cell in column):
-            return None
-        text = "".join([cell for cell in column if isinstance(cell, str)])
-        if len(text) > limits().cell_chars or not is_storable(text):
-            return None
-        size += len(text)
-    return size
+class _Check:
+    """Check the cells of a file, a few rows at a time: by column, and cell by cell where that finds something."""
 
+    def __init__(self, file: str, names: Sequence[str], problems: Collector) -> None:
+        self._file, self._names, self._problems = file, names, problems
+        self._meter, self._limits = Meter(file), limits()
+        self._characters = 0
 
-def _check(file: str, number: int, column: str, cell: Cell, meter: Meter, problems: Collector) -> int:
-    """Return the number of characters of a cell; a text that cannot be stored is a problem."""
-    texts = cell if isinstance(cell, tuple) else (cell.json,) if isinstance(cell, Nested) else (cell or "",)
-    for text in texts:
-        meter.length(number, len(text))
-        if not is_storable(text):
-            what = f"a NUL or half a surrogate pair, in {shown(readable(text))}"
-            problems.add(file, number, column, what, "whole characters", "Remove that character")
-    return sum(map(len, texts))
+    def add(self, columns: Sequence[Sequence[Cell]]) -> None:
+        """Check these cells, by column. Raises `ImportProblems` if the file exceeds a limit."""
+        if (plain := self._plain(columns)) is not None:
+            self._meter.rows, self._meter.cells, self._characters = plain
+            return
+        for cells in zip(*columns, strict=True):
+            line = self._meter.rows + 1
+            self._meter.row(line, len(cells) + sum(len(cell) for cell in cells if isinstance(cell, tuple)))
+            for name, cell in zip(self._names, cells, strict=True):
+                self._cell(line, name, cell)
+            if self._characters > self._limits.text_mb << 20:
+                raise too_much(self._file, line, "text_mb", self._limits.text_mb)
+
+    def _plain(self, columns: Sequence[Sequence[Cell]]) -> tuple[int, int, int] | None:
+        """Return the numbers of rows, cells and characters with these cells, or None if the cells must be looked at one by one."""
+        n = len(columns[0]) if columns else 0
+        rows, cells, characters = self._meter.rows + n, self._meter.cells + n * len(columns), self._characters
+        for column in columns:
+            texts = [cell for cell in column if isinstance(cell, str)]
+            lists = [cell for cell in column if isinstance(cell, tuple)]
+            if len(texts) + len(lists) + column.count(None) < n:
+                return None
+            texts += itertools.chain.from_iterable(lists)
+            cells += sum(map(len, lists))
+            characters += sum(map(len, texts))
+            if max(map(len, texts), default=0) > self._limits.cell_chars or not is_storable("".join(texts)):
+                return None
+        over = rows > self._limits.rows or cells > self._limits.cells or characters > self._limits.text_mb << 20
+        return None if over else (rows, cells, characters)
+
+    def _cell(self, line: int, column: str, cell: Cell) -> None:
+        texts = cell if isinstance(cell, tuple) else (cell.json,) if isinstance(cell, Nested) else (cell or "",)
+        for text in texts:
+            self._meter.length(line, len(text))
+            if not is_storable(text):
+                what = f"a NUL or half a surrogate pair, in {shown(readable(text))}"
+                self._problems.add(self._file, line, column, what, "whole characters", "Remove that character")
+        self._characters += sum(map(len, texts))
 
 
 Batches = Callable[[], "Iterator[pa.RecordBatch]"]

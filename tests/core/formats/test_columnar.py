@@ -1,0 +1,103 @@
+"""Parquet and Arrow files are read as the texts that a CSV with the same values would have, within the limits."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from core.errors import ImportProblems
+from core.formats.files import Upload
+from core.formats.parsing.cells import Cell, Nested
+from core.formats.streams import columnar
+from core.formats.streams.columnar import stream_columnar
+from core.progress import no_progress
+
+
+def parquet_file(columns: dict[str, list[Any]]) -> Upload:
+    raw = io.BytesIO()
+    parquet.write_table(pa.table(columns), raw)
+    return Upload("t.parquet", raw.getvalue())
+
+
+def arrow_file(columns: dict[str, list[Any]]) -> Upload:
+    raw = io.BytesIO()
+    feather.write_feather(pa.table(columns), raw, compression="uncompressed")
+    return Upload("t.arrow", raw.getvalue())
+
+
+MAKERS = [parquet_file, arrow_file]
+Maker = Callable[[dict[str, list[Any]]], Upload]
+
+
+def cells_of(file: Upload, limit: int | None = None) -> list[tuple[Cell, ...]]:
+    return [row.cells for row in stream_columnar(file, limit, no_progress).each()]
+
+
+def refused(file: Upload) -> list[tuple[int, str]]:
+    with pytest.raises(ImportProblems) as error:
+        stream_columnar(file, None, no_progress)
+    return [(problem.row, problem.column) for problem in error.value.problems]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_values_become_the_cells_of_a_csv(make: Maker) -> None:
+    file = make({
+        "text": ["a", None, " é\n"], "number": [0.1, float("nan"), 3.0], "whole": [1, 2, None], "flag": [True, False, None],
+        "references": [["r", "s"], [], None], "nested": [[1], [2, 3], None],
+    })  # fmt: skip
+    assert cells_of(file) == [
+        ("a", "0.1", "1", "true", ("r", "s"), Nested("[1]")),
+        (None, None, "2", "false", (), Nested("[2, 3]")),
+        (" é\n", "3.0", None, None, None, None),
+    ]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_limit_stops_within_a_batch_and_after_it(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columnar, "ROWS", 4)
+    monkeypatch.setattr(columnar, "MOST_ROWS", 4)
+    file = make({"text": [str(i) for i in range(10)]})
+    for limit in (0, 3, 4, 6, 10, 12):
+        assert [cell for (cell,) in cells_of(file, limit)] == [str(i) for i in range(min(limit, 10))]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("good", ["x", ["x", "y"]])
+def test_texts_that_cannot_be_stored_are_named_with_their_row(make: Maker, good: object) -> None:
+    bad = [part + "\0" for part in good] if isinstance(good, list) else f"{good}\0"
+    file = make({"id": ["1", "2", "3", "4"], "text": [good, bad, good, bad]})
+    assert sorted({place for place in refused(file)}) == [(2, "text"), (4, "text")]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    ("limit", "value", "row"),
+    [("ROWS", "3", 4), ("CELLS", "11", 3), ("CELL_CHARS", "6", 5)],
+    # rows of 2 cells and lists of 2, so that the third row has cells 9 to 12; the fifth has a text of 7 characters
+)
+def test_limits_name_the_first_row_beyond_them(
+    make: Maker, limit: str, value: str, row: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = make({"text": ["short"] * 4 + ["7 chars"], "references": [["r", "s"]] * 5})
+    assert len(cells_of(file)) == 5
+    monkeypatch.setenv(f"ERRORSCOPE_MAX_{limit}", value)
+    assert refused(file) == [(row, "")]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_all_texts_together_are_limited(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = make({"text": ["x" * 400_000] * 4, "references": [["r" * 1000]] * 4})  # 401,000 characters per row
+    monkeypatch.setenv("ERRORSCOPE_MAX_TEXT_MB", "1")
+    assert refused(file) == [(3, "")]
+
+
+def test_files_are_the_same_read_by_column_and_cell_by_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = parquet_file({"text": ["a", None, "ü"], "references": [["r"], None, []]})
+    by_column = cells_of(file)
+    monkeypatch.setattr(columnar._Check, "_plain", lambda *_: None)
+    assert cells_of(file) == by_column
