@@ -58,7 +58,8 @@ def main() -> None:
     if data.too_few:
         evaluation_form.too_few(data, people, wanted.excluded)
         return
-    found, statistic = evaluation_data.evaluated(data, wanted.choice), wanted.statistic
+    statistic = wanted.statistic
+    found = evaluation_data.evaluated(data, wanted.choice, statistic)
     st.markdown(f"#### {escape_markdown(report.sentence(found, statistic))}")
     for name in STATISTICS[wanted.choice.level]:
         if name in (statistic, "acc_eq"):  # acc_eq always: its name does not say what it is

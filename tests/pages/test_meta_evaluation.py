@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, HumanScore, Output, Segment, SegmentKey, Value
+from core.errors import UserError
 from core.metrics import registry
 from core.ports.labels import Action
 from core.reports.evaluation import sentence
@@ -14,6 +16,7 @@ from core.services.evaluate.evaluation_data import from_view
 from core.services.labels import labels
 from core.services.projects import sample
 from core.signature import content_key
+from pages._ui.meta_evaluation import evaluation_data
 from tests.fakes import columns
 from tests.pages.said import words
 from tests.paths import APP
@@ -188,6 +191,25 @@ def test_system_means_are_compared_with_soft_intervals_on_request(store) -> None
     next(b for b in at.button if b.label == "Compute 95 % CIs").click().run()
     assert not at.exception
     assert "[" in at.dataframe[0].value["soft pairwise accuracy"].iloc[0]
+
+
+def test_values_are_shown_while_intervals_are_computed(store, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = sample.ensure(store).id
+    monkeypatch.setattr(evaluation_data, "MANY", 1)
+
+    def stopped(*_: object, **__: object) -> None:
+        raise UserError("the intervals have not begun")
+
+    monkeypatch.setattr(evaluation_data, "_rows", stopped)
+    at = opened(project)
+    [shown] = at.table
+    assert "Spearman ρ ↑" in shown.value.columns
+    assert "Shortness" in set(shown.value["metric"])
+    assert not any("[" in cell for cell in shown.value["Spearman ρ ↑"])
+    monkeypatch.undo()
+    at.run()
+    assert not at.table
+    assert "[" in at.dataframe[0].value["Kendall τ-b"].iloc[0]
 
 
 def test_the_sample_is_evaluated_and_says_that_its_model_is_the_bundled_one(store) -> None:

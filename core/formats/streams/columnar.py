@@ -60,7 +60,9 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
                 progress(min(1.0, raw.tell() / size))
 
     def rows() -> Iterator[TableRow]:
-        return map(TableRow, itertools.count(1), (cells for columns in batches() for cells in zip(*columns, strict=True)))
+        return map(
+            TableRow, itertools.count(1), (cells for columns in batches() for cells in zip(*columns, strict=True))
+        )
 
     check = _Check(file.name, names, problems)
     for columns in batches():

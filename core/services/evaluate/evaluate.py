@@ -20,7 +20,6 @@ from core.stats.correlation.ties import (
     SORTED_PAIRS,
     TieCalibration,
     TieCurve,
-    calibrate_ties_by,
     tie_curve_by,
 )
 from core.stats.pairwise_accuracy import soft_pairwise_accuracy
@@ -174,7 +173,7 @@ def _row(
     if statistic == "acc_eq":
         if of_segments and cells("acc_eq", n, "segment", data.of_segment) > MAX_PAIRS:
             return empty._replace(reason=f"more than {MAX_PAIRS:,} pairs of outputs within segments")
-        of_ties = calibrate_ties_by(choice.of_pairs, metric, human, segments=data.of_segment, systems=data.of_system)
+        of_ties = data.tie_calibration(scored_metric.name, choice.of_pairs)
     measure = measure_of(statistic)
     seen = of_ties.statistic if of_ties else data.agreement(measure, scored_metric.name, choice.of_pairs)
     interval = agreement_interval(

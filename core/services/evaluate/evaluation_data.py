@@ -19,6 +19,7 @@ from core.services.compare.compare import signature_at
 from core.services.projects.view import View
 from core.stats.correlation.correlation import Group, Measure, Statistic, group_ids
 from core.stats.correlation.pairs import Floats
+from core.stats.correlation.ties import TieCalibration, TieGroup, calibrate_ties_by
 from core.stats.significance.perm_both import agreement_with_ties
 from core.stats.table import SystemTable, complete_table
 
@@ -117,10 +118,30 @@ class EvaluationData:
     def of_system(self) -> list[str]:
         return [k.system for k in self.keys]
 
+    @cached_property
+    def _agreements(self) -> dict[tuple[Measure, str, Group], Statistic]:
+        return {}
+
+    @cached_property
+    def _tie_calibrations(self) -> dict[tuple[str, TieGroup], TieCalibration]:
+        return {}
+
     def agreement(self, measure: Measure, name: str, group: Group) -> Statistic:
-        return agreement_with_ties(
-            measure, self.scores[name], self.human, group=group, segments=self.of_segment, systems=self.of_system
-        )
+        """Return the agreement of a metric; it is computed once."""
+        key = measure, name, group
+        if key not in self._agreements:
+            self._agreements[key] = agreement_with_ties(
+                measure, self.scores[name], self.human, group=group, segments=self.of_segment, systems=self.of_system
+            )
+        return self._agreements[key]
+
+    def tie_calibration(self, name: str, group: TieGroup) -> TieCalibration:
+        """Return acc_eq of a metric with its best ε; it is computed once."""
+        if (key := (name, group)) not in self._tie_calibrations:
+            self._tie_calibrations[key] = calibrate_ties_by(
+                group, self.scores[name], self.human, segments=self.of_segment, systems=self.of_system
+            )
+        return self._tie_calibrations[key]
 
     def units(self, unit: Unit) -> Sequence[Hashable]:
         return [k.doc_id for k in self.keys] if unit == "document" else self.of_segment

@@ -13,12 +13,15 @@ from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import AgreementOptions, AgreementRow, Evaluation, StatisticName
 from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric, from_view
 from core.services.projects.view import View
+from pages._ui.meta_evaluation import agreement_preview
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
 from pages._ui.shared import partly_scored, wiring
 from pages._ui.shared.long_jobs import digest
 from pages._ui.shared.markdown import escape_markdown
 
 _KEPT, KEPT = "evaluate_kept", 24
+MANY = 1000
+"""Outputs for which intervals take so long that the values are shown before them."""
 
 
 def joined(project: Project, view: View, people: HumanScores, wanted: EvaluationOptions) -> EvaluationData:
@@ -52,17 +55,24 @@ def unfinished(project: Project, view: View, data: EvaluationData) -> None:
     partly_scored.line(project, " ".join(texts), columns, "evaluation")
 
 
-def evaluated(data: EvaluationData, choice: AgreementOptions) -> Evaluation:
-    """Return every metric and baseline under every statistic, with the slow intervals if they were requested."""
+def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> Evaluation:
+    """Return every metric and baseline under every statistic, with the slow intervals if they were requested.
+
+    Until the intervals of many outputs are computed, the values are shown.
+    """
     key = data.digest, choice
     if key not in _kept():
         whole = data.whole() if choice.level == "system" else data
-        bar = st.progress(0.0, "Computing agreement and 95 % CIs …")
+        place = st.empty()
+        with place.container():
+            if len(data.keys) >= MANY and choice.level == "segment":
+                agreement_preview.values(service.evaluate(data, choice._replace(draws=0)), statistic)
+            bar = st.progress(0.0, "Computing agreement and 95 % CIs …")
         rows: list[AgreementRow] = []
         for k, metric in enumerate(data.scored_metrics):
             rows += _rows(data.digest, choice, metric, _data=whole)
             bar.progress((k + 1) / len(data.scored_metrics), f"Computed {escape_markdown(metric.label)}")
-        bar.empty()
+        place.empty()
         _kept()[key] = Evaluation(tuple(rows), data, choice)
     kept: Evaluation = _kept().get((*key, "soft"), _kept()[key])
     return kept

@@ -14,6 +14,7 @@ from core.ports.scores import ScoredBy
 from core.refine.result import weighted
 from core.reports.evaluation import methods
 from core.services.calibrate.calibration import HumanScores
+from core.services.evaluate import evaluation_data
 from core.services.evaluate.evaluate import STATISTICS, AgreementOptions, evaluate, usual_group
 from core.services.evaluate.evaluation_data import ScoredMetric, from_view, join, looks_human
 from core.services.evaluate.significance import (
@@ -63,6 +64,19 @@ def test_each_segment_is_computed_once_per_metric(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(FUNCTIONS, "kendall", lambda m, h: calls.append(len(m)) or kendall(m, h))
     evaluate(data, AgreementOptions(group="segment", draws=20), ("kendall",))
     assert calls == [3] * 4 * len(data.metrics)  # 4 segments of 3 outputs; the interval resamples their values
+
+
+def test_values_without_intervals_are_the_same_and_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, calls = joined(), []
+    real = evaluation_data.calibrate_ties_by
+    monkeypatch.setattr(evaluation_data, "calibrate_ties_by", lambda *a, **k: calls.append(a[0]) or real(*a, **k))
+    before = evaluate(data, AgreementOptions(draws=0))
+    after = evaluate(data, AgreementOptions(draws=20))
+    assert [(r.name, r.statistic, r.value, r.epsilon) for r in before.rows] == [
+        (r.name, r.statistic, r.value, r.epsilon) for r in after.rows
+    ]
+    assert {r.low for r in before.rows} == {None} != {r.low for r in after.rows}
+    assert len(calls) == len(data.scored_metrics)
 
 
 def test_pooled_statistics_are_those_of_scipy() -> None:
