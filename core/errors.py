@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Problem(NamedTuple):
@@ -33,6 +33,10 @@ class UserError(Exception):
         self.what, self.where, self.got, self.expected, self.hint = what, where, got, expected, hint
         super().__init__(self.sentence())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let processes exchange the error; subclasses take other arguments."""
+        return _restored, (type(self), self.args), self.__dict__
+
     def sentence(self, said: Callable[[str], str] = str) -> str:
         """Return the whole message. `said` may translate its parts."""
         got, expected = (
@@ -44,6 +48,10 @@ class UserError(Exception):
         if detail:
             message += f" ({detail})"
         return f"{message}. {said(self.hint)}" if self.hint else f"{message}."
+
+
+def _restored(kind: type[UserError], args: tuple[object, ...]) -> UserError:
+    return kind.__new__(kind, *args)
 
 
 class Unavailable(UserError):  # noqa: N818  (a state, not a fault)

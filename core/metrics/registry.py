@@ -16,6 +16,7 @@ from typing import Any
 from core.errors import UserError, unknown
 from core.metrics import external
 from core.metrics.base import Metric, MetricSpec, Need, Option
+from core.metrics.hosting import hosted
 
 METRICS: dict[str, str] = {
     "chrf": "core.metrics.lexical.sacre:CHRF",
@@ -73,7 +74,12 @@ def load(text: str) -> Metric:
     plain = _plain(name)
     values = _settled(plain.spec, given)
     changed = {o.name: values[o.name] for o in plain.spec.options if values[o.name] != o.default}
-    return _under(name, tuple(changed.items())) if changed else plain
+    return under_options(name, tuple(changed.items()))
+
+
+def under_options(name: str, options: tuple[tuple[str, Any], ...]) -> Metric:
+    """Return the metric of a name with the options that differ from their defaults."""
+    return _under(name, options) if options else _plain(name)
 
 
 @cache
@@ -82,7 +88,7 @@ def _plain(name: str) -> Metric:
         raise unknown("metric", name, METRICS)
     module, _, attribute = METRICS[name].partition(":")
     metric: Metric = getattr(import_module(module), attribute)
-    return metric
+    return hosted(metric, name)
 
 
 @cache
@@ -94,7 +100,8 @@ def _under(name: str, changed: tuple[tuple[str, Any], ...]) -> Metric:
     stored = _written(plain.spec, values)
     if len(stored) > LONGEST_NAME:
         stored = _written(plain.spec, values, brief=True)
-    return replace(metric, spec=replace(metric.spec, name=stored, label=_label(plain.spec, split(stored)[1])))
+    spec = replace(metric.spec, name=stored, label=_label(plain.spec, split(stored)[1]))
+    return hosted(replace(metric, spec=spec), name, changed)
 
 
 def expression(name: str, options: Mapping[str, object]) -> str:

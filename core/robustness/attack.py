@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 from core.data import Item, Value
 from core.errors import UserError
+from core.metrics import registry
 from core.metrics.base import Metric, MetricSpec
+from core.models import process
 from core.perturbations import candidates, neighbours
 from core.perturbations.candidates import Proposer, WordPlace
 from core.perturbations.neighbours import Neighbours
@@ -99,6 +101,20 @@ def attack(
         return Attack(hypothesis, None, (), reason)
     nearest = neighbours.neighbours() if near else None
     return _Running(hypothesis, source, metric, bound, (expected, near), progress).run(model, nearest)
+
+
+def attack_metric(
+    hypothesis: str, source: str | None, metric: str, bound: float, expected: int, near: int, progress: Progress
+) -> Attack:
+    """Attack a text as `attack` does, with a metric given by its expression, where models are run (`core.models.process`)."""
+    return process.run(_attack_metric, hypothesis, source, metric, bound, expected, near, progress=progress)
+
+
+def _attack_metric(
+    hypothesis: str, source: str | None, metric: str, bound: float, expected: int, near: int, progress: Progress
+) -> Attack:
+    found = registry.load(metric)
+    return attack(hypothesis, source, found, bound, expected=expected, near=near, progress=progress)
 
 
 def signed(metric: Metric, bound: float, expected: int = EXPECTED, near: int = NEAR) -> str:

@@ -14,6 +14,7 @@ from core.data import Dataset, Item, Output, Segment, Value, grouped
 from core.errors import Unavailable, UserError
 from core.formatting import format_count, format_duration
 from core.metrics.base import Metric, MetricSpec
+from core.models.process import ModelProcessEnded
 from core.ports.timings import Timings
 from core.progress import Cancelled
 from core.scoring.timing import ENOUGH, MeasuredChunk, Stopwatch, model_of, spread
@@ -127,7 +128,8 @@ def score_dataset(
     With `timings`, a sample of each metric is scored first if its speed is unknown, so that the time of the whole job is known;
     with `only_time` nothing else is scored, and progress counts metrics.
 
-    Raises `Cancelled` if `on_scoring` does, and `Unavailable` if `scores` cannot store a chunk; stored values are kept.
+    Raises `Cancelled` if `on_scoring` does, `Unavailable` if `scores` cannot store a chunk, and `ModelProcessEnded`; stored values are
+    kept.
     """
     items = {content_key(*item): item for _, item in dataset.items()}
     work = _Work(on_scoring, only_time)
@@ -354,7 +356,11 @@ class _Run:
             if self.metric.signature() != self.signature:
                 raise _ModelChanged("the model was changed during scoring", hint="Score again")
             self._store(dict(zip(part, values, strict=True)), time.monotonic() - scoring)
-        except (Cancelled, Unavailable):  # only `scores` raises `Unavailable`: the texts are not the cause
+        except (
+            Cancelled,
+            Unavailable,
+            ModelProcessEnded,
+        ):  # only `scores` raises `Unavailable`: the texts are not the cause
             raise
         except Exception as error:
             self._isolate(part, error)

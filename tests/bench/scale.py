@@ -1,7 +1,8 @@
 """How pages, memory and reads grow with a project: `python -m tests.bench.scale [--outputs 10000 100000 1000000]`.
 
 A project of 20 systems is made in a database of its own, with three metrics (random numbers) and human scores of 4,000 outputs. Then a
-real server and a real browser open every page, and one segment after the other. Times are in seconds, memory is that of the server.
+real server and a real browser open every page, and one segment after the other. Times are in seconds, memory is that of the server and of
+its model process.
 """
 
 from __future__ import annotations
@@ -83,9 +84,13 @@ def opened(page: Page, server: Server, path: str, title: str, project: int) -> f
     return time.perf_counter() - began
 
 
-def memory(server: Server) -> float:
+def memory(server: Server) -> str:
+    """The memory of the server, and that of its model process while there is one."""
     assert server.process is not None
-    return float(psutil.Process(server.process.pid).memory_info().rss) / 2**20
+    running = psutil.Process(server.process.pid)
+    models = [child for child in running.children() if "core.models.process_server" in child.cmdline()]
+    sizes = [process.memory_info().rss / 2**20 for process in (running, *models)]
+    return f"{sizes[0]:6.0f} MiB" + "".join(f", models {size:.0f} MiB" for size in sizes[1:])
 
 
 def next_segments(page: Page, server: Server, project: int) -> float:
@@ -118,11 +123,11 @@ def measure(browser: Browser, home: Path, outputs: int) -> None:
     with serving(home, ERRORSCOPE_DB=url, ERRORSCOPE_WORKER="off") as server:
         page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
         page.set_default_timeout(180_000)
-        print(f"  server at the start: {memory(server):.0f} MiB")
+        print(f"  server at the start: {memory(server)}")
         for path, title in PAGES.items():
             first, second = (opened(page, server, path, title, project) for _ in range(2))
-            print(f"  {title:20} first {first:6.2f}  again {second:6.2f}  {memory(server):6.0f} MiB", flush=True)
-        print(f"  next segment {next_segments(page, server, project):28.3f}  {memory(server):6.0f} MiB", flush=True)
+            print(f"  {title:20} first {first:6.2f}  again {second:6.2f}  {memory(server)}", flush=True)
+        print(f"  next segment {next_segments(page, server, project):28.3f}  {memory(server)}", flush=True)
 
 
 def main() -> None:

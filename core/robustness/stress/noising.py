@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from secrets import token_hex
 
+from core.models import process
 from core.perturbations import registry
 from core.perturbations.noise.base import Noise, NoiseContext, TextPool
 from core.robustness.stress.gold import Gold
@@ -43,13 +45,31 @@ def here(golds: Sequence[Gold], start: int = 0) -> Make:
     return make
 
 
+def elsewhere(golds: Sequence[Gold]) -> Make:
+    """Return a function that makes the texts of the registry's noises in the model process: reading English loads spaCy and torch."""
+    key, sent, alone = token_hex(8), list(golds), here(golds)
+
+    def make(noise: Noise, seeds: Sequence[int]) -> Iterator[Outcomes]:
+        if not _is_registered(noise):
+            yield from alone(noise, seeds)
+            return
+        for at in range(len(sent)):
+            yield process.run_on(key, sent, _pooled, _made_of, noise.name, at, tuple(seeds))
+
+    return make
+
+
 @contextmanager
 def makers(golds: Sequence[Gold], workers: int) -> Iterator[Make]:
     """Yield a function that makes texts in `workers` processes, which end with the block or with this process.
 
     Noises that are not in the registry run in this process, as do noises that use a model on a GPU. On a CPU, up to `MODELS` processes
-    load the model and share all threads. If a process dies, the remaining texts are made in this process.
+    load the model and share all threads. If a process dies, the remaining texts are made in this process. A program with a model process
+    makes texts there.
     """
+    if process.is_elsewhere():
+        yield elsewhere(golds)
+        return
     alone = here(golds)
     if workers < 2 or len(golds) < FEW:
         yield alone
@@ -65,7 +85,7 @@ def makers(golds: Sequence[Gold], workers: int) -> Iterator[Make]:
 
         def make(noise: Noise, seeds: Sequence[int]) -> Iterator[Outcomes]:
             count = workers if not noise.loads_model else 0 if _on_gpu() else min(MODELS, workers)
-            if not count or registry.NOISES.get(noise.name) is None or registry.noise(noise.name) is not noise:
+            if not count or not _is_registered(noise):
                 yield from alone(noise, seeds)
                 return
             size, made = max(1, len(golds) // (4 * count)), 0
@@ -85,6 +105,10 @@ def makers(golds: Sequence[Gold], workers: int) -> Iterator[Make]:
                 yield from here(golds, made)(noise, seeds)
 
         yield make
+
+
+def _is_registered(noise: Noise) -> bool:
+    return noise.name in registry.NOISES and registry.noise(noise.name) is noise
 
 
 def _on_gpu() -> bool:
@@ -108,3 +132,12 @@ def _begin(golds: Sequence[Gold], threads: int) -> None:
 def _made(asked: tuple[str, int, tuple[int, ...]]) -> Outcomes:
     name, at, seeds = asked
     return _outcomes(registry.noise(name), _golds[at], _texts, seeds)
+
+
+def _pooled(golds: Sequence[Gold]) -> tuple[Sequence[Gold], TextPool]:
+    return golds, TextPool(g.item.hypothesis for g in golds)
+
+
+def _made_of(pool: tuple[Sequence[Gold], TextPool], name: str, at: int, seeds: tuple[int, ...]) -> Outcomes:
+    golds, texts = pool
+    return _outcomes(registry.noise(name), golds[at], texts, seeds)

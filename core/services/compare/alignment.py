@@ -11,6 +11,7 @@ import numpy as np
 
 from core.data import Segment
 from core.metrics.smart_matchers import EMBEDDING, matching
+from core.models import process
 from core.progress import Progress
 from core.signature import signature
 from core.smart.alignment import Array, Variant, best_matches, smart, soft_lcs_path
@@ -66,11 +67,17 @@ def targets(segment: Segment) -> dict[str, str]:
 
 
 def align(output: str, target: str, matcher: str, progress: Progress) -> Alignment:
-    """Match the sentences of two texts.
+    """Match the sentences of two texts, with a model where models are run (`core.models.process`).
 
     There are no matches but a `reason` if a text is empty, has too many sentences, or a pair has no score. Raises `UserError`
     if the matcher is not available.
     """
+    if matcher == EMBEDDING:
+        return process.run(_aligned, output, target, matcher, progress=progress)
+    return _aligned(output, target, matcher, progress)
+
+
+def _aligned(output: str, target: str, matcher: str, progress: Progress) -> Alignment:
     cut = splitter(DEFAULT)
     ours, theirs = tuple(sentences(output, cut)), tuple(sentences(target, cut))
     chosen = matching(matcher)

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from core.data import OutputKey, RatedOutput, Segment, SegmentKey, grouped
+from core.metrics.generation.bartscore import scorer
+from core.models import process
 from core.mqm.scores import rated_outputs
 from core.ports.store import Store
+from core.refine import inspect
 from core.refine.inspect import Round
 from core.refine.options import NonTranslation, Options
 from core.refine.overlap import Characters, Overlap, agreement, count_characters, edited, layers, marked
-from core.refine.result import EDITS, EditStep, Refinement, Token
+from core.refine.result import EDITS, EditStep, Refinement, Token, Variant
 from core.services.labels import all_labels
 from core.services.labels.labels import finished
 from core.services.projects.texts import StoredTexts
@@ -76,6 +79,30 @@ def departs(analysis: Refinement, rounds: Sequence[Round], *, prompted: bool) ->
     stored = [s.before for s in analysis.steps] or ([] if prompted else [analysis.score_hyp])
     other = [r.text for r in rounds[1:]] != [s.text for s in analysis.steps]
     return other or any(abs(r.score - before) > CLOSE for r, before in zip(rounds, stored, strict=False))
+
+
+def look(text: str, condition: str, variant: Variant, k: int) -> Round:
+    """Return one round: the token probabilities of a text under the configured model."""
+    return process.run(_look, text, condition, variant, k)
+
+
+def _look(text: str, condition: str, variant: Variant, k: int) -> Round:
+    return inspect.inspect_text(scorer(), text, condition, variant, k)
+
+
+def rounds(
+    text: str, condition: str, variant: Variant, options: Options, known: tuple[EditStep, ...] | None
+) -> tuple[Round, ...]:
+    """Return a refinement round by round under the configured model: along `known` steps, or computed if there are none."""
+    return process.run(_rounds, text, condition, variant, options, known)
+
+
+def _rounds(
+    text: str, condition: str, variant: Variant, options: Options, known: tuple[EditStep, ...] | None
+) -> tuple[Round, ...]:
+    if known is None:
+        return inspect.rounds(scorer(), text, condition, variant, options)
+    return inspect.replay(scorer(), text, condition, variant, known, options.k)
 
 
 # ── rounds and tries ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from core.data import OutputKey, SegmentKey
 from core.errors import UserError
 from core.metrics import registry
+from core.models import process
 from core.perturbations import registry as noises
 from core.perturbations.noise.base import NoiseContext
 from core.ports.cases import KeptScore
@@ -69,7 +70,14 @@ STOPS: tuple[TourExample, ...] = (
 
 
 def shown(stop: TourExample) -> TourResult:
-    """Apply the noise and score both texts. Raises `UserError` if the metric is not available or the noise refuses."""
+    """Apply the noise and score both texts, where models are run (`core.models.process`).
+
+    Raises `UserError` if the metric is not available or the noise refuses.
+    """
+    return process.run(_shown, stop)
+
+
+def _shown(stop: TourExample) -> TourResult:
     item = dict(sample.dataset().items())[OutputKey(stop.system, *stop.segment)]
     item = item._replace(references=item.references[:1])
     noise, metric = noises.noise(stop.noise), registry.load(stop.metric)

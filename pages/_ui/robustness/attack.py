@@ -12,7 +12,7 @@ from core.formatting import MISSING, format_change, format_number, format_percen
 from core.metrics import readiness, registry
 from core.ports.projects import Project
 from core.progress import Progress
-from core.robustness.attack import BOUND, EXPECTED, NEAR, Attack, attack, compare, signed
+from core.robustness.attack import BOUND, EXPECTED, NEAR, Attack, attack_metric, compare, signed
 from core.services.robustness.break_metric import TextPair
 from pages._ui.robustness import controls, session
 from pages._ui.shared import drafts, page, tables, wiring
@@ -47,9 +47,8 @@ def draw(project: Project) -> None:
     signature = signed(metric, asked.bound, asked.expected, asked.near)
 
     def work(progress: Progress) -> Attack:
-        return attack(
-            asked.item.hypothesis, asked.item.source, metric, asked.bound, expected=asked.expected, near=asked.near, progress=progress
-        )  # fmt: skip
+        texts = asked.item.hypothesis, asked.item.source
+        return attack_metric(*texts, asked.metric, asked.bound, asked.expected, asked.near, progress)
 
     with st.spinner("Searching for the edit with the smallest drop …", show_time=True):
         found = run_cached(("attack", asked, signature), "Attacking …", work)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import os
 import pkgutil
 import threading
 from collections.abc import AsyncIterator
@@ -11,6 +12,8 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any
 
+from core.models import process
+from core.models.process import ModelProcess
 from pages import _ui
 from pages._ui.shared.open_browser import opens_browser
 
@@ -49,10 +52,15 @@ def _load_what_is_used_later() -> None:
 
 @asynccontextmanager
 async def prepared(app: Any) -> AsyncIterator[None]:
-    """Load the modules in the background and open the browser, while the server runs."""
+    """Load the modules in the background and open the browser, while the server runs. Models are run in a process of their own."""
     warm_up = threading.Timer(DELAY, load_modules)
     warm_up.daemon = True
     warm_up.start()
+    models = ModelProcess() if os.name == "posix" else None
+    process.use(models)
     async with opens_browser(app):
         yield
     warm_up.cancel()
+    process.use(None)
+    if models is not None:
+        models.stop()
