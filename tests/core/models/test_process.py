@@ -193,6 +193,12 @@ def test_a_killed_process_is_one_error_per_call_and_the_next_call_starts_another
     assert models.run(process_id) != pid
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a setting of Linux")
+def test_if_memory_is_short_the_process_for_models_is_killed_first(models: ModelProcess) -> None:
+    adjusted = Path("/proc/self/oom_score_adj")
+    assert int(models.run(adjusted.read_text)) > int(adjusted.read_text())
+
+
 def test_the_process_ends_when_nobody_calls_and_starts_again(tmp_path: Path) -> None:
     models = ModelProcess(idle=0.2)
     pid = models.run(process_id)
