@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, FromClause, Row, Select, Subquery, fu
 from core.data import Item, SegmentKey
 from core.ports.chunks import Chunk, OutputWindow
 from db.engine import reading
-from db.lookup import grouped, parts, require_project
+from db.lookup import LISTED, among, grouped, parts, require_project
 from db.tables import jobs, outputs, projects, segment_references, segments
 
 WINDOW = 250_000
@@ -86,9 +86,9 @@ def _columns(
 def items(connection: Connection, numbers: Sequence[int]) -> dict[int, Item]:
     """Return the texts of outputs by id, in the order of the ids."""
     found: list[Row[Any]] = []
-    for part in parts(sorted(numbers)):
+    for part in parts(sorted(numbers), LISTED):
         chosen = select(outputs.c.id, outputs.c.segment, outputs.c.text, segments.c.source).join_from(outputs, segments)
-        found += connection.execute(chosen.where(outputs.c.id.in_(part)).order_by(outputs.c.id))
+        found += connection.execute(chosen.where(among(connection, outputs.c.id, part)).order_by(outputs.c.id))
     references = _references(connection, sorted({row.segment for row in found}))
     return {row.id: Item(row.source, row.text, tuple(references.get(row.segment, ()))) for row in found}
 
@@ -96,8 +96,8 @@ def items(connection: Connection, numbers: Sequence[int]) -> dict[int, Item]:
 def _references(connection: Connection, segment_ids: Sequence[int]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     texts = select(segment_references.c.segment, segment_references.c.text)
-    for part in parts(segment_ids):
-        mine = texts.where(segment_references.c.segment.in_(part))
+    for part in parts(segment_ids, LISTED):
+        mine = texts.where(among(connection, segment_references.c.segment, part))
         found |= grouped(connection, mine.order_by(segment_references.c.segment, segment_references.c.position))
     return found
 

@@ -23,7 +23,7 @@ from db.columns import now
 from db.engine import reading, take_turns, writing
 from db.failures import retried
 from db.jobs import UNFINISHED, add_planner, end, end_with_outcome, forget_plan, locked, new_chunk
-from db.lookup import parts
+from db.lookup import LISTED, among, parts
 from db.scores import digest_of
 from db.tables import chunks, claims, job_metrics, jobs, projects
 
@@ -191,10 +191,11 @@ class SqlChunks:
             take_turns(connection, f"claims {digest}")  # else one could delete another's new claim as stale
             if connection.execute(select(chunks.c.id).where(_held(chunk.id, worker))).first() is None:
                 return set()
-            for part in parts(sorted(keys)):
-                taken = set(connection.execute(others.where(claims.c.content_key.in_(part))).scalars())
+            for part in parts(sorted(keys), LISTED):
+                some = among(connection, claims.c.content_key, part)
+                taken = set(connection.execute(others.where(some)).scalars())
                 free = [key for key in part if key not in taken]
-                stale = and_(claims.c.digest == digest, claims.c.content_key.in_(free))
+                stale = and_(claims.c.digest == digest, among(connection, claims.c.content_key, free))
                 connection.execute(delete(claims).where(stale))
                 if free:
                     rows = [{"digest": digest, "content_key": k, "chunk": chunk.id, "worker": worker} for k in free]

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, insert, select, true
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    Select,
+    String,
+    Text,
+    bindparam,
+    cast,
+    func,
+    insert,
+    select,
+    true,
+)
+from sqlalchemy.types import NullType
 
 from core.data import OutputKey
 from core.errors import UserError
@@ -18,6 +33,7 @@ T = TypeVar("T")
 HIDDEN_NAME = " "
 """First character of the name of a campaign's texts project. Names that are typed do not begin with a space."""
 AT_ONCE = 500  # keys in one IN list; SQLite and others bound the number of parameters
+LISTED = 5000  # keys of one `among`
 
 
 def require_project(connection: Connection, project_id: int, *, lock: bool = False) -> None:
@@ -86,7 +102,24 @@ def grouped(connection: Connection, pairs: Select[Any]) -> dict[int, list[str]]:
     return groups
 
 
-def parts(keys: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield the keys in parts that fit into one IN list."""
-    for start in range(0, len(keys), AT_ONCE):
-        yield keys[start : start + AT_ONCE]
+def parts(keys: Sequence[T], at_once: int = AT_ONCE) -> Iterator[Sequence[T]]:
+    """Yield the keys in parts, by default those that fit into one IN list."""
+    for start in range(0, len(keys), at_once):
+        yield keys[start : start + at_once]
+
+
+def among(connection: Connection, column: ColumnElement[Any], keys: Sequence[str | int]) -> ColumnElement[bool]:
+    """Return the condition that a column has one of the keys.
+
+    SQLite and PostgreSQL get all of them as one parameter: compiling one parameter per key takes longer than looking up the rows.
+    """
+    if connection.dialect.name == "sqlite":
+        listed = func.json_each(json.dumps(list(keys))).table_valued("value")
+        return column.in_(select(listed.c.value))
+    if connection.dialect.name == "postgresql":
+        quoted = (str(key).replace("\\", "\\\\").replace('"', '\\"') for key in keys)
+        array = '{"' + '","'.join(quoted) + '"}' if keys else "{}"
+        kind = Text() if isinstance(column.type, String) else column.type
+        # unnest, because a cached plan may compare every row with every element of = ANY
+        return column.in_(select(func.unnest(cast(bindparam(None, array, NullType), ARRAY(kind)))))
+    return column.in_(keys)

@@ -26,7 +26,8 @@ from db.arrays import FEW, ArraySource, Found, Kept, ProjectArrays, imports_of
 from db.columns import now, to_json
 from db.engine import inserted, reading, take_turns, writing
 from db.failures import retried
-from db.lookup import parts, select_outputs
+from db.lookup import LISTED, among, parts, select_outputs
+from db.row_insert import copy_rows
 from db.tables import claims, outputs, runs, scores, segments, signatures
 
 VALUE = (scores.c.value, scores.c.status, scores.c.reason, scores.c.parts)
@@ -49,8 +50,8 @@ class SqlScores:
             final = select(scores.c.content_key).where(scores.c.signature == signature_id, scores.c.status != "error")
             return {
                 key
-                for part in parts(list(keys))
-                for key in connection.execute(final.where(scores.c.content_key.in_(part))).scalars()
+                for part in parts(list(keys), LISTED)
+                for key in connection.execute(final.where(among(connection, scores.c.content_key, part))).scalars()
             }
 
     def values(self, signature: str, keys: Collection[str]) -> dict[str, Value]:
@@ -60,8 +61,8 @@ class SqlScores:
         with reading(self._engine) as connection:
             return {
                 key: Value(*value)
-                for part in parts(list(keys))
-                for key, *value in connection.execute(mine.where(scores.c.content_key.in_(part)))
+                for part in parts(list(keys), LISTED)
+                for key, *value in connection.execute(mine.where(among(connection, scores.c.content_key, part)))
             }
 
     @retried
@@ -78,12 +79,12 @@ class SqlScores:
             signature_id = _signature(connection, metric, signature)
             mine = scores.c.signature == signature_id
             there: set[str] = set()
-            for part in parts(list(values)):
-                some = scores.c.content_key.in_(part)
+            for part in parts(list(values), LISTED):
+                some = among(connection, scores.c.content_key, part)
                 connection.execute(delete(scores).where(mine, some, scores.c.status == "error"))
                 there.update(connection.execute(select(scores.c.content_key).where(mine, some)).scalars())
-                done = (claims.c.digest == digest_of(signature), claims.c.content_key.in_(part))
-                connection.execute(delete(claims).where(*done))
+                done = among(connection, claims.c.content_key, part)
+                connection.execute(delete(claims).where(claims.c.digest == digest_of(signature), done))
             new = {key: value for key, value in values.items() if key not in there}
             if not new:
                 return
@@ -92,8 +93,9 @@ class SqlScores:
                 signature=signature_id, created=now(), n=len(new), seconds=seconds, machine=machine()
             )
             run_id = inserted(connection, run)
-            connection.execute(
-                insert(scores),
+            copy_rows(
+                connection,
+                scores,
                 [
                     {
                         "signature": signature_id,

@@ -2,12 +2,16 @@ import threading
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from core.data import OutputKey, SegmentKey, Value
 from core.ports.store import Store
 from core.signature import content_key
+from db.engine import writing
+from db.failures import Conflict
+from db.row_insert import copy_rows
 from db.scores import machine
+from db.tables import scores
 from tests.db.raw import rows, scalar
 from tests.fakes import small_dataset
 
@@ -67,6 +71,26 @@ def test_two_workers_may_store_the_same_values_at_once(store: Store, engine: Eng
     for thread in threads:
         thread.join()
     assert scalar(engine, "SELECT count(*) FROM scores") == 200
+
+
+def test_values_come_back_bit_by_bit(store: Store) -> None:
+    numbers = [1 / 3, 0.0, 5e-324, 1.7976931348623157e308, 100.0, 1e-7, 0.1 + 0.2]
+    values = {f"{i}": Value(n, parts={"p": n}) for i, n in enumerate(numbers)}
+    values |= {
+        f"r{i}": Value(None, "error", why) for i, why in enumerate(["a\tb\nc", "\\N", "\\.", "\r", "ü 😀 'x' \"y\""])
+    }
+    store.scores.put("m", "s", values, 0.1)
+    found = store.scores.values("s", list(values))
+    assert {key: repr(value) for key, value in found.items()} == {key: repr(value) for key, value in values.items()}
+
+
+def test_copied_rows_that_are_there_already_are_a_conflict(store: Store, engine: Engine) -> None:
+    store.scores.put("m", "s", {"a": Value(1.0)}, 0.1)
+    with engine.connect() as connection:
+        row = dict(connection.execute(select(scores)).mappings().one())
+    with pytest.raises(Conflict), writing(engine) as connection:
+        copy_rows(connection, scores, [row | {"content_key": "b"}, row])
+    assert store.scores.known("s", ["a", "b"]) == {"a"}
 
 
 def test_signatures_count_outputs_and_know_the_newest(store: Store) -> None:

@@ -1,0 +1,35 @@
+import pytest
+from sqlalchemy import Engine, select
+
+from core.data import Value
+from core.ports.store import Store
+from db import lookup
+from db.engine import reading
+from db.lookup import among
+from db.tables import runs, scores
+
+KEYS = ["a", "a,b", 'say "a"', "back\\slash", "{}", "NULL", " ", "", "语", "it's", "%s", ":x"]
+
+
+@pytest.mark.parametrize("wanted", [KEYS, KEYS[3:5], ["absent"], []])
+def test_keys_are_looked_up_as_they_are_written(store: Store, engine: Engine, wanted: list[str]) -> None:
+    store.scores.put("m", "s", {key: Value(1.0) for key in KEYS}, 0.1)
+    with reading(engine) as connection:
+        found = select(scores.c.content_key).where(among(connection, scores.c.content_key, wanted))
+        assert set(connection.execute(found).scalars()) == set(wanted) & set(KEYS)
+
+
+def test_numbers_are_looked_up(store: Store, engine: Engine) -> None:
+    for i in range(3):
+        store.scores.put("m", "s", {str(i): Value(1.0)}, 0.1)
+    with reading(engine) as connection:
+        ids = sorted(connection.execute(select(runs.c.id)).scalars())
+        found = select(runs.c.id).where(among(connection, runs.c.id, [ids[2], ids[0], 10**9])).order_by(runs.c.id)
+        assert list(connection.execute(found).scalars()) == [ids[0], ids[2]]
+
+
+def test_a_long_list_of_keys_is_cut_into_parts(store: Store) -> None:
+    values = {f"{i:064}": Value(float(i)) for i in range(lookup.LISTED + 1)}
+    store.scores.put("m", "s", values, 0.1)
+    assert store.scores.known("s", [*values, "unknown"]) == set(values)
+    assert store.scores.values("s", list(values)) == values
