@@ -7,9 +7,11 @@ from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from core.data import Item
 from core.metrics import registry
+from core.metrics.lexical.sacre import words_13a
 from core.progress import no_progress
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "with", "10", "dogs", "don't", "co-op", "Bär", "😀", ",", "."]
@@ -43,6 +45,21 @@ def test_sacrebleu_values_do_not_depend_on_earlier_items(name: str) -> None:
     items = drawn(0)
     found = [v.value for v in registry.load(name).score(items, no_progress)]
     assert found == [OWN[name].sentence_score(i.hypothesis, list(i.references)).score for i in items]
+
+
+def test_words_13a_are_those_of_sacrebleu() -> None:
+    rng, theirs = random.Random(2), Tokenizer13a()
+    parts = [
+        *map(chr, range(32, 127)),
+        *"aB12é语。.,-\n\t\u00a0٣     ....,,,,----",
+        "&amp;",
+        "&quot;",
+        "&lt;",
+        "&gt;",
+        "<skipped>",
+    ]
+    texts = ["".join(rng.choices(parts, k=rng.randint(0, 12))) for _ in range(20_000)]
+    assert [words_13a(text) for text in texts] == [theirs(text) for text in texts]
 
 
 @pytest.mark.parametrize("name", ["rouge1", "rouge2", "rougeL"])
