@@ -32,8 +32,9 @@ def copy_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, 
     names, quote, base = list(rows[0]), dialect.identifier_preparer.quote, dialect.loaded_dbapi.Error
     statement = f"COPY {quote(table.name)} ({', '.join(map(quote, names))}) FROM STDIN"
     given = _stored(connection, table, names, rows)
+    driver: Any = connection.connection.driver_connection
     try:
-        with connection.connection.cursor() as cursor, cursor.copy(statement) as copy:
+        with driver.cursor() as cursor, cursor.copy(statement) as copy:
             for row in given:
                 copy.write_row(row)
     except base as error:
