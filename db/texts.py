@@ -15,7 +15,9 @@ from db.tables import outputs, segment_references, segments
 AT_ONCE = 5000
 
 
-def read_texts(connection: Connection, project_id: int, keys: Sequence[SegmentKey]) -> Dataset:
+def read_texts(
+    connection: Connection, project_id: int, keys: Sequence[SegmentKey], *, with_outputs: bool = True
+) -> Dataset:
     """Return the texts of these segments in document order, without human scores."""
     found: list[Any] = []
     for doc_id, names in grouped(dict.fromkeys(keys)).items():
@@ -30,6 +32,8 @@ def read_texts(connection: Connection, project_id: int, keys: Sequence[SegmentKe
         wanted = select(segment_references).where(segment_references.c.segment.in_(ids))
         for row in connection.execute(wanted.order_by(segment_references.c.segment, segment_references.c.position)):
             references.setdefault(row.segment, []).append(row.text)
+        if not with_outputs:
+            continue
         texts = select(outputs.c.segment, outputs.c.system, outputs.c.text).where(outputs.c.segment.in_(ids))
         for row in connection.execute(texts.order_by(outputs.c.position)):
             written.setdefault(row.segment, []).append((row.system, row.text))

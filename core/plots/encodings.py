@@ -52,9 +52,11 @@ def colour_and_shape(field: str, names: list[str], legend: alt.Legend) -> tuple[
 def intervals(base: alt.Chart, value: str, title: str) -> alt.LayerChart:
     """Return a dot per row at `value`, on a bar from its field low to its field high."""
     scale = alt.Scale(zero=False, padding=12)
+    data, base = base.data, base.copy(deep=False)
+    base.data = alt.Undefined  # altair would print the data of each layer to compare them
     bar = base.mark_bar(size=3, opacity=0.45).encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q")
     dot = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X(value, title=title, scale=scale))
-    return alt.LayerChart(layer=[bar, dot])
+    return alt.LayerChart(data=data, layer=[bar, dot])
 
 
 def names_axis(**options: Any) -> alt.Axis:

@@ -68,8 +68,11 @@ class Projects(Protocol):
         """Return which outputs a project has. Raises `UserError` for an unknown project."""
         ...
 
-    def texts(self, project_id: int, segments: Sequence[SegmentKey]) -> Dataset:
-        """Return the texts of these segments in document order, without human scores. Raises `UserError` for an unknown project."""
+    def texts(self, project_id: int, segments: Sequence[SegmentKey], *, outputs: bool = True) -> Dataset:
+        """Return the texts of these segments in document order, without human scores, and on request without outputs.
+
+        Raises `UserError` for an unknown project.
+        """
         ...
 
     def search(self, project_id: int, phrase: str) -> builtins.list[SegmentKey]:

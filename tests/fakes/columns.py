@@ -25,11 +25,11 @@ def index_of(data: Dataset) -> ProjectIndex:
     return ProjectIndex(segments, systems, lengths, f"memory:{id(data)}")
 
 
-def texts_of(data: Dataset, wanted: Sequence[SegmentKey]) -> Dataset:
+def texts_of(data: Dataset, wanted: Sequence[SegmentKey], outputs: bool = True) -> Dataset:
     """The texts of some segments."""
     keys = set(wanted)
     segments = tuple(s for s in data.segments if s.key in keys)
-    return Dataset(segments, tuple(o for s in segments for o in data.outputs if o.key.segment == s.key))
+    return Dataset(segments, tuple(o for s in segments for o in data.outputs if outputs and o.key.segment == s.key))
 
 
 def found_in(data: Dataset, phrase: str) -> list[SegmentKey]:
@@ -56,8 +56,8 @@ class DatasetTexts:
     def __init__(self, data: Dataset) -> None:
         self.data = data
 
-    def texts(self, project_id: int, segments: Sequence[SegmentKey]) -> Dataset:
-        return texts_of(self.data, segments)
+    def texts(self, project_id: int, segments: Sequence[SegmentKey], *, outputs: bool = True) -> Dataset:
+        return texts_of(self.data, segments, outputs)
 
     def search(self, project_id: int, phrase: str) -> list[SegmentKey]:
         return found_in(self.data, phrase)

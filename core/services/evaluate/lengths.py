@@ -121,9 +121,9 @@ def segment_lengths(view: View, keys: Sequence[OutputKey], by: By) -> dict[Segme
     if by == "outputs":
         texts = grouped((key.segment, text) for key, text in view.texts.outputs(keys).items())
     else:
-        read = [segment for segment, _ in view.texts.each(key.segment for key in keys)]
-        sources = {s.key: [] if s.source is None else [s.source] for s in read}
-        texts = {s.key: list(s.references) for s in read} if by == "references" else sources
+        read = view.texts.segments([key.segment for key in keys])
+        sources = {key: [] if s.source is None else [s.source] for key, s in read.items()}
+        texts = {key: list(s.references) for key, s in read.items()} if by == "references" else sources
     return {k: sum(_words(t) for t in of) / len(of) for k, of in texts.items() if of}
 
 

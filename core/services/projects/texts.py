@@ -23,7 +23,7 @@ SegmentTexts = tuple[Segment, Mapping[str, str]]
 class ProjectTextReader(Protocol):
     """The part of `core.ports.projects.Projects` that reads texts."""
 
-    def texts(self, project_id: int, segments: Sequence[SegmentKey]) -> Dataset: ...
+    def texts(self, project_id: int, segments: Sequence[SegmentKey], *, outputs: bool = True) -> Dataset: ...
     def search(self, project_id: int, phrase: str) -> list[SegmentKey]: ...
 
 
@@ -55,6 +55,10 @@ class StoredTexts:
             data = self._reader.texts(self._project_id, part)
             for segment, outputs in zip(data.segments, data.outputs_of().values(), strict=True):
                 yield segment, {o.system: o.text for o in outputs}
+
+    def segments(self, keys: Sequence[SegmentKey]) -> dict[SegmentKey, Segment]:
+        """Return these segments in document order, without their outputs; those that do not exist are left out."""
+        return {s.key: s for s in self._reader.texts(self._project_id, keys, outputs=False).segments}
 
     def dataset(self, keys: Sequence[SegmentKey]) -> Dataset:
         """Return these segments in document order; those that do not exist are left out."""

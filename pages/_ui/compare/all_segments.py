@@ -76,7 +76,7 @@ def listing(project: Project, view: View, query: Query, lam: float, order: Order
     """Draw the matching segments in order; selecting a row opens the segment."""
     by = service.sort_key(view, query, lam)
     order = order[_rows_of_page(project, len(order))]
-    texts = {segment.key: segment for segment, _ in view.texts.each(view.segments[i] for i in order)}
+    texts = view.texts.segments([view.segments[i] for i in order])
     segments = [texts[view.segments[i]] for i in order]
     frame = pd.DataFrame({
         "document": [s.doc_id for s in segments],
