@@ -40,6 +40,7 @@ from core.training.bart_cases import (
     example,
 )
 from core.training.nli_pairs import held_out, read_lines
+from core.training.precision import autocast
 
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 STATE = "state.pt"
@@ -176,7 +177,7 @@ def train(
         for group in optimizer.param_groups:
             group["lr"] = s.learning_rate * rate(step, done, s)
         encoder_ids, decoder_ids, labels = next(source)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with autocast():
             hidden = model.model(
                 input_ids=encoder_ids,
                 attention_mask=(encoder_ids != PAD).long(),

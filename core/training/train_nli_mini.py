@@ -37,6 +37,7 @@ from core.models.architectures.classifier import Classifier
 from core.models.architectures.mean_max import MeanMaxForSequenceClassification
 from core.signature import package
 from core.training.nli_pairs import NliPair, Target, read_lines, read_made
+from core.training.precision import autocast
 
 LABELS = ("entailment", "neutral", "contradiction")
 LINEAR = ["query", "key", "value", "dense"]
@@ -186,7 +187,7 @@ def train(
             group["lr"] = s.learning_rate * min(1.0, done / s.warmup) * 0.5 * (1 + math.cos(math.pi * done))
         batch = next(source)
         model.train()
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with autocast():
             logits = model(**loading.padded([e.row for e in batch], words.pad_token_id, reader.device)).logits
         targets = torch.tensor([e.target for e in batch], dtype=torch.float32)
         loss = torch.nn.functional.cross_entropy(logits.float(), targets)
