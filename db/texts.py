@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, LargeBinary, Select, case, cast, collate, false, func, select, true
 
 from core.data import Dataset, Output, Segment, SegmentKey, grouped
 from core.text.fold import fold
@@ -13,6 +13,7 @@ from db.lookup import parts
 from db.tables import outputs, segment_references, segments
 
 AT_ONCE = 5000
+LONGEST_PATTERN = 1000
 
 
 def read_texts(
@@ -60,10 +61,22 @@ def matching_segments(connection: Connection, project_id: int, phrase: str) -> l
     ]
     found: set[int] = set()
     for query in every:
-        text = query.selected_columns[1]
-        if connection.dialect.name == "sqlite":
-            query = query.where(func.instr(func.folded(text), wanted) > 0)
-        for rows in connection.execution_options(yield_per=AT_ONCE).execute(query).partitions():
+        narrowed = query.where(_may_match(connection.dialect.name, query.selected_columns[1], wanted))
+        for rows in connection.execution_options(yield_per=AT_ONCE).execute(narrowed).partitions():
             found.update(i for i, shown in rows if wanted in fold(shown))
     keys = connection.execute(select(of.id, of.doc_id, of.segment_id).where(here).order_by(of.position))
     return [SegmentKey(doc_id, segment_id) for i, doc_id, segment_id in keys if i in found]
+
+
+def _may_match(dialect: str, text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
+    """Return a condition that every text with the phrase fulfils. For ASCII texts, `fold` makes letters lower-case."""
+    if dialect == "sqlite":
+        others = func.length(text) != func.length(cast(text, LargeBinary))
+        like = text.contains(
+            wanted[:LONGEST_PATTERN], autoescape=True
+        )  # SQLite's LIKE ignores the case of ASCII letters
+        return case((like, true()), (others, func.instr(func.folded(text), wanted) > 0), else_=false())
+    if dialect == "postgresql":
+        is_ascii = func.octet_length(text) == func.length(text)
+        return case((is_ascii, func.strpos(func.lower(collate(text, "C")), wanted) > 0), else_=true())
+    return true()

@@ -9,6 +9,7 @@ from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Se
 from core.errors import UserError
 from core.ports.store import Store
 from core.signature import content_key
+from core.text.fold import fold
 from tests.fakes import small_dataset
 
 ONE, TWO = SegmentKey("d", "1"), SegmentKey("e", "2")
@@ -73,6 +74,44 @@ def test_texts_are_those_of_the_segments_in_document_order(store: Store, project
 )
 def test_search_ignores_case_and_variants(store: Store, project: int, phrase: str, found: list[SegmentKey]) -> None:
     assert store.projects.search(project, phrase) == found
+
+
+def test_search_finds_what_the_folded_texts_contain(store: Store) -> None:
+    texts = [
+        "Plain",
+        "STRASSE",
+        "Straße",
+        "ſharp",
+        "K",
+        "İstanbul",
+        "ﬁne",
+        "100%",
+        "a_b",
+        "back\\slash",
+        "x" * 3000,
+        "ΣΊΣΥΦΟΣ",
+        "e\u0301",
+    ]
+    made = store.projects.create("odd").id
+    keys = [SegmentKey("", str(1000 + i)) for i in range(len(texts))]
+    outputs = [Output("", *key, text) for key, text in zip(keys, texts, strict=True)]
+    store.projects.add(made, Dataset(tuple(Segment(*key, None, ()) for key in keys), tuple(outputs)))
+    for phrase in [
+        *texts,
+        *map(str.swapcase, texts),
+        "ss",
+        "k",
+        "i",
+        "%",
+        "_",
+        "\\",
+        "x" * 2999,
+        "x" * 3001,
+        "é",
+        "fi",
+    ]:
+        expected = [key for key, text in zip(keys, texts, strict=True) if fold(phrase) in fold(text)]
+        assert store.projects.search(made, phrase) == expected, phrase
 
 
 def test_a_column_has_values_reasons_and_parts(store: Store, project: int) -> None:
