@@ -80,7 +80,8 @@ class ModelProcess:
         child, number = self._begin(answers)
         try:
             child.send((number, work, given, progress is not None))
-            return _awaited(answers, progress)
+            result: T = _awaited(answers, progress)
+            return result
         except BaseException:
             child.send((number, None, (), False))
             raise
@@ -253,10 +254,12 @@ def run_on(
 
     The last few prepared values are kept under their keys, so that a large value is sent and prepared once for many calls.
     """
+    result: T
     try:
-        return run(_on_prepared, key, None, prepare, work, given, progress=progress)
+        result = run(_on_prepared, key, None, prepare, work, given, progress=progress)
     except NotPreparedError:
-        return run(_on_prepared, key, (value,), prepare, work, given, progress=progress)
+        result = run(_on_prepared, key, (value,), prepare, work, given, progress=progress)
+    return result
 
 
 _prepared: OrderedDict[Hashable, Any] = OrderedDict()

@@ -356,12 +356,8 @@ class _Run:
             if self.metric.signature() != self.signature:
                 raise _ModelChanged("the model was changed during scoring", hint="Score again")
             self._store(dict(zip(part, values, strict=True)), time.monotonic() - scoring)
-        except (
-            Cancelled,
-            Unavailable,
-            ModelProcessEnded,
-        ):  # only `scores` raises `Unavailable`: the texts are not the cause
-            raise
+        except (Cancelled, Unavailable, ModelProcessEnded):
+            raise  # the texts are not the cause; only `scores` raises `Unavailable`
         except Exception as error:
             self._isolate(part, error)
             return

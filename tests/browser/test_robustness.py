@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import psutil
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -50,3 +51,14 @@ def test_a_typed_change_is_scored_and_kept(server: Server, page: Page) -> None:
     assert (case.collection, case.what) == ("mine", "20 → 90")
     assert {s.metric: s.reason for s in case.scores if s.fooled is None} == {}
     assert {"chrf", "bartscore", "bertscore"} <= {s.metric for s in case.scores}
+
+
+def test_models_are_loaded_beside_the_server(server: Server, page: Page) -> None:
+    page.goto(f"{server.url}/robustness?project={server.project('robust')}")
+    expect(page.get_by_text(re.compile("metrics miss(es)? the error"))).to_be_visible()
+    at_rest(page)
+    assert server.process is not None
+    running = psutil.Process(server.process.pid)
+    models = [child for child in running.children() if "core.models.process_server" in child.cmdline()]
+    loading = [any("libtorch" in part.path for part in one.memory_maps()) for one in (running, *models)]
+    assert loading == [False, True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from core.models import process
 from db.store import open_store
 from pages._ui.shared import warm_up
 from tests.fakes import small_dataset
@@ -58,7 +60,9 @@ def test_the_server_starts_while_they_are_loaded(monkeypatch: pytest.MonkeyPatch
         async with warm_up.prepared(None):
             assert started.wait(60)
             assert not done.is_set()
+            assert process.is_elsewhere() == (os.name == "posix")
             done.set()
+        assert not process.is_elsewhere()
 
     with ThreadPoolExecutor(1) as pool:
         pool.submit(asyncio.run, run()).result()
