@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from threading import Lock, Semaphore
 from typing import Any
@@ -265,7 +266,7 @@ def migrate(engine: Engine) -> None:
 
     Raises `UserError` if the database is of a newer version or another program, or cannot be opened.
     """
-    config, scripts = _scripts()
+    scripts = _scripts()
     file = _SIDES[engine].file
     with _MIGRATING:
         current = revision(engine)
@@ -280,21 +281,28 @@ def migrate(engine: Engine) -> None:
                 )
             with writing(engine, foreign_keys=False) as connection:  # SQLite rebuilds tables to which others refer
                 take_turns(connection, "migrations")
+                config = _config()
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
         if file is not None:
             file.remember()
 
 
-def _scripts() -> tuple[Config, ScriptDirectory]:
+def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    return config, ScriptDirectory.from_config(config)
+    return config
+
+
+@cache
+def _scripts() -> ScriptDirectory:
+    """Return the migrations. Their files are read once per process."""
+    return ScriptDirectory.from_config(_config())
 
 
 def head() -> str | None:
     """Return the newest schema version, which `migrate` leads to."""
-    return _scripts()[1].get_current_head()
+    return _scripts().get_current_head()
 
 
 def revision(engine: Engine) -> str | None:
