@@ -17,6 +17,9 @@ import hypothesis  # noqa: E402
 import hypothesis.core  # noqa: E402
 import pytest  # noqa: E402
 import pytest_randomly  # noqa: E402
+from argon2 import PasswordHasher  # noqa: E402
+
+from core.services.people import passwords  # noqa: E402
 
 # A deadline per example measures the load of the machine, not the code. Each run draws other examples, so few do;
 # `--hypothesis-profile thorough` draws many.
@@ -62,8 +65,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the tests out of ~/.errorscope."""
+def _for_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the tests out of ~/.errorscope, and let passwords be computed quickly."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ERRORSCOPE_HOME", str(tmp_path_factory.mktemp("errorscope")))
+        # The parameters of the program take a tenth of a second per password, and 64 MiB.
+        patch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         yield

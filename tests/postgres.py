@@ -145,7 +145,8 @@ def _template() -> str:
 
 
 def _create(name: str, template: str) -> None:
-    statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+    # A copy of the files takes the server half of the time of the default, which writes each page to its log.
+    statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
     _server().execute(statement.format(sql.Identifier(name), sql.Identifier(template)))
 
 

@@ -27,6 +27,8 @@ PATIENCE = 300.0
 def _app_tests() -> Iterator[None]:
     """Let every AppTest be patient. Look through the installed packages and compile each page once, as a server does.
 
+    AppTest asks a thousand times per second whether the page is done, which keeps the page from running; a thread is joined.
+
     Of equal parts of charts, only the first is checked against the schema of Vega-Lite.
     """
     compiled = ScriptCache()
@@ -45,10 +47,18 @@ def _app_tests() -> Iterator[None]:
     def patient(self: AppTest, *given: Any, default_timeout: float, **more: Any) -> None:
         made(self, *given, default_timeout=max(default_timeout, PATIENCE), **more)
 
+    def wait(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+        assert runner._script_thread is not None
+        runner._script_thread.join(timeout)
+        if not runner.script_stopped():
+            runner.request_stop()
+            raise RuntimeError(f"The page ran for more than {timeout} seconds")
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppTest, "__init__", patient)
         patch.setattr(schemapi, "validate_jsonschema", checked)
         patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
+        patch.setattr(local_script_runner, "require_widgets_deltas", wait)
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
 

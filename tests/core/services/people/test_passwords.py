@@ -1,19 +1,30 @@
 """Passwords, and the wait after failed logins."""
 
 import time
+from collections.abc import Iterator
 from statistics import median
 
 import pytest
-from argon2 import PasswordHasher
+from argon2 import PasswordHasher, extract_parameters
+from argon2.profiles import RFC_9106_LOW_MEMORY
 
 from core.errors import UserError
 from core.ports.store import Store
-from core.services.people import accounts
+from core.services.people import accounts, passwords
 from core.services.people.passwords import check_password, hash_password
 from core.services.people.throttle import FORGET_SECONDS, AttemptLimit, LoginThrottle
 from tests.fakes import memory_store
 
 PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(autouse=True)
+def _parameters_of_the_program(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Compute passwords as the program does: other tests do so quickly."""
+    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher())
+    passwords._hash_of_nobody.cache_clear()
+    yield
+    passwords._hash_of_nobody.cache_clear()
 
 
 @pytest.fixture
@@ -54,6 +65,7 @@ def test_hashes_are_argon2id_and_never_equal() -> None:
     one, two = hash_password(PASSWORD), hash_password(PASSWORD)
     assert one.startswith("$argon2id$")
     assert one != two
+    assert extract_parameters(one) == RFC_9106_LOW_MEMORY
 
 
 def test_an_older_hash_is_replaced_at_login(store: Store) -> None:
