@@ -33,7 +33,7 @@ check: $(VENV)/ready-to-test
 # Many tests start the app or a command: each would compile every module anew where Python may not keep what it compiled.
 test: export PYTHONDONTWRITEBYTECODE =
 test: check
-	$(PY) -m pytest -n $(WORKERS) --dist loadfile
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 format: $(VENV)/ready-to-test
 	$(PY) -m ruff check --fix .

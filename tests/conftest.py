@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 
 # Before anything loads torch: two workers with a pool of threads each are slower than two workers with one thread each.
@@ -55,6 +56,18 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Let Hypothesis draw its examples from the seed of pytest-randomly, so that one number repeats a run."""
     if hypothesis.core.global_force_seed is None:  # else it was given with --hypothesis-seed
         hypothesis.core.global_force_seed = session.config.getoption("randomly_seed", None)
+
+
+LONGEST_FIRST = ("browser", "workers", "pages", "commands")
+"""Folders whose tests take long. A long file that begins last keeps one process busy while the others have nothing to do."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take long: those of such folders, then those with the most tests."""
+    tests = Counter(item.path for item in items)
+    rank = {folder: place for place, folder in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: (rank.get(item.path.parent.name, len(rank)), -tests[item.path], item.path))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
