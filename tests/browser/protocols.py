@@ -39,9 +39,7 @@ def fill(store: Store, name: ProtocolName, outputs: int | None = None, title: st
 
 def host_of(server: Server, title: str) -> Host:
     """The page of personal links to the project of this name."""
-    host = Host(server, by_link=True)
-    host.project = server.project(title)
-    return host
+    return Host(server, server.project(title), by_link=True)
 
 
 def labels_of(host: Host, name: str) -> SegmentLabels:

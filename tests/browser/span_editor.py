@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.ports.labels import Action
+from core.ports.store import Store
 from core.services.people import links
-from db.store import open_store
 from tests.browser.conftest import PATIENCE, Server, serving
 
 HERE = SegmentKey("news", "1")
@@ -23,30 +22,33 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("home")
-    project_to_annotate(home)
-    with serving(home, ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that tests may kill."""
+    with serving(tmp_path_factory.mktemp("home"), ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
         yield running
 
 
-def project_to_annotate(home: Path) -> None:
-    """Make the database of a server, with a project of two segments."""
-    store = open_store(f"sqlite:///{home / 'errorscope.db'}")
-    project = store.projects.create("span editor").id
+@pytest.fixture(scope="module")
+def project(server: Server, request: pytest.FixtureRequest) -> int:
+    """A project of two segments, for the tests of one module."""
+    return project_to_annotate(server.store(), request.module.__name__)
+
+
+def project_to_annotate(store: Store, name: str) -> int:
+    project = store.projects.create(name).id
     segments = (Segment("news", "1", "😀 Das Wetter war schlecht."), Segment("news", "2", "Und dann?"))
     outputs = [Output(name, "news", "1", text) for name, text in TEXTS.items()] + [
         Output(name, "news", "2", "And then?") for name in TEXTS
     ]
     store.projects.add(project, Dataset(segments, tuple(outputs)))
+    return project
 
 
 class Host:
     """A page with the span editor: Streamlit's page Annotate, or (`by_link`) the page of a personal link."""
 
-    def __init__(self, server: Server, *, by_link: bool) -> None:
-        self.server, self.by_link = server, by_link
-        self.project = next(p.id for p in server.store().projects.list() if not p.sample)
+    def __init__(self, server: Server, project: int, *, by_link: bool) -> None:
+        self.server, self.project, self.by_link = server, project, by_link
         self.last = ""
 
     def rater(self, name: str) -> str:
@@ -77,14 +79,14 @@ class Host:
 
 
 @pytest.fixture(params=["annotate", "link"])
-def host(request: pytest.FixtureRequest, server: Server) -> Host:
+def host(request: pytest.FixtureRequest, server: Server, project: int) -> Host:
     """Each of the two pages. What is about one of them asks for that page: `annotate`."""
-    return Host(server, by_link=request.param == "link")
+    return Host(server, project, by_link=request.param == "link")
 
 
 @pytest.fixture
-def annotate(server: Server) -> Host:
-    return Host(server, by_link=False)
+def annotate(server: Server, project: int) -> Host:
+    return Host(server, project, by_link=False)
 
 
 def edits(host: Host, name: str, *kinds: str) -> list[Action]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core.data import Dataset, Output, Segment, SegmentKey
-from tests.browser.conftest import Server, at_rest, serving
+from tests.browser.conftest import Server, at_rest
 from tests.browser.span_editor import Host, annotate, category, drag, host, saved
 
 __all__ = ["annotate", "host"]
@@ -21,20 +20,21 @@ LONG = " ".join(f"In {1900 + i} the town of Arden{i} built bridge number {i}." f
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("home")
-    with serving(home, ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
-        store = running.store()
-        project = store.projects.create(PROJECT).id
-        short = tuple(Segment("news", str(i), f"{SOURCE} Seite {i}.") for i in (1, 2))
-        outputs = [Output(f"sys{n}", *s.key, text) for s in short for n, text in enumerate(OUTPUTS)]
-        many = [
-            Output(f"sys{n:02}", "long", "1", f"The town of Arden{n + 60} has a new bridge. " * 5) for n in range(14)
-        ]
-        outputs.append(Output("sys0", "no source", "1", OUTPUTS[0]))
-        segments = (*short, Segment("long", "1", LONG), Segment("no source", "1", None, (LONG,)))
-        store.projects.add(project, Dataset(segments, (*outputs, *many)))
-        yield running
+def server(shared: Server) -> Server:
+    return shared
+
+
+@pytest.fixture(scope="module")
+def project(server: Server) -> int:
+    store = server.store()
+    project = store.projects.create(PROJECT).id
+    short = tuple(Segment("news", str(i), f"{SOURCE} Seite {i}.") for i in (1, 2))
+    outputs = [Output(f"sys{n}", *s.key, text) for s in short for n, text in enumerate(OUTPUTS)]
+    many = [Output(f"sys{n:02}", "long", "1", f"The town of Arden{n + 60} has a new bridge. " * 5) for n in range(14)]
+    outputs.append(Output("sys0", "no source", "1", OUTPUTS[0]))
+    segments = (*short, Segment("long", "1", LONG), Segment("no source", "1", None, (LONG,)))
+    store.projects.add(project, Dataset(segments, (*outputs, *many)))
+    return project
 
 
 def opened(host: Host, page: Page, name: str, doc: str = "news") -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -16,7 +15,7 @@ from core.data import grouped
 from core.services.campaigns import creating, people
 from core.services.campaigns.answers import answers
 from core.services.labels import all_labels
-from tests.browser.conftest import PATIENCE, Server, at_rest, serving
+from tests.browser.conftest import PATIENCE, Server, at_rest
 from tests.core.services.campaigns.world import dataset
 
 NAMES = ("Ana", "Ben", "Cem")
@@ -24,9 +23,8 @@ UNITS = 6
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("home"), ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
-        yield running
+def server(shared: Server) -> Server:
+    return shared
 
 
 def judge(tab: Page, name: ProtocolName) -> None:

@@ -39,6 +39,7 @@ def wait_for_order(page: Page, names: list[str]) -> None:
 
 
 def test_the_lambda_slider_ranks_the_cards_anew_and_the_address_follows(server: Server, page: Page) -> None:
+    page.emulate_media(reduced_motion="no-preference")  # the cards move to their places
     page.goto(server.url)
     page.get_by_role("button", name="Open the sample").click()
     expect(page.locator(".esc-card")).to_have_count(4)

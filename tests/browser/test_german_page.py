@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,7 @@ from core.campaigns.design import CampaignDesign, TutorialItem
 from core.campaigns.protocol import PROTOCOLS
 from core.data import OutputKey, Span
 from core.services.campaigns import creating, people
-from tests.browser.conftest import PATIENCE, Server, serving
+from tests.browser.conftest import PATIENCE, Server
 from tests.core.services.campaigns.world import dataset
 
 SHOWN = """() => [...document.querySelectorAll("body, body *")].flatMap((e) => [
@@ -24,15 +23,14 @@ SHOWN = """() => [...document.querySelectorAll("body, body *")].flatMap((e) => [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("home"), ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
-        yield running
+def server(shared: Server) -> Server:
+    return shared
 
 
 def link(server: Server) -> str:
     """Return the address of a participant of an MQM campaign with a tutorial."""
     store = server.store()
-    project = store.projects.create("cats").id
+    project = store.projects.create("cats on the German page").id
     texts = dataset()
     store.projects.add(project, texts)
     output = texts.outputs[0]

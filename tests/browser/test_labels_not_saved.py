@@ -20,23 +20,29 @@ from tests.browser.span_editor import (
     click,
     edits,
     opened,
+    own_server,
+    project,
     project_to_annotate,
     saved,
-    server,
     spans,
     tab_of,
     text,
 )
 
-__all__ = ["server"]
+__all__ = ["own_server", "project"]
 
 UNSAVED = "not saved yet; please do not close this page"
 POSTS = "**/api/actions"
 
 
+@pytest.fixture(scope="module")
+def server(own_server: Server) -> Server:
+    return own_server
+
+
 @pytest.fixture
-def link(server: Server) -> Host:
-    return Host(server, by_link=True)
+def link(server: Server, project: int) -> Host:
+    return Host(server, project, by_link=True)
 
 
 @pytest.fixture
@@ -205,7 +211,6 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
     if mounted and subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("only root may mount a small disk")
     try:
-        project_to_annotate(folder)
         with serving(folder, ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
             yield request.param(folder, running)
     finally:
@@ -214,7 +219,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
 
 
 def test_labels_made_while_the_disk_is_full_are_saved_once(disk: Disk, own: BrowserContext) -> None:
-    host, tab = Host(disk.server, by_link=True), tab_of(own)
+    host, tab = Host(disk.server, project_to_annotate(disk.server.store(), "full"), by_link=True), tab_of(own)
     address = host.address("full")
     tab.goto(address)
     mark(tab, "bad")

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from core.campaigns.protocol import ProtocolName
 from core.data import SegmentKey
 from core.services.labels.protocols import SETTING
-from tests.browser.conftest import PATIENCE, Server, serving
+from tests.browser.conftest import PATIENCE, Server
 from tests.browser.protocols import (
     FIRST,
     LAST,
@@ -42,14 +42,12 @@ SCORED: tuple[ProtocolName, ...] = ("esa", "cesa", "da")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("home")
-    with serving(home, ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
-        store = running.store()
-        for name in OUTPUTS:
-            fill(store, name)
-        fill(store, "cesa", 24, "many")
-        yield running
+def server(shared: Server) -> Server:
+    store = shared.store()
+    for name in OUTPUTS:
+        fill(store, name)
+    fill(store, "cesa", 24, "many")
+    return shared
 
 
 def finished(page: Page) -> None:
@@ -321,8 +319,7 @@ def test_help_lists_only_the_keys_that_apply(server: Server, page: Page) -> None
 
 
 def test_annotate_shows_the_protocol_of_the_project_too(server: Server, page: Page) -> None:
-    host = Host(server, by_link=False)
-    host.project = server.project("pairwise")
+    host = Host(server, server.project("pairwise"), by_link=False)
     assert server.store().settings.get(host.project, SETTING)
     host.open(page, "on Annotate")
     expect(page.get_by_role("button", name="Equally good")).to_be_visible()

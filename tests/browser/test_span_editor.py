@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import Server
 from tests.browser.span_editor import (
     TEXTS,
     Host,
@@ -15,14 +17,19 @@ from tests.browser.span_editor import (
     edits,
     host,
     opened,
+    project,
     saved,
-    server,
     spans,
     tab_of,
     text,
 )
 
-__all__ = ["host", "server"]
+__all__ = ["host", "project"]
+
+
+@pytest.fixture(scope="module")
+def server(shared: Server) -> Server:
+    return shared
 
 
 def test_a_dragged_span_counts_code_points_and_never_splits_an_emoji(host: Host, page: Page) -> None:

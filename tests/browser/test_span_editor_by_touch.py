@@ -7,12 +7,17 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PATIENCE
-from tests.browser.span_editor import Host, edits, place, saved, server, spans
+from tests.browser.conftest import PATIENCE, Server
+from tests.browser.span_editor import Host, edits, place, project, saved, spans
 
-__all__ = ["server"]
+__all__ = ["project"]
 SMALLEST = 36
 """Height in CSS pixels of what a finger taps; WCAG 2.2 AA asks for 24."""
+
+
+@pytest.fixture(scope="module")
+def server(shared: Server) -> Server:
+    return shared
 
 
 @pytest.fixture
@@ -24,8 +29,8 @@ def phone(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture
-def host(server: object) -> Host:
-    return Host(server, by_link=True)  # type: ignore[arg-type]
+def host(server: Server, project: int) -> Host:
+    return Host(server, project, by_link=True)
 
 
 def tap(phone: Page, word: str) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PATIENCE
+from tests.browser.conftest import PATIENCE, Server
 from tests.browser.span_editor import (
     TEXTS,
     Host,
@@ -15,14 +16,20 @@ from tests.browser.span_editor import (
     edits,
     host,
     opened,
+    own_server,
+    project,
     saved,
-    server,
     spans,
     tab_of,
     text,
 )
 
-__all__ = ["annotate", "host", "server"]
+__all__ = ["annotate", "host", "own_server", "project"]
+
+
+@pytest.fixture(scope="module")
+def server(own_server: Server) -> Server:
+    return own_server
 
 
 def test_a_reload_and_a_second_tab_show_what_was_saved_and_nobody_else_sees_it(
