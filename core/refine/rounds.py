@@ -157,7 +157,7 @@ class RoundRunner:
                 at += size * len(mine)
             return piece
 
-        self._spend([len(c.ids) + len(t.sentence.condition.ids) for t, c in asked], work)
+        self._spend([max(len(c.ids), len(t.sentence.condition.ids)) + skip for t, c in asked], work)
 
     def _spend(self, sizes: Sequence[int], work: Callable[[range], range]) -> None:
         self._report()

@@ -17,6 +17,9 @@ from torch.nn.functional import scaled_dot_product_attention
 from core.models.architectures.anatomy import Anatomy, Embedding, EncoderAnatomy
 from core.models.architectures.dense import Function
 
+STEP = 16
+"""Numbers of rows in linear layers are multiples of this on a CPU."""
+
 Masks = dict[tuple[int, int], Tensor | None]
 
 
@@ -55,16 +58,20 @@ class AttentionGroup(NamedTuple):
 
 
 def encode(parts: EncoderAnatomy, rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
-    """Return the encoder states (tokens, d) of all rows, one after the other, in one pass."""
+    """Return the encoder states (tokens, d) of all rows, one after the other, in one pass.
+
+    There may be more states than tokens: see `_filled`.
+    """
     sizes = [len(r) for r in rows]
     groups = _groups(sizes, sizes, [None] * len(rows), [0] * len(rows))
     biases = {(s.start, s.length): _bias(parts.bias_of, s, device) for s in groups}
     x, at = _embedded(parts.embed, [i for r in rows for i in r], [i for n in sizes for i in range(n)], device)
+    at = _filled(at)
     for layer, block in enumerate(parts.blocks):
         y = block.itself.norm(x) if parts.before else x
         query, keys, values = block.itself.query(y), block.itself.key(y), block.itself.value(y)
         if layer == 0:
-            x, query, keys, values = x[at], query[at], keys[at], values[at]
+            x, query, keys, values = (t.index_select(0, at) for t in (x, query, keys, values))
         x = block.itself.out(_attend(parts, layer, groups, biases, query, keys, values), x)
         x = x if parts.before else block.itself.norm(x)
         x = block.feed(block.feed_norm(x) if parts.before else x, x)
@@ -89,7 +96,7 @@ def run(parts: Anatomy, rows: Sequence[DecoderRow], *, keep: bool = True) -> Dec
     device = parts.weight.device
     distinct = {(id(r.past), r.start, tuple(r.ids)): r for r in rows}
     firsts = list(distinct.values())
-    spread = _spread(rows, firsts, list(distinct)) if len(firsts) < len(rows) else None
+    spread = _filled(_spread(rows, firsts, list(distinct))) if len(firsts) < len(rows) else None
     sizes = [len(r.ids) for r in rows]
     own = _own_groups(rows)
     cross = [
@@ -99,24 +106,25 @@ def run(parts: Anatomy, rows: Sequence[DecoderRow], *, keep: bool = True) -> Dec
     masks: Masks = {(s.start, s.length): _mask(parts, s) for s in own}
     ids, positions = [i for r in firsts for i in r.ids], [r.start + i for r in firsts for i in range(len(r.ids))]
     x, at = _embedded(parts.embed, ids, positions, device)
+    at, tokens = _filled(at), sum(sizes)
     width = parts.blocks[0].itself.key(x[:1]).shape[1]
-    kept = x.new_empty((len(parts.blocks) if keep else 0, 2, sum(sizes), width))
+    kept = x.new_empty((len(parts.blocks) if keep else 0, 2, tokens, width))
 
     for layer, block in enumerate(parts.blocks):
         y = block.itself.norm(x) if parts.before else x
         query, keys, values = block.itself.query(y), block.itself.key(y), block.itself.value(y)
         if layer == 0:
-            x, query, keys, values = x[at], query[at], keys[at], values[at]
+            x, query, keys, values = (t.index_select(0, at) for t in (x, query, keys, values))
         groups = own if layer or spread is None else _own_groups(firsts)
         x = block.itself.out(_attend(parts, layer, groups, masks, query, keys, values), x)
         x = x if parts.before else block.itself.norm(x)
         query = block.other.query(block.other.norm(x) if parts.before else x)
         if layer == 0 and spread is not None:
-            x, query, keys, values = x[spread], query[spread], keys[spread], values[spread]
+            x, query, keys, values = (t.index_select(0, spread) for t in (x, query, keys, values))
         if keep:
-            kept[layer, 0], kept[layer, 1] = keys, values
+            kept[layer, 0], kept[layer, 1] = keys[:tokens], values[:tokens]
 
-        out = torch.empty_like(query)
+        out = torch.zeros_like(query)
         for s in cross:
             assert s.known is not None
             keys, values = (_heads(s.known[layer, i], 1, parts.heads) for i in (0, 1))
@@ -127,7 +135,7 @@ def run(parts: Anatomy, rows: Sequence[DecoderRow], *, keep: bool = True) -> Dec
         x = x if parts.before else block.other.norm(x)
         x = block.feed(block.feed_norm(x) if parts.before else x, x)
         x = x if parts.before else block.feed_norm(x)
-    return DecoderRun(parts.finish(x), kept)
+    return DecoderRun(parts.finish(x)[:tokens], kept)
 
 
 def _attend(
@@ -140,7 +148,7 @@ def _attend(
     values: Tensor,
 ) -> Tensor:
     """Return the self-attention of all groups (tokens, heads · head size)."""
-    out = torch.empty_like(query)
+    out = torch.zeros_like(query)
     for s in groups:
         q, k, v = (_heads(t[s.first : s.last], s.rows, parts.heads) for t in (query, keys, values))
         if s.known is not None and s.start:
@@ -149,6 +157,15 @@ def _attend(
         found = scaled_dot_product_attention(q, k, v, masks[s.start, s.length], scale=parts.scale)
         _heads(out[s.first : s.last], s.rows, parts.heads).copy_(found)
     return out
+
+
+def _filled(at: Tensor) -> Tensor:
+    """Return an index of rows with copies of row 0 at the end on a CPU, up to a multiple of `STEP`.
+
+    For each new number of rows, oneDNN compiles a kernel, which takes as long as the product of several hundred rows.
+    """
+    lacking = -len(at) % STEP if at.device.type == "cpu" else 0
+    return torch.cat([at, at.new_zeros(lacking)]) if lacking else at
 
 
 def _heads(t: Tensor, rows: int, heads: int) -> Tensor:
@@ -165,6 +182,7 @@ def _embedded(
     places: dict[tuple[int, int], int] = {}
     at = [places.setdefault(pair, len(places)) for pair in zip(ids, positions, strict=True)]
     pairs = torch.tensor(list(places), device=device)
+    pairs = pairs.index_select(0, _filled(torch.arange(len(pairs), device=device)))
     return embed(pairs[:, 0], pairs[:, 1]), torch.tensor(at, device=device)
 
 

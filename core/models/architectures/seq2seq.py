@@ -135,15 +135,16 @@ class Seq2SeqScorer(TextReader):
 
         def work(piece: range) -> None:
             rows = [conditions[order[i]] for i in piece]
-            read = packed.memory(self.parts, self._states(rows))
-            for i, part in zip(piece, torch.split(read, [len(r) for r in rows], dim=2), strict=True):
+            sizes = [len(r) for r in rows]
+            read = packed.memory(self.parts, self._states(rows))[:, :, : sum(sizes)]
+            for i, part in zip(piece, torch.split(read, sizes, dim=2), strict=True):
                 out[order[i]] = part
 
         self.budget.spend([len(conditions[i]) for i in order], work)
         return out
 
     def _states(self, rows: Sequence[Ids]) -> Tensor:
-        """Return the encoder states of all rows, one after the other."""
+        """Return the encoder states of all rows, one after the other, and perhaps more at the end."""
         if self.device.type == "cpu":
             return packed.encode(self.parts.encoder, rows, self.device)
         batch = loading.padded([TokenRow(row, [], False) for row in rows], 0, self.device)

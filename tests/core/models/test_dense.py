@@ -47,7 +47,8 @@ def test_encoder_states_equal_those_of_the_model(family: str) -> None:
     scorer, rng = FAMILIES[family](), random.Random(6)
     rows = sorted((scorer.encode(sentence(rng, 20)).ids for _ in range(9)), key=len)
     rows += [rows[-1][:2] + rows[-1][3:]] * 2  # shares tokens and positions, and has the length of its mate
-    found = torch.split(packed.encode(scorer.parts.encoder, rows, scorer.device), [len(r) for r in rows])
+    sizes = [len(r) for r in rows]
+    found = torch.split(packed.encode(scorer.parts.encoder, rows, scorer.device)[: sum(sizes)], sizes)
     for row, states in zip(rows, found, strict=True):
         want = scorer.model.get_encoder()(input_ids=torch.tensor([row])).last_hidden_state[0]
         torch.testing.assert_close(states, want, atol=1e-4, rtol=1e-4)
@@ -69,3 +70,29 @@ def test_equal_targets_of_different_texts_share_the_first_attention(family: str)
         torch.testing.assert_close(together.past[:, :, at:end], alone.past, atol=1e-5, rtol=1e-5)
         at = end
     assert not torch.allclose(together.hidden[: len(a)], together.hidden[len(a) : 2 * len(a)], atol=1e-2)
+
+
+def test_linear_layers_see_few_different_numbers_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer, rng, seen = FAMILIES["bart"](), random.Random(9), set[int]()
+    own = scorer.parts.blocks[-1].other
+    monkeypatch.setattr(
+        scorer,
+        "parts",
+        scorer.parts._replace(
+            blocks=[
+                *scorer.parts.blocks[:-1],
+                scorer.parts.blocks[-1]._replace(
+                    other=own._replace(
+                        query=lambda x: seen.add(len(x)) or own.query(x), key=lambda x: seen.add(len(x)) or own.key(x)
+                    )
+                ),
+            ]
+        ),
+    )
+    for _ in range(9):
+        texts = [scorer.encode(sentence(rng, 20)).ids for _ in range(rng.randint(1, 5))]
+        reads = scorer.read(texts)
+        assert [r.shape[2] for r in reads] == [len(t) for t in texts]
+        run = scorer.once([DecoderRow(r, None, 0, scorer.inputs(t)) for r, t in zip(reads, texts, strict=True)])
+        assert len(run.hidden) == run.past.shape[2] == sum(map(len, texts))
+    assert {n % packed.STEP for n in seen} == {0}
