@@ -66,7 +66,6 @@ def run(page: str, project: int | None = None) -> AppTest:
     at = AppTest.from_file(APP, default_timeout=30)
     if project is not None:
         at.query_params["project"] = str(project)
-    at.run()
     return at.switch_page(f"pages/{page}.py").run()
 
 

@@ -55,7 +55,6 @@ def _few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
 def opened(project_id: int) -> AppTest:
     at = AppTest.from_file(APP, default_timeout=60)
     at.query_params["project"] = str(project_id)
-    at.run()
     return at.switch_page("pages/calibrate.py").run()
 
 

@@ -45,7 +45,7 @@ def files(name: str, file: CampaignFile | None = None) -> list[File]:
 
 
 def opened(*given: File) -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=60).run()
+    at = AppTest.from_file(APP, default_timeout=60)
     at.query_params["campaign"] = "import"
     at = at.switch_page("pages/campaigns.py").run()
     assert PURPOSE in words(at)

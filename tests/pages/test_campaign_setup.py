@@ -38,7 +38,6 @@ def filled(store: Store) -> int:
 def opened(project: int, **query: str) -> AppTest:
     at = AppTest.from_file(APP, default_timeout=60)
     at.query_params["project"] = str(project)
-    at.run()
     for name, value in query.items():
         at.query_params[name] = value
     at = at.switch_page("pages/campaigns.py").run()

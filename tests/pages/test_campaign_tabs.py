@@ -31,7 +31,6 @@ def campaign(store: Store) -> Campaign:
 def opened(campaign: Campaign, screen: str = "Progress", rater: str = "") -> AppTest:
     at = AppTest.from_file(APP, default_timeout=60)
     at.query_params["project"] = str(campaign.project_id)
-    at.run()
     at.query_params["campaign"] = str(campaign.id)
     at.session_state[screen_key(campaign)] = screen
     if rater:

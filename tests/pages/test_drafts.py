@@ -36,7 +36,6 @@ def loaded_again(at: AppTest, page: str) -> AppTest:
     """Return the page in a new session, opened with the address that the old one shows."""
     new = AppTest.from_file(APP, default_timeout=120)
     address = {name: at.query_params[name] for name in at.query_params}
-    new.run()
     for name, value in address.items():
         new.query_params[name] = value
     new.switch_page(f"pages/{page}.py").run()

@@ -120,7 +120,6 @@ def opened(project: object, page: str, state: Mapping[str, object], **address: s
         at.session_state[key] = value
     for key, value in address.items():
         at.query_params[key] = value
-    at.run()
     return at.switch_page(f"pages/{page}.py").run()
 
 
@@ -213,7 +212,7 @@ def table(*, broken: bool = False, clash: bool = False) -> str:
 
 @pytest.mark.parametrize("content", [table(), table(broken=True), "doc_id,system\n1,2\n", "![x](http://a)\n\x00"])
 def test_an_upload_is_not_read_as_markdown(store: Store, content: str) -> None:
-    at = AppTest.from_file(APP, default_timeout=120).run()
+    at = AppTest.from_file(APP, default_timeout=120)
     at.switch_page("pages/projects.py").run()
     at.button(key="begin-outputs").click().run()
     at.file_uploader[0].set_value([(f"{hostile.IMAGE.replace('/', '-')}.csv", content.encode(), "text/csv")]).run()

@@ -43,7 +43,6 @@ def filled(store: Store, *, upset: bool = True) -> int:
 def opened(page: str, project: int) -> AppTest:
     at = AppTest.from_file(APP, default_timeout=120)
     at.query_params["project"] = str(project)
-    at.run()
     at = at.switch_page(f"pages/{page}.py").run()
     assert not at.exception
     return at

@@ -49,7 +49,6 @@ def opened(project: int | None = None) -> AppTest:
     at = AppTest.from_file(APP, default_timeout=60)
     if project is not None:
         at.query_params["project"] = str(project)
-    at.run()
     return at.switch_page("pages/labels_and_raters.py").run()
 
 
@@ -120,7 +119,6 @@ def test_who_has_submitted_a_segment_sees_its_disagreements(store: Store) -> Non
     at = AppTest.from_file(APP, default_timeout=60)
     at.query_params["project"] = str(project)
     at.session_state["errorscope_annotator"] = "zoe"
-    at.run()
     at.switch_page("pages/labels_and_raters.py").run()
     found = agreement(store, project).disputes
     mine = sum(d.key.segment == key for d in found)

@@ -45,7 +45,6 @@ def filled(store, *, human: bool = True, scored: bool = True) -> int:
 def opened(project_id: int) -> AppTest:
     at = AppTest.from_file(APP, default_timeout=120)
     at.query_params["project"] = str(project_id)
-    at.run()
     return at.switch_page("pages/meta_evaluation.py").run()
 
 

@@ -38,7 +38,6 @@ def opened(project: int, section: str = "Break a metric", **state: object) -> Ap
     at.session_state["robustness-section"] = section
     for name, value in state.items():
         at.session_state[name.replace("_", "-")] = value
-    at.run()
     return at.switch_page("pages/robustness.py").run()
 
 

@@ -50,7 +50,6 @@ def opened(project: int) -> AppTest:
     at = AppTest.from_file(APP, default_timeout=180)
     at.query_params["project"] = str(project)
     at.session_state["robustness-section"] = "Combine"
-    at.run()
     return at.switch_page("pages/robustness.py").run()
 
 

@@ -38,7 +38,6 @@ def run(page: str = "compare", **query: str) -> AppTest:
     at = AppTest.from_file(APP, default_timeout=30)
     for name, value in query.items():
         at.query_params[name] = value
-    at.run()
     return at.switch_page(f"pages/{page}.py").run()
 
 

@@ -38,7 +38,6 @@ def opened(project: int, **state: object) -> AppTest:
     at.session_state["lab-metrics"] = ["chrf", "ter"]
     for name, value in state.items():
         at.session_state[name.replace("_", "-")] = value
-    at.run()
     return at.switch_page("pages/robustness.py").run()
 
 
@@ -80,7 +79,6 @@ def test_the_address_opens_a_run_and_another_section_leaves_it(store: Store) -> 
     run = kept(store, project)
     at = AppTest.from_file(APP, default_timeout=120)
     at.query_params["project"] = str(project)
-    at.run()
     at.query_params["run"] = str(run)
     at.switch_page("pages/robustness.py").run()
     assert not at.exception
