@@ -19,6 +19,7 @@ def test_the_form_of_stress_tests_is_there_again(shared: Server, page: Page) -> 
     expect(others).not_to_have_count(0)  # the buttons above them are drawn first
     page.get_by_role("button", name="Fluency (").click()
     expect(others).to_have_count(0)
+    at_rest(page)
     n = chosen.count()
     assert n
     most.fill("15")
