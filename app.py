@@ -20,6 +20,7 @@ from api.access import AccessControl, is_local_address
 from api.routes import routes as api_routes
 from api.storage import store
 from core.errors import UserError
+from core.memory import return_freed_memory
 from core.services.people.accounts import require_manager
 from core.settings import load_access, load_limits, offline, share_cores
 from pages._ui.shared import account, drafts, errors, jobs, person, state, theme, wiring
@@ -158,6 +159,7 @@ def main() -> None:
 if __name__ == "__main__":  # Streamlit runs this file on every rerun
     main()
 else:  # `streamlit run` imports it once to find the server application
+    return_freed_memory()
     limit_uploads()
     refuse_open_server()
     guards = [Middleware(SecurityHeaders), Middleware(AccessControl, base=base_path())]

@@ -40,7 +40,7 @@ def main() -> None:
     if toolbar.jumps(project, query) and len(order):
         state.go_to_segment(project.id, view.segments[order[0]])
     segment(project, view, marks, query, blind, lam)
-    if view.columns and len(order):
+    if view.columns and len(order) and not all_segments.come_later(project):
         if not blind:
             systems.table(project, view, query, lam, order, place)
         st.subheader("All segments" if len(order) == len(view.segments) else "Matching segments", anchor=False)

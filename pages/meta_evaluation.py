@@ -18,7 +18,7 @@ from pages._ui.meta_evaluation import (
     scatter,
     significance,
 )
-from pages._ui.shared import drafts, errors, page, wiring
+from pages._ui.shared import deferred, drafts, errors, page, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
@@ -66,6 +66,8 @@ def main() -> None:
             page.caption(f"{LABELS[name]}: {definition(LABELS[name])}")
     agreement_table.table(found, statistic)
     agreement_table.notes(found)
+    if len(data.keys) >= evaluation_data.MANY and deferred.comes_later("meta-evaluation", "Loading charts …"):
+        return
     sections = SECTIONS if len(project.human_scores) > 1 else SECTIONS[:-1]
     section = st.segmented_control(
         "Details", sections, default=SECTIONS[0], key=drafts.kept("evaluate-section"), required=True,

@@ -5,8 +5,8 @@ real server and a real browser open every page, and one segment after the other.
 its model process.
 
 *Content* is what a page is for: the cards of Compare, the table of Meta-evaluation, the first scores of Robustness. *At rest* is when
-nothing on the page changes any more. A visit begins with a new tab of a browser that has opened Errorscope before (its scripts are kept);
-`new browser` is the very first visit. *Next segment* counts in the browser, from the click to the next segment.
+nothing on the page changes any more. Pages are opened by their addresses in one tab, so that each visit loads Streamlit again; `new browser`
+is the very first visit. *Next segment* counts in the browser, from the click to the next segment.
 """
 
 from __future__ import annotations
@@ -140,23 +140,18 @@ def measure(browser: Browser, home: Path, outputs: int) -> None:
     print(f"  list of projects {timed(lambda: open_store(url).projects.list()):24.3f}", flush=True)
     with serving(home, ERRORSCOPE_DB=url, ERRORSCOPE_WORKER="off") as server:
         print(f"  server at the start: {memory(server)}")
-        visited = browser.new_context(viewport={"width": 1400, "height": 1000})
-        visited.set_default_timeout(180_000)
-        content, rest = opened(visited.new_page(), server, "projects", project)
+        page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
+        page.set_default_timeout(180_000)
+        content, rest = opened(page, server, "projects", project)
         print(f"  new server, new browser: content {content:5.2f}, at rest {rest:5.2f}  {memory(server)}")
         time.sleep(WARM_UP)  # modules of other pages are loaded in the background
         for path in PAGES:
-            visits = []
-            for _ in range(2):
-                page = visited.new_page()
-                visits.append(opened(page, server, path, project))
-                page.close()
+            visits = [opened(page, server, path, project) for _ in range(2)]
             said = "   ".join(
                 f"{when}: content {c:5.2f}, at rest {r:5.2f}"
                 for when, (c, r) in zip(("first", "again"), visits, strict=True)
             )
             print(f"  {path:18} {said}  {memory(server)}", flush=True)
-        page = visited.new_page()
         print(f"  next segment {next_segments(page, server, project):28.3f}  {memory(server)}", flush=True)
 
 

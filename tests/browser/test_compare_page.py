@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.data import SegmentKey
+from core.data import Dataset, Output, Segment, SegmentKey, Value
 from core.refine.result import weighted
+from core.signature import content_key
 from db.store import open_store
+from pages._ui.compare.all_segments import PAGE
 from tests.browser.conftest import Server, at_rest, serving
 
 
@@ -62,3 +64,18 @@ def test_the_page_is_scored_without_a_worker_and_says_which_model_speaks(server:
     page.goto(f"{server.url}/compare")
     expect(page.locator(".esc-card .esc-score").first).to_be_visible()
     expect(page.get_by_text(re.compile("bundled demonstration BART, small")).first).to_be_visible()
+
+
+def test_charts_and_lists_of_a_large_project_come_after_the_cards(shared: Server, page: Page) -> None:
+    store, n = shared.store(), PAGE + 1
+    project = store.projects.create("many segments").id
+    segments = tuple(Segment("d", str(i), "source", ()) for i in range(n))
+    store.projects.add(project, Dataset(segments, tuple(Output("A", "d", str(i), f"text {i}") for i in range(n))))
+    values = {
+        content_key(*item): Value(float(i)) for i, (_, item) in enumerate(store.projects.dataset(project).items())
+    }
+    store.scores.put("chrf", "chrf|v:1", values, 1.0)
+    page.goto(f"{shared.url}/compare?project={project}")
+    expect(page.locator(".esc-card")).to_have_count(1)
+    expect(page.get_by_role("heading", name="All segments")).to_be_visible()
+    expect(page.get_by_text("Loading charts and lists")).to_have_count(0)

@@ -1,6 +1,7 @@
 """The Compare page over a real database, without a browser; the cards themselves are in the browser tests."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from core.ports.store import Store
 from core.refine.result import Refinement, Token
 from core.signature import content_key
 from pages._ui.annotate import identity
-from pages._ui.compare import worst_outputs
+from pages._ui.compare import all_segments, worst_outputs
 from pages._ui.components import output_cards
+from pages._ui.shared import deferred
 from tests.pages.test_shell import run, store
 
 __all__ = ["store"]
@@ -314,3 +316,20 @@ def test_the_worst_outputs_are_listed_by_any_score(store: Store, project: int, s
     at.run()
     assert seen[-1]["spot"] in {c["name"] for c in seen[-1]["cards"]}
     assert (seen[-1]["spot"] == "beta") != blind
+
+
+def test_the_foot_of_a_large_project_waits_until_the_cards_are_shown(
+    store: Store, project: int, seen: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    score(store, project)
+    monkeypatch.setattr(all_segments, "PAGE", 1)
+    shown: list[Callable[[], None]] = []
+    monkeypatch.setattr(deferred, "_component", lambda: lambda on_shown_change, **_: shown.append(on_shown_change))
+    at = open_page(project)
+    assert seen
+    assert not at.subheader
+    assert "Loading charts and lists …" in [c.value for c in at.caption]
+    shown[0]()
+    at.run()
+    assert "All segments" in [s.value for s in at.subheader]
+    assert len(shown) == 1

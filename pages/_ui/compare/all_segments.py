@@ -18,12 +18,17 @@ from core.services.projects.finishing import incomplete
 from core.services.projects.view import View
 from pages._ui.compare import score_list
 from pages._ui.compare.toolbar import refinement
-from pages._ui.shared import errors, files, page, partly_scored, state
+from pages._ui.shared import deferred, errors, files, page, partly_scored, state
 
 DOWNLOADED = 500_000
 """Rows of a file of scores that is made in memory."""
 PAGE = 500
 """Segments in one page of the list."""
+
+
+def come_later(project: Project) -> bool:
+    """Return whether the charts and lists are drawn in the next run, after the cards are shown."""
+    return project.n_segments > PAGE and deferred.comes_later("compare", "Loading charts and lists …")
 
 
 def overview(project: Project, view: View, query: Query, lam: float, blind: bool) -> None:

@@ -1,0 +1,23 @@
+"""How the C library keeps memory that was freed."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from contextlib import suppress
+
+_ARENAS, _MAPPED = -8, -3
+"""M_ARENA_MAX and M_MMAP_THRESHOLD of malloc.h."""
+
+
+def return_freed_memory() -> None:
+    """Let glibc return large blocks to the system as soon as they are freed. Elsewhere nothing is changed.
+
+    By default it keeps blocks of up to 32 MB, in a pool per thread. Columns of scores have that size, and each page is drawn in a
+    thread of its own: a server with a project of 1,000,000 outputs took 130 MB more.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):  # another C library
+            library = ctypes.CDLL(None)
+            library.mallopt(_ARENAS, 2)
+            library.mallopt(_MAPPED, 1 << 20)

@@ -1,0 +1,34 @@
+"""Draw the rest of a page after its first part is on the screen.
+
+The browser shows new elements together, when the scripts of all of them are loaded: the charts and tables at the foot of a page kept what
+people read first from them for two seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+SCRIPT = """export default function ({ setTriggerValue }) {
+  requestAnimationFrame(() => setTimeout(() => setTriggerValue("shown", true)))
+}"""
+_SHOWN = "errorscope_shown"
+
+
+def comes_later(part: str, words: str) -> bool:
+    """Return whether a part of a page is left for the next run, which the browser asks for when it shows this one.
+
+    That is so once per session and part. `words` stand in its place meanwhile.
+    """
+    shown: set[str] = st.session_state.setdefault(_SHOWN, set())
+    if part in shown:
+        return False
+    st.caption(words)
+    _component()(key=f"deferred-{part}", on_shown_change=lambda: shown.add(part))
+    return True
+
+
+@st.cache_resource
+def _component() -> Any:
+    return st.components.v2.component("errorscope_deferred", js=SCRIPT)
