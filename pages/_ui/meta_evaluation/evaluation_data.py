@@ -71,7 +71,7 @@ def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: Statist
         rows: list[AgreementRow] = []
         for k, metric in enumerate(data.scored_metrics):
             rows += _rows(data.digest, choice, metric, _data=whole)
-            bar.progress((k + 1) / len(data.scored_metrics), f"Computed {escape_markdown(metric.label)}")
+            bar.progress((k + 1) / len(data.scored_metrics), f"95 % CI of {escape_markdown(metric.label)} computed")
         place.empty()
         _kept()[key] = Evaluation(tuple(rows), data, choice)
     kept: Evaluation = _kept().get((*key, "soft"), _kept()[key])
