@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from math import inf
 from multiprocessing.connection import Connection
-from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
@@ -34,7 +33,8 @@ def serve(connection: Connection) -> None:
     """Compute calls until the other end of the connection is closed, then exit."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C in the terminal is for the program that asks
     with suppress(OSError):  # Linux: if memory is short, end this process and not the program that asks
-        Path("/proc/self/oom_score_adj").write_text("500")
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as setting:
+            setting.write("500")
     share_cores()
     offline()
     running, pool = _Running(connection), ThreadPoolExecutor(CALLS)
