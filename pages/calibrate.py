@@ -66,7 +66,7 @@ def fitted(
     if len(data) < 2:
         result.too_few(len(data), len(people.scores))
         return None
-    found = result.fit(data, choice)
+    found = result.fit(data, people, choice)
     if found is None:
         return None
     st.markdown(result.sentence(found, people, choice))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -56,6 +56,15 @@ class CalibrationPoint(NamedTuple):
     score_hyp: float | None = None
     n_raters: int | None = None
     weight: float = 1.0
+
+
+class BestAgreement(NamedTuple):
+    """The λ with the best agreement, and the agreement at it and at λ = 1 (None if undefined): what is known before the intervals."""
+
+    lam: float
+    agreement: float
+    at_one: float | None
+    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +147,11 @@ def calibrate(
     draws: int = 300,
     presets: Sequence[LambdaPreset] = (),
     progress: Progress = no_progress,
+    on_best: Callable[[BestAgreement], object] = lambda _: None,
 ) -> Calibration:
     """Find the λ with the best agreement, by the exact sweep of `lambda_search`, or the scan of `tie_scan` for acc_eq.
 
-    The interval refits λ on `draws` resamples of the segments; cross-validation fits λ on other documents. The same points
+    `on_best` is called with it before the intervals, which take most of the time. The interval refits λ on `draws` resamples of the segments; cross-validation fits λ on other documents. The same points
     and seed give the same result. Points are weighted, pairs by the product of both weights; this estimates the agreement over
     all outputs from which the calibration set was drawn. Where `unweighable` gives a reason, weights are ignored and a
     note is added. Raises `UserError` if the agreement is undefined at every λ, or for more than 50,000 pooled outputs.
@@ -170,16 +180,17 @@ def calibrate(
         else:
             rounded = np.round(human, 12)
             vanilla = agreement_with_ties(measure, hyp, rounded, group=group, segments=segments, systems=systems).value
-    progress(0.1)
     many, scan = isinstance(sweep, ManyOutputs), isinstance(sweep, TieScan)
-    # fewer resamples if they would take minutes, but at least 20
-    affordable = min(draws, max(20, PAIRS_IN_ALL // (len(data) * (len(data) - 1) // 2))) if many else draws
-    fits = resampled(sweep, group_ids(segments), best.lam, seed, affordable, lambda x: progress(0.1 + 0.5 * x), weights)
-    held_out = cross_validated(sweep, [p.key for p in data], seed, lambda x: progress(0.6 + 0.4 * x), weights)
     at = {name: all_pairs_value(curve, x) for name, x in (("0", 0.0), ("1", 1.0), ("inf", math.inf))}
     value = all_pairs_value(curve, best.lam) if scan else best.agreement
     if value is None:
         raise ValueError(f"agreement is undefined at the chosen λ = {best.lam}")
+    progress(0.1)
+    on_best(BestAgreement(best.lam, value, at["1"], len(data)))
+    # fewer resamples if they would take minutes, but at least 20
+    affordable = min(draws, max(20, PAIRS_IN_ALL // (len(data) * (len(data) - 1) // 2))) if many else draws
+    fits = resampled(sweep, group_ids(segments), best.lam, seed, affordable, lambda x: progress(0.1 + 0.5 * x), weights)
+    held_out = cross_validated(sweep, [p.key for p in data], seed, lambda x: progress(0.6 + 0.4 * x), weights)
     groups = None
     if group == "segment":
         scores = -(omega(best.lam) * exp + (1 - omega(best.lam)) * imp)

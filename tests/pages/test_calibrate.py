@@ -135,8 +135,8 @@ def lambda_work_fit(monkeypatch, flat: bool):
     """Fits as they are, with an interval of the gain over λ = 1 that holds 0, or does not."""
     found = []
 
-    def fit(data, choice, presets=(), progress=no_progress):
-        made = calibrate(data, **choice._asdict(), presets=presets, progress=progress)
+    def fit(data, choice, presets=(), progress=no_progress, on_best=str):
+        made = calibrate(data, **choice._asdict(), presets=presets, progress=progress, on_best=on_best)
         assert made.lam != 1.0
         gain = (-0.1, 0.2) if flat else (0.1, 0.2)
         made = replace(made, advice=advice(made.lam, made.agreement, made.at["1"], gain))

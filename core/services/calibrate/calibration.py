@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate, plain
+from core.calibration.calibrate import BestAgreement, Calibration, CalibrationPoint, calibrate, plain
 from core.calibration.presets import LambdaPreset
 from core.data import Judgement, OutputKey, RatedOutput, Value
 from core.errors import UserError
@@ -128,9 +128,10 @@ def fit(
     choice: LambdaFitOptions,
     presets: Sequence[LambdaPreset] = (),
     progress: Progress = no_progress,
+    on_best: Callable[[BestAgreement], object] = lambda _: None,
 ) -> Calibration:
-    """Fit the λ with the best agreement. Raises `UserError` if agreement is undefined at every λ."""
-    return calibrate(data, **choice._asdict(), presets=presets, progress=progress)
+    """Fit the λ with the best agreement; `on_best` is called with it before the intervals. Raises `UserError` if agreement is undefined at every λ."""
+    return calibrate(data, **choice._asdict(), presets=presets, progress=progress, on_best=on_best)
 
 
 def save(

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS, Calibration, CalibrationPoint
+from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS, BestAgreement, Calibration, CalibrationPoint
 from core.calibration.presets import PRESETS
 from core.formatting import format_count, format_lambda, format_number
 from core.plots.calibration import plateau_text
@@ -19,16 +19,32 @@ from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
 
-def fit(data: tuple[CalibrationPoint, ...], choice: LambdaFitOptions) -> Calibration | None:
-    """Return the fit, kept until its data change; None if it was stopped."""
+def fit(data: tuple[CalibrationPoint, ...], people: HumanScores, choice: LambdaFitOptions) -> Calibration | None:
+    """Return the fit, kept until its data change; None if it was stopped. The best λ is shown while its interval is computed."""
     words = f"Fitting λ on {format_count(len(data), 'output')} and {choice.draws} resamples …"
-    return run_cached(
-        ("fit", digest(data), choice), words, lambda progress: service.fit(data, choice, PRESETS, progress)
+    place = st.empty()
+
+    def shown(best: BestAgreement) -> None:
+        place.markdown(best_sentence(best, people, choice))
+
+    found = run_cached(
+        ("fit", digest(data), choice), words, lambda progress: service.fit(data, choice, PRESETS, progress, shown)
     )
+    place.empty()
+    return found
 
 
 def interval(pair: tuple[float, float] | None) -> str:
     return f" [{format_lambda(pair[0])}, {format_lambda(pair[1])}]" if pair else ""
+
+
+def best_sentence(best: BestAgreement, people: HumanScores, choice: LambdaFitOptions) -> str:
+    """Return what is known before the intervals, as Markdown."""
+    beside = f"λ = 1: {format_number(best.at_one, missing='undefined')}"
+    return (
+        f"#### Best agreement: λ = {format_lambda(best.lam)}\n{MEASURES[choice.measure]} = {format_number(best.agreement)} with {people.words} "
+        f"on {best.n:,} outputs ({escape_markdown(beside)}). The recommendation needs the 95 % CI, which is being computed."
+    )
 
 
 def sentence(found: Calibration, people: HumanScores, choice: LambdaFitOptions) -> str:
@@ -37,7 +53,7 @@ def sentence(found: Calibration, people: HumanScores, choice: LambdaFitOptions) 
     head = "No λ is recommended" if advised is None else f"Recommended: λ = {format_lambda(advised)}"
     beside = f"λ = 1: {format_number(found.at['1'])}; BARTScore without refinement: {format_number(found.at['vanilla'], missing='undefined')}"
     return (
-        f"#### {head}\nλ = {format_lambda(found.lam)}{interval(found.ci)} agrees best with {people.words} on {found.n} outputs: "
+        f"#### {head}\nλ = {format_lambda(found.lam)}{interval(found.ci)} agrees best with {people.words} on {found.n:,} outputs: "
         f"{sign} = {format_number(found.agreement)} ({escape_markdown(beside)})"
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from core.calibration.calibrate import CalibrationPoint, calibrate
+from core.calibration.calibrate import BestAgreement, CalibrationPoint, calibrate
 from core.calibration.learning import learn
 from core.calibration.scan import WORKERS, in_threads
 from core.calibration.top_systems import by_top
@@ -73,3 +73,12 @@ def test_a_part_of_the_work_has_its_part_of_the_bar() -> None:
     told: list[float] = []
     part(told.append, 1, 4)(0.5)
     assert told == [0.375]
+
+
+def test_the_best_lambda_is_told_before_the_intervals_which_may_be_stopped() -> None:
+    told: list[BestAgreement | float] = []
+    found = calibrate(POINTS, draws=20, progress=told.append, on_best=told.append)
+    best = next(one for one in told if isinstance(one, BestAgreement))
+    assert best == (found.lam, found.agreement, found.at["1"], len(POINTS))
+    assert all(isinstance(share, float) and share <= 0.1 for share in told[: told.index(best)])
+    assert len(told) - told.index(best) > 10
