@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -14,6 +14,7 @@ from sqlalchemy import (
     Select,
     String,
     Text,
+    and_,
     bindparam,
     cast,
     func,
@@ -21,9 +22,9 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.types import NullType
+from sqlalchemy.types import NullType, TypeEngine
 
-from core.data import OutputKey
+from core.data import OutputKey, SegmentKey
 from core.errors import UserError
 from db.columns import now
 from db.engine import inserted
@@ -117,9 +118,29 @@ def among(connection: Connection, column: ColumnElement[Any], keys: Sequence[str
         listed = func.json_each(json.dumps(list(keys))).table_valued("value")
         return column.in_(select(listed.c.value))
     if connection.dialect.name == "postgresql":
-        quoted = (str(key).replace("\\", "\\\\").replace('"', '\\"') for key in keys)
-        array = '{"' + '","'.join(quoted) + '"}' if keys else "{}"
         kind = Text() if isinstance(column.type, String) else column.type
         # unnest, because a cached plan may compare every row with every element of = ANY
-        return column.in_(select(func.unnest(cast(bindparam(None, array, NullType), ARRAY(kind)))))
+        return column.in_(select(func.unnest(_array(keys, kind))))
     return column.in_(keys)
+
+
+def segment_rows(connection: Connection, project_id: int, keys: Iterable[SegmentKey]) -> list[Any]:
+    """Return the rows of these segments in document order; those that do not exist are left out. The keys are one parameter."""
+    of, wanted = segments.c, list(dict.fromkeys(keys))
+    if connection.dialect.name == "sqlite":
+        listed = func.json_each(json.dumps(wanted)).table_valued("value")
+        pair: list[ColumnElement[Any]] = [func.json_extract(listed.c.value, f"$[{at}]") for at in (0, 1)]
+    else:
+        arrays = (_array([key[at] for key in wanted], Text()) for at in (0, 1))
+        listed = func.unnest(*arrays).table_valued("doc_id", "segment_id").render_derived()
+        pair = [listed.c.doc_id, listed.c.segment_id]
+    # SQLite looks up each pair in the index only if it must begin with the pairs: hence an outer join
+    same = and_(of.project_id == project_id, of.doc_id == pair[0], of.segment_id == pair[1])
+    rows = connection.execute(select(segments).select_from(listed.outerjoin(segments, same)))
+    return sorted((row for row in rows if row.id is not None), key=lambda row: row.position)
+
+
+def _array(keys: Sequence[str | int], kind: TypeEngine[Any]) -> ColumnElement[Any]:
+    quoted = (str(key).replace("\\", "\\\\").replace('"', '\\"') for key in keys)
+    array = '{"' + '","'.join(quoted) + '"}' if keys else "{}"
+    return cast(bindparam(None, array, NullType), ARRAY(kind))

@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, LargeBinary, Select, case, cast, collate, false, func, select, true
 
-from core.data import Dataset, Output, Segment, SegmentKey, grouped
+from core.data import Dataset, Output, Segment, SegmentKey
 from core.text.fold import fold
-from db.lookup import parts
+from db.lookup import parts, segment_rows
 from db.tables import outputs, segment_references, segments
 
 AT_ONCE = 5000
@@ -20,13 +20,7 @@ def read_texts(
     connection: Connection, project_id: int, keys: Sequence[SegmentKey], *, with_outputs: bool = True
 ) -> Dataset:
     """Return the texts of these segments in document order, without human scores."""
-    found: list[Any] = []
-    for doc_id, names in grouped(dict.fromkeys(keys)).items():
-        for part in parts(names):
-            of = segments.c
-            mine = (of.project_id == project_id, of.doc_id == doc_id, of.segment_id.in_(part))
-            found += connection.execute(select(segments).where(*mine)).all()
-    found.sort(key=lambda row: row.position)
+    found = segment_rows(connection, project_id, keys)
     references: dict[int, list[str]] = {}
     written: dict[int, list[tuple[str, str]]] = {}
     for ids in parts([row.id for row in found]):

@@ -24,7 +24,7 @@ def main() -> None:
     if section != session.STRESS:
         st.query_params.pop(session.RUN, None)
     if project.n_outputs > wiring.LARGE and section != session.KEPT:
-        n, of = len(wiring.sampled(project).segments), project.n_segments
+        n, of = len(wiring.sampled_segments(project)), project.n_segments
         page.caption(f"Texts come from a random sample of {n:,} of the {of:,} segments, always the same.")
     with errors.boundary():
         if section == session.SUITE:

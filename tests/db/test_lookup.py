@@ -1,7 +1,7 @@
 import pytest
 from sqlalchemy import Engine, select
 
-from core.data import Value
+from core.data import Dataset, Segment, SegmentKey, Value
 from core.ports.store import Store
 from db import lookup
 from db.engine import reading
@@ -17,6 +17,17 @@ def test_keys_are_looked_up_as_they_are_written(store: Store, engine: Engine, wa
     with reading(engine) as connection:
         found = select(scores.c.content_key).where(among(connection, scores.c.content_key, wanted))
         assert set(connection.execute(found).scalars()) == set(wanted) & set(KEYS)
+
+
+def test_segments_are_found_by_document_and_name(store: Store) -> None:
+    first, other = store.projects.create("first").id, store.projects.create("other").id
+    keys = [SegmentKey(doc_id, name) for doc_id in (*KEYS[:-1], "1") for name in ("1", "a,b", "back\\slash", "语")]
+    store.projects.add(first, Dataset(tuple(Segment(*key, f"source {i}") for i, key in enumerate(keys)), ()))
+    store.projects.add(other, Dataset((Segment("a", "1", "not this one"), Segment("absent", "1", "nor this one")), ()))
+    wanted = [*keys[::-2], SegmentKey("absent", "1"), SegmentKey("1", "absent"), keys[-1]]
+    found = store.projects.texts(first, wanted).segments
+    assert [(s.key, s.source) for s in found] == [(key, f"source {i}") for i, key in enumerate(keys) if i % 2]
+    assert store.projects.texts(first, []).segments == ()
 
 
 def test_numbers_are_looked_up(store: Store, engine: Engine) -> None:

@@ -33,18 +33,18 @@ from pages._ui.shared.markdown import escape_markdown
 
 def draw(project: Project) -> None:
     """Draw the section."""
-    data = wiring.sampled(project)
+    segments = wiring.sampled_segments(project)
     for key in (
         keys.SOURCE,
         keys.REFERENCE,
         keys.GOOD,
         keys.CHANGED,
-        *((keys.SEGMENT, keys.SYSTEM) if data.segments else ()),
+        *((keys.SEGMENT, keys.SYSTEM) if segments else ()),
     ):
         drafts.kept(key)
     if not st.session_state.get(keys.FILLED):
-        _begin(project, data.segments)
-    _choice(project, data.segments)
+        _begin(project, segments)
+    _choice(project, segments)
     left, right = st.columns(2)
     left.text_area("Source", key=keys.SOURCE, height=TALL, placeholder="none")
     right.text_area("Reference", key=keys.REFERENCE, height=TALL, placeholder="none")
@@ -56,7 +56,7 @@ def draw(project: Project) -> None:
     )  # fmt: skip
     texts = _texts()
     if not texts.good.strip():
-        there = "Choose a segment above, or type" if data.segments else "This project has no segments. Type"
+        there = "Choose a segment above, or type" if segments else "This project has no segments. Type"
         page.info(f"{there} an output.")
         return
     seed = int(st.session_state.get(keys.SEED) or 0)
@@ -117,15 +117,14 @@ def _named(segment: Segment) -> str:
 
 @errors.guarded
 def _fill(project: Project) -> None:
-    data, at = wiring.sampled(project), st.session_state.get(keys.SEGMENT)
+    segments, at = wiring.sampled_segments(project), st.session_state.get(keys.SEGMENT)
     chosen = (at, st.session_state.get(keys.SYSTEM))
     if chosen == st.session_state.get(keys.FILLED_FROM):
         return
     st.session_state[keys.FILLED_FROM] = chosen
-    if at is None or not 0 <= at < len(data.segments):
+    if at is None or not 0 <= at < len(segments):
         return
-    segment = data.segments[at]
-    outputs = {o.system: o.text for o in data.outputs_of()[segment.key]}
+    segment, outputs = wiring.texts(project).segment(segments[at].key)
     system = chosen[1] or next(iter(project.systems), "")
     text = outputs.get(system, next(iter(outputs.values()), ""))
     st.session_state[keys.SOURCE], st.session_state[keys.REFERENCE] = (

@@ -34,15 +34,17 @@ def load_modules() -> None:
 
 
 def _load_what_is_used_later() -> None:
-    """Load what the first table, the first chart and the first list of metrics would load."""
+    """Load what the first table, the first chart, the first list of metrics and the first change of a text would load."""
     import altair as alt
     import pandas as pd
     import pyarrow as pa
     from PIL import Image
 
     from core.metrics.registry import specs
+    from core.services.robustness.break_metric import perturbed
 
     specs()
+    perturbed("Anna Smith quickly adopted it again in Paris in 2019.")
     frame = pd.DataFrame({"x": [0.0]})
     frame.style.format("{}")
     pa.Table.from_pandas(frame)

@@ -18,7 +18,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.columns import ProjectIndex, ScoreColumn
-from core.data import Dataset, Item, Judgement, Value
+from core.data import Dataset, Item, Judgement, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.metrics.registry import specs
 from core.ports.projects import Project
@@ -175,6 +175,11 @@ def sampled(project: Project) -> Dataset:
     return _sampled(*version(project))
 
 
+def sampled_segments(project: Project) -> tuple[Segment, ...]:
+    """Return the segments of `sampled`, without reading their outputs."""
+    return _sampled_segments(*version(project))
+
+
 def distinct(project: Project) -> dict[str, Item]:
     """Return the outputs of `sampled`, each text once."""
     return _distinct(*version(project))
@@ -235,9 +240,18 @@ def _stored_texts(database: str, project: Project, generation: Hashable) -> Stor
 
 @st.cache_resource(max_entries=3, ttl=1800, show_spinner=False)
 def _sampled(database: str, project: Project, generation: Hashable) -> Dataset:
+    return _stored_texts(database, project, generation).dataset(_sampled_keys(database, project, generation))
+
+
+@st.cache_resource(max_entries=3, ttl=1800, show_spinner=False)
+def _sampled_segments(database: str, project: Project, generation: Hashable) -> tuple[Segment, ...]:
+    keys = _sampled_keys(database, project, generation)
+    return tuple(_stored_texts(database, project, generation).segments(keys).values())
+
+
+def _sampled_keys(database: str, project: Project, generation: Hashable) -> list[SegmentKey]:
     keys = list(_index(database, project, generation).segments)
-    n = len(keys) * LARGE // max(LARGE, project.n_outputs)
-    return _stored_texts(database, project, generation).dataset(random.Random(0).sample(keys, n))
+    return random.Random(0).sample(keys, len(keys) * LARGE // max(LARGE, project.n_outputs))
 
 
 @st.cache_resource(max_entries=8, ttl=1800, show_spinner=False)
