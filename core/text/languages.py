@@ -31,7 +31,10 @@ _BY_WORD = {word: [name for name, words in _FUNCTION_WORDS.items() if word in wo
 def language(text: str) -> str:
     """Return the name of the language, of the script if it has many languages, or `UNKNOWN`. Looks at the beginning only."""
     start = text[:SAMPLE]
-    scripts = Counter(unicodedata.name(c, "").split(" ")[0] for c in start if c.isalpha())
+    scripts = Counter[str]()
+    for c, n in Counter(start).items():
+        if c.isalpha():
+            scripts[unicodedata.name(c, "").split(" ")[0]] += n
     if not scripts:
         return UNKNOWN
     if any(scripts[kana] for kana in ("HIRAGANA", "KATAKANA")):

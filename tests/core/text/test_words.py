@@ -49,6 +49,11 @@ def test_units_cover_all_but_white_space_in_order(text: str) -> None:
     assert not text[end:].strip()
 
 
+@given(st.text("ab'Z09_.,-! \t\n\x1c\x00(", max_size=12))
+def test_ascii_texts_have_the_units_of_other_texts(text: str) -> None:
+    assert units(text) == units(f"{text} é")[:-1]
+
+
 def test_half_width_sound_marks_belong_to_the_kana_before_them() -> None:
     text = "ﾊﾞｽﾊﾟ"
     assert [text[start:end] for start, end in words(text)] == ["ﾊﾞ", "ｽ", "ﾊﾟ"]
