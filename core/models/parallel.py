@@ -7,18 +7,22 @@ five times as long as on one. Separate passes do not wait for each other.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
-from threading import Lock, local
+from threading import Event, Lock, local
 from typing import TypeVar
 
 import torch
 
+from core.progress import Cancelled, Progress
+
 T = TypeVar("T")
 P = TypeVar("P")
+S = TypeVar("S", bound=Sized)
 MOST = 4
 """Maximum number of simultaneous passes; with more cores, each pass gets several threads."""
+REPORT_SECONDS = 0.1
 _here = local()
 _starting = Lock()
 
@@ -50,6 +54,38 @@ def each(items: Iterable[P], work: Callable[[P], T], device: torch.device) -> It
             done, running = wait(running, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
     finally:
+        wait([future for future in running if not future.cancel()])
+
+
+def side_by_side(
+    parts: Sequence[S], work: Callable[[S, Progress], T], device: torch.device, progress: Progress
+) -> list[T]:
+    """Return `work(part, its progress)` for each part. On a CPU, parts run in as many threads as there are passes, each with its share of the cores.
+
+    `progress` is called in this thread with the share of all parts, weighted by their lengths. What it raises is raised when the
+    parts have stopped, which they do at their next report. Raises what `work` raises.
+    """
+    done, total, stopped = [0.0] * len(parts), sum(map(len, parts)), Event()
+
+    def run(k: int) -> T:
+        def report(share: float) -> None:
+            done[k] = share * len(parts[k])
+            if stopped.is_set():
+                raise Cancelled
+
+        return _inferred(lambda part: work(part, report), parts[k])
+
+    count = passes(device)
+    pool = _pool(os.getpid(), count, max(1, torch.get_num_threads() // count))
+    running = [pool.submit(run, k) for k in range(len(parts))]
+    try:
+        while (now := wait(running, REPORT_SECONDS, FIRST_EXCEPTION)).not_done:
+            for future in now.done:
+                future.result()
+            progress(sum(done) / total)
+        return [future.result() for future in running]
+    finally:
+        stopped.set()
         wait([future for future in running if not future.cancel()])
 
 

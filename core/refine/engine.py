@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import torch
 
+from core.models import parallel
 from core.models.architectures.seq2seq import Array, EncodedText, Seq2SeqScorer
 from core.progress import Cancelled, Progress, no_progress
 from core.refine.options import Options
@@ -26,6 +27,8 @@ from core.refine.sentence_state import PreparedOutput, SentencePreparer, Sentenc
 
 POOL = 2000
 """Maximum number of tokens refined together."""
+PARTS = 4
+"""Outputs per thread from which each thread refines its own; with fewer, threads share the passes of one."""
 
 
 class Task(NamedTuple):
@@ -57,13 +60,42 @@ def refine_all(
 
     With several references, the one with the best plain BARTScore is used throughout. Scores are ≤ 0, higher is better, and
     do not depend on the other outputs in the batch. A text longer than the model's limit is cut at the end, and
-    `truncated` is set. `progress` is called at least once per round; it may raise `Cancelled`.
+    `truncated` is set. `progress` is called at least once per round or ten times a second; it may raise `Cancelled`.
     Raises ValueError for a task without a condition.
     """
     if any(not task.conditions for task in tasks):
         raise ValueError("refine needs at least one reference (or the source)")
-    with torch.inference_mode():
-        return _Engine(scorer, variant, options, progress).all(tasks)
+    parts = _parts(tasks, parallel.passes(scorer.device))
+    if len(parts) < 2:
+        with torch.inference_mode():
+            return _Engine(scorer, variant, options, progress).all(tasks)
+
+    def refined(part: Sequence[int], told: Progress) -> list[Refinement]:
+        return _Engine(scorer, variant, options, told, POOL // len(parts)).all([tasks[i] for i in part])
+
+    found = parallel.side_by_side(parts, refined, scorer.device, progress)
+    with suppress(Cancelled):  # the work is complete, so keep its result
+        progress(1.0)
+    by_task = {i: r for part, some in zip(parts, found, strict=True) for i, r in zip(part, some, strict=True)}
+    return [by_task[i] for i in range(len(tasks))]
+
+
+def _parts(tasks: Sequence[Task], count: int) -> list[list[int]]:
+    """Return the tasks in `count` parts of similar size, or in fewer if they are few. Outputs with the same conditions stay together."""
+    by_conditions: dict[tuple[str, ...], list[int]] = {}
+    for i, task in enumerate(tasks):
+        by_conditions.setdefault(task.conditions, []).append(i)
+
+    def size(group: Sequence[int]) -> int:
+        return sum(len(tasks[i].hypothesis) + sum(map(len, tasks[i].conditions)) for i in group)
+
+    parts: list[list[int]] = [[] for _ in range(min(count, len(by_conditions), len(tasks) // PARTS))]
+    sizes = [0] * len(parts)
+    for group in sorted(by_conditions.values(), key=size, reverse=True) if parts else ():
+        k = sizes.index(min(sizes))
+        parts[k] += group
+        sizes[k] += size(group)
+    return parts
 
 
 def tokens(text: str, encoded: EncodedText, logps: Array, first: int) -> tuple[Token, ...]:
@@ -76,8 +108,10 @@ def tokens(text: str, encoded: EncodedText, logps: Array, first: int) -> tuple[T
 
 
 class _Engine:
-    def __init__(self, scorer: Seq2SeqScorer, variant: Variant, options: Options, progress: Progress) -> None:
-        self.scorer, self.variant, self.options, self.progress = scorer, variant, options, progress
+    def __init__(
+        self, scorer: Seq2SeqScorer, variant: Variant, options: Options, progress: Progress, pool: int = POOL
+    ) -> None:
+        self.scorer, self.variant, self.options, self.progress, self.pool = scorer, variant, options, progress, pool
         self.done, self.total = 0, 0
 
     def _report(self) -> None:
@@ -100,8 +134,8 @@ class _Engine:
         rounds = RoundRunner(self.scorer, self.variant, self.options, self._report)
         while waiting or active:
             self._report()
-            room = POOL - sum(sizes[s.task] for s in active)
-            if waiting and (not active or room > POOL // 2):
+            room = self.pool - sum(sizes[s.task] for s in active)
+            if waiting and (not active or room > self.pool // 2):
                 block: list[int] = []
                 while waiting and (not (block or active) or room > sizes[waiting[-1]]):
                     block.append(waiting.pop())

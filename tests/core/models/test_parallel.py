@@ -9,7 +9,7 @@ import torch
 
 from core.models import loading, parallel
 from core.models.budget import Budget
-from core.progress import Cancelled
+from core.progress import Cancelled, Progress, no_progress
 
 CPU = torch.device("cpu")
 
@@ -98,3 +98,42 @@ def test_workers_share_cores_and_leave_other_threads_unchanged() -> None:
     finally:
         pool.shutdown()
         parallel._pool.cache_clear()
+
+
+@pytest.mark.usefixtures("two")
+def test_parts_run_side_by_side_until_one_fails_or_nobody_wants_them() -> None:
+    both, stopped = threading.Barrier(2, timeout=60), list[int]()
+
+    def work(part: range, progress: Progress) -> int:
+        both.wait()
+        if part[0] == 1:
+            raise ValueError("the second part")
+        try:
+            while True:
+                progress(0.5)
+                time.sleep(0.001)
+        except Cancelled:
+            stopped.append(part[0])
+            raise
+
+    with pytest.raises(ValueError, match="the second part"):
+        parallel.side_by_side([range(1), range(1, 3)], work, CPU, no_progress)
+    assert stopped == [0]
+
+    told: list[float] = []
+
+    def stop(share: float) -> None:
+        told.append(share)
+        if share == 0.5:
+            raise Cancelled
+
+    def long(part: range, progress: Progress) -> int:
+        both.wait()
+        while True:
+            progress(0.5)
+            time.sleep(0.001)
+
+    with pytest.raises(Cancelled):
+        parallel.side_by_side([range(1), range(1, 3)], long, CPU, stop)
+    assert told[-1] == 0.5
+    assert parallel.side_by_side([range(1), range(1, 3)], lambda part, _: len(part), CPU, no_progress) == [1, 2]
