@@ -62,9 +62,9 @@ STOPS: tuple[TourExample, ...] = (
         "Meridian", SegmentKey("de-town-council", "1"), "middle-swap", 1.0, "rouge1",
     ),
     TourExample(
-        "Places swapped",
-        "The names in the text swap positions, which changes the meaning. The entailment model misses it.",
-        "Meridian", SegmentKey("de-night-train", "1"), "entity-switching", 1.0, "nli",
+        "Verbs swapped",
+        "“Not to close but to renovate” becomes “not to renovate but to close”, the opposite. The entailment model gives it a higher score.",
+        "Meridian", SegmentKey("de-town-council", "1"), "verb-switching", 1.0, "nli",
     ),
 )  # fmt: skip
 
