@@ -151,8 +151,8 @@ def calibrate(
 ) -> Calibration:
     """Find the λ with the best agreement, by the exact sweep of `lambda_search`, or the scan of `tie_scan` for acc_eq.
 
-    `on_best` is called with it before the intervals, which take most of the time. The interval refits λ on `draws` resamples of the segments; cross-validation fits λ on other documents. The same points
-    and seed give the same result. Points are weighted, pairs by the product of both weights; this estimates the agreement over
+    `on_best` is called with this λ before the intervals are computed, which takes most of the time. The interval refits λ on
+    `draws` resamples of the segments; cross-validation fits λ on other documents. The same points and seed give the same result. Points are weighted, pairs by the product of both weights; this estimates the agreement over
     all outputs from which the calibration set was drawn. Where `unweighable` gives a reason, weights are ignored and a
     note is added. Raises `UserError` if the agreement is undefined at every λ, or for more than 50,000 pooled outputs.
     """

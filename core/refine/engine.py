@@ -60,7 +60,7 @@ def refine_all(
 
     With several references, the one with the best plain BARTScore is used throughout. Scores are ≤ 0, higher is better, and
     do not depend on the other outputs in the batch. A text longer than the model's limit is cut at the end, and
-    `truncated` is set. `progress` is called at least once per round or ten times a second; it may raise `Cancelled`.
+    `truncated` is set. `progress` is called at least once per round, with several threads about ten times a second; it may raise `Cancelled`.
     Raises ValueError for a task without a condition.
     """
     if any(not task.conditions for task in tasks):

@@ -2,8 +2,6 @@
 
 import gzip
 import random
-import threading
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ import torch
 from core.errors import UserError
 from core.models.architectures.seq2seq import Seq2SeqScorer, load
 from core.progress import Cancelled
-from core.refine import engine, rounds
+from core.refine import rounds
 from core.refine.candidate_pool import CandidatePool
 from core.refine.engine import Task, refine, refine_all
 from core.refine.options import Options
@@ -201,42 +199,6 @@ def test_mates_and_order_do_not_change_an_analysis() -> None:
                 [s.text for s in b.steps],
             )
             assert a.parts() == pytest.approx(b.parts(), abs=1e-4)
-
-
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
-def test_outputs_are_divided_among_threads_with_their_conditions() -> None:
-    tasks = [Task(f"output {i}" * (1 + i % 3), (f"reference {i // 3}",)) for i in range(24)]
-    parts = engine._parts(tasks, 2)
-    assert sorted(i for part in parts for i in part) == list(range(24))
-    assert [len(part) for part in parts] == [12, 12]
-    assert not {tasks[i].conditions for i in parts[0]} & {tasks[i].conditions for i in parts[1]}
-    assert engine._parts(tasks[: 2 * engine.PARTS - 1], 2) == [list(range(2 * engine.PARTS - 1))]
-    assert engine._parts([], 2) == []
-
-
-@pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize("variant", ["precision", "f"])
-def test_threads_do_not_change_an_analysis(variant: Variant) -> None:
-    scorer, rng, heard = tiny_scorer(3), random.Random(8), list[tuple[float, object]]()
-    tasks = [Task(sentence(rng, 25), (sentence(rng, 25),)) for _ in range(12)]
-    found = refine_all(scorer, tasks, variant, ALL, lambda share: heard.append((share, threading.current_thread())))
-    for task, got in zip(tasks, found, strict=True):
-        alone = refine(scorer, *task, variant, ALL)
-        assert [s.text for s in got.steps] == [s.text for s in alone.steps]
-        assert got.parts() == pytest.approx(alone.parts(), abs=1e-4)
-    shares = [share for share, _ in heard]
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-    assert {thread for _, thread in heard} == {threading.current_thread()}
-    with pytest.raises(Cancelled):
-        refine_all(scorer, tasks * 4, variant, ALL, stop_when(lambda share: share > 0))
 
 
 def test_rounds_are_half_the_tokens_or_what_is_asked_for() -> None:
