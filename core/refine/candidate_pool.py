@@ -75,23 +75,20 @@ def edit_candidates(
     `after` is the log probability of the following token at `at`, used for deletion.
     """
     before, rest = ids[:at], ids[at:]
-    out: list[EditCandidate] = []
-
-    def add(edit: Edit, token: int | None, new: Ids, logp: float) -> None:
-        head = np.append(logps[:at], logp)
-        out.append(EditCandidate(edit, token, new, at, head, float(head.sum()) / len(new)))
-
+    made: list[tuple[Edit, int | None, Ids, float]] = []
     if "insert" in edits:
-        for token, logp in near:
-            add("insert", token, [*before, token, *rest], logp)
+        made += [("insert", token, [*before, token, *rest], logp) for token, logp in near]
     if len(rest) > 1:
         if "delete" in edits:
-            add("delete", None, [*before, *rest[1:]], after)
+            made.append(("delete", None, [*before, *rest[1:]], after))
         if "substitute" in edits:
-            for token, logp in near:
-                if token != rest[0]:
-                    add("substitute", token, [*before, token, *rest[1:]], logp)
-    return out
+            made += [("substitute", t, [*before, t, *rest[1:]], logp) for t, logp in near if t != rest[0]]
+    heads = np.empty((len(made), at + 1))
+    heads[:, :at], heads[:, at] = logps[:at], [logp for *_, logp in made]
+    return [
+        EditCandidate(edit, token, new, at, head, known / len(new))
+        for (edit, token, new, _), head, known in zip(made, heads, heads.sum(axis=1).tolist(), strict=True)
+    ]
 
 
 class CandidatePool:

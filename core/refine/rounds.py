@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from core.models.architectures.packed import DecoderRow
 from core.models.architectures.seq2seq import Array, Seq2SeqScorer
@@ -28,6 +29,13 @@ FIRST, TOGETHER = 4, 64
 ALL = 1 << 30
 
 
+def one_large_pass(device: torch.device) -> bool:
+    """Return whether one product with the whole vocabulary costs less than bounds text by text, and decoding a winner again less
+    than keeping the keys and values of all candidates: on a GPU.
+    """
+    return device.type == "cuda"
+
+
 class SentenceRound(NamedTuple):
     """A sentence in one round: its worst token `at`, the likely tokens there, and the candidate edits."""
 
@@ -45,6 +53,7 @@ class RoundRunner:
         self.forward = variant != "recall"
         self.backward = variant in ("recall", "f")
         self.kept = len(scorer.starts)  # decoder inputs before the first target token
+        self.large = one_large_pass(scorer.device)
         self.held = 0  # bytes of keys and values kept by candidate edits of this round
 
     def run(self, sentences: Sequence[SentenceState]) -> list[SentenceState]:
@@ -72,6 +81,7 @@ class RoundRunner:
         hidden = torch.stack([s.now.hidden[skip + t] for s, t in zip(sentences, places, strict=True)])
         following = [s.now.ids[min(t + 1, len(s.now.ids) - 1)] for s, t in zip(sentences, places, strict=True)]
         after, near, logps = self.scorer.likely(hidden, following, self.options.k)
+        near, logps = near.cpu(), logps.cpu()
         out = []
         for i, (s, at) in enumerate(zip(sentences, places, strict=True)):
             likely = list(zip(near[i].tolist(), logps[i].tolist(), strict=True))
@@ -104,33 +114,39 @@ class RoundRunner:
         return DecoderRow(turn.sentence.read, turn.sentence.now.past, self.kept + c.at, c.fed)
 
     def _decode(self, asked: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
-        """Run the decoder over the new tokens of each candidate and tighten the bounds of precision.
+        """Run the decoder over the new tokens of each candidate and tighten the bounds of precision; on a GPU, make them exact.
 
-        Keys and values are kept while memory allows; a winner without them is run again.
+        Keys and values are kept while memory allows, on a GPU never; a winner without them is run again.
         """
+        nothing = self.scorer.parts.weight.new_empty((0, self.scorer.parts.weight.shape[1]))
         for _, c in asked:
-            c.hidden = self.scorer.parts.weight.new_empty((0, self.scorer.parts.weight.shape[1]))
+            c.hidden = nothing
         some = [(t, c) for t, c in asked if c.fed]
         kept = []
         for t, c in some:
-            size = len(c.fed) * t.sentence.now.past[:, :, :1].nbytes
-            kept.append(self.held + size <= bytes_for(self.scorer.device))
+            size = 0 if self.large else len(c.fed) * t.sentence.now.past[:, :, :1].nbytes
+            kept.append(not self.large and self.held + size <= bytes_for(self.scorer.device))
             self.held += size * kept[-1]
 
         def work(piece: range) -> range:
-            run = self.scorer.once([self._row(*some[i]) for i in piece])
-            at = 0
-            for turn, group in groupby(piece, key=lambda i: some[i][0]):
+            run = self.scorer.once([self._row(*some[i]) for i in piece], keep=not self.large)
+            sizes = [len(some[i][1].fed) for i in piece]
+            ends = np.cumsum(sizes).tolist()
+            for i, size, end in zip(piece, sizes, ends, strict=True):
+                c = some[i][1]
+                c.hidden = run.hidden[end - size : end]
+                c.past = run.past[:, :, end - size : end] if kept[i] else None
+            if self.large:
+                self._exact(some[i][1] for i in piece)
+                return piece
+            for turn, group in groupby(zip(piece, sizes, ends, strict=True), key=lambda at: some[at[0]][0]):
                 mine = list(group)
-                size = sum(len(some[i][1].fed) for i in mine)
-                tails = [token for i in mine for token in some[i][1].tail]
-                bounds = self.scorer.bounds(run.hidden[at : at + size], tails, turn.sentence.near)
-                for i, values in zip(mine, _cut(bounds, [len(some[i][1].fed) for i in mine]), strict=True):
+                first, last = mine[0][2] - mine[0][1], mine[-1][2]
+                tails = [token for i, _, _ in mine for token in some[i][1].tail]
+                bounds = self.scorer.bounds(run.hidden[first:last], tails, turn.sentence.near)
+                for (i, _, _), values in zip(mine, _cut(bounds, [size for _, size, _ in mine]), strict=True):
                     c = some[i][1]
-                    c.hidden = run.hidden[at : at + len(c.fed)]
-                    c.past = run.past[:, :, at : at + len(c.fed)] if kept[i] else None
                     c.precision = min(c.precision, float(c.head.sum() + values.sum()) / len(c.ids))
-                    at += len(c.fed)
             return piece
 
         self._spend([len(c.fed) for _, c in some], work)
@@ -146,6 +162,9 @@ class RoundRunner:
             hidden = scorer.once(
                 [DecoderRow(r, None, 0, scorer.inputs(t.sentence.condition.ids)) for r, (t, _) in given], keep=False
             ).hidden
+            if self.large:
+                self._exact_references(part, hidden)
+                return piece
             at = 0
             for turn, group in groupby(part, key=lambda tc: tc[0]):
                 targets = turn.sentence.condition.ids
@@ -158,6 +177,15 @@ class RoundRunner:
             return piece
 
         self._spend([max(len(c.ids), len(t.sentence.condition.ids)) + skip for t, c in asked], work)
+
+    def _exact_references(self, part: Sequence[tuple[SentenceRound, EditCandidate]], hidden: Tensor) -> None:
+        """Replace the bounds of recall by exact scores, given the states of the reference for each candidate."""
+        skip = self.kept - 1
+        targets = [[0] * skip + t.sentence.condition.ids for t, _ in part]
+        flat = self.scorer.logps(hidden, [i for row in targets for i in row])
+        for (_, c), values in zip(part, _cut(flat, [len(row) for row in targets]), strict=True):
+            c.back, c.back_logps, c.recall = hidden[:0], values[skip:], float(values[skip:].mean())
+            c.open = np.zeros(len(c.back_logps), bool)
 
     def _spend(self, sizes: Sequence[int], work: Callable[[range], range]) -> None:
         self._report()
@@ -178,7 +206,7 @@ class RoundRunner:
 
     def _settle(self, ready: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
         """Replace the bounds of these candidates by exact scores: of recall first where its bounds are loosest."""
-        if self.backward:
+        if self.backward and not self.large:
             narrow = [(t, c) for t, c in ready if c.open is None and t.sentence.loose is not None]
             self._exact_back([(t, c, t.sentence.loose) for t, c in narrow if t.sentence.loose is not None])
             done = {id(c) for _, c in narrow}
@@ -187,7 +215,7 @@ class RoundRunner:
                 [(t, c, np.ones(len(t.sentence.condition.ids), bool) if c.open is None else c.open) for t, c in ready]
             )
         if self.forward:
-            self._exact(c for _, c in ready)
+            self._exact(c for _, c in ready if c.logps is None)
         for turn, c in ready:
             turn.pool.settle(c)
 
@@ -230,11 +258,11 @@ class RoundRunner:
         step = EditStep(
             position=turn.at - scorer.first,
             edit=winner.edit,
-            old=scorer.decode([now.ids[turn.at]]),
-            new="" if winner.token is None else scorer.decode([winner.token]),
+            old=scorer.piece(now.ids[turn.at]),
+            new="" if winner.token is None else scorer.piece(winner.token),
             before=now.score,
             after=score,
-            alternatives=tuple((scorer.decode([token]), math.exp(logp)) for token, logp in turn.near),
+            alternatives=tuple((scorer.piece(token), math.exp(logp)) for token, logp in turn.near),
             text=sentence.detokenizer.detokenize(winner.ids, sentence.owners),
         )
         sentence.steps.append(step)

@@ -8,7 +8,8 @@ recovers directly after an error in y. The second is trained explicitly: the dec
 substituted, inserted, deleted) and the label at every position is the next token of r. Words on both sides are replaced by made-up names,
 so that copying also works for unseen words.
 
-All randomness comes from `--seed`; settings and the final loss are written to `training.json` next to the weights.
+All randomness comes from `--seed`; settings and the final loss are written to `training.json` next to the weights. A GPU is used where
+there is one (`ERRORSCOPE_DEVICE`); then `--loaders 8` makes the cases in other processes, and `--batch-tokens 16000` keeps the GPU busy.
 After a stop, the same command with `--resume` instead of `--start` continues from the last state saved.
 """
 
@@ -25,9 +26,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from core.formats import output
+from core.models import loading
 from core.training.bart_cases import (
     BOS,
     EOS,
@@ -105,6 +108,18 @@ def batches(corpus: Corpus, s: BartTrainingSettings, rng: np.random.Generator) -
             ]
 
 
+class TrainingBatches(IterableDataset[list[torch.Tensor]]):
+    """The batches of `batches`; each loading process draws its own."""
+
+    def __init__(self, corpus: Corpus, s: BartTrainingSettings, seed: list[int]) -> None:
+        self.corpus, self.settings, self.seed = corpus, s, seed
+
+    def __iter__(self) -> Iterator[list[torch.Tensor]]:
+        process = get_worker_info()
+        seed = [*self.seed, process.id + 1] if process else self.seed
+        return batches(self.corpus, self.settings, np.random.default_rng(seed))
+
+
 def pad(rows: tuple[Tokens, ...], fill: int) -> torch.Tensor:
     out = torch.full((len(rows), max(map(len, rows))), fill)
     for i, row in enumerate(rows):
@@ -125,18 +140,20 @@ def train(
     start: Path | None,
     resume: bool = False,
     every: int = 200,
+    loaders: int = 0,
 ) -> None:
     """Train into the folder `out`, saving after every `every` steps; `minutes` shortens the schedule.
 
+    With `loaders`, so many processes make the cases, which are others than without.
     `start` is the folder of an earlier round to continue, whose tokenizer is kept; `resume` continues the stopped round in `out`, which
     draws other cases from there on than a round that was not stopped.
     """
+    place = loading.device()
     if resume:
         start = out
     torch.manual_seed(s.seed)
-    state = torch.load(out / STATE, weights_only=True) if resume else None
+    state = torch.load(out / STATE, map_location="cpu", weights_only=True) if resume else None
     at = BartProgress(**state["at"]) if state else BartProgress()
-    rng = np.random.default_rng([s.seed, at.step] if resume else s.seed)
     raw_pairs = [tuple(line.split("\t")[:2]) for line in read_lines(pairs_path) if line.count("\t") >= 1]
     raw_pairs = [(a, b) for a, b in raw_pairs if a.strip() and b.strip() and not held_out(a)]
     lines = [line for line in read_lines(sentences_path) if line.strip()]
@@ -163,21 +180,24 @@ def train(
         if start
         else BartForConditionalGeneration(bart_config(s, len(tokenizer)))
     )
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters", flush=True)
+    model.to(place)
+    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, on {place}", flush=True)
     optimizer = torch.optim.AdamW(model.parameters(), lr=s.learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
     if state:
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
     model.train()
-    source, started = batches(corpus, s, rng), time.time() - at.seconds
+    cases = TrainingBatches(corpus, s, [s.seed, at.step] if resume else [s.seed])
+    source = iter(DataLoader(cases, batch_size=None, num_workers=loaders, prefetch_factor=8 if loaders else None))
+    started = time.time() - at.seconds
     for step in range(at.step, s.steps):
         done = max(step / s.steps, (time.time() - started) / 60 / s.minutes if s.minutes else 0.0)
         if done >= 1:
             break
         for group in optimizer.param_groups:
             group["lr"] = s.learning_rate * rate(step, done, s)
-        encoder_ids, decoder_ids, labels = next(source)
-        with autocast():
+        encoder_ids, decoder_ids, labels = (t.to(place) for t in next(source))
+        with autocast(place):
             hidden = model.model(
                 input_ids=encoder_ids,
                 attention_mask=(encoder_ids != PAD).long(),
@@ -234,7 +254,7 @@ def save(
 ) -> None:
     """Save the weights once as fp16 safetensors, and the record of all rounds; training continues in fp32."""
     tied = ("lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
-    half = {k: v.detach().to(torch.float16) for k, v in model.state_dict().items() if k not in tied}
+    half = {k: v.detach().to("cpu", torch.float16) for k, v in model.state_dict().items() if k not in tied}
     model.save_pretrained(out, state_dict=half)
     rounds = [*earlier, {"settings": asdict(s), "steps": at.step, "loss": round(at.loss, 4)}]
     output.write({out / "training.json": json.dumps({"rounds": rounds}, indent=1) + "\n"})
@@ -254,6 +274,8 @@ def main() -> None:
     how.add_argument(
         "--resume", action="store_true", help="continue the stopped round in --out, with the same settings"
     )
+    parser.add_argument("--batch-tokens", type=int, default=BartTrainingSettings.batch_tokens)
+    parser.add_argument("--loaders", type=int, default=0, help="processes that make the cases")
     for share in SHARES:
         parser.add_argument(f"--{share.replace('_', '-')}", type=float, default=getattr(BartTrainingSettings, share))
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
@@ -265,9 +287,10 @@ def main() -> None:
         minutes=args.minutes,
         seed=args.seed,
         learning_rate=args.learning_rate,
+        batch_tokens=args.batch_tokens,
         **{share: getattr(args, share) for share in SHARES},
     )
-    train(args.pairs, args.sentences, args.out, settings, args.start, args.resume)
+    train(args.pairs, args.sentences, args.out, settings, args.start, args.resume, loaders=args.loaders)
 
 
 if __name__ == "__main__":

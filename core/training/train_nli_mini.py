@@ -3,8 +3,8 @@
     python -m core.training.nli_pairs --sentences … --translations … --without … --out made.tsv.gz
     OMP_WAIT_POLICY=passive python -m core.training.train_nli_mini --nli nli.tsv.gz --made made.tsv.gz --out my_nli
 
-`--nli` is a TSV with the header premise, hypothesis, label, origin, split; `--made` is the output of `core.training.nli_pairs`. Rows of
-the split `dev` are never trained on. The encoder reads both texts together; mean and maximum over all tokens give the three logits. The
+`--nli` is a TSV with the header premise, hypothesis, label, origin, split; `--made` is the output of `core.training.nli_pairs`, one file or
+several with different seeds, of which the first gives the made pairs of `dev`. Rows of the split `dev` are never trained on. The encoder reads both texts together; mean and maximum over all tokens give the three logits. The
 trained parameters are an adapter for every linear layer of the encoder (Hu et al. 2022) and the two classification layers.
 
 All randomness comes from `--seed`; settings, the digest of the pairs and the results on `dev` are in `training.json`. If other programs
@@ -149,7 +149,7 @@ class Progressed:
 
 def train(
     nli: Path,
-    made: Path,
+    made: Sequence[Path],
     out: Path,
     s: NliTrainingSettings,
     start: Path | None = None,
@@ -159,14 +159,16 @@ def train(
     """Train into the folder `out`, saving after every `every` steps; `minutes` shortens the schedule.
 
     `start` is the folder of an earlier adapter to continue, under a schedule of its own; `resume` continues the stopped run in `out`.
+    Uses a GPU where there is one (`ERRORSCOPE_DEVICE`).
     """
+    place = loading.device()
     torch.manual_seed(s.seed)
     rng = np.random.default_rng(s.seed)
     cases, dev = read_nli(nli, rng)
-    rows = read_made(made)
-    cases += [row for row in rows if not row.dev]
-    held = [row for row in rows if row.dev]
-    model = build(s, out if resume else start)
+    files = [read_made(path) for path in made]
+    cases += [row for rows in files for row in rows if not row.dev]
+    held = [row for row in files[0] if row.dev]
+    model = build(s, out if resume else start).to(place)
     kind = model.peft_config["default"]
     s = replace(s, rank=kind.r, alpha=kind.lora_alpha)
     words = loading.tokenizer(base())
@@ -187,9 +189,9 @@ def train(
             group["lr"] = s.learning_rate * min(1.0, done / s.warmup) * 0.5 * (1 + math.cos(math.pi * done))
         batch = next(source)
         model.train()
-        with autocast():
+        with autocast(place):
             logits = model(**loading.padded([e.row for e in batch], words.pad_token_id, reader.device)).logits
-        targets = torch.tensor([e.target for e in batch], dtype=torch.float32)
+        targets = torch.tensor([e.target for e in batch], dtype=torch.float32, device=place)
         loss = torch.nn.functional.cross_entropy(logits.float(), targets)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -212,7 +214,7 @@ def train(
         "pairs_seen": at.seen,
         "minutes": round(at.seconds / 60, 1),
         "loss": round(at.loss, 4),
-        "sha256": {p.name: hashlib.sha256(p.read_bytes()).hexdigest()[:12] for p in (nli, made)},
+        "sha256": {p.name: hashlib.sha256(p.read_bytes()).hexdigest()[:12] for p in (nli, *made)},
         "versions": {name: package(name) for name in ("torch", "transformers", "peft")},
         "dev": shares(reader, dev),
         "made_dev": shares(reader, held),
@@ -244,7 +246,7 @@ def keep(model: Any, optimizer: torch.optim.Optimizer, at: Progressed, out: Path
 
 def restore(model: Any, optimizer: torch.optim.Optimizer, out: Path) -> Progressed:
     """Put back the parameters and the optimizer's state that `keep` saved."""
-    state = torch.load(out / STATE, weights_only=True)
+    state = torch.load(out / STATE, map_location="cpu", weights_only=True)
     model.load_state_dict(state["trained"], strict=False)
     optimizer.load_state_dict(state["optimizer"])
     return Progressed(**state["at"])
@@ -254,7 +256,7 @@ def save(model: Any, out: Path) -> None:
     """Save adapter, pooling and classification layer as fp16 safetensors, with their configurations."""
     out.mkdir(parents=True, exist_ok=True)
     half = {
-        k: v.detach().to(torch.float16).contiguous()
+        k: v.detach().to("cpu", torch.float16).contiguous()
         for k, v in get_peft_model_state_dict(model, save_embedding_layers=False).items()
     }
     save_file(half, out / "adapter_model.safetensors", metadata={"format": "pt"})
@@ -270,19 +272,20 @@ def save(model: Any, out: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nli", type=Path, required=True)
-    parser.add_argument("--made", type=Path, required=True)
+    parser.add_argument("--made", type=Path, required=True, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=NliTrainingSettings.steps)
     parser.add_argument("--minutes", type=float, help="stop sooner: the schedule is shortened to fit")
     parser.add_argument("--seed", type=int, default=NliTrainingSettings.seed)
     parser.add_argument("--rank", type=int, default=NliTrainingSettings.rank)
     parser.add_argument("--learning-rate", type=float, default=NliTrainingSettings.learning_rate)
+    parser.add_argument("--batch-tokens", type=int, default=NliTrainingSettings.batch_tokens)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--start", type=Path, help="the folder of an adapter to continue; its rank is kept")
     how.add_argument("--resume", action="store_true", help="continue the stopped run in --out, with the same settings")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     args = parser.parse_args()
-    output.check_folder([("--nli", args.nli), ("--made", args.made)], "--out", args.out)
+    output.check_folder([("--nli", args.nli), *(("--made", path) for path in args.made)], "--out", args.out)
     torch.set_num_threads(args.threads)
     settings = NliTrainingSettings(
         rank=args.rank,
@@ -291,6 +294,7 @@ def main() -> None:
         minutes=args.minutes,
         seed=args.seed,
         learning_rate=args.learning_rate,
+        batch_tokens=args.batch_tokens,
     )
     train(args.nli, args.made, args.out, settings, args.start, args.resume)
 

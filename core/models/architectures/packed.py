@@ -1,7 +1,7 @@
 """Run an encoder or a decoder on many rows at once without padding; decoder rows continue a cached prefix.
 
-Linear layers see one flat sequence of new tokens. Attention runs once per group of adjacent rows of equal shape, whose common
-prefix is stored once; keys and values of the conditioning text are computed once.
+Linear layers see one flat sequence of new tokens. Adjacent rows of equal shape form a group, whose common prefix is stored once;
+keys and values of the conditioning text are computed once.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 from core.models.architectures.anatomy import Anatomy, Embedding, EncoderAnatomy
-from core.models.architectures.dense import Function
+from core.models.architectures.attention import AttentionGroup, Heads, attention
 
 STEP = 16
 """Numbers of rows in linear layers are multiples of this on a CPU."""
-
-Masks = dict[tuple[int, int], Tensor | None]
 
 
 class DecoderRow(NamedTuple):
@@ -42,21 +39,6 @@ class DecoderRun(NamedTuple):
     past: Tensor
 
 
-class AttentionGroup(NamedTuple):
-    """Tokens [first, last) of the flat sequence: `rows` rows of equal length that share past or memory."""
-
-    first: int
-    last: int
-    rows: int
-    known: Tensor | None
-    start: int
-
-    @property
-    def length(self) -> int:
-        """Return the number of new tokens per row."""
-        return (self.last - self.first) // self.rows
-
-
 def encode(parts: EncoderAnatomy, rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
     """Return the encoder states (tokens, d) of all rows, one after the other, in one pass.
 
@@ -64,15 +46,15 @@ def encode(parts: EncoderAnatomy, rows: Sequence[Sequence[int]], device: torch.d
     """
     sizes = [len(r) for r in rows]
     groups = _groups(sizes, sizes, [None] * len(rows), [0] * len(rows))
-    biases = {(s.start, s.length): _bias(parts.bias_of, s, device) for s in groups}
     x, at = _embedded(parts.embed, [i for r in rows for i in r], [i for n in sizes for i in range(n)], device)
     at = _filled(at)
+    attend = attention(groups, Heads(parts.heads, parts.scale, parts.bias_of), x, causal=False)
     for layer, block in enumerate(parts.blocks):
         y = block.itself.norm(x) if parts.before else x
         query, keys, values = block.itself.query(y), block.itself.key(y), block.itself.value(y)
         if layer == 0:
             x, query, keys, values = (t.index_select(0, at) for t in (x, query, keys, values))
-        x = block.itself.out(_attend(parts, layer, groups, biases, query, keys, values), x)
+        x = block.itself.out(attend(layer, query, keys, values), x)
         x = x if parts.before else block.itself.norm(x)
         x = block.feed(block.feed_norm(x) if parts.before else x, x)
         x = x if parts.before else block.feed_norm(x)
@@ -98,12 +80,14 @@ def run(parts: Anatomy, rows: Sequence[DecoderRow], *, keep: bool = True) -> Dec
     firsts = list(distinct.values())
     spread = _filled(_spread(rows, firsts, list(distinct))) if len(firsts) < len(rows) else None
     sizes = [len(r.ids) for r in rows]
-    own = _own_groups(rows)
-    cross = [
-        s._replace(rows=1)
-        for s in _groups([id(r.memory) for r in rows], sizes, [r.memory for r in rows], [0] * len(rows))
-    ]
-    masks: Masks = {(s.start, s.length): _mask(parts, s) for s in own}
+    lengths = [r.memory.shape[2] for r in rows]
+    conditions = _groups([id(r.memory) for r in rows], sizes, [r.memory for r in rows], lengths)
+    heads = Heads(parts.heads, parts.scale, parts.bias_of)
+    own = attention(_own_groups(rows), heads, parts.weight, causal=True)
+    first = own if spread is None else attention(_own_groups(firsts), heads, parts.weight, causal=True)
+    cross = attention(
+        [s._replace(rows=1) for s in conditions], heads._replace(bias_of=None), parts.weight, causal=False
+    )
     ids, positions = [i for r in firsts for i in r.ids], [r.start + i for r in firsts for i in range(len(r.ids))]
     x, at = _embedded(parts.embed, ids, positions, device)
     at, tokens = _filled(at), sum(sizes)
@@ -115,48 +99,18 @@ def run(parts: Anatomy, rows: Sequence[DecoderRow], *, keep: bool = True) -> Dec
         query, keys, values = block.itself.query(y), block.itself.key(y), block.itself.value(y)
         if layer == 0:
             x, query, keys, values = (t.index_select(0, at) for t in (x, query, keys, values))
-        groups = own if layer or spread is None else _own_groups(firsts)
-        x = block.itself.out(_attend(parts, layer, groups, masks, query, keys, values), x)
+        x = block.itself.out((own if layer else first)(layer, query, keys, values), x)
         x = x if parts.before else block.itself.norm(x)
         query = block.other.query(block.other.norm(x) if parts.before else x)
         if layer == 0 and spread is not None:
             x, query, keys, values = (t.index_select(0, spread) for t in (x, query, keys, values))
         if keep:
             kept[layer, 0], kept[layer, 1] = keys[:tokens], values[:tokens]
-
-        out = torch.zeros_like(query)
-        for s in cross:
-            assert s.known is not None
-            keys, values = (_heads(s.known[layer, i], 1, parts.heads) for i in (0, 1))
-            asked = _heads(query[s.first : s.last], 1, parts.heads)
-            found = scaled_dot_product_attention(asked, keys, values, scale=parts.scale)
-            _heads(out[s.first : s.last], 1, parts.heads).copy_(found)
-        x = block.other.out(out, x)
+        x = block.other.out(cross(layer, query, None, None), x)
         x = x if parts.before else block.other.norm(x)
         x = block.feed(block.feed_norm(x) if parts.before else x, x)
         x = x if parts.before else block.feed_norm(x)
     return DecoderRun(parts.finish(x)[:tokens], kept)
-
-
-def _attend(
-    parts: Anatomy | EncoderAnatomy,
-    layer: int,
-    groups: Sequence[AttentionGroup],
-    masks: Masks,
-    query: Tensor,
-    keys: Tensor,
-    values: Tensor,
-) -> Tensor:
-    """Return the self-attention of all groups (tokens, heads · head size)."""
-    out = torch.zeros_like(query)
-    for s in groups:
-        q, k, v = (_heads(t[s.first : s.last], s.rows, parts.heads) for t in (query, keys, values))
-        if s.known is not None and s.start:
-            before = [_heads(s.known[layer, i, : s.start], 1, parts.heads).expand(s.rows, -1, -1, -1) for i in (0, 1)]
-            k, v = torch.cat([before[0], k], dim=2), torch.cat([before[1], v], dim=2)
-        found = scaled_dot_product_attention(q, k, v, masks[s.start, s.length], scale=parts.scale)
-        _heads(out[s.first : s.last], s.rows, parts.heads).copy_(found)
-    return out
 
 
 def _filled(at: Tensor) -> Tensor:
@@ -168,10 +122,6 @@ def _filled(at: Tensor) -> Tensor:
     return torch.cat([at, at.new_zeros(lacking)]) if lacking else at
 
 
-def _heads(t: Tensor, rows: int, heads: int) -> Tensor:
-    return t.view(rows, -1, heads, t.shape[-1] // heads).transpose(1, 2)
-
-
 def _embedded(
     embed: Embedding, ids: Sequence[int], positions: Sequence[int], device: torch.device
 ) -> tuple[Tensor, Tensor]:
@@ -179,6 +129,10 @@ def _embedded(
 
     Candidate edits of one text share most of their pairs, and so most queries, keys and values of the first layer.
     """
+    if device.type != "cpu":  # all of them cost less than finding the distinct ones
+        return embed(torch.tensor(ids, device=device), torch.tensor(positions, device=device)), torch.arange(
+            len(ids), device=device
+        )
     places: dict[tuple[int, int], int] = {}
     at = [places.setdefault(pair, len(places)) for pair in zip(ids, positions, strict=True)]
     pairs = torch.tensor(list(places), device=device)
@@ -219,22 +173,3 @@ def _groups(
         out.append(AttentionGroup(first, last, len(mine), known[mine[0]], starts[mine[0]]))
         first = last
     return out
-
-
-def _mask(parts: Anatomy, s: AttentionGroup) -> Tensor:
-    """Return the bias of a group's self-attention scores: −∞ for later positions, plus the family's position bias."""
-    bias = _bias(parts.bias_of, s, parts.weight.device)
-    distance = _distance(s, parts.weight.device)
-    if bias is None:
-        bias = torch.zeros(distance.shape, dtype=parts.weight.dtype, device=parts.weight.device)
-    return bias.masked_fill(distance > 0, float("-inf"))
-
-
-def _bias(bias_of: Function | None, s: AttentionGroup, device: torch.device) -> Tensor | None:
-    return None if bias_of is None else bias_of(_distance(s, device)).permute(2, 0, 1)
-
-
-def _distance(s: AttentionGroup, device: torch.device) -> Tensor:
-    """Return key position − query position for the tokens of one row."""
-    at = torch.arange(s.start, s.start + s.length, device=device)[:, None]
-    return torch.arange(s.start + s.length, device=device)[None, :] - at

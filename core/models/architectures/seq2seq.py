@@ -30,7 +30,8 @@ Ids = list[int]
 Array = npt.NDArray[np.float64]
 Side = Literal["target", "source"]
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
-LOGITS_AT_ONCE = 1 << 20  # values per piece of the vocabulary projection, to fit into the CPU cache
+LOGITS_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 28}
+"""Values per piece of the vocabulary projection: what fits into the cache of a CPU, and 1 GiB on a GPU."""
 FEWEST_ROWS = 128  # per piece, so that reading the weights does not take longer than the products
 
 
@@ -89,6 +90,7 @@ class Seq2SeqScorer(TextReader):
         self.limit = int(getattr(config, "max_position_embeddings", 0) or getattr(config, "n_positions", 0) or 1024)
         self._lead = self._language_tokens(languages)
         self.slack = 1e-5 if self.parts.weight.dtype == torch.float32 else 0.05
+        self._texts: dict[int, str] = {}
         self.starts: Ids = [int(config.decoder_start_token_id), *self._lead["target"]]
         probe = self.encode("a").ids
         self.first = int(probe[0] in self.special)
@@ -124,6 +126,12 @@ class Seq2SeqScorer(TextReader):
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of token ids, without special tokens."""
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    def piece(self, token: int) -> str:
+        """Return the text of one token, "" for a special one."""
+        if token not in self._texts:
+            self._texts[token] = self.decode([token])
+        return self._texts[token]
 
     # ── passes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -228,7 +236,7 @@ class Seq2SeqScorer(TextReader):
         return logits if bias is None else logits + bias.float()
 
     def _pieces(self, rows: int, columns: int = 0) -> list[slice]:
-        size = max(FEWEST_ROWS, LOGITS_AT_ONCE // (columns or self.parts.weight.shape[0]))
+        size = max(FEWEST_ROWS, LOGITS_AT_ONCE[self.device.type] // (columns or self.parts.weight.shape[0]))
         return [slice(first, first + size) for first in range(0, rows, size)]
 
     # ── whole texts ──────────────────────────────────────────────────────────────────────────────────────────────────

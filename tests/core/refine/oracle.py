@@ -21,6 +21,7 @@ class Plain:
 
     def __init__(self, scorer, batch: int = 4) -> None:
         self.scorer, self.batch, self.spent = scorer, batch, 0
+        self.special = set(scorer.special)
         self.pad = scorer.model.config.pad_token_id
 
     def forward(self, conditions: list[list[int]], targets: list[list[int]]) -> torch.Tensor:
@@ -66,9 +67,8 @@ class Plain:
 
     def top_k(self, reference: list[int], hypothesis: list[int], position: int, k: int) -> list[int]:
         table = self.forward([reference], [hypothesis])[0, position]
-        return [token for token in torch.argsort(table, descending=True).tolist() if token not in self.scorer.special][
-            :k
-        ]
+        likely = torch.topk(table, min(len(table), k + len(self.special))).indices.tolist()
+        return [token for token in likely if token not in self.special][:k]
 
     def refine(
         self,

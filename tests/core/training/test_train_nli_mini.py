@@ -26,7 +26,7 @@ ROWS = [
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
+def files(tmp_path: Path) -> tuple[Path, list[Path]]:
     nli, made = tmp_path / "nli.tsv.gz", tmp_path / "made.tsv.gz"
     lines = ["premise\thypothesis\tlabel\torigin\tsplit", *("\t".join(row) for row in ROWS)]
     nli.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))
@@ -35,10 +35,10 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
         for n in range(10)
     ]
     nli_pairs.write(made, pairs)
-    return nli, made
+    return nli, [made]
 
 
-def test_dev_is_kept_out_and_what_holds_both_ways_is_trained_both_ways(files: tuple[Path, Path]) -> None:
+def test_dev_is_kept_out_and_what_holds_both_ways_is_trained_both_ways(files: tuple[Path, list[Path]]) -> None:
     trained, dev = read_nli(files[0], np.random.default_rng(0))
     seen = {(pair.premise, pair.hypothesis) for pair in trained}
     assert [pair.premise for pair in dev] == ["It snowed today."]
@@ -48,7 +48,7 @@ def test_dev_is_kept_out_and_what_holds_both_ways_is_trained_both_ways(files: tu
 
 
 def test_a_stopped_run_continues_to_the_same_weights(
-    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: tuple[Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = NliTrainingSettings(rank=2, alpha=4, steps=4, batch_tokens=60)
     train(*files, tmp_path / "whole", settings, every=2)
@@ -73,7 +73,7 @@ def test_a_stopped_run_continues_to_the_same_weights(
     assert resolve(str(tmp_path / "whole")).path
 
 
-def test_another_run_can_start_from_the_bundled_adapter(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_another_run_can_start_from_the_bundled_adapter(files: tuple[Path, list[Path]], tmp_path: Path) -> None:
     train(*files, tmp_path / "on", NliTrainingSettings(steps=1, learning_rate=1e-9), start=NLI_FOLDER)
     before, after = (load_file(folder / "adapter_model.safetensors") for folder in (NLI_FOLDER, tmp_path / "on"))
     assert all(torch.allclose(before[key].float(), after[key].float(), atol=1e-3) for key in before)
