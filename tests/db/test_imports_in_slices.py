@@ -26,7 +26,7 @@ from tests.db.raw import counts, rows, scalar
 from tests.fakes import small_dataset
 from tests.paths import ROOT
 
-LARGE = small_dataset(1500)
+LARGE = small_dataset(300)
 SEGMENT = SegmentKey("doc", "0")
 
 
@@ -53,7 +53,9 @@ def judgements() -> list[Judgement]:
 
 @pytest.fixture(autouse=True)
 def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "MOST", 500)
+    monkeypatch.setattr(imports, "SMALL", 300)
+    monkeypatch.setattr(slices, "FIRST", 100)
+    monkeypatch.setattr(slices, "MOST", 100)
 
 
 def before_rows(monkeypatch: pytest.MonkeyPatch, table: str, do: Callable[[], object]) -> None:
@@ -73,10 +75,10 @@ def test_a_large_import_with_labels_and_scores_is_complete(store: Store, engine:
     project = store.projects.create("p").id
     report = store.projects.add(project, scored(), labels(), judgements=judgements(), external=[external()])
     n = len(LARGE.outputs)
-    assert (report.segments, report.outputs, report.human_scores, report.metric_scores) == (1500, n, n, n)
-    assert (report.labelled, report.judgements, report.unchanged) == (1500, n, 0)
+    assert (report.segments, report.outputs, report.human_scores, report.metric_scores) == (300, n, n, n)
+    assert (report.labelled, report.judgements, report.unchanged) == (300, n, 0)
     assert store.projects.dataset(project) == scored()
-    assert len(store.labels.events(project)) == 1500
+    assert len(store.labels.events(project)) == 300
     assert store.judgements.list(project) == judgements()
     again = store.projects.add(project, scored(), labels(), judgements=judgements(), external=[external()])
     assert (again.segments, again.outputs, again.labelled, again.judgements, again.metric_scores) == (0, 0, 0, 0, 0)
@@ -149,11 +151,11 @@ def killed(url: str, work: str, statement: str, number: int) -> None:
         import os, signal
         from sqlalchemy import event
         from core.services.projects.adding import ImportTarget, add
-        from db import slices
+        from db import imports, slices
         from db.engine import connect
         from db.store import store_over
         from tests.db.test_imports_in_slices import LARGE
-        engine, n, slices.MOST = connect({url!r}), [0], 500
+        engine, n, imports.SMALL, slices.FIRST, slices.MOST = connect({url!r}), [0], 300, 100, 100
 
         def strike(connection, cursor, statement, *rest):
             n[0] += statement.startswith({statement!r})

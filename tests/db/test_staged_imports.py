@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from tests.db.raw import counts
 from tests.fakes import memory_store, small_dataset, stop_when
 from tests.paths import ROOT
 
-N = 1500
+N = 300
 
 
 def staged(rows: list[tuple[Any, ...]], mapping: Any = LONG, known: Any = None) -> StagedImport:
@@ -56,8 +56,14 @@ def content(store: Store, project: int) -> tuple[Any, ...]:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "MOST", 500)
+    monkeypatch.setattr(slices, "FIRST", 100)
+    monkeypatch.setattr(slices, "MOST", 100)
     monkeypatch.setattr(staged_imports, "SMALL", 50)
+
+
+@cache
+def two_stores() -> tuple[Store, Store]:
+    return open_store("sqlite://"), open_store("sqlite://")
 
 
 ROW = st.tuples(
@@ -83,8 +89,8 @@ def outcome(work: Any) -> ImportReport | str:
 def test_parts_are_added_as_datasets_are(files: Any, first: int) -> None:
     monkey = pytest.MonkeyPatch()
     monkey.setattr(staged_imports, "SMALL", first)
-    whole, in_parts = open_store("sqlite://"), open_store("sqlite://")
-    a, b = whole.projects.create("p").id, in_parts.projects.create("p").id
+    whole, in_parts = two_stores()
+    a, b = (s.projects.create(f"p{len(s.projects.list())}").id for s in (whole, in_parts))
     for rows, replaces in files:
         try:
             found = staged(rows)
@@ -110,7 +116,7 @@ def test_a_large_import_is_complete(store: Store, engine: Engine, known: bool) -
     if known:
         mapping = LONG.with_(output=None, source=None, references=(), human_scores=())
         scores = staged(many(score="1"), mapping, StoredOutputs(store, store.projects.get(project)))
-        with pytest.raises(ImportProblems, match="3,000 scores that differ"):
+        with pytest.raises(ImportProblems, match="600 scores that differ"):
             store.imports.add(project, scores)
         assert store.imports.add(project, scores, replace=["COMET"]).metric_scores == 2 * N
     more = store.imports.add(project, staged(many(systems="ABC", score="1" if known else "0.5")))
@@ -143,7 +149,7 @@ def test_a_contradiction_in_the_last_part_changes_nothing(store: Store, engine: 
     rows[-3] = (*rows[-3][:6], "another text", *rows[-3][7:])
     with pytest.raises(ImportProblems) as caught:
         store.imports.add(project, staged(rows))
-    assert [p.column for p in caught.value.problems] == ["output of system “A”, document “doc”, segment “1499”"]
+    assert [p.column for p in caught.value.problems] == ["output of system “A”, document “doc”, segment “299”"]
     assert counts(engine) == before
 
 
@@ -171,7 +177,7 @@ def test_a_killed_import_shows_nothing(url: str) -> None:
         from db import slices
         from db.store import open_store
         from tests.db.test_staged_imports import many, staged
-        slices.MOST = 500
+        slices.FIRST = slices.MOST = 100
 
         def strike(share):
             if share > 0.5:
