@@ -134,7 +134,7 @@ def segment_rows(connection: Connection, project_id: int, keys: Iterable[Segment
         arrays = (_array([key[at] for key in wanted], Text()) for at in (0, 1))
         listed = func.unnest(*arrays).table_valued("doc_id", "segment_id").render_derived()
         pair = [listed.c.doc_id, listed.c.segment_id]
-    # SQLite looks up each pair in the index only if it must begin with the pairs: hence an outer join
+    # an outer join makes SQLite start from the pairs and look up each one in the index
     same = and_(of.project_id == project_id, of.doc_id == pair[0], of.segment_id == pair[1])
     rows = connection.execute(select(segments).select_from(listed.outerjoin(segments, same)))
     return sorted((row for row in rows if row.id is not None), key=lambda row: row.position)

@@ -59,7 +59,7 @@ class CalibrationPoint(NamedTuple):
 
 
 class BestAgreement(NamedTuple):
-    """The λ with the best agreement, and the agreement at it and at λ = 1 (None if undefined): what is known before the intervals."""
+    """The λ with the best agreement, known before the 95 % CIs: its agreement, and the agreement at λ = 1 (None if undefined)."""
 
     lam: float
     agreement: float
@@ -151,8 +151,8 @@ def calibrate(
 ) -> Calibration:
     """Find the λ with the best agreement, by the exact sweep of `lambda_search`, or the scan of `tie_scan` for acc_eq.
 
-    `on_best` is called with this λ before the intervals are computed, which takes most of the time. The interval refits λ on
-    `draws` resamples of the segments; cross-validation fits λ on other documents. The same points and seed give the same result. Points are weighted, pairs by the product of both weights; this estimates the agreement over
+    `on_best` is called with this λ before the 95 % CIs are computed, because they take most of the time. Each of `draws` resamples
+    of the segments refits λ; cross-validation fits λ on other documents. The same points and seed give the same result. Points are weighted, pairs by the product of both weights; this estimates the agreement over
     all outputs from which the calibration set was drawn. Where `unweighable` gives a reason, weights are ignored and a
     note is added. Raises `UserError` if the agreement is undefined at every λ, or for more than 50,000 pooled outputs.
     """

@@ -60,10 +60,10 @@ def each(items: Iterable[P], work: Callable[[P], T], device: torch.device) -> It
 def side_by_side(
     parts: Sequence[S], work: Callable[[S, Progress], T], device: torch.device, progress: Progress
 ) -> list[T]:
-    """Return `work(part, its progress)` for each part. On a CPU, parts run in as many threads as there are passes, each with its share of the cores.
+    """Return `work(part, progress of the part)` for each part. On a CPU, parts run in up to `passes(device)` threads, which share the cores.
 
-    `progress` is called in this thread with the share of all parts, weighted by their lengths. What it raises is raised when the
-    parts have stopped, which they do at their next report. Raises what `work` raises.
+    `progress` is called in the calling thread with the finished share of all parts, weighted by their lengths. If it raises, every
+    part stops at its next report, and the exception is raised then. Raises what `work` raises.
     """
     done, total, stopped = [0.0] * len(parts), sum(map(len, parts)), Event()
 

@@ -27,8 +27,8 @@ from core.refine.sentence_state import PreparedOutput, SentencePreparer, Sentenc
 
 POOL = {"cpu": 2000, "cuda": 16_000}
 """Maximum number of tokens refined together. On a GPU, a pass takes about as long for few tokens as for many."""
-PARTS = 4
-"""Outputs per thread from which each thread refines its own; with fewer, threads share the passes of one."""
+OUTPUTS_PER_THREAD = 4
+"""Minimum number of outputs per thread. With fewer, all threads share the passes of one engine."""
 
 
 class Task(NamedTuple):
@@ -60,7 +60,8 @@ def refine_all(
 
     With several references, the one with the best plain BARTScore is used throughout. Scores are ≤ 0, higher is better, and
     do not depend on the other outputs in the batch. A text longer than the model's limit is cut at the end, and
-    `truncated` is set. `progress` is called at least once per round, with several threads about ten times a second; it may raise `Cancelled`.
+    `truncated` is set. `progress` is called at least once per
+    round, or about ten times per second with several threads. It may raise `Cancelled`.
     Raises ValueError for a task without a condition.
     """
     if any(not task.conditions for task in tasks):
@@ -70,8 +71,8 @@ def refine_all(
         with torch.inference_mode():
             return _Engine(scorer, variant, options, progress).all(tasks)
 
-    def refined(part: Sequence[int], told: Progress) -> list[Refinement]:
-        return _Engine(scorer, variant, options, told, len(parts)).all([tasks[i] for i in part])
+    def refined(part: Sequence[int], progress: Progress) -> list[Refinement]:
+        return _Engine(scorer, variant, options, progress, len(parts)).all([tasks[i] for i in part])
 
     found = parallel.side_by_side(parts, refined, scorer.device, progress)
     with suppress(Cancelled):  # the work is complete, so keep its result
@@ -81,7 +82,10 @@ def refine_all(
 
 
 def _parts(tasks: Sequence[Task], count: int) -> list[list[int]]:
-    """Return the tasks in `count` parts of similar size, or in fewer if they are few. Outputs with the same conditions stay together."""
+    """Return the indices of the tasks in at most `count` parts of similar size.
+
+    Outputs with the same conditions stay together; few outputs give fewer parts.
+    """
     by_conditions: dict[tuple[str, ...], list[int]] = {}
     for i, task in enumerate(tasks):
         by_conditions.setdefault(task.conditions, []).append(i)
@@ -89,7 +93,7 @@ def _parts(tasks: Sequence[Task], count: int) -> list[list[int]]:
     def size(group: Sequence[int]) -> int:
         return sum(len(tasks[i].hypothesis) + sum(map(len, tasks[i].conditions)) for i in group)
 
-    parts: list[list[int]] = [[] for _ in range(min(count, len(by_conditions), len(tasks) // PARTS))]
+    parts: list[list[int]] = [[] for _ in range(min(count, len(by_conditions), len(tasks) // OUTPUTS_PER_THREAD))]
     sizes = [0] * len(parts)
     for group in sorted(by_conditions.values(), key=size, reverse=True) if parts else ():
         k = sizes.index(min(sizes))

@@ -30,8 +30,10 @@ ALL = 1 << 30
 
 
 def one_large_pass(device: torch.device) -> bool:
-    """Return whether one product with the whole vocabulary costs less than bounds text by text, and decoding a winner again less
-    than keeping the keys and values of all candidates: on a GPU.
+    """Return whether to run one large pass: True on a GPU.
+
+    There, one product with the whole vocabulary is faster than bounds per text, and decoding a winner again is faster than keeping
+    all keys and values.
     """
     return device.type == "cuda"
 
@@ -116,7 +118,7 @@ class RoundRunner:
     def _decode(self, asked: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
         """Run the decoder over the new tokens of each candidate and tighten the bounds of precision; on a GPU, make them exact.
 
-        Keys and values are kept while memory allows, on a GPU never; a winner without them is run again.
+        Keys and values are kept while memory allows, but never on a GPU. A winner without them is decoded again.
         """
         nothing = self.scorer.parts.weight.new_empty((0, self.scorer.parts.weight.shape[1]))
         for _, c in asked:

@@ -128,7 +128,8 @@ def score_dataset(
     With `timings`, a sample of each metric is scored first if its speed is unknown, so that the time of the whole job is known;
     with `only_time` nothing else is scored, and progress counts metrics.
 
-    Stored values are kept if it raises: `Cancelled` as `on_scoring` does, `Unavailable` if a chunk cannot be stored, `ModelProcessEnded`.
+    Raises `Cancelled` if `on_scoring` does, `Unavailable` if a chunk cannot be stored, and `ModelProcessEnded` if the model process
+    ends. Values stored before that are kept.
     """
     items = {content_key(*item): item for _, item in dataset.items()}
     work = _Work(on_scoring, only_time)

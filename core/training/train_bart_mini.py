@@ -109,7 +109,7 @@ def batches(corpus: Corpus, s: BartTrainingSettings, rng: np.random.Generator) -
 
 
 class TrainingBatches(IterableDataset[list[torch.Tensor]]):
-    """The batches of `batches`; each loading process draws its own."""
+    """Yields what `batches` yields; each loading process draws its own cases."""
 
     def __init__(self, corpus: Corpus, s: BartTrainingSettings, seed: list[int]) -> None:
         self.corpus, self.settings, self.seed = corpus, s, seed
@@ -144,11 +144,11 @@ def train(
 ) -> None:
     """Train into the folder `out`, saving after every `every` steps; `minutes` shortens the schedule.
 
-    With `loaders`, so many processes make the cases, which are others than without.
+    `loaders` is the number of processes that make the cases. The cases depend on it.
     `start` is the folder of an earlier round to continue, whose tokenizer is kept; `resume` continues the stopped round in `out`, which
     draws other cases from there on than a round that was not stopped.
     """
-    place = loading.device()
+    device = loading.device()
     if resume:
         start = out
     torch.manual_seed(s.seed)
@@ -180,8 +180,8 @@ def train(
         if start
         else BartForConditionalGeneration(bart_config(s, len(tokenizer)))
     )
-    model.to(place)
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, on {place}", flush=True)
+    model.to(device)
+    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, on {device}", flush=True)
     optimizer = torch.optim.AdamW(model.parameters(), lr=s.learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
     if state:
         model.load_state_dict(state["model"])
@@ -196,8 +196,8 @@ def train(
             break
         for group in optimizer.param_groups:
             group["lr"] = s.learning_rate * rate(step, done, s)
-        encoder_ids, decoder_ids, labels = (t.to(place) for t in next(source))
-        with autocast(place):
+        encoder_ids, decoder_ids, labels = (t.to(device) for t in next(source))
+        with autocast(device):
             hidden = model.model(
                 input_ids=encoder_ids,
                 attention_mask=(encoder_ids != PAD).long(),

@@ -3,8 +3,9 @@
     python -m core.training.nli_pairs --sentences … --translations … --without … --out made.tsv.gz
     OMP_WAIT_POLICY=passive python -m core.training.train_nli_mini --nli nli.tsv.gz --made made.tsv.gz --out my_nli
 
-`--nli` is a TSV with the header premise, hypothesis, label, origin, split; `--made` is the output of `core.training.nli_pairs`, one file or
-several with different seeds, of which the first gives the made pairs of `dev`. Rows of the split `dev` are never trained on. The encoder reads both texts together; mean and maximum over all tokens give the three logits. The
+`--nli` is a TSV with the header premise, hypothesis, label, origin, split; `--made` takes one or more
+outputs of `core.training.nli_pairs`, made with different seeds. The made pairs of `dev` come from the first file. Rows of the split `dev` are never
+trained on. The encoder reads both texts together; mean and maximum over all tokens give the three logits. The
 trained parameters are an adapter for every linear layer of the encoder (Hu et al. 2022) and the two classification layers.
 
 All randomness comes from `--seed`; settings, the digest of the pairs and the results on `dev` are in `training.json`. If other programs
@@ -161,14 +162,14 @@ def train(
     `start` is the folder of an earlier adapter to continue, under a schedule of its own; `resume` continues the stopped run in `out`.
     Uses a GPU where there is one (`ERRORSCOPE_DEVICE`).
     """
-    place = loading.device()
+    device = loading.device()
     torch.manual_seed(s.seed)
     rng = np.random.default_rng(s.seed)
     cases, dev = read_nli(nli, rng)
     files = [read_made(path) for path in made]
     cases += [row for rows in files for row in rows if not row.dev]
     held = [row for row in files[0] if row.dev]
-    model = build(s, out if resume else start).to(place)
+    model = build(s, out if resume else start).to(device)
     kind = model.peft_config["default"]
     s = replace(s, rank=kind.r, alpha=kind.lora_alpha)
     words = loading.tokenizer(base())
@@ -189,9 +190,9 @@ def train(
             group["lr"] = s.learning_rate * min(1.0, done / s.warmup) * 0.5 * (1 + math.cos(math.pi * done))
         batch = next(source)
         model.train()
-        with autocast(place):
+        with autocast(device):
             logits = model(**loading.padded([e.row for e in batch], words.pad_token_id, reader.device)).logits
-        targets = torch.tensor([e.target for e in batch], dtype=torch.float32, device=place)
+        targets = torch.tensor([e.target for e in batch], dtype=torch.float32, device=device)
         loss = torch.nn.functional.cross_entropy(logits.float(), targets)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

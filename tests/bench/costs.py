@@ -2,9 +2,8 @@
 
     python -m tests.bench.costs [--seconds 10] [--metrics chrf bartscore++]
 
-Each metric scores WMT translations (18 words on average; the sample project where the training data are absent) for about so many seconds of
-processor time, with one thread; the first outputs, which load a model, do not count. Every output has a reference of its own: outputs of several
-systems that share one cost less. Texts are read and values stored in a new database, as a worker does: SQLite, and PostgreSQL if
+Each metric scores WMT translations in one thread for about `--seconds` of processor time (18 words on average; without the training data, the
+sample project). The first outputs load the model and are not counted. Every output has its own reference; outputs that share one cost less. Texts are read and values stored in a new database, as a worker does: SQLite, and PostgreSQL if
 ERRORSCOPE_TEST_POSTGRES is set, for which the bytes that pass over the loopback interface are counted too.
 """
 
@@ -70,7 +69,7 @@ class StorageCost(NamedTuple):
 
 
 def items(n: int, *, made: bool = False) -> Iterator[Item]:
-    """Yield outputs with one reference each, all different, references are sources too; or those of `tests.bench.workers`."""
+    """Yield `n` different outputs, each with one reference, which is also the source. With `made`, yield those of `tests.bench.workers`."""
     if made:
         yield from (item for _, item in dataset(n, "b").items())
         return
@@ -79,7 +78,7 @@ def items(n: int, *, made: bool = False) -> Iterator[Item]:
 
 
 def cost(name: str, seconds: float, made: bool) -> MetricCost:
-    """Score more and more outputs until enough time has been measured."""
+    """Return the processor time per output of a metric, measured on growing chunks for about `seconds`."""
     metric, given = registry.load(name), list(items(20_000, made=made))
     warm, at, spent, size = 4, 4, 0.0, 4
     metric.score(given[:warm], no_progress)

@@ -1,8 +1,8 @@
 """The refinement engine on a GPU against the plain implementation: `python -m tests.bench.gpu [--pairs N] [--plain N] [--only bundled]`.
 
-One process refines N pairs of the training data, which fill the GPU, and then the first few of them with the plain implementation, so
-ratios are of the time per output. Without a GPU, it runs on the processor, for a trial of few pairs. With the model of bart-large's size, which is untrained, outputs are of at most 20 words, and candidates
-differ so little that hardly any can be left out early. Agreement of bf16 with fp32 is that of the bundled model.
+One process refines N pairs with the engine, which fills the GPU, then the first few with the plain implementation. Ratios compare the time per
+output. Without a GPU it runs on the CPU; use few pairs then. The model of bart-large's size is untrained and gets outputs of at most 20 words. Its
+candidates differ so little that few can be left out early. Agreement of bf16 with fp32 is measured with the bundled model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OPTIONS = Options(non_translation="off")
 
 
 class Run(NamedTuple):
-    """Results of the engine, seconds, and bytes of GPU memory at most."""
+    """Results of the engine, seconds, and peak GPU memory in bytes."""
 
     found: list[Refinement]
     seconds: float

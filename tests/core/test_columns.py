@@ -1,4 +1,4 @@
-"""Columns of scores are the same after storage, and take no memory for reasons that nobody has."""
+"""Stored columns of scores stay the same, and columns without reasons take no memory for them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Attention of many rows in one flat sequence of tokens: group by group on a CPU, in one padded batch on a GPU.
 
-Small passes of different shapes cost little on a CPU, where padding would be computed for nothing. On a GPU, starting one costs
-more than computing it, so all rows are padded to the longest and attend together.
+On a CPU, small passes of different shapes are cheap, and padding would waste computation. On a GPU, starting a pass takes longer
+than computing it, so all rows are padded to the longest and computed in one pass.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Numbers = npt.NDArray[np.int_]
 Flags = npt.NDArray[np.bool_]
 Bias = Callable[[Tensor], Tensor]
 Attend = Callable[[int, Tensor, Tensor | None, Tensor | None], Tensor]
-"""(layer, queries, new keys, new values), each (tokens, heads · head size), to the attention of each token."""
+"""Return the attention of each token, given (layer, queries, new keys, new values), each of shape (tokens, heads · head size)."""
 
 ALIGNED = 8
-"""The padded number of keys is a multiple of this, as the fast kernels of a GPU want it."""
+"""The number of keys is padded to a multiple of this, which the fast GPU kernels require."""
 
 
 class AttentionGroup(NamedTuple):
@@ -57,10 +57,10 @@ def attention(groups: Sequence[AttentionGroup], heads: Heads, like: Tensor, *, c
     Tokens attend to the known ones of their group and to the new ones of their row; with `causal`, to no later one. Without new
     keys and values, they attend to the known ones alone; then `causal` must be False.
     """
-    return (_grouped if like.device.type == "cpu" else padded)(groups, heads, like, causal=causal)
+    return (_grouped_attention if like.device.type == "cpu" else padded_attention)(groups, heads, like, causal=causal)
 
 
-def _grouped(groups: Sequence[AttentionGroup], heads: Heads, like: Tensor, *, causal: bool) -> Attend:
+def _grouped_attention(groups: Sequence[AttentionGroup], heads: Heads, like: Tensor, *, causal: bool) -> Attend:
     masks = {(s.start, s.length): _mask(s, heads, like, causal) for s in groups}
 
     def attend(layer: int, query: Tensor, keys: Tensor | None, values: Tensor | None) -> Tensor:
@@ -92,7 +92,7 @@ def _mask(s: AttentionGroup, heads: Heads, like: Tensor, causal: bool) -> Tensor
     return bias.masked_fill(distance > 0, float("-inf")) if causal else bias
 
 
-def padded(groups: Sequence[AttentionGroup], heads: Heads, like: Tensor, *, causal: bool) -> Attend:
+def padded_attention(groups: Sequence[AttentionGroup], heads: Heads, like: Tensor, *, causal: bool) -> Attend:
     """Return what `attention` returns, computed with all rows padded to the longest."""
     rows = _Rows.of(groups)
     kept = list({id(s.known): s.known for s in groups if s.known is not None and s.start}.values())
@@ -129,7 +129,9 @@ def padded(groups: Sequence[AttentionGroup], heads: Heads, like: Tensor, *, caus
 
 
 class _Rows(NamedTuple):
-    """Of each row: the number of new tokens, the first of them, the number of known ones, and the first of those among all known ones."""
+    """Arrays with one entry per row: `sizes` (new tokens), `firsts` (index of the first new token), `starts` (known tokens) and
+    `begins` (index of the first known token).
+    """
 
     sizes: Numbers
     firsts: Numbers

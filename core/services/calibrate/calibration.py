@@ -130,7 +130,10 @@ def fit(
     progress: Progress = no_progress,
     on_best: Callable[[BestAgreement], object] = lambda _: None,
 ) -> Calibration:
-    """Fit the λ with the best agreement; `on_best` is called with it before the intervals. Raises `UserError` if agreement is undefined at every λ."""
+    """Fit the λ with the best agreement. `on_best` receives it before the 95 % CIs are computed.
+
+    Raises `UserError` if agreement is undefined at every λ.
+    """
     return calibrate(data, **choice._asdict(), presets=presets, progress=progress, on_best=on_best)
 
 

@@ -63,7 +63,7 @@ STOPS: tuple[TourExample, ...] = (
     ),
     TourExample(
         "Verbs swapped",
-        "“Not to close but to renovate” becomes “not to renovate but to close”, the opposite. The entailment model gives it a higher score.",
+        "“Not to close but to renovate” becomes “not to renovate but to close”, the opposite. The entailment model misses the error: the changed text scores higher.",
         "Meridian", SegmentKey("de-town-council", "1"), "verb-switching", 1.0, "nli",
     ),
 )  # fmt: skip

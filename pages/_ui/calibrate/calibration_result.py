@@ -19,16 +19,16 @@ from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
 
-def fit(data: tuple[CalibrationPoint, ...], people: HumanScores, choice: LambdaFitOptions) -> Calibration | None:
-    """Return the fit, kept until its data change; None if it was stopped. The best λ is shown while its interval is computed."""
+def fit(data: tuple[CalibrationPoint, ...], human_scores: HumanScores, choice: LambdaFitOptions) -> Calibration | None:
+    """Return the fit, or None if it was cancelled. Fits are kept until the data change. The best λ is shown while its 95 % CI is computed."""
     words = f"Fitting λ on {format_count(len(data), 'output')} and {choice.draws} resamples …"
     place = st.empty()
 
-    def shown(best: BestAgreement) -> None:
-        place.markdown(best_sentence(best, people, choice))
+    def show_best(best: BestAgreement) -> None:
+        place.markdown(best_sentence(best, human_scores, choice))
 
     found = run_cached(
-        ("fit", digest(data), choice), words, lambda progress: service.fit(data, choice, PRESETS, progress, shown)
+        ("fit", digest(data), choice), words, lambda progress: service.fit(data, choice, PRESETS, progress, show_best)
     )
     place.empty()
     return found
@@ -38,22 +38,22 @@ def interval(pair: tuple[float, float] | None) -> str:
     return f" [{format_lambda(pair[0])}, {format_lambda(pair[1])}]" if pair else ""
 
 
-def best_sentence(best: BestAgreement, people: HumanScores, choice: LambdaFitOptions) -> str:
-    """Return what is known before the intervals, as Markdown."""
+def best_sentence(best: BestAgreement, human_scores: HumanScores, choice: LambdaFitOptions) -> str:
+    """Return what is known before the 95 % CIs, as Markdown."""
     beside = f"λ = 1: {format_number(best.at_one, missing='undefined')}"
     return (
-        f"#### Best agreement: λ = {format_lambda(best.lam)}\n{MEASURES[choice.measure]} = {format_number(best.agreement)} with {people.words} "
-        f"on {best.n:,} outputs ({escape_markdown(beside)}). The recommendation needs the 95 % CI, which is being computed."
+        f"#### Best agreement: λ = {format_lambda(best.lam)}\n{MEASURES[choice.measure]} = {format_number(best.agreement)} with {human_scores.words} "
+        f"on {best.n:,} outputs ({escape_markdown(beside)}). The 95 % CI and the recommendation are being computed."
     )
 
 
-def sentence(found: Calibration, people: HumanScores, choice: LambdaFitOptions) -> str:
+def sentence(found: Calibration, human_scores: HumanScores, choice: LambdaFitOptions) -> str:
     """Return the result in one sentence, as Markdown."""
     sign, advised = MEASURES[choice.measure], found.advice.lam
     head = "No λ is recommended" if advised is None else f"Recommended: λ = {format_lambda(advised)}"
     beside = f"λ = 1: {format_number(found.at['1'])}; BARTScore without refinement: {format_number(found.at['vanilla'], missing='undefined')}"
     return (
-        f"#### {head}\nλ = {format_lambda(found.lam)}{interval(found.ci)} agrees best with {people.words} on {found.n:,} outputs: "
+        f"#### {head}\nλ = {format_lambda(found.lam)}{interval(found.ci)} agrees best with {human_scores.words} on {found.n:,} outputs: "
         f"{sign} = {format_number(found.agreement)} ({escape_markdown(beside)})"
     )
 
@@ -83,9 +83,9 @@ def to_save(found: Calibration) -> float:
     return picked
 
 
-def missing(found: Calibration, people: HumanScores) -> None:
+def missing(found: Calibration, human_scores: HumanScores) -> None:
     """Draw warnings, and links to get more labels."""
-    raters = len(people.raters) or None
+    raters = len(human_scores.raters) or None
     notes = list(found.notes)
     if raters is not None and raters < ENOUGH_RATERS and not any("fewer than" in n for n in notes):
         notes.append("Labels of one annotator only; 2 or 3 are recommended.")
@@ -124,7 +124,7 @@ def legend(found: Calibration) -> None:
     )
 
 
-def details(found: Calibration, people: HumanScores, choice: LambdaFitOptions, column: Column) -> None:
+def details(found: Calibration, human_scores: HumanScores, choice: LambdaFitOptions, column: Column) -> None:
     """Draw the agreement at other λs, cross-validation, and the signature."""
     sign = MEASURES[choice.measure]
     rows = [
@@ -169,4 +169,4 @@ def details(found: Calibration, people: HumanScores, choice: LambdaFitOptions, c
         for name, text in facts.items():
             st.markdown(f"**{name}**  \n{escape_markdown(text)}")
         with st.expander("Signatures"):
-            st.text(f"{found.signature}|{people.signature}")
+            st.text(f"{found.signature}|{human_scores.signature}")

@@ -18,7 +18,7 @@ from tests.tiny import FAMILIES
 
 @pytest.fixture
 def large_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention, "_grouped", attention.padded)
+    monkeypatch.setattr(attention, "_grouped_attention", attention.padded_attention)
     monkeypatch.setattr(packed, "STEP", 1)
     monkeypatch.setattr(rounds, "one_large_pass", lambda device: True)
 
@@ -57,7 +57,7 @@ def test_padded_attention_equals_that_of_each_group(causal: bool, biased: bool) 
     heads = Heads(2, 0.5, (lambda distance: torch.stack([distance / 7.0, -distance / 9.0], dim=-1)) if biased else None)
     one, other = (
         made(groups, heads, query, causal=causal)(1, query, keys, values)
-        for made in (attention.attention, attention.padded)
+        for made in (attention.attention, attention.padded_attention)
     )
     assert torch.allclose(one, other, atol=1e-6)
 
@@ -69,7 +69,7 @@ def test_padded_attention_to_known_tokens_alone() -> None:
     query, heads = torch.randn(8, 8), Heads(4, 0.5)
     one, other = (
         made(groups, heads, query, causal=False)(0, query, None, None)
-        for made in (attention.attention, attention.padded)
+        for made in (attention.attention, attention.padded_attention)
     )
     assert torch.allclose(one, other, atol=1e-6)
 

@@ -46,7 +46,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return pairs, sentences
 
 
-def test_loading_processes_draw_different_cases_and_the_same_ones_in_each_run() -> None:
+def test_loading_processes_draw_different_reproducible_cases() -> None:
     corpus = Corpus([([6, 8], [10, 12])], [[6, 8, 10], [12, 14]], STARTS)
     settings = BartTrainingSettings(vocabulary=20, batch_tokens=60)
 
