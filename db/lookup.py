@@ -21,6 +21,7 @@ from sqlalchemy import (
     insert,
     select,
     true,
+    tuple_,
 )
 from sqlalchemy.types import NullType, TypeEngine
 
@@ -125,15 +126,21 @@ def among(connection: Connection, column: ColumnElement[Any], keys: Sequence[str
 
 
 def segment_rows(connection: Connection, project_id: int, keys: Iterable[SegmentKey]) -> list[Any]:
-    """Return the rows of these segments in document order; those that do not exist are left out. The keys are one parameter."""
+    """Return the rows of these segments in document order; those that do not exist are left out. The keys are one parameter, two
+    on PostgreSQL, and on other databases two for each key, `AT_ONCE` keys per query.
+    """
     of, wanted = segments.c, list(dict.fromkeys(keys))
     if connection.dialect.name == "sqlite":
         listed = func.json_each(json.dumps(wanted)).table_valued("value")
         pair: list[ColumnElement[Any]] = [func.json_extract(listed.c.value, f"$[{at}]") for at in (0, 1)]
-    else:
+    elif connection.dialect.name == "postgresql":
         arrays = (_array([key[at] for key in wanted], Text()) for at in (0, 1))
         listed = func.unnest(*arrays).table_valued("doc_id", "segment_id").render_derived()
         pair = [listed.c.doc_id, listed.c.segment_id]
+    else:
+        query = select(segments).where(of.project_id == project_id)
+        found = (connection.execute(query.where(tuple_(of.doc_id, of.segment_id).in_(part))) for part in parts(wanted))
+        return sorted((row for part in found for row in part), key=lambda row: row.position)
     # an outer join makes SQLite start from the pairs and look up each one in the index
     same = and_(of.project_id == project_id, of.doc_id == pair[0], of.segment_id == pair[1])
     rows = connection.execute(select(segments).select_from(listed.outerjoin(segments, same)))

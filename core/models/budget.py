@@ -76,7 +76,7 @@ def _out_of_memory(error: BaseException) -> bool:
 
 
 def bytes_for(device: torch.device) -> int:
-    """Return the bytes that may be used in addition to the model."""
+    """Return the bytes that keys and values, and activations of a pass, may use in addition to the model."""
     return GPU_BYTES if device.type == "cuda" else CPU_BYTES
 
 

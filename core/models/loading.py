@@ -55,7 +55,10 @@ class TextReader:
 
 
 def device(chosen: str = "") -> str:
-    """Return "cpu" or "cuda", by settings (or `chosen`) and hardware. Raises UserError if the device is not available."""
+    """Return "cpu" or "cuda", by settings (or `chosen`) and hardware; for "cuda", turn cuDNN's attention off in this process.
+
+    Raises UserError if the device is not available.
+    """
     chosen, there = chosen or settings().device, torch.cuda.is_available()
     if chosen not in ("auto", "cpu", "cuda") or (chosen == "cuda" and not there):
         raise UserError(

@@ -62,27 +62,30 @@ def side_by_side(
 ) -> list[T]:
     """Return `work(part, progress of the part)` for each part. On a CPU, parts run in up to `passes(device)` threads, which share the cores.
 
-    `progress` is called in the calling thread with the finished share of all parts, weighted by their lengths. If it raises, every
-    part stops at its next report, and the exception is raised then. Raises what `work` raises.
+    `progress` is called in the calling thread after a part has reported, with the finished share of all parts, weighted by their
+    lengths. If it raises, every part stops at its next report, and the exception is raised then. Raises what `work` raises.
     """
-    done, total, stopped = [0.0] * len(parts), sum(map(len, parts)), Event()
+    done, total, stopped, reported = [0.0] * len(parts), sum(map(len, parts)), Event(), Event()
 
     def run(k: int) -> T:
         def report(share: float) -> None:
             done[k] = share * len(parts[k])
+            reported.set()
             if stopped.is_set():
                 raise Cancelled
 
         return _inferred(lambda part: work(part, report), parts[k])
 
     count = passes(device)
-    pool = _pool(os.getpid(), count, max(1, torch.get_num_threads() // count))
+    pool = _pool(os.getpid(), count, max(1, torch.get_num_threads() // count), "parts")
     running = [pool.submit(run, k) for k in range(len(parts))]
     try:
         while (now := wait(running, REPORT_SECONDS, FIRST_EXCEPTION)).not_done:
             for future in now.done:
                 future.result()
-            progress(sum(done) / total)
+            if reported.is_set():  # a worker whose parts hang must not seem alive
+                reported.clear()
+                progress(sum(done) / total)
         return [future.result() for future in running]
     finally:
         stopped.set()
@@ -95,9 +98,12 @@ def _inferred(work: Callable[[P], T], item: P) -> T:
 
 
 @lru_cache(maxsize=4)
-def _pool(process: int, count: int, threads: int) -> ThreadPoolExecutor:
-    """Return a pool of `count` workers with `threads` threads each. A forked process needs its own pool."""
-    return ThreadPoolExecutor(count, "passes", _begin, (threads,))
+def _pool(process: int, count: int, threads: int, name: str = "passes") -> ThreadPoolExecutor:
+    """Return a pool of `count` workers with `threads` threads each.
+
+    A forked process needs its own pool, and so do whole parts: other calls do not wait until they end.
+    """
+    return ThreadPoolExecutor(count, name, _begin, (threads,))
 
 
 def _begin(threads: int) -> None:

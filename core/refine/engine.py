@@ -29,6 +29,8 @@ POOL = {"cpu": 2000, "cuda": 16_000}
 """Maximum number of tokens refined together. On a GPU, a pass takes about as long for few tokens as for many."""
 OUTPUTS_PER_THREAD = 4
 """Minimum number of outputs per thread. With fewer, all threads share the passes of one engine."""
+UNEVEN = 1.5
+"""Maximum size of the largest part, as a multiple of the mean."""
 
 
 class Task(NamedTuple):
@@ -82,9 +84,10 @@ def refine_all(
 
 
 def _parts(tasks: Sequence[Task], count: int) -> list[list[int]]:
-    """Return the indices of the tasks in at most `count` parts of similar size.
+    """Return the indices of the tasks in `count` parts of similar size, or in one.
 
-    Outputs with the same conditions stay together; few outputs give fewer parts.
+    Outputs with the same conditions stay together. Tasks that are few, or that cannot be divided evenly, are one part: then all threads
+    share its passes.
     """
     by_conditions: dict[tuple[str, ...], list[int]] = {}
     for i, task in enumerate(tasks):
@@ -93,13 +96,15 @@ def _parts(tasks: Sequence[Task], count: int) -> list[list[int]]:
     def size(group: Sequence[int]) -> int:
         return sum(len(tasks[i].hypothesis) + sum(map(len, tasks[i].conditions)) for i in group)
 
-    parts: list[list[int]] = [[] for _ in range(min(count, len(by_conditions), len(tasks) // OUTPUTS_PER_THREAD))]
-    sizes = [0] * len(parts)
-    for group in sorted(by_conditions.values(), key=size, reverse=True) if parts else ():
+    if len(tasks) < count * OUTPUTS_PER_THREAD:
+        return [list(range(len(tasks)))]
+    parts: list[list[int]] = [[] for _ in range(count)]
+    sizes = [0] * count
+    for group in sorted(by_conditions.values(), key=size, reverse=True):
         k = sizes.index(min(sizes))
         parts[k] += group
         sizes[k] += size(group)
-    return parts
+    return parts if max(sizes) * count <= UNEVEN * sum(sizes) else [list(range(len(tasks)))]
 
 
 def tokens(text: str, encoded: EncodedText, logps: Array, first: int) -> tuple[Token, ...]:
@@ -116,7 +121,9 @@ class _Engine:
         self, scorer: Seq2SeqScorer, variant: Variant, options: Options, progress: Progress, engines: int = 1
     ) -> None:
         self.scorer, self.variant, self.options, self.progress = scorer, variant, options, progress
-        self.pool = POOL[scorer.device.type] // engines
+        self.pool, self.engines = POOL[scorer.device.type] // engines, engines
+        if scorer.device.type == "cuda":  # by the size of the model: its keys and values are kept
+            self.pool = min(self.pool, scorer.budget.tokens)
         self.done, self.total = 0, 0
 
     def _report(self) -> None:
@@ -136,7 +143,7 @@ class _Engine:
         out: list[Refinement | None] = [None] * len(tasks)
         active: list[SentenceState] = []
         preparer = SentencePreparer(self.scorer, self.variant, self.options)
-        rounds = RoundRunner(self.scorer, self.variant, self.options, self._report)
+        rounds = RoundRunner(self.scorer, self.variant, self.options, self._report, self.engines)
         while waiting or active:
             self._report()
             room = self.pool - sum(sizes[s.task] for s in active)

@@ -48,10 +48,13 @@ class SentenceRound(NamedTuple):
 
 
 class RoundRunner:
-    """Runs rounds. `report` is called before each batch and may raise `Cancelled`."""
+    """Runs rounds. `report` is called before each batch and may raise `Cancelled`. `engines` of them share the memory."""
 
-    def __init__(self, scorer: Seq2SeqScorer, variant: Variant, options: Options, report: Callable[[], None]) -> None:
+    def __init__(
+        self, scorer: Seq2SeqScorer, variant: Variant, options: Options, report: Callable[[], None], engines: int = 1
+    ) -> None:
         self.scorer, self.variant, self.options, self._report = scorer, variant, options, report
+        self.memory = bytes_for(scorer.device) // engines
         self.forward = variant != "recall"
         self.backward = variant in ("recall", "f")
         self.kept = len(scorer.starts)  # decoder inputs before the first target token
@@ -127,7 +130,7 @@ class RoundRunner:
         kept = []
         for t, c in some:
             size = 0 if self.large else len(c.fed) * t.sentence.now.past[:, :, :1].nbytes
-            kept.append(not self.large and self.held + size <= bytes_for(self.scorer.device))
+            kept.append(not self.large and self.held + size <= self.memory)
             self.held += size * kept[-1]
 
         def work(piece: range) -> range:
@@ -140,6 +143,8 @@ class RoundRunner:
                 c.past = run.past[:, :, end - size : end] if kept[i] else None
             if self.large:
                 self._exact(some[i][1] for i in piece)
+                for i in piece:
+                    some[i][1].hidden = nothing
                 return piece
             for turn, group in groupby(zip(piece, sizes, ends, strict=True), key=lambda at: some[at[0]][0]):
                 mine = list(group)
@@ -185,8 +190,9 @@ class RoundRunner:
         skip = self.kept - 1
         targets = [[0] * skip + t.sentence.condition.ids for t, _ in part]
         flat = self.scorer.logps(hidden, [i for row in targets for i in row])
+        nothing = hidden.new_empty((0, hidden.shape[1]))
         for (_, c), values in zip(part, _cut(flat, [len(row) for row in targets]), strict=True):
-            c.back, c.back_logps, c.recall = hidden[:0], values[skip:], float(values[skip:].mean())
+            c.back, c.back_logps, c.recall = nothing, values[skip:], float(values[skip:].mean())
             c.open = np.zeros(len(c.back_logps), bool)
 
     def _spend(self, sizes: Sequence[int], work: Callable[[range], range]) -> None:

@@ -25,6 +25,10 @@ ALIGNED = 8
 """The number of keys is padded to a multiple of this, which the fast GPU kernels require."""
 
 
+AT_ONCE = 1 << 18
+"""Padded queries or keys that are computed at once: 1 GiB in fp32 with a width of 1,024."""
+
+
 class AttentionGroup(NamedTuple):
     """Tokens [first, last) of the flat sequence: `rows` rows of equal length, after the first `start` tokens of `known`.
 
@@ -117,13 +121,18 @@ def padded_attention(groups: Sequence[AttentionGroup], heads: Heads, like: Tenso
         if own not in plans:
             plans[own] = plan(own)
         places, mask = plans[own]
-        q = _split(query.index_select(0, queries), len(rows.sizes), heads.number)
-        k, v = (
-            _split(_joined(known, layer, i, t).index_select(0, places), len(rows.sizes), heads.number)
-            for i, t in enumerate((keys, values))
-        )
-        found = scaled_dot_product_attention(q, k, v, mask, scale=heads.scale)
-        return found.transpose(1, 2).reshape(-1, query.shape[1]).index_select(0, back)
+        all_keys, all_values = (_joined(known, layer, i, t) for i, t in enumerate((keys, values)))
+        at_once = max(1, AT_ONCE // max(queries.shape[1], places.shape[1]))
+        found = []
+        for some, near, hidden in zip(*(torch.split(t, at_once) for t in (queries, places, mask)), strict=True):
+            near = near.flatten()
+            q, k, v = (
+                _split(t.index_select(0, at), len(some), heads.number)
+                for t, at in ((query, some.flatten()), (all_keys, near), (all_values, near))
+            )
+            out = scaled_dot_product_attention(q, k, v, hidden, scale=heads.scale)
+            found.append(out.transpose(1, 2).reshape(-1, query.shape[1]))
+        return torch.cat(found).index_select(0, back)
 
     return attend
 
@@ -173,7 +182,7 @@ def _joined(known: Tensor | None, layer: int, which: int, new: Tensor | None) ->
 
 
 def _index(places: Numbers, like: Tensor) -> Tensor:
-    return torch.from_numpy(places.ravel()).to(like.device)
+    return torch.from_numpy(places).to(like.device)
 
 
 def _split(t: Tensor, rows: int, heads: int) -> Tensor:

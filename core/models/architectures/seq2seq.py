@@ -30,8 +30,8 @@ Ids = list[int]
 Array = npt.NDArray[np.float64]
 Side = Literal["target", "source"]
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
-LOGITS_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 28}
-"""Values per piece of the vocabulary projection: what fits into the cache of a CPU, and 1 GiB on a GPU."""
+LOGITS_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 27}
+"""Values per piece of the vocabulary projection: what fits into the cache of a CPU, and 512 MiB on a GPU."""
 FEWEST_ROWS = 128  # per piece, so that reading the weights does not take longer than the products
 
 

@@ -27,11 +27,14 @@ def fit(data: tuple[CalibrationPoint, ...], human_scores: HumanScores, choice: L
     def show_best(best: BestAgreement) -> None:
         place.markdown(best_sentence(best, human_scores, choice))
 
-    found = run_cached(
-        ("fit", digest(data), choice), words, lambda progress: service.fit(data, choice, PRESETS, progress, show_best)
-    )
-    place.empty()
-    return found
+    try:
+        return run_cached(
+            ("fit", digest(data), choice),
+            words,
+            lambda progress: service.fit(data, choice, PRESETS, progress, show_best),
+        )
+    finally:
+        place.empty()
 
 
 def interval(pair: tuple[float, float] | None) -> str:

@@ -93,7 +93,7 @@ def _begin(project: Project, segments: Sequence[Segment]) -> None:
     st.session_state.setdefault(keys.SEGMENT, at)
     if at is not None and keys.GOOD not in st.session_state:
         _fill(project)
-        made = [t for t in service.perturbed(st.session_state[keys.GOOD]) if isinstance(t.outcome, Change)]
+        made = [t for t in service.perturbed(st.session_state.get(keys.GOOD, "")) if isinstance(t.outcome, Change)]
         if first := next((t for t in made if t.perturbation.name in ("negation", "number")), next(iter(made), None)):
             keys.choose_kind(first.perturbation.name)
             _apply()
@@ -121,10 +121,11 @@ def _fill(project: Project) -> None:
     chosen = (at, st.session_state.get(keys.SYSTEM))
     if chosen == st.session_state.get(keys.FILLED_FROM):
         return
-    st.session_state[keys.FILLED_FROM] = chosen
     if at is None or not 0 <= at < len(segments):
+        st.session_state[keys.FILLED_FROM] = chosen
         return
     segment, outputs = wiring.texts(project).segment(segments[at].key)
+    st.session_state[keys.FILLED_FROM] = chosen
     system = chosen[1] or next(iter(project.systems), "")
     text = outputs.get(system, next(iter(outputs.values()), ""))
     st.session_state[keys.SOURCE], st.session_state[keys.REFERENCE] = (

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
 
 import pytest
@@ -137,3 +138,30 @@ def test_parts_run_side_by_side_until_one_fails_or_nobody_wants_them() -> None:
         parallel.side_by_side([range(1), range(1, 3)], long, CPU, stop)
     assert told[-1] == 0.5
     assert parallel.side_by_side([range(1), range(1, 3)], lambda part, _: len(part), CPU, no_progress) == [1, 2]
+
+
+@pytest.mark.usefixtures("two")
+def test_parts_that_do_not_report_do_not_seem_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "REPORT_SECONDS", 0.01)
+    reports: list[float] = []
+
+    def work(part: range, progress: Progress) -> None:
+        progress(0.25)
+        time.sleep(0.5)
+
+    parallel.side_by_side([range(1), range(1, 2)], work, CPU, reports.append)
+    assert 1 <= len(reports) <= 2
+
+
+@pytest.mark.usefixtures("two")
+def test_other_passes_do_not_wait_for_parts() -> None:
+    released = threading.Event()
+
+    def work(part: range, progress: Progress) -> bool:
+        return released.wait(60)
+
+    with ThreadPoolExecutor(1) as caller:
+        parts = caller.submit(parallel.side_by_side, [range(1), range(1, 2)], work, CPU, no_progress)
+        assert sorted(parallel.each([1, 2], lambda n: n, CPU)) == [1, 2]
+        released.set()
+        assert parts.result() == [True, True]

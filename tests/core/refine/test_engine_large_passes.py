@@ -44,7 +44,11 @@ def test_no_bound_is_computed_in_large_passes(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("biased", [False, True])
-def test_padded_attention_equals_that_of_each_group(causal: bool, biased: bool) -> None:
+@pytest.mark.parametrize("at_once", [1, 20, 1 << 18])
+def test_padded_attention_equals_that_of_each_group(
+    causal: bool, biased: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attention, "AT_ONCE", at_once)
     torch.manual_seed(0)
     known = [torch.randn(2, 2, size, 8) for size in (5, 3)]
     groups = [

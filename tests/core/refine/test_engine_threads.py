@@ -30,8 +30,14 @@ def test_outputs_are_divided_among_threads_with_their_conditions() -> None:
     assert sorted(i for part in parts for i in part) == list(range(24))
     assert [len(part) for part in parts] == [12, 12]
     assert not {tasks[i].conditions for i in parts[0]} & {tasks[i].conditions for i in parts[1]}
-    assert engine._parts(tasks[: 2 * engine.PARTS - 1], 2) == [list(range(2 * engine.PARTS - 1))]
-    assert engine._parts([], 2) == []
+    assert engine._parts(tasks[:7], 2) == [list(range(7))]
+    assert engine._parts([], 2) == [[]]
+
+
+def test_outputs_that_cannot_be_divided_evenly_are_one_part() -> None:
+    tasks = [Task(f"output {i}", ("reference" if i < 20 else "another",)) for i in range(24)]
+    assert engine._parts(tasks, 2) == [list(range(24))]
+    assert engine._parts([task._replace(conditions=("one",)) for task in tasks], 2) == [list(range(24))]
 
 
 @pytest.mark.usefixtures("two_threads")
