@@ -10,8 +10,9 @@ from typing import Any
 
 import streamlit as st
 
-SCRIPT = """export default function ({ setTriggerValue }) {
-  requestAnimationFrame(() => setTimeout(() => setTriggerValue("shown", true)))
+SCRIPT = """const whenIdle = window.requestIdleCallback ?? ((call) => setTimeout(call))
+export default function ({ setTriggerValue }) {
+  requestAnimationFrame(() => whenIdle(() => setTriggerValue("shown", true), { timeout: 1000 }))
 }"""
 _SHOWN = "errorscope_shown"
 
