@@ -322,7 +322,7 @@ def test_the_foot_of_a_large_project_waits_until_the_cards_are_shown(
     store: Store, project: int, seen: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     score(store, project)
-    monkeypatch.setattr(all_segments, "PAGE", 1)
+    monkeypatch.setattr(all_segments, "AT_ONCE", 1)
     shown: list[Callable[[], None]] = []
     monkeypatch.setattr(deferred, "_component", lambda: lambda on_shown_change, **_: shown.append(on_shown_change))
     at = open_page(project)

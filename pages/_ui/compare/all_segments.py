@@ -24,11 +24,13 @@ DOWNLOADED = 500_000
 """Rows of a file of scores that is made in memory."""
 PAGE = 500
 """Segments in one page of the list."""
+AT_ONCE = 100
+"""Maximum number of segments whose charts and lists are drawn together with the cards."""
 
 
 def come_later(project: Project) -> bool:
     """Return whether the charts and lists are drawn in the next run, after the cards are shown."""
-    return project.n_segments > PAGE and deferred.comes_later("compare", "Loading charts and lists …")
+    return project.n_segments > AT_ONCE and deferred.comes_later("compare", "Loading charts and lists …")
 
 
 def overview(project: Project, view: View, query: Query, lam: float, blind: bool) -> None:
