@@ -47,7 +47,13 @@ def is_figure(text: str) -> bool:
 
 def format_lambda(value: float, digits: int = 3) -> str:
     """Return λ with this many significant digits, or ∞."""
-    return "∞" if math.isinf(value) else f"{value:.{digits}g}"
+    if math.isinf(value):
+        return "∞"
+    rounded = float(f"{value:.{digits}g}")
+    if rounded < 1000:
+        return f"{value:.{digits}g}"
+    text = f"{rounded:,.{max(0, digits - len(str(int(rounded))))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def format_count(n: int, noun: str, plural: str = "") -> str:

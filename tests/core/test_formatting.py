@@ -30,7 +30,18 @@ def test_scores_of_metrics_keep_the_leading_zero() -> None:
     assert format_number(None, missing="undefined") == "undefined"
 
 
-@pytest.mark.parametrize(("value", "text"), [(1.6789, "1.68"), (math.inf, "∞"), (0.0, "0"), (12.0, "12")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.6789, "1.68"),
+        (math.inf, "∞"),
+        (0.0, "0"),
+        (12.0, "12"),
+        (999.6, "1,000"),
+        (1234.5, "1,230"),
+        (131_700, "132,000"),
+    ],
+)
 def test_lambda_has_three_significant_digits(value: float, text: str) -> None:
     assert format_lambda(value) == text
 
