@@ -1,4 +1,4 @@
-"""The Projects page over a real database, without a browser."""
+"""Imports on the Projects page over a real database, without a browser; test_project_list.py has the list of projects."""
 
 import gzip
 
@@ -11,18 +11,15 @@ from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.mapping import ColumnMapping
 from core.ports.store import Store
-from core.services.projects import sample
 from core.services.projects.adding import ImportTarget
 from core.services.projects.importing import TablePlan
 from core.signature import content_key
 from pages._ui.projects import importing, upload
 from pages._ui.projects.upload_columns import mapping_of, role_of
 from pages._ui.projects.upload_lines import first_line
-from tests.fakes import small_dataset
 from tests.pages.test_shell import run, store
 
 __all__ = ["store"]
-ENSURE = sample.ensure
 CSV = (
     "doc_id,segment_id,source,reference,system,output,adequacy\n"
     "news,1,Die Katze 🐈,The cat,<b>A</b>,The cat 🐈,4\n"
@@ -267,57 +264,6 @@ def test_a_cancelled_import_changes_nothing(store: Store, monkeypatch: pytest.Mo
     at = press(at.run(), "Import ")
     assert any("Nothing was changed" in info.value for info in at.info)
     assert store.projects.list() == []
-
-
-def test_a_project_is_renamed_and_a_taken_name_is_refused(store: Store) -> None:
-    for name in ("one", "two"):
-        store.projects.add(store.projects.create(name).id, small_dataset())
-    one = next(p for p in store.projects.list() if p.name == "one")
-    at = run("projects", project=str(one.id))
-    field = next(t for t in at.text_input if t.label == "New name")
-    field.set_value("two")
-    at = press(at, "Rename")
-    assert "already" in at.error[0].value
-    next(t for t in at.text_input if t.label == "New name").set_value("<i>three</i>")
-    press(at, "Rename")
-    assert {p.name for p in store.projects.list()} == {"<i>three</i>", "two"}
-
-
-def test_deleting_names_what_is_lost_and_asks_again(store: Store) -> None:
-    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
-    (project,) = store.projects.list()
-    at = run("projects", project=str(project.id))
-    at = at.button(key=f"delete-{project.id}").click().run()
-    assert "1 segment and 2 outputs of 2 systems" in texts(at)
-    assert "labels of 2 outputs by ann" in texts(at)
-    assert store.projects.list() == [project]
-    at = at.button(key="delete-yes").click().run()
-    assert not at.exception
-    assert store.projects.list() == []
-    assert "project" not in at.query_params
-
-
-def test_the_list_says_what_each_project_holds_and_opens_another(store: Store) -> None:
-    for name in ("one", "two *x*"):
-        store.projects.add(store.projects.create(name).id, small_dataset())
-    one, two = store.projects.list()
-    at = run("projects", project=str(one.id))
-    assert "3 segments × 2 systems (A, B)" in texts(at).replace("\\", "")
-    assert "two \\*x\\*" in texts(at)
-    at = at.button(key=f"open-{two.id}").click().run()
-    assert at.query_params["project"] == str(two.id)
-
-
-def test_a_deleted_sample_is_made_again_on_request(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sample, "ensure", ENSURE)
-    at = run("projects")
-    for project in store.projects.list():
-        store.projects.delete(project.id)
-    at = at.button(key="begin-sample").click().run()
-    assert not at.exception
-    (made,) = store.projects.list()
-    assert made.sample
-    assert made.n_segments == 40
 
 
 def test_every_role_survives_the_way_through_the_screen() -> None:
