@@ -22,7 +22,7 @@ SEVERITIES: tuple[Severity, ...] = ("Major", "Minor", "Neutral")
 
 def is_storable(text: str) -> bool:
     """Return whether a file or database can hold the text, which must contain no NUL and no unpaired surrogate."""
-    return _NOT_STORABLE.search(text) is None
+    return (text.isascii() and "\0" not in text) or _NOT_STORABLE.search(text) is None
 
 
 def storable(text: str) -> str:

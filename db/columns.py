@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,6 +34,13 @@ class NotStorable(UserError, DontWrapMixin):  # noqa: N818  (what the text is)
         )
 
 
+def check_storable(texts: Iterable[str | None]) -> None:
+    """Raise `NotStorable` for the first text that `core.data.is_storable` refuses."""
+    given = [text for text in texts if text]
+    if not is_storable("".join(given)):
+        raise NotStorable(next(text for text in given if not is_storable(text)))
+
+
 class Long(TypeDecorator[str]):
     """A text of any length. Raises `NotStorable` for a text that `core.data.is_storable` refuses, on every database alike."""
 
@@ -40,8 +48,7 @@ class Long(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        if value is not None and not is_storable(value):
-            raise NotStorable(value)
+        check_storable((value,))
         return value
 
 

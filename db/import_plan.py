@@ -95,7 +95,7 @@ class TextPlan:
         self._content = {key: self._computed(key) for key in (*self.rekeyed, *self.new_outputs)}
 
     def _computed(self, key: OutputKey) -> str:
-        segment = self.texts.segments[key.segment]
+        segment = self.texts.segments[key[1:]]  # type: ignore[index]  # a tuple equals its key
         if segment is not self._keyed[0]:
             self._keyed = segment, content_keys(segment.source, segment.references)
         return self._keyed[1](self.texts.outputs[key])
@@ -122,7 +122,7 @@ class TextPlan:
 
     def _output(self, key: OutputKey, text: str) -> None:
         old = self.texts.outputs.get(key)
-        if key.segment not in self.texts.segments:
+        if key[1:] not in self.texts.segments:
             self._refuse(1, _place(key), "an output", "a segment of that name", "Add its segment to the file")
         elif old is None:
             self.new_outputs.append(key)

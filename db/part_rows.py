@@ -12,7 +12,7 @@ from core.data import OutputKey, Value
 from db.import_plan import TextPlan
 from db.lookup import parts
 from db.metric_merge import MetricMerge
-from db.row_insert import insert_rows
+from db.row_insert import insert_columns
 from db.tables import human_scores, outputs, segment_references, segments
 
 Change = tuple[Value, bool]
@@ -49,7 +49,7 @@ class PartRows(NamedTuple):
             ],
             [[texts.output_ids[key], plan.content_key(key)] for key in plan.rekeyed],
             [
-                [*key.segment, key.system, texts.next_output + i, texts.outputs[key], plan.content_key(key)]
+                (key[1], key[2], key[0], texts.next_output + i, texts.outputs[key], plan.content_key(key))
                 for i, key in enumerate(plan.new_outputs)
             ],
             [[*key, name, texts.scores[key, name]] for key, name in plan.new_scores],
@@ -76,27 +76,23 @@ class PartRows(NamedTuple):
         _update(connection, segments, "source", self.sources)
         _update(connection, outputs, "content_key", self.rekeyed)
         if self.references:
-            texts = [
-                {"segment": of_segment[doc, name], "position": at, "text": text}
-                for doc, name, at, text in self.references
-            ]
-            insert_rows(connection, segment_references, texts)
+            doc, name, at, text = zip(*self.references, strict=True)
+            ids = list(map(of_segment.__getitem__, zip(doc, name, strict=True)))
+            insert_columns(connection, segment_references, {"segment": ids, "position": at, "text": text})
         scored = bool(self.scores or any(self.external))
         of_output = {(system, of_segment[doc, name]): i for system, doc, name, i in self.output_ids}
         if self.outputs:
-            new = [
-                {"segment": of_segment[doc, name], "system": system, "position": at, "text": text, "content_key": key}
-                for doc, name, system, at, text, key in self.outputs
-            ]
-            insert_rows(connection, outputs, new)
+            doc, name, system, at, text, key = zip(*self.outputs, strict=True)
+            ids = list(map(of_segment.__getitem__, zip(doc, name, strict=True)))
+            new = {"segment": ids, "system": system, "position": at, "text": text, "content_key": key}
+            insert_columns(connection, outputs, new)
             if scored:
-                of_output |= _stored_outputs(connection, {row["segment"] for row in new})
+                of_output |= _stored_outputs(connection, set(ids))
         if self.scores:
-            numbers = [
-                {"output": of_output[system, of_segment[doc, name]], "name": scale, "value": value}
-                for system, doc, name, scale, value in self.scores
-            ]
-            insert_rows(connection, human_scores, numbers)
+            system, doc, name, scale, value = zip(*self.scores, strict=True)
+            places = zip(system, map(of_segment.__getitem__, zip(doc, name, strict=True)), strict=True)
+            numbers = {"output": list(map(of_output.__getitem__, places)), "name": scale, "value": value}
+            insert_columns(connection, human_scores, numbers)
         for merge, values in zip(merges, self.external, strict=True):
             found = [(of_output[system, of_segment[doc, name]], *rest) for system, doc, name, *rest in values]
             merge.write(connection, found)

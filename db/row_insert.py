@@ -9,18 +9,24 @@ from typing import Any
 from sqlalchemy import Connection, Table, insert
 from sqlalchemy.exc import DBAPIError
 
+from db.columns import Long, check_storable
+
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows that all have the same columns, in the caller's transaction."""
-    if not rows:
-        return
+    if rows:
+        insert_columns(connection, table, _columns(rows))
+
+
+def insert_columns(connection: Connection, table: Table, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Insert rows that are given column by column, in the caller's transaction."""
     dialect = connection.dialect
-    statement = insert(table).compile(dialect=dialect, column_keys=list(rows[0]))
-    if not statement.positional or len(rows[0]) < 2:
+    statement = insert(table).compile(dialect=dialect, column_keys=list(columns))
+    if statement.positional:
+        connection.exec_driver_sql(str(statement), _stored(connection, table, statement.positiontup or [], columns))
+    else:
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         connection.execute(insert(table), rows)
-        return
-    names = statement.positiontup or []
-    connection.exec_driver_sql(str(statement), _stored(connection, table, names, rows))
 
 
 def copy_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -31,7 +37,7 @@ def copy_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, 
         return
     names, quote, base = list(rows[0]), dialect.identifier_preparer.quote, dialect.loaded_dbapi.Error
     statement = f"COPY {quote(table.name)} ({', '.join(map(quote, names))}) FROM STDIN"
-    given = _stored(connection, table, names, rows)
+    given = _stored(connection, table, names, _columns(rows))
     driver: Any = connection.connection.driver_connection
     try:
         with driver.cursor() as cursor, cursor.copy(statement) as copy:
@@ -41,12 +47,19 @@ def copy_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, 
         raise DBAPIError.instance(statement, None, error, base, dialect=dialect) from error
 
 
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {name: list(map(itemgetter(name), rows)) for name in rows[0]}
+
+
 def _stored(
-    connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]
+    connection: Connection, table: Table, names: Sequence[str], columns: Mapping[str, Sequence[Any]]
 ) -> list[tuple[Any, ...]]:
     """Return rows as tuples of what the columns store."""
-    columns = [list(column) for column in zip(*map(itemgetter(*names), rows), strict=True)]
+    dialect, values = connection.dialect, [columns[name] for name in names]
     for i, name in enumerate(names):
-        if stored := table.c[name].type.dialect_impl(connection.dialect).bind_processor(connection.dialect):
-            columns[i] = list(map(stored, columns[i]))
-    return list(zip(*columns, strict=True))
+        kind = table.c[name].type
+        if isinstance(kind, Long):
+            check_storable(values[i])  # all at once; nothing else is done to a text
+        elif stored := kind.dialect_impl(dialect).bind_processor(dialect):
+            values[i] = list(map(stored, values[i]))
+    return list(zip(*values, strict=True))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import fmean
-from typing import NamedTuple
 
-from core.data import Dataset, ExternalScores, OutputKey, SegmentKey
+from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import Problem
 from core.formats.mapping import ColumnMapping
 from core.formats.metric_columns import MetricScores, named, number_in, other_score
-from core.formats.parsing.cells import AnyTable, FilePlace, TableRow
+from core.formats.parsing.cells import AnyTable, Cell, FilePlace, TableRow
 from core.formats.parsing.limits import limits, too_much
 from core.formats.parsing.numbers import is_absent
 from core.formats.problems import Collector, counted, shown
@@ -25,10 +24,8 @@ CHARACTERS = 2_000_000
 """Most rows, cells and characters of a batch, which is checked in memory."""
 
 
-class _KeyedRow(NamedTuple):
-    row: TableRow
-    key: OutputKey | None
-    problems: tuple[Problem, ...]
+_KeyedRow = tuple[TableRow, OutputKey | None, tuple[Problem, ...]]
+"""A row, its key, and the problems of its key, which is None if it is incomplete."""
 
 
 class Builder:
@@ -71,7 +68,7 @@ class Builder:
         metrics = [(metric, self._metrics.number(metric)) for metric in mapping.metrics if long]
         stage, again, absent, rated_again = self.stage, 0, 0, 0
         for batch in self._batches(table, mapping):
-            keys = [keyed.key for keyed in batch if keyed.key is not None]
+            keys = [key for _, key, _ in batch if key is not None]
             stage.load(keys, keys if long else (OutputKey(c, *k.segment) for k in keys for c in outputs))
             if metrics:
                 stage.load_scores(keys, metrics=True)
@@ -91,7 +88,7 @@ class Builder:
                     reader.problem(row, "", found, "each key once", todo)
                     continue
                 stage.first[key] = row.line
-                self._segment(reader, row, SegmentKey(key.doc_id, key.segment_id), mapping)
+                self._segment(reader, row, key, mapping)
                 for column in outputs:
                     text = reader.text(row, column)
                     absent += long and text is None
@@ -135,17 +132,15 @@ class Builder:
         cells = characters = 0
         for keyed in self._keys(table, mapping):
             batch.append(keyed)
-            cells += len(keyed.row.cells)
-            for cell in keyed.row.cells:
-                if cell.__class__ is str or cell.__class__ is tuple:
-                    characters += len(cell) if isinstance(cell, str) else sum(map(len, cell))
+            cells += len(keyed[0].cells)
+            characters += _characters(keyed[0].cells)
             if len(batch) >= ROWS or cells >= CELLS or characters >= CHARACTERS:
                 yield batch
                 batch, cells, characters = [], 0, 0
         yield batch
 
     def _keys(self, table: AnyTable, mapping: ColumnMapping) -> Iterator[_KeyedRow]:
-        """Yield each row with its key (system "" in the wide layout) and the problems of its key, which is None if it is incomplete."""
+        """Yield each row with its key (system "" in the wide layout)."""
         long = mapping.layout == "long"
         found = Collector()
         reader = CellReader(table, found)
@@ -158,7 +153,7 @@ class Builder:
             if long and mapping.system is not None:
                 system = reader.needed(row, mapping.system, "the name of a system")
                 if not system:
-                    yield _KeyedRow(row, None, found.closed())
+                    yield row, None, found.closed()
                     continue
             if mapping.segment is not None:
                 segment = reader.needed(row, mapping.segment, "a segment id")
@@ -167,15 +162,15 @@ class Builder:
             else:
                 segment = str(self._counts.next(reader.file, system, document))
             key = OutputKey(system, document, segment) if segment else None
-            yield _KeyedRow(row, key, found.closed() if found else ())
+            yield row, key, found.closed() if found else ()
 
-    def _segment(self, reader: CellReader, row: TableRow, key: SegmentKey, mapping: ColumnMapping) -> None:
+    def _segment(self, reader: CellReader, row: TableRow, output: OutputKey, mapping: ColumnMapping) -> None:
         source = reader.text(row, mapping.source) or None
         references = reader.references(row, mapping.references)
-        old = self.stage.segments.get(key)
+        old = self.stage.segments.get(output[1:])  # type: ignore[call-overload]  # a tuple equals its key
         if old is not None and source == old.source and references == old.references:
             return
-        here = reader.place(row)
+        here, key = reader.place(row), output.segment
         if old is None:
             self.stage.segments[key] = StagedSegment(0, source, here, references, here)
             return
@@ -285,3 +280,12 @@ class Builder:
     def external(self) -> tuple[ExternalScores, ...]:
         """Return the external scores in memory; call it after `dataset` found no problem."""
         return self.staged().external()
+
+
+def _characters(cells: Sequence[Cell]) -> int:
+    """Return the number of characters of texts and lists of texts."""
+    try:
+        return len("".join(cells))  # type: ignore[arg-type]  # most rows have texts only
+    except TypeError:
+        lists = [cell if isinstance(cell, tuple) else (cell,) for cell in cells if isinstance(cell, str | tuple)]
+        return sum(len(text) for texts in lists for text in texts)

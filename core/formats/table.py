@@ -110,16 +110,18 @@ def _delimited(text: TextFile, limit: int | None) -> TableStream:
     todo = "Put texts with a comma, a quote or a line break in quotes" if not plain else "Remove tabs from the texts"
     width = len(columns)
 
-    def rows(found: Iterable[tuple[int, list[str]]], meter: Meter, problems: Collector) -> Iterator[TableRow]:
+    def rows(
+        found: Iterable[tuple[int, list[str]]], meter: Meter, problems: Collector
+    ) -> Iterator[tuple[int, list[str]]]:
         count = meter.row
         for line, fields in found:
             count(line, len(fields))
             if len(fields) == width:
-                yield TableRow(line, tuple(fields))
+                yield line, fields
             elif fields and fields != [""]:
                 problems.add(name, line, "", counted(len(fields), "field"), f"{width}, as the header has", todo)
             elif width == 1:
-                yield TableRow(line, ("",))
+                yield line, [""]
 
     for _ in islice(rows(found, meter, problems), limit):
         pass
@@ -128,7 +130,8 @@ def _delimited(text: TextFile, limit: int | None) -> TableStream:
     def each() -> Iterator[TableRow]:
         again = records(Collector())
         next(again, None)
-        return islice(rows(again, Meter(name), Collector()), limit)
+        found = islice(rows(again, Meter(name), Collector()), limit)
+        return (TableRow(line, tuple(fields)) for line, fields in found)
 
     return TableStream(name, columns, each)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event, update
 
 from core.data import Dataset, HumanScore, Output, Segment
-from core.errors import ImportProblems
+from core.errors import ImportProblems, UserError
 from core.ports.store import Store
 from core.signature import content_key
 from db.tables import projects
@@ -147,3 +147,15 @@ def test_a_summary_that_is_not_of_the_last_import_is_counted_again(store: Store,
         connection.execute(update(projects).values(summary=kept))
     assert store.projects.get(project) == before
     assert store.projects.list() == [before]
+
+
+@pytest.mark.parametrize("n", [30, 3000])
+def test_a_text_that_cannot_be_stored_is_found_among_many(store: Store, n: int) -> None:
+    project = store.projects.create("p").id
+    texts = ["ends with half a pair of 😀"] * n
+    texts[n // 2] = "here is half\ude00"
+    outputs = tuple(Output("s", "d", str(i), text) for i, text in enumerate(texts))
+    segments = tuple(Segment("d", str(i), None if i % 2 else "a source") for i in range(n))
+    with pytest.raises(UserError, match=r"half a character .* at position 13, in 'here is half.ude00'"):
+        store.projects.add(project, Dataset(segments, outputs))
+    assert store.projects.dataset(project) == Dataset((), ())

@@ -90,8 +90,8 @@ class Stage:
 
     def load_segments(self, keys: Iterable[OutputKey]) -> None:
         """Bring the stored segments of these outputs into the dictionary."""
-        wanted = {SegmentKey(key[1], key[2]) for key in keys} - self.segments.keys()
-        for row in self._found("SELECT * FROM segments WHERE key", [_text_key(key) for key in wanted]):
+        wanted = {key[1:] for key in keys} - self.segments.keys()
+        for row in self._found("SELECT * FROM segments WHERE key", [_text_key(*key) for key in wanted]):
             _, _, doc, segment, source, source_file, source_line, references, _, file, line = row
             self.segments[SegmentKey(doc, segment)] = StagedSegment(
                 row[0], source, self.place(source_file, source_line), tuple(json.loads(references)),
@@ -245,7 +245,7 @@ class Stage:
         else:
             self.n_segments += 1
             s.id = self.n_segments
-            row = (s.id, _text_key(key), *key, *values)
+            row = (s.id, _text_key(*key), *key, *values)
             self.run("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *row)
             self._held += len(s.source or "") + len(references)
         s.changed = False
@@ -273,8 +273,8 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield some
 
 
-def _text_key(key: SegmentKey) -> str:
-    return f"{len(key.doc_id)}:{key.doc_id}{key.segment_id}"
+def _text_key(document: str, segment: str) -> str:
+    return f"{len(document)}:{document}{segment}"
 
 
 @contextmanager
