@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from core.progress import Progress
 
 if TYPE_CHECKING:
-    from core.scoring.dataset import ScoringProgress
+    from core.scoring.progress import ScoringProgress
 
 FIRST, EVERY = 2.0, 10.0
 """Seconds until the first line, and between two lines, if stderr is not a terminal."""

@@ -17,7 +17,8 @@ from core.errors import UserError
 from core.formats import output
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.scoring.dataset import Memory, ScoringProgress, score_dataset
+from core.scoring.dataset import Memory, score_dataset
+from core.scoring.progress import ScoringProgress
 from core.services.projects.sample import LABELS, SCORES, SEGMENTS, dataset
 
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from core.data import Dataset, Item, Output, Segment, Value, grouped
+from core.data import Dataset, Item, Value, grouped
 from core.errors import Unavailable, UserError
-from core.formatting import format_count, format_duration
-from core.metrics.base import Metric, MetricSpec
+from core.metrics.base import Metric
 from core.models.process import ModelProcessEnded
 from core.ports.timings import Timings
 from core.progress import Cancelled
+from core.scoring.progress import OnScoring, ScoringProgress
 from core.scoring.timing import ENOUGH, MeasuredChunk, Stopwatch, model_of, spread
 from core.scoring.values import WrongCountError, reason_of, values_of
 from core.signature import content_key
@@ -52,32 +52,6 @@ class Memory:
         self.values.update({(signature, key): value for key, value in values.items()})
 
 
-class ScoringProgress(NamedTuple):
-    """Progress of scoring. `done` and `total` count distinct items over all metrics, known ones included.
-
-    `seconds_left` is an estimate for the whole job, None while it is unknown; without `whole`, for the current metric only.
-    """
-
-    done: int
-    total: int
-    metric: str
-    metric_done: int
-    metric_total: int
-    seconds_left: float | None
-    whole: bool = True
-
-    def sentence(self) -> str:
-        """Return for example "BARTScore · 12 of 160 distinct outputs · about 2 min left"."""
-        text = f"{self.metric} · {self.metric_done:,} of {format_count(self.metric_total, 'distinct output')}"
-        if (
-            self.seconds_left is None
-            or self.done == self.total
-            or (not self.whole and self.metric_done == self.metric_total)
-        ):
-            return text
-        return f"{text} · about {format_duration(self.seconds_left)} left{'' if self.whole else ' for this metric'}"
-
-
 class ScoringResult(NamedTuple):
     """Result for one metric: numbers of newly scored, known and failed items, and the reason of the first failure."""
 
@@ -87,10 +61,6 @@ class ScoringResult(NamedTuple):
     known: int
     failed: int
     reason: str
-
-
-OnScoring = Callable[[ScoringProgress], None]
-"""Called with the progress of scoring; may raise `Cancelled` to stop it."""
 
 
 Claim = Callable[[str, Collection[str]], Collection[str]]
@@ -167,34 +137,6 @@ def score_chunk(
     run = _Run(items, metric, scores, claim, work, pacing, None)
     work.runs.append(run)
     return run.score(), run.watch.chunks
-
-
-class ScoredItems(NamedTuple):
-    """One metric's values for items, in order."""
-
-    spec: MetricSpec
-    signature: str
-    values: list[Value]
-
-
-def score_items(
-    items: Sequence[Item], metrics: Sequence[Metric], on_scoring: OnScoring | None = None, scores: Memory | None = None
-) -> list[ScoredItems]:
-    """Score items that belong to no dataset with every metric; equal items are scored once.
-
-    Items with the same source and references count as outputs of one segment. Existing values in `scores` are reused, new
-    ones are added to it. Raises `Cancelled` when `on_scoring` does.
-    """
-    texts_of = grouped(((item.source, item.references), item.hypothesis) for item in dict.fromkeys(items))
-    segments = tuple(Segment("", str(i), *anchor) for i, anchor in enumerate(texts_of))
-    outputs = (Output(str(k), "", str(i), t) for i, texts in enumerate(texts_of.values()) for k, t in enumerate(texts))
-    dataset = Dataset(segments, tuple(outputs))
-    cache = Memory() if scores is None else scores
-    metrics, keys = [for_dataset(metric, dataset) for metric in metrics], [content_key(*item) for item in items]
-    return [
-        ScoredItems(metric.spec, done.signature, [cache.values[done.signature, key] for key in keys])
-        for metric, done in zip(metrics, score_dataset(dataset, metrics, cache, on_scoring), strict=True)
-    ]
 
 
 def for_dataset(metric: Metric, dataset: Dataset) -> Metric:

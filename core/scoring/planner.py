@@ -14,7 +14,8 @@ from core.metrics.base import Metric
 from core.ports.chunks import Chunk, OutputWindow, PlannedChunk, PlannedMetric
 from core.ports.jobs import Job
 from core.ports.store import Store
-from core.scoring.dataset import Claim, Memory, OnScoring, score_dataset
+from core.scoring.dataset import Claim, Memory, score_dataset
+from core.scoring.progress import OnScoring
 from core.scoring.project_metric import Stream, examples_of, for_project
 from core.scoring.timing import model_of, pace, sizes_of, spread
 from core.scoring.turns import cut

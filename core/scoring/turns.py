@@ -12,7 +12,7 @@ import numpy as np
 
 from core.ports.chunks import Numbers
 from core.ports.jobs import JobState, MetricProgress
-from core.scoring.dataset import ScoringProgress
+from core.scoring.progress import ScoringProgress
 from core.scoring.timing import spread
 
 CHUNK = 2000

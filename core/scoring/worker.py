@@ -24,9 +24,10 @@ from core.ports.chunks import Chunk, ChunkResult, PlannedMetric
 from core.ports.store import Store
 from core.ports.timings import Timing
 from core.progress import Cancelled
-from core.scoring.dataset import SAMPLE_SECONDS, Pacing, ScoringProgress, score_chunk
+from core.scoring.dataset import SAMPLE_SECONDS, Pacing, score_chunk
 from core.scoring.lease import HeldChunk, LeaseKeeper, Pace
 from core.scoring.planner import Load, Planner
+from core.scoring.progress import ScoringProgress
 from core.scoring.project_metric import for_project
 from core.scoring.timing import MeasuredChunk, model_of, size_of, summed
 from core.signature import content_key

@@ -26,7 +26,7 @@ from core.robustness.stress.noised import Noised, expanded, noised, work
 from core.robustness.stress.noising import makers
 from core.robustness.stress.report import MetricFacts, Report
 from core.robustness.stress.scoring import MetricRun, RunProgress, StressScoreCache, among, keyed, score
-from core.scoring.dataset import OnScoring
+from core.scoring.progress import OnScoring
 
 BUNDLED = "bundled/"
 FEWEST_DRAWS = 100

@@ -15,7 +15,8 @@ from core.errors import UserError
 from core.formats.pairs import PerturbedPair
 from core.metrics.base import Metric, MetricSpec
 from core.refine.result import weighted
-from core.scoring.dataset import OnScoring, score_items
+from core.scoring.items import score_items
+from core.scoring.progress import OnScoring
 from core.services.compare.compare import with_lambda
 from core.signature import number, signature
 from core.stats.sensitivity import NEAR_ZERO, Sensitivity, sensitivities

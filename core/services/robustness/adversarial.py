@@ -17,7 +17,9 @@ from core.data import Value
 from core.formats.adversarial import FLUENCY, TYPES, AdversarialCase
 from core.metrics.base import Metric, MetricSpec
 from core.ports.cases import KeptScore
-from core.scoring.dataset import Memory, OnScoring, score_items
+from core.scoring.dataset import Memory
+from core.scoring.items import score_items
+from core.scoring.progress import OnScoring
 from core.signature import signature
 from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, percentiles
 from core.stats.correlation.correlation import group_ids

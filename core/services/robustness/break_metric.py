@@ -19,7 +19,8 @@ from core.perturbations import registry
 from core.perturbations.base import Perturbation
 from core.ports.cases import KeptScore
 from core.progress import Progress, no_progress
-from core.scoring.dataset import Memory, OnScoring
+from core.scoring.dataset import Memory
+from core.scoring.progress import OnScoring
 from core.services.robustness.adversarial import Answered, answer
 from core.text.diff import diff
 from core.text.edits import Change, Outcome

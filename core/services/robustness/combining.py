@@ -22,7 +22,8 @@ from core.metrics.options import encoded
 from core.metrics.ranges import DECLARED, FITTED, NoRange, Range
 from core.ports.projects import Project
 from core.ports.store import Store
-from core.scoring.dataset import OnScoring, for_dataset, score_dataset
+from core.scoring.dataset import for_dataset, score_dataset
+from core.scoring.progress import OnScoring
 from core.services.calibrate.calibration import LambdaFitOptions
 from core.services.robustness import nli_weights
 from core.services.robustness.adversarial import Answered

@@ -20,7 +20,7 @@ from core.robustness.stress.gold import REFERENCE, Gold, gold_of, left_out
 from core.robustness.stress.noised import work
 from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run
-from core.scoring.dataset import ScoringProgress
+from core.scoring.progress import ScoringProgress
 from core.services.robustness.stress_cache import Stored
 from pages._ui.robustness import controls, stress_runs
 from pages._ui.shared import drafts, page, tables, wiring

@@ -12,7 +12,8 @@ from core.metrics.base import Metric
 from core.ports.store import Store
 from core.progress import Cancelled, Progress
 from core.scoring import dataset as scoring
-from core.scoring.dataset import GIVE_UP_AFTER, ScoringProgress, score_dataset
+from core.scoring.dataset import GIVE_UP_AFTER, score_dataset
+from core.scoring.progress import ScoringProgress
 from core.signature import content_key
 from db.store import open_store
 from tests.fakes import counting_metric, memory_store, small_dataset, stop_when

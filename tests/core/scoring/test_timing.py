@@ -9,7 +9,8 @@ from core.data import Item, Value
 from core.ports.chunks import OutputWindow
 from core.ports.timings import Timing
 from core.scoring import dataset as scoring
-from core.scoring.dataset import ScoringProgress, score_dataset
+from core.scoring.dataset import score_dataset
+from core.scoring.progress import ScoringProgress
 from core.scoring.timing import MeasuredChunk, model_of, pace, size_of, sizes_of, spread, summed
 from tests.fakes import counting_metric, memory_store, small_dataset
 

@@ -15,7 +15,8 @@ from core.robustness.stress import scoring
 from core.robustness.stress.gold import from_references
 from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run
-from core.scoring.dataset import Memory, ScoringProgress
+from core.scoring.dataset import Memory
+from core.scoring.progress import ScoringProgress
 from tests.core.robustness.stress.fake_noise import CUT, DROP, PAD, golds, noise, of_words
 from tests.fakes import counting_metric, stop_when
 

@@ -12,7 +12,7 @@ from core.formats.load import read_upload
 from core.formats.pairs import PerturbedPair, read_pairs
 from core.metrics import registry
 from core.progress import Cancelled
-from core.scoring.dataset import ScoringProgress
+from core.scoring.progress import ScoringProgress
 from core.services.evaluate.sensitivity import SensitivityRow, score_pairs, table
 from tests.fakes import counting_metric, stop_when
 from tests.paths import DATA

@@ -20,7 +20,8 @@ from core.robustness.attack import attack_metric
 from core.robustness.stress import token_contributions
 from core.robustness.stress.gold import Gold
 from core.robustness.stress.run import StressTestRequest, run
-from core.scoring.dataset import Memory, score_items
+from core.scoring.dataset import Memory
+from core.scoring.items import score_items
 from core.services.compare import alignment, inspector
 from core.services.robustness import tour
 from tests.paths import ROOT

@@ -1,0 +1,38 @@
+"""How far scoring is, as a value and as a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from core.formatting import format_count, format_duration
+
+
+class ScoringProgress(NamedTuple):
+    """Progress of scoring. `done` and `total` count distinct items over all metrics, known ones included.
+
+    `seconds_left` is an estimate for the whole job, None while it is unknown; without `whole`, for the current metric only.
+    """
+
+    done: int
+    total: int
+    metric: str
+    metric_done: int
+    metric_total: int
+    seconds_left: float | None
+    whole: bool = True
+
+    def sentence(self) -> str:
+        """Return for example "BARTScore · 12 of 160 distinct outputs · about 2 min left"."""
+        text = f"{self.metric} · {self.metric_done:,} of {format_count(self.metric_total, 'distinct output')}"
+        if (
+            self.seconds_left is None
+            or self.done == self.total
+            or (not self.whole and self.metric_done == self.metric_total)
+        ):
+            return text
+        return f"{text} · about {format_duration(self.seconds_left)} left{'' if self.whole else ' for this metric'}"
+
+
+OnScoring = Callable[[ScoringProgress], None]
+"""Called with the progress of scoring; may raise `Cancelled` to stop it."""
