@@ -12,6 +12,7 @@ from pages._ui.projects.importing import DONE
 from pages._ui.shared import state, wiring
 from pages._ui.shared.markdown import escape_markdown
 from pages._ui.shared.page import heading
+from pages._ui.shared.read_ahead import read_ahead
 
 UPLOADING = "projects-uploading"
 HEADINGS = {
@@ -47,6 +48,8 @@ def main() -> None:
                 open_sample(choice.all)
     if choice.all:
         project_list.listing(choice.all, choice.project, imported=imported)
+    if choice.project is not None:
+        read_ahead(choice.project)
 
 
 def welcome(projects: list[Project]) -> None:

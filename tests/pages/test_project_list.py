@@ -1,9 +1,15 @@
 """The list of projects on the Projects page: rename, delete, open, and the sample."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
+from sqlalchemy import Engine, event
 
 from core.ports.store import Store
 from core.services.projects import sample
+from pages._ui.shared import wiring
 from tests.fakes import small_dataset
 from tests.pages.test_projects import MQM, press, texts, uploaded
 from tests.pages.test_shell import run, store
@@ -61,3 +67,35 @@ def test_a_deleted_sample_is_made_again_on_request(store: Store, monkeypatch: py
     (made,) = store.projects.list()
     assert made.sample
     assert made.n_segments == 40
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """What every database of this process is asked."""
+    said: list[str] = []
+
+    def heard(connection: object, cursor: object, statement: str, *_: object) -> None:
+        said.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", heard)
+    yield said
+    event.remove(Engine, "before_cursor_execute", heard)
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_scores_of_a_large_project_are_read_before_compare_is_opened(
+    store: Store, monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    monkeypatch.setattr(sample, "ensure", ENSURE)
+    monkeypatch.setattr(wiring, "LARGE", 0 if large else 10**9)
+    at = run("projects")
+    (project,) = store.projects.list()
+    at = run("projects", project=str(project.id))
+    for thread in threading.enumerate():
+        if thread.name == "read ahead":
+            thread.join()
+    with statements() as said:
+        at = run("compare", project=str(project.id))
+    assert not at.exception
+    columns = [s for s in said if "scores.parts" in s and "scores.detail" not in s]  # details are of one segment
+    assert bool(columns) != large

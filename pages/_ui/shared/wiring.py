@@ -56,7 +56,9 @@ def store() -> Store:
     _run_through_app()
     drawn_for = identity()
     # Callbacks belong to the next run, so they ask again; files that are made at a click have no run to ask.
-    return guarded(_opened(settings().database), lambda: identity() if get_script_run_ctx() else drawn_for)
+    return guarded(
+        _opened(settings().database), lambda: identity() if get_script_run_ctx(suppress_warning=True) else drawn_for
+    )
 
 
 def identity() -> Identity:
