@@ -14,6 +14,7 @@ from core.calibration.bootstrap_batch import STEPS
 from core.calibration.curve import CurvePoint, Plateau, omega
 from core.calibration.lambda_search import SWEPT_PAIRS, ManyOutputs, all_pairs_value, best_of, curve_of
 from core.calibration.presets import LambdaPreset
+from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS
 from core.calibration.resampling import Band, CrossValidated, cross_validated, resampled
 from core.calibration.tie_scan import SCANNED, TieScan
 from core.data import OutputKey
@@ -24,8 +25,6 @@ from core.stats.correlation.pairs import Floats
 from core.stats.significance.perm_both import agreement_with_ties
 
 VERSION = 1
-ENOUGH_OUTPUTS = 100
-ENOUGH_RATERS = 2
 PAIRS_IN_ALL = 150_000_000_000
 _COARSE = (
     "λ is exact. With so many pairs, each resample is fitted to 201 values of λ only, 0.005 apart in λ/(1+λ), and single "

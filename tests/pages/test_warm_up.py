@@ -45,6 +45,22 @@ def test_the_modules_of_all_pages_are_loaded_without_torch(tmp_path: Path) -> No
     assert said.stdout.split() == []
 
 
+FIRST_PAGE = """
+import sys
+import app
+import pages._ui.campaigns.my_campaigns, pages._ui.projects.importing, pages._ui.projects.project_list, pages._ui.projects.upload
+print({"scipy.optimize", "scipy.stats", "pandas", "altair"} & sys.modules.keys() or "")
+"""
+
+
+def test_the_first_page_of_a_server_waits_for_no_module_that_it_does_not_need(tmp_path: Path) -> None:
+    environ = {"PATH": "", "PYTHONPATH": str(ROOT), "ERRORSCOPE_HOME": str(tmp_path)}
+    said = subprocess.run(
+        [sys.executable, "-c", FIRST_PAGE], cwd=ROOT, env=environ, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == []
+
+
 def test_the_server_starts_while_they_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     started, done = threading.Event(), threading.Event()
 

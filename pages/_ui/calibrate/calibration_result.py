@@ -6,8 +6,9 @@ from functools import partial
 
 import streamlit as st
 
-from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS, BestAgreement, Calibration, CalibrationPoint
+from core.calibration.calibrate import BestAgreement, Calibration, CalibrationPoint
 from core.calibration.presets import PRESETS
+from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS
 from core.formatting import format_count, format_lambda, format_number
 from core.plots.calibration import plateau_text
 from core.services.calibrate import calibration as service

@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core.calibration.calibrate import ENOUGH_RATERS
+from core.calibration.recommended import ENOUGH_RATERS
 from core.data import SEVERITIES
 from core.formatting import format_count, format_figure, format_number, format_percent
 from core.plots.agreement import matrix_width, severity_confusion, tau_matrix

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import streamlit as st
 
-from core.calibration.calibrate import ENOUGH_OUTPUTS, ENOUGH_RATERS
+from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS
 from core.calibration.sampling import STRATA, Method
 from core.data import OutputKey, RatedOutput
 from core.formatting import format_count, format_number

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
 import streamlit as st
 
 from core.formatting import MISSING, format_count, is_figure
 from pages._ui.shared.markdown import escape_markdown
+
+if TYPE_CHECKING:  # 0.3 s that the first page of a server need not wait for
+    import pandas as pd
 
 TALL = 12
 
@@ -22,6 +24,8 @@ def are_figures(values: Iterable[object]) -> bool:
 
 def text_table(rows: Sequence[Mapping[str, str]], tall: int = TALL) -> None:
     """Draw a table of texts with wrapped cells; numbers stand at the right. Empty columns are left out; more than `tall` rows scroll."""
+    import pandas as pd
+
     names = [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
     shown = pd.DataFrame([{escape_markdown(name): escape_markdown(row[name]) for name in names} for row in rows])
     right = "text-align: right !important; font-variant-numeric: tabular-nums"  # Streamlit aligns texts at the left
@@ -42,6 +46,8 @@ def data_table(
 
     Numbers without a value are shown as `missing`; `columns` are further column configurations.
     """
+    import pandas as pd
+
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
     shown: dict[Any, Any] = {name: form for name, form in (formats or {}).items() if name in frame}
     frame = frame.astype(dict.fromkeys(shown, float))
