@@ -73,7 +73,7 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
         parsed = make_url(url)
         path = _path(parsed)
         if parsed.get_backend_name() != "sqlite":
-            engine = create_engine(parsed, pool_pre_ping=True, **pool)
+            engine = create_engine(parsed, pool_pre_ping=True, connect_args=_noticing_lost(parsed), **pool)
             _SIDES[engine] = _Side(Semaphore(WRITERS), patience)
             return engine
         file = SqliteFile(path, patience) if path else None
@@ -89,6 +89,20 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
         event.listen(engine, "engine_disposed", lambda _: file.close())
     _SIDES[engine] = _Side(Semaphore(1), patience, file)
     return engine
+
+
+def _noticing_lost(url: URL) -> dict[str, int]:
+    """Return what lets a connection to PostgreSQL end within two minutes when the server can no longer be reached, unless the URL says it."""
+    if url.get_driver_name() not in ("psycopg", "psycopg2"):
+        return {}
+    ways = {
+        "connect_timeout": 20,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 60_000,
+    }
+    return {name: value for name, value in ways.items() if name not in url.query}
 
 
 def sqlite_file(url: str) -> SqliteFile | None:
@@ -195,6 +209,8 @@ def reading(engine: Engine) -> Iterator[Connection]:
         if file is not None:
             file.check()
         with engine.connect() as connection:
+            if connection.dialect.name == "postgresql":  # whose statements else see what others commit between them
+                connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
 

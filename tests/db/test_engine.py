@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Connection, Engine, inspect, select, text
 from sqlalchemy.dialects import registry
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.schema import CreateTable
@@ -16,8 +16,8 @@ from core.errors import Unavailable, UserError
 from db.columns import to_json
 from db.engine import connect, migrate, reading, sqlite_file, writing
 from db.failures import Conflict
-from db.store import open_store
-from db.tables import metadata
+from db.store import open_store, store_over
+from db.tables import metadata, projects
 from tests.db.raw import scalar
 from tests.paths import ROOT
 from tests.postgres import on_postgres, on_sqlite
@@ -218,3 +218,30 @@ def test_json_refuses_nan_at_any_depth() -> None:
     assert to_json({"a": [float("inf"), "NaN"]}) == '{"a":[Infinity,"NaN"]}'
     with pytest.raises(ValueError, match="NaN"):
         to_json({"a": [{"b": (float("nan"),)}]})
+
+
+def test_what_is_read_together_is_of_one_moment(engine: Engine) -> None:
+    def names(connection: Connection) -> list[str]:
+        return list(connection.execute(select(projects.c.name)).scalars())
+
+    store = store_over(engine)
+    store.projects.create("before")
+    with reading(engine) as connection:
+        assert names(connection) == ["before"]
+        store.projects.create("meanwhile")
+        assert names(connection) == ["before"]
+    with reading(engine) as connection:
+        assert names(connection) == ["before", "meanwhile"]
+    with writing(engine) as connection:  # writers wait for each other, and see what the other has written
+        assert connection.get_isolation_level() in ("SERIALIZABLE", "READ COMMITTED")
+
+
+@on_postgres
+def test_a_lost_server_is_noticed(url: str) -> None:
+    engine = connect(f"{url}?connect_timeout=7")
+    with reading(engine) as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        said = driver.info.get_parameters()
+    engine.dispose()
+    assert (said["connect_timeout"], said["keepalives_idle"], said["tcp_user_timeout"]) == ("7", "30", "60000")
