@@ -45,5 +45,4 @@ def has_token(connection: HTTPConnection) -> bool:
 
 
 def _gather() -> None:
-    waiting = [job for job in store().jobs.recent(limit=1000) if job.state in ("queued", "running")]
-    measures.QUEUE.set(len(waiting))
+    measures.QUEUE.set(len(store().jobs.unfinished()))

@@ -45,8 +45,7 @@ def _list(store: Store) -> str:
     lines = [
         f"job {job.id}: {names.get(job.project_id, job.project_id)}, {job.state}, priority {job.priority}, "
         f"{job.workers} workers, {job.done:,} of {job.total:,}{' · ' if job.message else ''}{job.message}"
-        for job in store.jobs.recent(limit=1000)
-        if job.state in ("queued", "running")
+        for job in reversed(store.jobs.unfinished())
     ]
     return "\n".join(lines) or "no unfinished jobs"
 

@@ -56,6 +56,15 @@ class SqlJobs:
         found = select(jobs).order_by(jobs.c.id.desc()).limit(limit)
         if project_id is not None:
             found = found.where(jobs.c.project_id == project_id)
+        return self._all(found)
+
+    def unfinished(self, project_id: int | None = None) -> list[Job]:
+        found = select(jobs).where(jobs.c.state.in_(UNFINISHED)).order_by(jobs.c.id)
+        if project_id is not None:
+            found = found.where(jobs.c.project_id == project_id)
+        return self._all(found)
+
+    def _all(self, found: Select[Any]) -> list[Job]:
         with reading(self._engine) as connection:
             return [_job(connection, row) for row in connection.execute(found).all()]
 

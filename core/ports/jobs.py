@@ -64,6 +64,7 @@ class Jobs(Protocol):
 
     def get(self, job_id: int) -> Job: ...
     def recent(self, project_id: int | None = None, limit: int = 20) -> list[Job]: ...  # newest first
+    def unfinished(self, project_id: int | None = None) -> list[Job]: ...  # oldest first
     def progress(self, job_id: int) -> list[MetricProgress]: ...  # of an unfinished job that is planned; else empty
     def cancel(self, job_id: int) -> None: ...  # its workers stop within a second; a finished job does not change
     def prioritize(self, job_id: int, priority: int) -> None: ...  # UserError if the job is finished

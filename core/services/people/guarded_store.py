@@ -81,6 +81,7 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "enqueue": change("scoring started", "metrics"),
         "get": read_job,
         "recent": visible_jobs,
+        "unfinished": visible_jobs,
         "cancel": cancel_job,
         "progress": read_job_progress,
         "prioritize": prioritize_job,

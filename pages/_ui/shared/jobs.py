@@ -14,7 +14,6 @@ from core.services.projects.time_estimates import start
 from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
-ACTIVE = ("queued", "running")
 _SEEN = "errorscope_jobs_seen"
 _NEWS = "errorscope_jobs_news"
 _WANTED = "errorscope_jobs_wanted"
@@ -23,7 +22,7 @@ SILENT_SECONDS = 45.0
 
 def active(project_id: int | None = None) -> list[Job]:
     """Return the jobs that wait or run, oldest first."""
-    return [j for j in reversed(wiring.store().jobs.recent(project_id)) if j.state in ACTIVE]
+    return wiring.store().jobs.unfinished(project_id)
 
 
 def remaining(job: Job, now: datetime) -> float | None:

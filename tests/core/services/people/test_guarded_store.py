@@ -44,7 +44,7 @@ READS = {
     ("exports", "texts"), ("exports", "keys"), ("exports", "scores"), ("exports", "most_references"),
     ("imports", "stored"), ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
     ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"),
-    ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "progress"), ("labels", "events"), ("labels", "raters"),
+    ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "unfinished"), ("jobs", "progress"), ("labels", "events"), ("labels", "raters"),
     ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
     ("stress", "list"), ("stress", "report"), ("settings", "get"), ("campaigns", "list"), ("campaigns", "get"), ("campaigns", "units"),
     ("campaigns", "participants"), ("campaigns", "assignments"),
@@ -250,6 +250,7 @@ def test_lists_hold_only_visible_projects(world: World) -> None:
     world.store.labels.append(world.other, "hidden", FIRST, [no_error("9")])
     seen = guarded(world.store, lambda: world.people["viewer"])
     assert {job.project_id for job in seen.jobs.recent()} == {world.project}
+    assert {job.project_id for job in seen.jobs.unfinished()} == {world.project}
     assert seen.labels.raters() == []
     assert guarded(world.store, lambda: world.people["ann"]).labels.raters() == ["hidden"]
 
