@@ -43,7 +43,9 @@ class SqlChunks:
         late = now() - timedelta(seconds=seconds)
         with reading(self._engine) as connection:  # the common case, nothing to do, takes no lock
             turns = in_turn(_queue(connection))
-            waiting = [job for job in turns if _first(connection, job.id, late, AHEAD if ahead else 0) is not None]
+            waiting = [job for job in turns if _first(connection, job.id, late, 0) is not None]
+            if ahead:  # only from the job whose turn it is: others would wait until this one has few chunks left
+                waiting = [job for job in waiting[:1] if _first(connection, job.id, late, AHEAD) is not None]
         for job in waiting:
             with writing(self._engine) as connection:
                 if (taken := _taken(connection, job, worker, late)) is not None:

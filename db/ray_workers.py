@@ -134,7 +134,7 @@ def _own_address(ray: Any) -> str:
 def _models() -> dict[str, str]:
     """Return the settings of models, which all workers share, and none that is secret or of this machine."""
     texts = {field.name for field in fields(Settings) if isinstance(field.default, str)} - {"worker", "device"}
-    names = {f"ERRORSCOPE_{name.upper()}" for name in {*texts, "stall"}}
+    names = {f"ERRORSCOPE_{name.upper()}" for name in {*texts, "stall", "prompts"}}
     return {name: os.environ[name] for name in sorted(names) if name in os.environ}
 
 

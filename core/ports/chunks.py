@@ -95,7 +95,7 @@ class Chunks(Protocol):
     def lease(self, worker: str, seconds: float = 30.0, *, ahead: bool = False) -> Chunk | None:
         """Return the next chunk (`core.scoring.turns`) that is ready, or whose heartbeat is older than `seconds`; never to two workers.
 
-        `ahead` is for workers that have a chunk already: they get one only of jobs with many chunks left.
+        `ahead` is for workers that have a chunk already: they get one only if the job whose turn it is has many chunks left.
         """
         ...
 

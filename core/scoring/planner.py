@@ -27,10 +27,18 @@ SAMPLE = 2000
 """Outputs from which those are taken that are timed."""
 LOOKED_UP = 20_000
 """Outputs that are looked up in the scores at a time."""
+EXAMPLES = 200
+"""Metrics of projects whose examples a worker remembers."""
+
+KnownExamples = dict[tuple[int, int, str], tuple[int, ...]]
+"""The ids of `examples_of` by project, number of its last import, and metric."""
 
 
 class Planner(NamedTuple):
-    """How to plan: `load` returns a metric by name, `check` raises `Cancelled` if the worker must stop."""
+    """How to plan: `load` returns a metric by name, `check` raises `Cancelled` if the worker must stop.
+
+    `examples` are those of projects that this worker has planned before, so that a job for one segment does not read all texts again.
+    """
 
     store: Store
     worker: str
@@ -38,6 +46,7 @@ class Planner(NamedTuple):
     check: Callable[[], None]
     on_scoring: OnScoring
     claim: Claim
+    examples: KnownExamples
 
     def run(self, chunk: Chunk) -> None:
         """Run a chunk that plans. Raises `Cancelled` if `check` does, and `UserError` if the project is gone."""
@@ -58,7 +67,7 @@ class Planner(NamedTuple):
         """Return the metrics of a job, fitted and timed."""
         metrics, unusable = self._loaded(job.metrics)
         stream = self.stream(job.project_id)
-        examples = examples_of(list(metrics.values()), stream)
+        examples = self._examples(job, window, metrics)
         texts = self.store.chunks.items([number for numbers in examples for number in numbers])
         fitted = {
             name: for_project(metric, stream, [texts[i] for i in numbers if i in texts])
@@ -74,6 +83,17 @@ class Planner(NamedTuple):
             speed = pace(self.store.timings.of(metric.spec.name, model_of(signature)), length)
             found.append(PlannedMetric(name, metric.spec.label, signature, "", numbers, speed, length))
         return [*found, *(PlannedMetric(name, name, "", reason) for name, reason in unusable.items())]
+
+    def _examples(self, job: Job, window: OutputWindow, metrics: dict[str, Metric]) -> list[tuple[int, ...]]:
+        keys = {name: (job.project_id, window.version, name) for name in metrics}
+        new = [name for name, key in keys.items() if key not in self.examples]
+        found = examples_of([metrics[name] for name in new], self.stream(job.project_id))
+        known = {keys[name]: self.examples[keys[name]] for name in metrics if name not in new}
+        known |= {keys[name]: numbers for name, numbers in zip(new, found, strict=True)}
+        self.examples.update(known)
+        while len(self.examples) > EXAMPLES:
+            self.examples.pop(next(iter(self.examples)))
+        return [known[key] for key in keys.values()]
 
     def _loaded(self, names: Sequence[str]) -> tuple[dict[str, Metric], dict[str, str]]:
         """Return the metrics that can run, and the reasons why others cannot."""

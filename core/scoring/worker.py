@@ -12,8 +12,9 @@ import socket
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Event
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ from core.ports.timings import Timing
 from core.progress import Cancelled
 from core.scoring.dataset import SAMPLE_SECONDS, Pacing, score_chunk
 from core.scoring.lease import HeldChunk, LeaseKeeper, Pace
-from core.scoring.planner import Load, Planner
+from core.scoring.planner import KnownExamples, Load, Planner
 from core.scoring.progress import ScoringProgress
 from core.scoring.project_metric import for_project
 from core.scoring.timing import MeasuredChunk, model_of, size_of, summed
@@ -71,6 +72,7 @@ class ScoringWorker:
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"
         self.keeper = LeaseKeeper(store.chunks, self.name, self.pace, on_stall)
         self._ready = OrderedDict[tuple[int, str, str], _ReadyMetric]()
+        self._examples: KnownExamples = {}
         self._timed: tuple[PlannedMetric, _ReadyMetric] | None = None
         self.idle_since: float | None = None  # of the monotonic clock
         self._ahead: Future[_NextChunk | None] | None = None
@@ -109,15 +111,32 @@ class ScoringWorker:
 
     def _next(self) -> _NextChunk | None:
         if (ahead := self._taken_ahead()) is not None:
-            if not ahead.held.lost.is_set() and not self.store.chunks.overtaken(ahead.held.chunk):
-                return ahead
-            self.keeper.drop(ahead.held)
-            self.store.chunks.release(ahead.held.chunk, self.name)
+            with self._returned_on_error(ahead.held):
+                if not ahead.held.lost.is_set() and not self.store.chunks.overtaken(ahead.held.chunk):
+                    return ahead
+            self._return(ahead.held)
         return self._leased(ahead=False)
 
     def _leased(self, *, ahead: bool) -> _NextChunk | None:
         chunk = self.store.chunks.lease(self.name, self.pace.lease, ahead=ahead)
-        return None if chunk is None else _NextChunk(self.keeper.keep(chunk), self.store.chunks.items(chunk.outputs))
+        if chunk is None:
+            return None
+        held = self.keeper.keep(chunk)
+        with self._returned_on_error(held):
+            return _NextChunk(held, self.store.chunks.items(chunk.outputs))
+
+    @contextmanager
+    def _returned_on_error(self, held: HeldChunk) -> Iterator[None]:
+        """Return the chunk after an error of storage: its lease would be kept, and nobody would compute it."""
+        try:
+            yield
+        except BaseException:
+            self._return(held)
+            raise
+
+    def _return(self, held: HeldChunk) -> None:
+        self.keeper.drop(held)
+        self._release(held, "")
 
     def _read_ahead(self) -> _NextChunk | None:
         try:
@@ -132,8 +151,7 @@ class ScoringWorker:
 
     def _give_back(self) -> None:
         if (ahead := self._taken_ahead()) is not None:
-            self.keeper.drop(ahead.held)
-            self._release(ahead.held, "")
+            self._return(ahead.held)
 
     def _run(self, given: _NextChunk) -> bool:
         """Run a chunk until it ends, is cancelled or lost, or `stop` is set; never raises.
@@ -189,7 +207,7 @@ class ScoringWorker:
         def claim(signature: str, keys: Collection[str]) -> set[str]:
             return self.store.chunks.claim(held.chunk, self.name, signature, keys, self.pace.lease)
 
-        return Planner(self.store, self.name, self.load, lambda: self._check(held), on_scoring, claim)
+        return Planner(self.store, self.name, self.load, lambda: self._check(held), on_scoring, claim, self._examples)
 
     def _score(self, held: HeldChunk, planned: PlannedMetric, texts: dict[int, Item]) -> None:
         chunk, looked = held.chunk, time.monotonic()

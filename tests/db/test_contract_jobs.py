@@ -371,3 +371,29 @@ def test_scores_are_found_by_the_texts_of_a_window(store: Store, project: int) -
     store.scores.put("chrf", "s", {key: Value(1.0) for key in window.keys}, 1.0)
     assert len(store.scores.table(project, "s")) == 6
     assert store.scores.table(project, "s")[OutputKey("A", "doc", "0")] == Value(1.0)
+
+
+def test_a_job_is_found_until_it_ends_however_many_are_newer(store: Store, project: int) -> None:
+    other = store.projects.create("other").id
+    store.projects.add(other, small_dataset())
+    old, elsewhere = store.jobs.enqueue(project, ["chrf"]), store.jobs.enqueue(other, ["chrf"])
+    for i in range(25):
+        store.jobs.cancel(store.jobs.enqueue(project, [f"m{i}"]).id)
+    new = store.jobs.enqueue(project, ["bleu"])
+    assert [job.id for job in store.jobs.unfinished()] == [old.id, elsewhere.id, new.id]
+    assert [job.id for job in store.jobs.unfinished(project)] == [old.id, new.id]
+    store.jobs.cancel(old.id)
+    assert [job.id for job in store.jobs.unfinished(project)] == [new.id]
+
+
+def test_a_worker_leases_ahead_only_from_the_project_whose_turn_it_is(store: Store, project: int) -> None:
+    store.projects.add(project, small_dataset(40))
+    store.jobs.enqueue(project, ["chrf"])
+    planned(store, chunks=20)
+    leased(store, "w1")
+    other = store.projects.create("other").id
+    store.projects.add(other, small_dataset())
+    assert store.chunks.lease("w1", ahead=True) is not None
+    store.jobs.enqueue(other, ["chrf"])
+    assert store.chunks.lease("w1", ahead=True) is None
+    assert leased(store, "w1").project_id == other

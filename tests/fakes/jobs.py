@@ -110,6 +110,9 @@ class FakeJobs:
         rows = [self._current(job) for job in self.m.jobs.values() if project_id in (None, job.project_id)]
         return rows[::-1][:limit]
 
+    def unfinished(self, project_id: int | None = None) -> list[Job]:
+        return [job for job in reversed(self.recent(project_id, len(self.m.jobs))) if job.state in UNFINISHED]
+
     def progress(self, job_id: int) -> list[MetricProgress]:
         plan = self.m.plans.get(job_id)
         if plan is None:
@@ -171,8 +174,10 @@ class FakeChunks:
             chunks = self.m.chunks.get(waiting.id, [])
             free = [c for c in chunks if c.state == "ready"]
             free += [c for c in chunks if c.state == "running" and (c.heartbeat or now()) < late]
-            if len(free) <= (AHEAD if ahead else 0):
+            if not free:
                 continue
+            if ahead and len(free) <= AHEAD:
+                return None
             taken = free[0]
             if taken.state == "running" and taken.attempts >= ATTEMPTS:
                 text = f"the worker died {taken.attempts} times without progress; see worker.log"

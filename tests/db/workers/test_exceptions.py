@@ -16,6 +16,7 @@ from core.ports.store import Store
 from core.ports.timings import Timing
 from core.progress import no_progress
 from core.scoring.lease import Pace
+from db.chunks import SqlChunks
 from tests.db.raw import rows, scalar
 from tests.db.workers.helpers import N, expire, until, work
 from tests.fakes import counting_metric, small_dataset
@@ -149,3 +150,26 @@ def test_a_fitted_metric_follows_an_import_during_the_job(store: Store, job: Job
     assert store.jobs.get(job.id).state == "done"
     values = store.scores.table(job.project_id, f"slow|n:{N + 1}")
     assert [value.value for value in values.values()] == [N + 1.0] * (N + 1)
+
+
+@pytest.mark.parametrize("fault", ["items", "overtaken"])
+def test_a_chunk_returns_to_the_queue_if_storage_fails_before_it_is_begun(
+    store: Store, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    project = store.projects.create("many chunks").id
+    store.projects.add(project, small_dataset(200))
+    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))  # so slow that the job has more chunks than `AHEAD`
+    job = store.jobs.enqueue(project, ["slow"])
+    failed, usual = list[str](), getattr(SqlChunks, fault)
+
+    def fails_once(self: SqlChunks, given: Any) -> Any:
+        if not failed and given:
+            failed.append(fault)
+            raise Unavailable("the database server restarts")
+        return usual(self, given)
+
+    monkeypatch.setattr(SqlChunks, fault, fails_once)
+    pace = Pace(beat=0.05, look=0.05, poll=0.01)
+    work(store, counting_metric, pace=pace)
+    assert failed
+    assert store.jobs.get(job.id).state == "done"

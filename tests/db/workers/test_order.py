@@ -3,13 +3,19 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from threading import Event
+from typing import Any
+
+import pytest
 
 from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
+from core.metrics.registry import load
 from core.ports.jobs import Job
 from core.ports.store import Store
+from core.ports.timings import Timing
 from tests.db.workers.helpers import N, Start, until, work
-from tests.fakes import counting_metric
+from tests.fakes import counting_metric, small_dataset
 from tests.paths import ROOT
 
 
@@ -83,3 +89,51 @@ def test_the_queue_is_changed_on_the_command_line(store: Store, url: str, job: J
     assert "p, queued, priority 7" in run("list")
     assert run("cancel", str(job.id)) == f"job {job.id}: cancelled\n"
     assert run("list") == "no unfinished jobs\n"
+
+
+def test_another_project_has_its_turn_before_a_large_job_is_almost_done(store: Store) -> None:
+    large, small = store.projects.create("large").id, store.projects.create("small").id
+    store.projects.add(large, small_dataset(300))
+    store.projects.add(small, Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", "small"),)))
+    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))  # 30 s per chunk: the large job has many
+    store.jobs.enqueue(large, ["slow"])
+    order = list[str]()
+
+    def of(item: Item) -> Value:
+        order.append(item.hypothesis)
+        if len(order) == 1:
+            store.jobs.enqueue(small, ["slow"])
+        time.sleep(0.002)  # the next chunk is leased meanwhile
+        return Value(1.0)
+
+    work(store, lambda name: counting_metric(name, of))
+    assert len(order) == 601
+    assert order.index("small") < 150
+
+
+def test_a_worker_looks_for_the_scripts_of_a_project_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, passes, stream = store.projects.create("p").id, list[int](), store.chunks.stream
+    store.projects.add(project, small_dataset(3))
+    jobs, stop = [store.jobs.enqueue(project, ["bleu"], [SegmentKey("doc", "0")])], Event()
+
+    def passed(given: int) -> Iterator[list[tuple[int, SegmentKey, Item]]]:
+        passes.append(given)
+        return stream(given)
+
+    def next_job(*given: Any, **more: Any) -> None:
+        put(*given, **more)
+        if len(jobs) == 2:
+            chinese = Dataset((Segment("zh", "1", None, ("参考",)),), (Output("A", "zh", "1", "翻译"),))
+            store.projects.add(project, chinese)
+        if len(jobs) < 4:
+            key = SegmentKey("zh", "1") if len(jobs) == 3 else SegmentKey("doc", str(len(jobs)))
+            jobs.append(store.jobs.enqueue(project, ["bleu"], [key]))
+
+    put = store.scores.put
+    monkeypatch.setattr(store.chunks, "stream", passed)
+    monkeypatch.setattr(store.scores, "put", next_job)
+    work(store, load, stop)
+    assert [store.jobs.get(job.id).state for job in jobs] == ["done"] * 4
+    assert passes == [project, project]  # once more after the import
+    signatures = [by.signature for by in store.scores.signatures(project)]
+    assert len(signatures) == 2  # without and with Chinese
