@@ -50,7 +50,7 @@ def environment(tmp_path: Path, url: str) -> dict[str, str]:
     address = make_url(url)
     if address.get_backend_name() == "postgresql":
         address = address.set(password=SECRET)
-    given = {"SLOW_LOG": str(tmp_path / "begun.txt"), "SLOW_SECONDS": "0.1", "SLOW_HOLDS_AT": "0"}
+    given = {"SLOW_LOG": str(tmp_path / "begun.txt"), "SLOW_SECONDS": "0.2", "SLOW_HOLDS_AT": "0"}
     given |= {"ERRORSCOPE_HOME": str(tmp_path / "home")}
     return os.environ | given | {"ERRORSCOPE_DB": address.render_as_string(hide_password=False)}
 
