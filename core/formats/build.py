@@ -79,6 +79,7 @@ class Builder:
                     continue
                 if key in stage.first and self._rates_again(reader, row, key, mapping):
                     rated_again += 1
+                    self._segment(reader, row, key, mapping)
                     self._ratings(reader, row, key, mapping)
                     continue
                 if key in stage.first:

@@ -121,6 +121,7 @@ class BuilderInMemory:
         for row, key in self._keys(reader, mapping):
             if key in first and self._rates_again(reader, row, key, mapping):
                 rated_again += 1
+                self._segment(reader, row, key.segment, mapping)
                 self._ratings(reader, row, key, mapping, ratings)
                 continue
             if key in first:

@@ -144,6 +144,13 @@ def test_an_output_rated_several_times_has_the_mean_and_a_note() -> None:
     assert "rated several times (2 further rows)" in " ".join(builder.staged().notes())
 
 
+def test_a_further_rating_with_other_texts_is_a_problem() -> None:
+    (problem,) = problems("seg,system,source,output,DA\n1,A,Is it red?,Yes.,5\n1,A,Is it blue?,Yes.,1\n")
+    assert (problem.row, problem.column, problem.expected) == (3, "source", "“Is it red?”")
+    (problem,) = problems("seg,system,ref,output,DA\n1,A,r,x,5\n1,A,R,x,1\n")
+    assert (problem.row, problem.column, problem.expected) == (3, "ref", "“r”")
+
+
 def test_without_ids_rows_of_the_same_texts_are_ratings_if_every_output_stands_in_several() -> None:
     rows = [f"{mr},{ref},{s},{s} {mr},{score}" for mr, ref in ("ab", "cd", "ab") for s in "AB" for score in (1, 2, 6)]
     got = dataset("mr,ref,system,output,quality\n" + "\n".join(rows) + "\n")
