@@ -21,6 +21,8 @@ from core.formats.parsing.cells import FilePlace
 CACHE_KB = 32_768
 HELD = 8_000_000
 """Characters of segments that are kept in memory between two batches."""
+PER_SEGMENT = 200
+"""Characters that a segment counts for besides its texts and ids."""
 _TABLES = """
 CREATE TABLE segments(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, doc TEXT, segment TEXT, source TEXT, source_file INT,
   source_line INT, refs TEXT, n_refs INT, refs_file INT, refs_line INT);
@@ -93,11 +95,12 @@ class Stage:
         wanted = {key[1:] for key in keys} - self.segments.keys()
         for row in self._found("SELECT * FROM segments WHERE key", [_text_key(*key) for key in wanted]):
             _, _, doc, segment, source, source_file, source_line, references, _, file, line = row
-            self.segments[SegmentKey(doc, segment)] = StagedSegment(
+            key = SegmentKey(doc, segment)
+            self.segments[key] = StagedSegment(
                 row[0], source, self.place(source_file, source_line), tuple(json.loads(references)),
                 self.place(file, line), changed=False,
             )  # fmt: skip
-            self._held += len(source or "") + len(references)
+            self._held += _size(key, source, references)
 
     def load_scores(self, keys: Iterable[OutputKey], metrics: bool = False) -> None:
         """Bring the stored scores of these outputs into the dictionaries; call it after `load`."""
@@ -247,7 +250,7 @@ class Stage:
             s.id = self.n_segments
             row = (s.id, _text_key(*key), *key, *values)
             self.run("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *row)
-            self._held += len(s.source or "") + len(references)
+            self._held += _size(key, s.source, references)
         s.changed = False
 
     def _found(self, query: str, keys: Sequence[str] | Sequence[int]) -> Iterable[Any]:
@@ -271,6 +274,10 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
     left = iter(items)
     while some := list(islice(left, size)):
         yield some
+
+
+def _size(key: SegmentKey, source: str | None, references: str) -> int:
+    return PER_SEGMENT + len(key[0]) + len(key[1]) + len(source or "") + len(references)
 
 
 def _text_key(document: str, segment: str) -> str:

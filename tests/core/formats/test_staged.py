@@ -55,7 +55,7 @@ MAPPINGS = [
 def small_batches() -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "ROWS", 2)
-        patch.setattr(stage, "HELD", 4)
+        patch.setattr(stage, "HELD", 2 * stage.PER_SEGMENT)
         patch.setattr(row_numbers, "HELD", 2)
         yield
 
@@ -100,6 +100,15 @@ def consistent(n: int, systems: int, order: Callable[[tuple[int, int]], Any]) ->
 def test_any_order_of_rows_gives_segments_in_their_first_order(order: Callable[[tuple[int, int]], Any]) -> None:
     tables = [(table("a.csv", consistent(40, 7, order)), LONG)]
     assert result(Builder(), tables) == result(BuilderInMemory(), tables)
+
+
+def test_segments_without_sources_do_not_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage, "HELD", 10 * stage.PER_SEGMENT)
+    builder = Builder()
+    rows: list[tuple[Any, ...]] = [("", f"{i}", None, None, None, "A", "x", None, None) for i in range(100)]
+    builder.add(table("a.csv", rows), LONG.with_(human_scores=()))
+    assert builder.staged().counts().segments == 100
+    assert len(builder.stage.segments) <= 12
 
 
 @pytest.mark.parametrize("rows", [1, 10, 10_000])
