@@ -17,6 +17,7 @@ from core.formats.reader import CellReader
 from core.formats.streams.row_numbers import RatedTexts, RowCounts, texts_of
 from core.formats.streams.stage import Stage, StagedSegment
 from core.formats.streams.staged import KnownOutputs, KnownTexts, StagedImport
+from core.progress import Progress, no_progress
 
 ROWS = 2000
 CELLS = 20_000
@@ -50,19 +51,24 @@ class Builder:
     def holds_outputs(self) -> bool:
         return bool(self._n_new)
 
-    def add(self, table: AnyTable, mapping: ColumnMapping, digest: str = "") -> None:
-        """Add a table; `digest` is the SHA-256 of its file. Problems are collected."""
+    def add(
+        self, table: AnyTable, mapping: ColumnMapping, digest: str = "", progress: Progress = no_progress
+    ) -> None:  # fmt: skip
+        """Add a table; `digest` is the SHA-256 of its file. Problems are collected.
+
+        `progress` is called with the share of the human scores that are averaged after the table was read.
+        """
         if not self._mapping_fits(table, mapping):
             return
         for metric in mapping.metrics:
             self._metrics.column(table.name, metric, digest)
         try:
-            self._add_rows(table, mapping)
+            self._add_rows(table, mapping, progress)
         except BaseException:
             self.stage.drop()
             raise
 
-    def _add_rows(self, table: AnyTable, mapping: ColumnMapping) -> None:
+    def _add_rows(self, table: AnyTable, mapping: ColumnMapping, progress: Progress) -> None:
         reader, long = CellReader(table, self.problems), mapping.layout == "long"
         outputs = [c for c in ([mapping.output] if long else mapping.systems) if c is not None]
         metrics = [(metric, self._metrics.number(metric)) for metric in mapping.metrics if long]
@@ -99,7 +105,7 @@ class Builder:
                 for metric, number in metrics:
                     self._metrics.score(reader.place(row), key, metric, number, reader.text(row, metric.column))
             stage.keep()
-        self._means(reader.file, one_each=not rated_again)
+        self._means(reader.file, progress, one_each=not rated_again)
         stage.end_table()
         if rated_again:
             self.holds_means = True
@@ -228,8 +234,10 @@ class Builder:
             if value is not None:
                 self.stage.ratings.append((key, column, value, row.line))
 
-    def _means(self, file: str, *, one_each: bool) -> None:
+    def _means(self, file: str, progress: Progress, *, one_each: bool) -> None:
         """Add the scores of a table, whose outputs may have several ratings."""
+        ((ratings,),) = self.stage.query("SELECT COUNT(*) FROM ratings")
+        done = 0
         for batch in self.stage.rated(one_each=one_each, size=ROWS):
             keys = self.stage.keys([code for code, *_ in batch])
             self.stage.load_segments(keys.values())
@@ -237,7 +245,9 @@ class Builder:
             for code, column, values, line in batch:
                 value = fmean(values) if len(values) > 1 else values[0]
                 self._score(keys[code], column, value, FilePlace(file, line))
+                done += len(values)
             self.stage.keep()
+            progress(done / ratings)
 
     def _score(self, key: OutputKey, column: str, value: float, place: FilePlace) -> None:
         old = self.stage.scores.setdefault((key, column), (value, place))

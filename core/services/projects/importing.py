@@ -228,10 +228,11 @@ def _preview_tables(
         before = problems.total
         if name in by_name and extension(name) in TABLE_EXTENSIONS:
             try:
-                table = stream_table(by_name[name], progress=readings(part(progress, i, len(names))))
+                report = readings(part(progress, i, len(names)))
+                table = stream_table(by_name[name], progress=report)
                 if name in planned:
                     digest = source_of(by_name[name]).sha256 if planned[name].metrics else ""
-                    builder.add(table, planned[name], digest)
+                    builder.add(table, planned[name], digest, report)
                     odd += doubts(FileTable(name, table.columns, tuple(islice(table.each(), LOOK))), planned[name])
             except ImportProblems as error:
                 problems.extend(error.problems)
@@ -252,7 +253,8 @@ def _preview_tables(
 
 
 def readings(progress: Progress) -> Progress:
-    """Return a callback for a file that is read several times: each time moves half of what is left, and the share never falls."""
+    """Return a callback for work in several steps, such as the readings of a file: each moves half of what is left, and the share
+    never falls."""
     done, last = 0.0, 0.0
 
     def report(share: float) -> None:

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.formats import build
 from core.formats.files import Upload
 from core.formats.lines import LineRoles
+from core.progress import Cancelled
 from core.services.projects.importing import ImportPlan, Preview, plan, preview
 from tests.paths import DATA
 
@@ -36,6 +38,22 @@ def test_a_long_tsv_with_scores() -> None:
     assert got.summary == "1 segment × 2 systems, 2 references, 1 human score"
     assert got.dataset is not None
     assert got.dataset.outputs[1].text == '"y'
+
+
+def test_averaging_human_scores_reports_progress_and_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "ROWS", 10)
+    file = up("a.csv", "system,segment_id,output,DA\n" + "".join(f"A,{i},x,{i}\n" for i in range(100)))
+    shares: list[float] = []
+    assert preview([file], plan([file]), progress=shares.append).staged
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 10
+
+    def cancel(share: float) -> None:
+        if share >= shares[-2]:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        preview([file], plan([file]), progress=cancel)
 
 
 def test_jsonl_in_gzip() -> None:
