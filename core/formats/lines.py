@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from core.data import Dataset, OutputKey, SegmentKey
 from core.errors import ImportProblems
+from core.formats.build import CHARACTERS
 from core.formats.files import base_name, stem, without_end
 from core.formats.parsing.cells import FilePlace
 from core.formats.parsing.limits import Meter
@@ -85,6 +86,7 @@ def stage_lines(
     stage, n_refs, names = Stage(), len(references), tuple(systems)
     for text in files:
         text.progress = no_progress
+    characters = 0
     for number, texts in enumerate(zip(*(numbered(text) for text in files), strict=True), start=1):
         places = [FilePlace(text.name, number) for text in files]
         key = SegmentKey("", str(number))
@@ -94,8 +96,10 @@ def stage_lines(
         first = n_refs + bool(source)
         for system, line, place in zip(names, texts[first:], places[first:], strict=True):
             stage.outputs[OutputKey(system, *key)] = line, place
-        if len(stage.outputs) >= AT_ONCE:
+        characters += sum(map(len, texts))
+        if len(stage.outputs) >= AT_ONCE or characters >= CHARACTERS:
             stage.keep()
+            characters = 0
             progress((1 + number / usual) / 2)
     stage.keep()
     return StagedImport(stage, ())

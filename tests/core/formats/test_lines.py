@@ -6,9 +6,11 @@ import pytest
 
 from core.data import Output, Segment
 from core.errors import ImportProblems, Problem
+from core.formats import lines
 from core.formats.files import Upload
 from core.formats.lines import LineRoles, aligned, guess_roles, numbered
 from core.formats.streams.opened import TextFile
+from core.formats.streams.stage import Stage
 
 
 def up(name: str, text: str) -> Upload:
@@ -38,6 +40,22 @@ def test_lines_belong_together_by_number() -> None:
         Output("A", "", "2", "a2"),
         Output("B", "", "2", "b2"),
     )
+
+
+def test_long_lines_are_stored_before_many_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "CHARACTERS", 100)
+    held: list[int] = []
+
+    class CountedStage(Stage):
+        def keep(self) -> None:
+            held.append(len(self.outputs))
+            super().keep()
+
+    monkeypatch.setattr(lines, "Stage", CountedStage)
+    files = [up(name, f"{'x' * 25}\n" * 10) for name in ("src.txt", "ref.txt", "A.txt")]
+    got = aligned(files[0], [files[1]], {"A": files[2]})
+    assert (len(got.segments), len(got.outputs)) == (10, 10)
+    assert max(held) == 2
 
 
 def test_a_final_newline_is_no_line_but_an_empty_line_is() -> None:
