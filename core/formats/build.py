@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import fmean
 
 from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import Problem
 from core.formats.mapping import ColumnMapping
 from core.formats.metric_columns import MetricScores, named, number_in, other_score
-from core.formats.parsing.cells import AnyTable, Cell, FilePlace, TableRow
+from core.formats.parsing.cells import AnyTable, FilePlace, TableRow, characters_in
 from core.formats.parsing.limits import limits, too_much
 from core.formats.parsing.numbers import is_absent
 from core.formats.problems import Collector, counted, shown
@@ -140,7 +140,7 @@ class Builder:
         for keyed in self._keys(table, mapping):
             batch.append(keyed)
             cells += len(keyed[0].cells)
-            characters += _characters(keyed[0].cells)
+            characters += characters_in(keyed[0].cells)
             if len(batch) >= ROWS or cells >= CELLS or characters >= CHARACTERS:
                 yield batch
                 batch, cells, characters = [], 0, 0
@@ -291,12 +291,3 @@ class Builder:
     def external(self) -> tuple[ExternalScores, ...]:
         """Return the external scores in memory; call it after `dataset` found no problem."""
         return self.staged().external()
-
-
-def _characters(cells: Sequence[Cell]) -> int:
-    """Return the number of characters of texts and lists of texts."""
-    try:
-        return len("".join(cells))  # type: ignore[arg-type]  # most rows have texts only
-    except TypeError:
-        lists = [cell if isinstance(cell, tuple) else (cell,) for cell in cells if isinstance(cell, str | tuple)]
-        return sum(len(text) for texts in lists for text in texts)

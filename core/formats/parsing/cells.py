@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +18,22 @@ class Nested:
 
 Cell = str | tuple[str, ...] | Nested | None
 """A text; several texts (a JSON list); something nested; None if a JSON object has no such key or null."""
+
+
+def characters_in(cells: Sequence[Cell]) -> int:
+    """Return the number of characters of all cells."""
+    try:
+        return len("".join(cells))  # type: ignore[arg-type]  # most rows have texts only
+    except TypeError:
+        return sum(map(_characters, cells))
+
+
+def _characters(cell: Cell) -> int:
+    if isinstance(cell, str):
+        return len(cell)
+    if isinstance(cell, tuple):
+        return sum(map(len, cell))
+    return len(cell.json) if cell else 0
 
 
 class TableRow(NamedTuple):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -18,19 +18,20 @@ from core.formats.labels.label_formats import guess as label_format_of
 from core.formats.lines import LineRoles, guess_roles, stage_lines
 from core.formats.mapping import ColumnMapping
 from core.formats.notes import summary
-from core.formats.parsing.cells import FileTable
+from core.formats.parsing.cells import FileTable, TableRow, TableStream, characters_in
 from core.formats.parsing.text_check import binary_kind
 from core.formats.problems import Collector, counted, how_many
 from core.formats.streams.opened import AnyFile, beginning_of, source_of
 from core.formats.streams.staged import KnownOutputs, StagedImport
-from core.formats.table import TABLE_EXTENSIONS, read_table, sample_values, stream_table
+from core.formats.table import TABLE_EXTENSIONS, sample_values, stream_table
 from core.progress import Progress, no_progress, part
 from core.services.projects import external_scores
 
 HEAD = 1 << 20
 """Bytes of a large file from which its format is guessed."""
 LOOK = 1000
-"""Rows of a table that are read to guess its columns."""
+CHARACTERS = 20_000_000
+"""Rows of a table from which its columns are judged, and the characters after which no further row is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def plan(files: Sequence[AnyFile], *, labels: bool = False) -> ImportPlan:
             problems.add(upload.name, 0, "", found_there, "only tables, or only text files", todo)
             continue
         try:
-            table = read_table(upload, LOOK)
+            table = _beginning(stream_table(upload, LOOK))
         except ImportProblems as error:
             problems.extend(error.problems)
             continue
@@ -138,6 +139,20 @@ def plan(files: Sequence[AnyFile], *, labels: bool = False) -> ImportPlan:
     for name in mqm:
         problems.add(name, 0, "", "labels beside outputs", "only labels, or only outputs", todo)
     return ImportPlan("table", tuple(tables), problems=problems.closed())
+
+
+def _beginning(table: TableStream) -> FileTable:
+    """Return the first rows of a table."""
+
+    def rows() -> Iterator[TableRow]:
+        characters = 0
+        for row in islice(table.each(), LOOK):
+            yield row
+            characters += characters_in(row.cells)
+            if characters >= CHARACTERS:
+                break
+
+    return replace(table, each=rows).held()
 
 
 def without_outputs(plan: ImportPlan) -> bool:
@@ -233,7 +248,7 @@ def _preview_tables(
                 if name in planned:
                     digest = source_of(by_name[name]).sha256 if planned[name].metrics else ""
                     builder.add(table, planned[name], digest, report)
-                    odd += doubts(FileTable(name, table.columns, tuple(islice(table.each(), LOOK))), planned[name])
+                    odd += doubts(_beginning(table), planned[name])
             except ImportProblems as error:
                 problems.extend(error.problems)
         if problems.total == before:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload, raw_lines
-from core.formats.parsing.cells import FileTable, Nested
+from core.formats.parsing.cells import FileTable, Nested, characters_in
 from core.formats.table import clearly_quoted, read_table, sample_values
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
@@ -184,3 +184,8 @@ def test_an_escaped_emoji_is_whole() -> None:
 def test_samples_are_the_first_values_shortened() -> None:
     assert sample_values(table("a.csv", f"a,b\n,x\n1,{'y' * 200}\n"), 5) == ("1", "x")
     assert sample_values(table("a.csv", f"a,b\n1,{'y' * 200}\n"), 5) == ("1", "yyyyy…")
+
+
+def test_the_characters_of_all_kinds_of_cells_are_counted() -> None:
+    assert characters_in(("ab", "c")) == 3
+    assert characters_in(("ab", None, ("c", "de"), Nested("{}"))) == 7

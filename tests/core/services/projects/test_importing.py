@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.formats import build
+from core.formats.column_doubts import doubts
+from core.formats.columns import guess
 from core.formats.files import Upload
 from core.formats.lines import LineRoles
+from core.formats.parsing.cells import FileTable
 from core.progress import Cancelled
+from core.services.projects import importing
 from core.services.projects.importing import ImportPlan, Preview, plan, preview
 from tests.paths import DATA
 
@@ -54,6 +60,25 @@ def test_averaging_human_scores_reports_progress_and_can_be_cancelled(monkeypatc
 
     with pytest.raises(Cancelled):
         preview([file], plan([file]), progress=cancel)
+
+
+def test_columns_are_judged_by_fewer_rows_if_they_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "CHARACTERS", 100)
+    judged: list[int] = []
+
+    def noted(judge: Callable[..., Any]) -> Callable[..., Any]:
+        def note(table: FileTable, *more: Any) -> Any:
+            judged.append(len(table.rows))
+            return judge(table, *more)
+
+        return note
+
+    monkeypatch.setattr(importing, "guess", noted(guess))
+    monkeypatch.setattr(importing, "doubts", noted(doubts))
+    file = up("a.csv", "system,segment_id,output\n" + "".join(f"A,{i},{'x' * 30}\n" for i in range(10)))
+    got = preview([file], plan([file]))
+    assert judged == [4, 4]
+    assert got.summary == "10 segments × 1 system, no references"
 
 
 def test_jsonl_in_gzip() -> None:
