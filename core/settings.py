@@ -15,7 +15,8 @@ class Limits(NamedTuple):
     """Limits for one uploaded file. The defaults allow a million outputs with their texts.
 
     `text_mb` is the size in MB as uploaded and after decompression; `rows` counts rows, lines of text, error spans or outputs; `cells` counts cells
-    and list entries; `cell_chars` is the length of a cell, a line or a JSON record, in characters.
+    and list entries; `cell_chars` is the length of a cell, a line or a JSON record, in characters. `systems` counts those of all files of an
+    import.
     """
 
     text_mb: int = 500
@@ -23,6 +24,7 @@ class Limits(NamedTuple):
     cells: int = 15_000_000
     columns: int = 2_000
     cell_chars: int = 1 << 24
+    systems: int = 2_000
 
     @staticmethod
     def variable(field: str) -> str:
@@ -117,7 +119,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
     Variables: ERRORSCOPE_HOME, ERRORSCOPE_DB and ERRORSCOPE_PROMPTS, and one per text in `Settings`: ERRORSCOPE_SEQ2SEQ,
     ERRORSCOPE_DEVICE, ERRORSCOPE_WORKER, ERRORSCOPE_WORKERS and ERRORSCOPE_STALL (numbers), ERRORSCOPE_DTYPE, ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_ENCODER, ERRORSCOPE_NLI,
     ERRORSCOPE_LM, ERRORSCOPE_MLM, ERRORSCOPE_UNIEVAL, ERRORSCOPE_BLEURT, ERRORSCOPE_COMET. ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS,
-    _COLUMNS and _CELL_CHARS are for uploaded files (`Limits`).
+    _COLUMNS, _CELL_CHARS and _SYSTEMS are for uploaded files (`Limits`).
     """
     prompts = environ.get("ERRORSCOPE_PROMPTS")
     names = [field.name for field in fields(Settings) if isinstance(field.default, str)]

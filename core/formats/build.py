@@ -10,7 +10,7 @@ from core.errors import Problem
 from core.formats.mapping import ColumnMapping
 from core.formats.metric_columns import MetricScores, named, number_in, other_score
 from core.formats.parsing.cells import AnyTable, FilePlace, TableRow, characters_in
-from core.formats.parsing.limits import limits, too_much
+from core.formats.parsing.limits import Meter, limits, too_much
 from core.formats.parsing.numbers import is_absent
 from core.formats.problems import Collector, counted, shown
 from core.formats.reader import CellReader
@@ -45,6 +45,8 @@ class Builder:
         self._counts = RowCounts(self.stage)
         self._notes: list[str] = []
         self._n_new = 0
+        self._systems = set[str]()
+        self._stopped = False  # a table was not read to its end
         self.holds_means = False  # human scores that are means of several ratings
 
     @property
@@ -65,6 +67,7 @@ class Builder:
         try:
             self._add_rows(table, mapping, progress)
         except BaseException:
+            self._stopped = True
             self.stage.drop()
             raise
 
@@ -73,8 +76,11 @@ class Builder:
         outputs = [c for c in ([mapping.output] if long else mapping.systems) if c is not None]
         metrics = [(metric, self._metrics.number(metric)) for metric in mapping.metrics if long]
         stage, again, absent, rated_again = self.stage, 0, 0, 0
+        meter = Meter(table.name)
         for batch in self._batches(table, mapping):
             keys = [key for _, key, _ in batch if key is not None]
+            self._systems.update((key.system for key in keys) if long else outputs)
+            meter.systems(len(self._systems), mapping.system or "")
             stage.load(keys, keys if long else (OutputKey(c, *k.segment) for k in keys for c in outputs))
             if metrics:
                 stage.load_scores(keys, metrics=True)
@@ -256,7 +262,8 @@ class Builder:
 
     def staged(self) -> StagedImport:
         """Return the import: segments in the order of the files, outputs in segment order. Raises `ImportProblems`."""
-        self._counts.check(self.problems)
+        if not self._stopped:
+            self._counts.check(self.problems)
         found = StagedImport(self.stage, self._metrics.metrics(), self._known, self._notes, self.holds_means)
         scored = self._check_scored(found)
         if not self.holds_outputs and not (self._known and scored) and not self.problems:

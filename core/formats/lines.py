@@ -58,6 +58,7 @@ def stage_lines(
     An empty output line is an empty output; an empty source or reference line means that there is none. `progress` is called with the
     share of the work. Raises `ImportProblems` for unreadable files, no system, and every file with a different number of lines.
     """
+    Meter("").systems(len(systems))
     problems = Collector()
     if not systems:
         problems.add("", 0, "", "no system", "one text file per system", "Choose the files with the systems' outputs")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.errors import ImportProblems, Problem
+from core.formats.problems import shown
 from core.settings import Limits, load_limits
 
 _WORDS = {
@@ -48,6 +49,15 @@ class Meter:
     def outputs(self, n: int) -> None:
         if n > self.limits.rows:
             raise too_much(self.file, 0, "rows", self.limits.rows)
+
+    def systems(self, n: int, column: str = "") -> None:
+        """Check the number of systems of an import; `column` has their names."""
+        most = self.limits.systems
+        if n > most:
+            check = f"Is {shown(column)} the column of the system?" if column else "Check what is read as a system."
+            todo = f"{check} If all are systems, set {Limits.variable('systems')} to a higher number (docs/formats.md)"
+            found = f"more than {most:,} systems"
+            raise ImportProblems([Problem(self.file, 0, column, found, f"at most {most:,}", todo)])
 
     def length(self, line: int, chars: int) -> None:
         if chars > self.limits.cell_chars:

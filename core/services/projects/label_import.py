@@ -23,6 +23,7 @@ from core.formats.files import Upload
 from core.formats.labels import judgements
 from core.formats.labels.label_file import Severities
 from core.formats.labels.label_formats import FORMATS, guess, label_format
+from core.formats.parsing.limits import Meter
 from core.formats.problems import Collector, counted, shown
 from core.mqm.actions import label_actions
 from core.mqm.log import fold
@@ -95,10 +96,13 @@ def read(
     rated: list[RatedOutput] = []
     warnings: list[Problem] = []
     problems = Collector()
+    systems = set[str]()
     for file in dict.fromkeys(files):
         try:
             name = (formats or {}).get(file.name) or guess(file) or "google"
             found = label_format(name).read(file, severities or Severities(), texts)
+            systems.update(found.dataset.systems)
+            Meter(file.name).systems(len(systems))
             for of_metric in found.external:
                 called, higher = (metrics or {}).get(file.name, (of_metric.name, of_metric.higher_is_better))
                 of_metric = changed(of_metric, name=called, higher_is_better=higher)

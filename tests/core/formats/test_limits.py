@@ -14,16 +14,18 @@ import pytest
 from core.commands.calibrate import read_refined
 from core.commands.stress import own_injection
 from core.errors import ImportProblems, UserError
+from core.formats import build
 from core.formats.files import Upload, numbered_lines
 from core.formats.pairs import read_pairs
 from core.formats.parsing.json_list import elements
 from core.formats.table import read_table
 from core.services.projects import label_import
+from core.services.projects.importing import plan, preview
 from core.settings import Limits, load
 from tests.core.formats.found import TEXTS, found_in
 from tests.paths import ROOT
 
-SMALL = {"rows": 1000, "cells": 5000, "columns": 50, "cell_chars": 20_000, "text_mb": 1}
+SMALL = {"rows": 1000, "cells": 5000, "columns": 50, "cell_chars": 20_000, "text_mb": 1, "systems": 45}
 ESA = '{"src": "s", "tgt": "t", "doc_id": "", "line_id": %d, "system": "A", "annotator": "r", "esa_spans": %s}\n'
 GOOGLE = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment\n"
 MARK = '{"start_i": 0, "end_i": 0, "severity": "minor"}'
@@ -46,6 +48,14 @@ BOMBS: dict[str, tuple[str, str, str]] = {
     "systems": (
         "a.csv", "segment_id," + ",".join(f"s{i}" for i in range(40)) + "\n"
         + "".join(f"{i}" + ",x" * 40 + "\n" for i in range(30)), "1,000 rows",
+    ),
+    "systems of rows": ("a.csv", "system,segment_id,output\n" + "".join(f"s{i},{i},x\n" for i in range(900)), "45 systems"),
+    "systems of rows without IDs": (
+        "a.csv", "system,output\n" + "".join(f"s{i},x\ns{i},y\n" for i in range(400)), "45 systems",
+    ),
+    "systems of columns": ("a.csv", ",".join(f"s{i}" for i in range(48)) + "\n" + ("x," * 47 + "x\n") * 9, "45 systems"),
+    "systems of labels": (
+        "a.tsv", GOOGLE + "".join(f"s{i}\td\t1\t1\tr\ts\tt\tNo-error\tNo-error\t\n" for i in range(60)), "45 systems",
     ),
     "a giant line": ("a.txt", "x" * 30_000, "20,000 characters"),
     "a giant line of a table": ("a.csv", "a,b\n" + "x" * 30_000 + ",y\n", "20,000 characters"),
@@ -97,6 +107,24 @@ def test_the_message_names_file_line_limit_and_setting() -> None:
     [problem] = caught.value.problems
     assert (problem.file, problem.row, problem.expected) == ("a.csv", 1002, "at most 1,000")
     assert "ERRORSCOPE_MAX_ROWS" in problem.todo
+
+
+@pytest.mark.usefixtures("small")
+def test_the_message_of_too_many_systems_names_their_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "ROWS", 7)
+    rows = "".join(f"s{i},x\ns{i},y\n" for i in range(400))
+    file = Upload("a.csv", f"model,output\n{rows}".encode())
+    [problem] = preview([file], plan([file])).problems
+    assert (problem.file, problem.column, problem.expected) == ("a.csv", "model", "at most 45")
+    assert "“model”" in problem.todo
+    assert "ERRORSCOPE_MAX_SYSTEMS" in problem.todo
+
+
+@pytest.mark.usefixtures("small")
+def test_line_files_of_too_many_systems_are_one_problem() -> None:
+    files = [Upload(f"system{i}.txt", b"x\n") for i in range(46)]
+    [problem] = preview(files, plan(files)).problems
+    assert (problem.found, problem.expected) == ("more than 45 systems", "at most 45")
 
 
 @pytest.mark.usefixtures("small")
