@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import ImportProblems, UserError, unknown
-from core.formats.files import stem
+from core.formats.files import file_name, stem
 from core.formats.mapping import ColumnMapping, MetricColumn
 from core.formats.output import check, copy, named
 from core.formats.streams.opened import StoredFile
@@ -85,7 +85,7 @@ def _export(store: Store, given: argparse.Namespace, share: Percent) -> str:
 
 
 def _import(store: Store, given: argparse.Namespace, share: Percent) -> str:
-    files = [StoredFile(path.name, path) for path in given.files]
+    files = [StoredFile(file_name(path), path) for path in given.files]
     for path in given.files:
         path.stat()
     planned = _mapped(plan(files), given.column)

@@ -7,6 +7,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO, cast
 
 from core.errors import ImportProblems
@@ -34,6 +35,11 @@ def beginning(upload: Upload, size: int) -> bytes:
         return zlib.decompressobj(31).decompress(head, size)
     except zlib.error:
         return b""
+
+
+def file_name(path: Path) -> str:
+    """Return the name of a file as text that can be stored: the name of a file need not be UTF-8."""
+    return path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def base_name(name: str) -> str:

@@ -9,7 +9,7 @@ from core.data import SEVERITIES, Dataset
 from core.errors import ImportProblems, UserError
 from core.formats.build import Builder
 from core.formats.columns import guess
-from core.formats.files import Upload, extension
+from core.formats.files import Upload, extension, file_name
 from core.formats.labels.label_file import Severities
 from core.formats.labels.label_formats import FORMATS
 from core.formats.labels.label_formats import guess as label_format
@@ -25,8 +25,7 @@ LABELLED = ("google", "marot")
 def read_upload(path: Path) -> Upload:
     """Read a file as an upload. Raises `UserError` if it cannot be read."""
     try:
-        name = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a name need not be UTF-8
-        return Upload(name, path.read_bytes())
+        return Upload(file_name(path), path.read_bytes())
     except OSError as error:
         raise UserError(
             "the file cannot be read", where=str(path), got=error.strerror or "an error", hint="Check the path"

@@ -13,7 +13,7 @@ from core.campaigns.protocol import PROTOCOLS
 from core.campaigns.selection import Outline
 from core.errors import UserError, unknown
 from core.formats.campaigns.campaign_file import CampaignFile
-from core.formats.files import Upload
+from core.formats.files import Upload, file_name
 from core.formats.labels.label_file import Written
 from core.formatting import format_count
 from core.ports.campaigns import Campaign
@@ -198,8 +198,8 @@ def _export(store: Store, given: argparse.Namespace) -> str:
 
 
 def _read(given: argparse.Namespace) -> CampaignFile:
-    texts = None if given.texts is None else Upload(given.texts.name, given.texts.read_bytes())
-    return importing.read(given.format, Upload(given.file.name, given.file.read_bytes()), texts)
+    texts = None if given.texts is None else Upload(file_name(given.texts), given.texts.read_bytes())
+    return importing.read(given.format, Upload(file_name(given.file), given.file.read_bytes()), texts)
 
 
 def _analyse(store: Store, given: argparse.Namespace) -> str:

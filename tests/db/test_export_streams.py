@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,16 @@ def test_problems_of_files_are_named_on_the_command_line(tmp_path: Path, capsys:
     assert main(["--database", f"sqlite:///{tmp_path}/e.db", "import", str(table)]) == 2
     assert "a.csv, line 4: found 1 field; expected 3, as the header has" in capsys.readouterr().err
     assert open_store(f"sqlite:///{tmp_path}/e.db").projects.list() == []
+
+
+def test_the_name_of_a_file_need_not_be_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, database = tmp_path / os.fsdecode(b"caf\xe9.csv"), f"sqlite:///{tmp_path / 'e.db'}"
+    try:
+        file.write_text("system,segment_id,output,COMET\nA,1,x,0.5\n", encoding="utf-8")
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    assert main(["--database", database, "import", str(file)]) == 0
+    assert "caf\ufffd" in capsys.readouterr().out
 
 
 def parquet(tmp_path: Path, **columns: list[object]) -> Upload:
