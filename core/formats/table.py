@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import dropwhile, islice
 
 from core.errors import ImportProblems, Problem
 from core.formats.documents import by_output, holds_documents
@@ -89,7 +89,7 @@ def refuse_without_rows(table: AnyTable) -> None:
 
 
 def _delimiter(text: TextFile) -> str:
-    header = without_end(next(text.lines(), ""))
+    header = next(filter(None, map(without_end, text.lines())), "")
     wanted = "\t" if extension(text.name) in ("tsv", "tab") else ","
     return next((d for d in (wanted, "\t", ",", ";") if d in header), wanted)
 
@@ -98,8 +98,11 @@ def _delimited(text: TextFile, limit: int | None) -> TableStream:
     name, delimiter = text.name, _delimiter(text)
     plain = delimiter == "\t" and not (text.facts.quote and clearly_quoted(text.lines, delimiter))
 
+    blank = [""] if plain else []
+
     def records(problems: Collector) -> Iterator[tuple[int, list[str]]]:
-        return _plain_records(text.lines()) if plain else quoted_records(name, text.lines(), delimiter, problems)
+        found = _plain_records(text.lines()) if plain else quoted_records(name, text.lines(), delimiter, problems)
+        return dropwhile(lambda record: record[1] == blank, found)
 
     problems = Collector()
     found = records(problems)

@@ -62,6 +62,15 @@ def test_blank_lines_are_no_rows() -> None:
     assert cells("a.csv", "a,b\n\n1,2\n\r\n\n") == [("1", "2")]
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blank_lines_before_the_header_are_skipped(name: str, end: str) -> None:
+    for mark in ",\t;":
+        got = table(name, f"{end}{end}a{mark}b{end}1{mark}2{end}")
+        assert got.columns == ("a", "b")
+        assert got.rows == ((4, ("1", "2")),)
+
+
 def test_a_quote_never_closed_is_named_where_it_opens() -> None:
     (problem,) = refused("a.csv", 'a,b\n1,2\n3,"open\n4,5\n')
     assert (problem.row, problem.found) == (3, "a quote that is never closed")
