@@ -54,7 +54,7 @@ def test_a_first_change_is_made_and_scored_without_being_asked(store: Store) -> 
     assert shown["change"][0] < 0 < shown["change"][1]  # TER is an error rate: it grows
 
 
-def test_while_models_are_loaded_the_page_says_so_above_the_scores(
+def test_scores_of_models_come_after_the_others_and_the_page_says_so(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
@@ -66,9 +66,16 @@ def test_while_models_are_loaded_the_page_says_so_above_the_scores(
 
     monkeypatch.setattr(st, "spinner", heard)
     monkeypatch.setattr(MetricSpec, "needs_model", property(lambda spec: spec.name == "ter"))
+    waiting = "1 more metric. The first scores take some seconds"
     at = opened(filled(store))
     assert not at.exception
-    assert any("1 more metric. The first scores take some seconds" in text for text in said)
+    assert list(at.dataframe[0].value["metric"]) == ["chrF ↑"]
+    assert waiting in words(at)
+    assert not any(waiting in text for text in said)
+    at.session_state["errorscope_shown"] = {"reactions"}  # as the browser says when it shows them
+    at.run()
+    assert not at.exception
+    assert any(waiting in text for text in said)
     assert list(at.dataframe[0].value["metric"]) == ["chrF ↑", "TER ↓"]
 
 

@@ -24,6 +24,7 @@ from pages._ui.robustness import session as keys
 from pages._ui.robustness.controls import TALL, choose_metrics, diff_html, save_case, wide_chart
 from pages._ui.robustness.suite_results import memory
 from pages._ui.shared import drafts, errors, page, state, tables, wiring
+from pages._ui.shared.deferred import comes_later
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -200,13 +201,15 @@ def _kind(texts: TextPair, tried: Sequence[PerturbationTrial]) -> str:
 
 
 def _reactions(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
-    """Return the reactions, those of metrics without a model first."""
+    """Return the reactions, those of metrics without a model first; once per session those of models come in the next run."""
     by_name: dict[str, Reaction] = {}
     waiting, place = st.container(), st.empty()
     for at_once in (True, False):
         part = [m for m in metrics if m.spec.needs_model != at_once]
         if not part:
             continue
+        if not at_once and by_name and comes_later("reactions", _waiting(part)):
+            break
         key = ("reactions", texts, *_depends(part))
         with waiting, st.spinner("Computing scores …" if at_once else _waiting(part), show_time=not at_once):
             found = run_cached(
