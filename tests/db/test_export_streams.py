@@ -98,6 +98,32 @@ def test_exported_outputs_are_imported_as_the_same_project(store: Store, project
     assert set(now.human_scores) == set(was.human_scores)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow"])
+def test_scores_named_like_text_columns_get_another_name(store: Store, ending: str) -> None:
+    names = ["output score", "output", "reference", "references", "system"]
+    dataset = Dataset(
+        (Segment("d", "1", "source", ("ref",)),),
+        (Output("A", "d", "1", "text"),),
+        tuple(HumanScore("A", "d", "1", name, float(i)) for i, name in enumerate(names)),
+    )
+    made = store.projects.create("q").id
+    store.projects.add(made, dataset)
+    export = EXPORTS[f"outputs-{ending}"].make(store, made)
+    file = Upload(f"x.{export.ending}", export.data)
+    table = read_table(file)
+    cells = dict(zip(table.columns, table.rows[0].cells, strict=True))
+    assert (cells["system"], cells["output"]) == ("A", "text")
+    scores = {name: cells[name] for name in cells if " score" in name}
+    assert scores == {
+        "output score": "0.0", "output score 2": "1.0", "reference score": "2.0", "references score": "3.0", "system score": "4.0",
+    }  # fmt: skip
+    assert (
+        export.lost[0] == "The human score “output” is the column “output score 2”: a column with texts has its name."
+    )
+    assert sum(line.startswith("The human score") for line in export.lost) == 4
+    assert set(plan([file]).tables[0].mapping.human_scores) == set(scores)
+
+
 def test_outputs_as_csv_are_safe_and_name_their_references(store: Store, project: int) -> None:
     made = EXPORTS["outputs-csv"].make(store, project)
     table = read_table(Upload("x.csv", made.data))

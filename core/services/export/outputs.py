@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, count
 from typing import Any
 
 from core.data import OutputKey
@@ -13,6 +14,7 @@ from core.ports.store import Store
 from core.services.export.export import Export, partly_scored, score_rows, spooled
 
 KEYS = ("system", "doc_id", "segment_id")
+TEXT_COLUMNS = (*KEYS, "source", "references", "output")
 PARQUET, ARROW = "application/vnd.apache.parquet", "application/vnd.apache.arrow.file"
 
 
@@ -30,23 +32,40 @@ def output_rows(store: Store, project_id: int, scores: tuple[str, ...]) -> Itera
 
 def outputs_as(store: Store, project_id: int, ending: str) -> Export:
     """Return the outputs with their human scores as csv, jsonl, parquet or arrow. Segments without outputs have no row."""
-    names = store.projects.get(project_id).human_scores
-    rows = output_rows(store, project_id, names)
-    columns = [*KEYS, "source", "references", "output", *names]
+    scores = store.projects.get(project_id).human_scores
+    rows = output_rows(store, project_id, scores)
+    n = store.exports.most_references(project_id)
+    references = ["reference", *(f"reference {i}" for i in range(2, n + 1))][:n]
+    names = _score_columns(scores, {*TEXT_COLUMNS, *references})
+    columns = [*TEXT_COLUMNS, *names]
+    lost = [
+        f"The human score “{score}” is the column “{name}”: a column with texts has its name."
+        for score, name in zip(scores, names, strict=True)
+        if score != name
+    ]
     match ending:
         case "csv":
-            n = store.exports.most_references(project_id)
-            references = ["reference", *(f"reference {i}" for i in range(2, n + 1))][:n]
             flat = ([*r[:4], *(r[4] + [None] * n)[:n], *r[5:]] for r in rows)
             pieces = csv_lines([*KEYS, "source", *references, "output", *names], flat)
-            lost = ("Texts that a spreadsheet could run as formulas begin with an apostrophe, which an import keeps.",)
-            return Export(spooled(pieces), "outputs.csv", "text/csv", lost)
+            lost.append(
+                "Texts that a spreadsheet could run as formulas begin with an apostrophe, which an import keeps."
+            )
+            return Export(spooled(pieces), "outputs.csv", "text/csv", tuple(lost))
         case "jsonl":
             records = (dict(zip(columns, row, strict=True)) for row in rows)
-            return Export(spooled(each_json_line(records)), "outputs.jsonl", "application/jsonl", ())
-    kinds: list[tuple[str, Kind]] = [(name, "number" if name in names else "text") for name in columns]
-    kinds[4] = ("references", "texts")
-    return _columnar(kinds, rows, "outputs", ending, ())
+            return Export(spooled(each_json_line(records)), "outputs.jsonl", "application/jsonl", tuple(lost))
+    texts: list[tuple[str, Kind]] = [(name, "texts" if name == "references" else "text") for name in TEXT_COLUMNS]
+    return _columnar([*texts, *((name, "number") for name in names)], rows, "outputs", ending, tuple(lost))
+
+
+def _score_columns(scores: Sequence[str], texts: set[str]) -> list[str]:
+    """Return a column name for each score: its own, or one like "output score" if a column with texts has its name."""
+    taken, names = texts | set(scores), list[str]()
+    for score in scores:
+        free = chain((f"{score} score",), (f"{score} score {i}" for i in count(2)))
+        names.append(next(name for name in free if name not in taken) if score in texts else score)
+        taken.add(names[-1])
+    return names
 
 
 def scores_as(store: Store, project_id: int, ending: str) -> Export:
