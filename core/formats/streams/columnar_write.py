@@ -1,15 +1,21 @@
-"""Write rows as Parquet or Arrow (Feather) files, some thousands at a time."""
+"""Write rows as Parquet or Arrow (Feather) files, some thousands at a time, and fewer where texts are long."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import IO, Any, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any, Literal, NamedTuple
 
-from core.formats.streams.stage import batched
 
-ROWS = 5000
-"""Rows of a record batch."""
-ROWS_OF_A_GROUP = 20_000
+class Size(NamedTuple):
+    """What ends a part of a file: this many rows, or about this many characters."""
+
+    rows: int
+    characters: int
+
+
+BATCH = Size(5000, 8_000_000)
+GROUP = Size(20_000, 32_000_000)
+"""A row group of a Parquet file."""
 Kind = Literal["text", "texts", "number"]
 """The type of a column: a text, several texts, or a number; each may be missing."""
 
@@ -24,16 +30,34 @@ def write_columnar(
 
     types = {"text": pa.string(), "texts": pa.list_(pa.string()), "number": pa.float64()}
     schema = pa.schema([(name, types[kind]) for name, kind in columns])
-    groups = ROWS_OF_A_GROUP // ROWS if parquet else 1
+    most = GROUP if parquet else BATCH
     with ParquetWriter(file, schema) if parquet else ipc.new_file(file, schema) as writer:
-        held = []
-        for some in batched(rows, ROWS):
+        held, size = list[pa.RecordBatch](), Size(0, 0)
+        for some, characters in _batches(rows):
             arrays = [
                 pa.array(values, kind) for values, kind in zip(zip(*some, strict=True), schema.types, strict=True)
             ]
             held.append(pa.record_batch(arrays, schema=schema))
-            if len(held) == groups:
+            size = Size(size.rows + len(some), size.characters + characters)
+            if size.rows >= most.rows or size.characters >= most.characters:
                 writer.write_table(pa.Table.from_batches(held))
-                held = []
+                held, size = [], Size(0, 0)
         if held:
             writer.write_table(pa.Table.from_batches(held))
+
+
+def _batches(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[list[Sequence[Any]], int]]:
+    """Yield the rows in lists of the size `BATCH`, each with its number of characters."""
+    some, characters = list[Sequence[Any]](), 0
+    for row in rows:
+        some.append(row)
+        for value in row:
+            if isinstance(value, str):
+                characters += len(value)
+            elif isinstance(value, list):
+                characters += sum(map(len, value))
+        if len(some) >= BATCH.rows or characters >= BATCH.characters:
+            yield some, characters
+            some, characters = [], 0
+    if some:
+        yield some, characters
