@@ -35,8 +35,9 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
     """Return the rows of a Parquet or Arrow file as a stream; `limit` stops after that many rows.
 
     Numbers become their shortest texts, null and NaN missing cells, lists of texts several texts (references), and anything else nested a
-    JSON value. Rows are counted from 1. Raises `ImportProblems` for a damaged file, repeated column names, texts that no database can
-    store, and more rows, cells, columns, or text than the limits.
+    JSON value. A date, time or duration beyond the range of Python becomes its stored number. Rows are counted from 1. Raises
+    `ImportProblems` for a damaged file, repeated column names, texts that no database can store, and more rows, cells, columns, or text
+    than the limits.
     """
     with opened(file) as raw, _ReadErrors(file):
         names = _batches_of(file, raw)[0]
@@ -170,10 +171,25 @@ def _cells(column: Any) -> list[Cell]:
         used = column.indices.unique().drop_null()
         texts = dict(zip(used.to_pylist(), _cells(column.dictionary.take(used)), strict=True))
         return [None if i is None else texts[i] for i in column.indices.to_pylist()]
-    values = column.to_pylist()
+    try:
+        values = column.to_pylist()
+    except OverflowError:
+        values = [_in_range(value) for value in column]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return list(values)
     return [_cell(value) for value in values]
+
+
+def _in_range(value: Any) -> Any:
+    """Return the value of a scalar, or the stored number of a date, time or duration that Python cannot hold."""
+    import pyarrow as pa
+
+    try:
+        return value.as_py()
+    except OverflowError:
+        if pa.types.is_temporal(value.type):
+            return str(value.value)
+        raise
 
 
 def _cell(value: Any) -> Cell:
@@ -205,7 +221,7 @@ class _ReadErrors:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         import pyarrow as pa
 
-        if isinstance(error, pa.ArrowException | OSError | UnicodeDecodeError | MemoryError):
+        if isinstance(error, pa.ArrowException | OSError | OverflowError | ValueError | MemoryError):
             what = "a Parquet file" if extension(self._name) in PARQUET else "an Arrow file"
             found = f"a file that cannot be read ({' '.join(str(error).split())[:120]})"
             todo = "Write the file again; is its name right?"

@@ -101,3 +101,17 @@ def test_files_are_the_same_read_by_column_and_cell_by_cell(monkeypatch: pytest.
     by_column = cells_of(file)
     monkeypatch.setattr(columnar._Check, "_plain", lambda *_: None)
     assert cells_of(file) == by_column
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("ms", tz="UTC"), pa.date32(), pa.duration("ms")])
+def test_dates_beyond_the_range_of_python_are_their_numbers(make: Maker, kind: pa.DataType) -> None:
+    size, far = (pa.int32(), 2**30) if kind == pa.date32() else (pa.int64(), 2**62)
+    column = pa.array([1, far, None], size).view(kind)
+    assert cells_of(make({"when": column})) == [(str(column[0].as_py()),), (str(far),), (None,)]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_lists_of_dates_beyond_the_range_are_a_problem(make: Maker) -> None:
+    far = pa.array([2**62], pa.int64()).view(pa.timestamp("us"))
+    assert refused(make({"when": pa.ListArray.from_arrays([0, 1], far)})) == [(0, "")]
