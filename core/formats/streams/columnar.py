@@ -29,6 +29,7 @@ ROWS, MOST_ROWS = 500, 4000
 BATCH_BYTES = 4 << 20
 LARGEST_BATCH = 128 << 20
 """Bytes of a record batch of an Arrow file, which is read whole."""
+_NOT_STORABLE = "a NUL or half a surrogate pair"
 
 
 def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> TableStream:
@@ -36,7 +37,7 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
 
     Numbers become their shortest texts, null and NaN missing cells, lists of texts several texts (references), and anything else nested a
     JSON value. A date, time or duration beyond the range of Python becomes its stored number. Rows are counted from 1. Raises
-    `ImportProblems` for a damaged file, repeated column names, texts that no database can store, and more rows, cells, columns, or text
+    `ImportProblems` for a damaged file, repeated column names, names and texts that no database can store, and more rows, cells, columns, or text
     than the limits.
     """
     with opened(file) as raw, _ReadErrors(file):
@@ -45,7 +46,9 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
     meter.columns(1, len(names))
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
-            problems.add(file.name, 1, name, "the name twice", "unique column names", "Rename one of them")
+            problems.add(file.name, 1, readable(name), "the name twice", "unique column names", "Rename one of them")
+        if not is_storable(name):
+            problems.add(file.name, 1, readable(name), _NOT_STORABLE, "whole characters", "Rename the column")
     problems.check()
     size = max(1, size_of(file))
 
@@ -115,7 +118,7 @@ class _Check:
         for text in texts:
             self._meter.length(line, len(text))
             if not is_storable(text):
-                what = f"a NUL or half a surrogate pair, in {shown(readable(text))}"
+                what = f"{_NOT_STORABLE}, in {shown(readable(text))}"
                 self._problems.add(self._file, line, column, what, "whole characters", "Remove that character")
         self._characters += sum(map(len, texts))
 

@@ -75,6 +75,11 @@ def test_texts_that_cannot_be_stored_are_named_with_their_row(make: Maker, good:
 
 
 @pytest.mark.parametrize("make", MAKERS)
+def test_names_that_cannot_be_stored_are_problems(make: Maker) -> None:
+    assert refused(make({"text": ["x"], "a\0b": ["y"]})) == [(1, "a\\u0000b")]
+
+
+@pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize(
     ("limit", "value", "row"),
     [("ROWS", "3", 4), ("CELLS", "11", 3), ("CELL_CHARS", "6", 5)],
