@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
-import math
-from collections.abc import Callable, Iterator, Sequence
+import struct
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.data import is_storable
@@ -15,6 +14,8 @@ from core.formats.parsing.cells import Cell, Nested, TableRow, TableStream
 from core.formats.parsing.json_text import readable
 from core.formats.parsing.limits import Meter, limits, too_much
 from core.formats.problems import Collector, shown
+from core.formats.streams import arrow_messages, parquet_batches
+from core.formats.streams.columnar_cells import columns_of
 from core.formats.streams.opened import AnyFile, opened, size_of
 from core.progress import Progress
 
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
 PARQUET = frozenset({"parquet", "pq"})
 ARROW = frozenset({"arrow", "feather", "ipc", "arrows"})
 COLUMNAR_EXTENSIONS = PARQUET | ARROW
-ROWS, MOST_ROWS = 500, 4000
-"""Rows that are read at once: of Parquet files, whose batches take long to begin, more where rows are short."""
-BATCH_BYTES = 4 << 20
+ROWS = 500
+"""Rows that are converted at once."""
 LARGEST_BATCH = 128 << 20
-"""Bytes of a record batch of an Arrow file, which is read whole."""
+"""Bytes of a record batch of an Arrow file, which is read whole, and of all dictionaries."""
+LONG = 10_000
+"""Characters of a text that is checked on its own."""
 _NOT_STORABLE = "a NUL or half a surrogate pair"
 
 
@@ -57,7 +59,7 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
         left = limit
         with opened(file) as raw, _ReadErrors(file):
             for batch in _batches_of(file, raw)[1]():
-                yield [_cells(column) for column in batch.slice(0, left).columns]
+                yield from columns_of(batch.slice(0, left))
                 left = None if left is None else left - batch.num_rows
                 if left is not None and left <= 0:
                     return
@@ -108,9 +110,11 @@ class _Check:
             texts += itertools.chain.from_iterable(lists)
             cells += sum(map(len, lists))
             characters += sum(map(len, texts))
-            if max(map(len, texts), default=0) > self._limits.cell_chars or not is_storable("".join(texts)):
+            if max(map(len, texts), default=0) > self._limits.cell_chars or characters > self._limits.text_mb << 20:
                 return None
-        over = rows > self._limits.rows or cells > self._limits.cells or characters > self._limits.text_mb << 20
+            if not _all_storable(texts):
+                return None
+        over = rows > self._limits.rows or cells > self._limits.cells
         return None if over else (rows, cells, characters)
 
     def _cell(self, line: int, column: str, cell: Cell) -> None:
@@ -123,30 +127,21 @@ class _Check:
         self._characters += sum(map(len, texts))
 
 
-Batches = Callable[[], "Iterator[pa.RecordBatch]"]
+def _all_storable(texts: Sequence[str]) -> bool:
+    """Return whether all texts can be stored; long ones are not joined, because they may be one object in many rows."""
+    long = [text for text in texts if len(text) > LONG]
+    return is_storable("".join(text for text in texts if len(text) <= LONG)) and all(map(is_storable, set(long)))
 
 
-def _batches_of(file: AnyFile, raw: Any) -> tuple[tuple[str, ...], Batches]:
+def _batches_of(file: AnyFile, raw: Any) -> tuple[tuple[str, ...], parquet_batches.Batches]:
     """Return the column names of a file, and what yields its rows in small batches."""
-    import pyarrow as pa  # slow to load, and few imports need it
-    from pyarrow import ipc, parquet
+    from pyarrow import ipc
 
     if extension(file.name) in PARQUET:
-        texts = [
-            field.name
-            for field in parquet.read_schema(raw)
-            if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
-        ]
-        raw.seek(0)
-        # dictionaries stay as they are, so that a small file with a long text in many rows stays small
-        table = parquet.ParquetFile(raw, buffer_size=1 << 20, pre_buffer=False, read_dictionary=texts)
-        groups = (table.metadata.row_group(i).total_byte_size for i in range(table.num_row_groups))
-        mean = sum(groups) // max(1, table.metadata.num_rows) + 1
-        rows = max(ROWS, min(MOST_ROWS, BATCH_BYTES // mean))
-        return tuple(table.schema_arrow.names), lambda: table.iter_batches(batch_size=rows, use_threads=False)
-    begins = raw.read(6)
+        return parquet_batches.read(file.name, raw)
+    begins = raw.read(len(arrow_messages.MAGIC))
     raw.seek(0)
-    if begins == b"ARROW1":
+    if begins == arrow_messages.MAGIC:
         whole = ipc.open_file(raw)
         found = (whole.get_batch(i) for i in range(whole.num_record_batches))
         return tuple(whole.schema.names), lambda: _sliced(file, found)
@@ -155,61 +150,15 @@ def _batches_of(file: AnyFile, raw: Any) -> tuple[tuple[str, ...], Batches]:
 
 
 def _sliced(file: AnyFile, batches: Any) -> Iterator[pa.RecordBatch]:
+    with opened(file) as raw:
+        size = arrow_messages.largest_batch(raw)
+    if size > LARGEST_BATCH:
+        found, expected = f"a record batch of {size >> 20:,} MB", f"at most {LARGEST_BATCH >> 20} MB"
+        todo = "Write the file in smaller batches, or as Parquet"
+        raise ImportProblems([Problem(file.name, 0, "", found, expected, todo)])
     for batch in batches:
-        if batch.nbytes > LARGEST_BATCH:
-            found, expected = f"a record batch of {batch.nbytes >> 20:,} MB", f"at most {LARGEST_BATCH >> 20} MB"
-            todo = "Write the file in smaller batches, or as Parquet"
-            raise ImportProblems([Problem(file.name, 0, "", found, expected, todo)])
         for start in range(0, batch.num_rows, ROWS):
             yield batch.slice(start, ROWS)
-
-
-def _cells(column: Any) -> list[Cell]:
-    import pyarrow as pa
-
-    kind = column.type
-    if isinstance(kind, pa.BaseExtensionType):
-        return _cells(column.storage)
-    if pa.types.is_dictionary(kind):
-        used = column.indices.unique().drop_null()
-        texts = dict(zip(used.to_pylist(), _cells(column.dictionary.take(used)), strict=True))
-        return [None if i is None else texts[i] for i in column.indices.to_pylist()]
-    try:
-        values = column.to_pylist()
-    except OverflowError:
-        values = [_in_range(value) for value in column]
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return list(values)
-    return [_cell(value) for value in values]
-
-
-def _in_range(value: Any) -> Any:
-    """Return the value of a scalar, or the stored number of a date, time or duration that Python cannot hold."""
-    import pyarrow as pa
-
-    try:
-        return value.as_py()
-    except OverflowError:
-        if pa.types.is_temporal(value.type):
-            return str(value.value)
-        raise
-
-
-def _cell(value: Any) -> Cell:
-    match value:
-        case None | str():
-            return value
-        case bool():
-            return "true" if value else "false"
-        case float():
-            return None if math.isnan(value) else repr(value)
-        case list() if all(isinstance(item, str) for item in value):
-            return tuple(value)
-        case list() | dict() | tuple():
-            return Nested(json.dumps(value, ensure_ascii=False, default=str))
-        case bytes():
-            return value.decode("utf-8", "surrogateescape")
-    return str(value)
 
 
 class _ReadErrors:
@@ -224,7 +173,7 @@ class _ReadErrors:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         import pyarrow as pa
 
-        if isinstance(error, pa.ArrowException | OSError | OverflowError | ValueError | MemoryError):
+        if isinstance(error, pa.ArrowException | struct.error | OSError | OverflowError | ValueError | MemoryError):
             what = "a Parquet file" if extension(self._name) in PARQUET else "an Arrow file"
             found = f"a file that cannot be read ({' '.join(str(error).split())[:120]})"
             todo = "Write the file again; is its name right?"

@@ -13,7 +13,7 @@ from pyarrow import feather, parquet
 from core.errors import ImportProblems
 from core.formats.files import Upload
 from core.formats.parsing.cells import Cell, Nested
-from core.formats.streams import columnar
+from core.formats.streams import columnar, parquet_batches
 from core.formats.streams.columnar import stream_columnar
 from core.progress import no_progress
 
@@ -60,7 +60,7 @@ def test_values_become_the_cells_of_a_csv(make: Maker) -> None:
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_limit_stops_within_a_batch_and_after_it(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columnar, "ROWS", 4)
-    monkeypatch.setattr(columnar, "MOST_ROWS", 4)
+    monkeypatch.setattr(parquet_batches, "MOST_ROWS", 4)
     file = make({"text": [str(i) for i in range(10)]})
     for limit in (0, 3, 4, 6, 10, 12):
         assert [cell for (cell,) in cells_of(file, limit)] == [str(i) for i in range(min(limit, 10))]

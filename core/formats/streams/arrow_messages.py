@@ -1,0 +1,117 @@
+"""Read from the metadata of an Arrow file how large its batches are once they are decompressed.
+
+The metadata are flatbuffers: https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+MAGIC = b"ARROW1"
+_DICTIONARY, _BATCH = 2, 3
+"""Types of messages."""
+
+
+class _Table(NamedTuple):
+    """A table in a flatbuffer."""
+
+    data: bytes
+    at: int
+
+    @classmethod
+    def root(cls, data: bytes) -> _Table:
+        return cls(data, *struct.unpack_from("<I", data))
+
+    def place(self, field: int) -> int | None:
+        """Return where a field is, by its number in the schema; None if it has its default."""
+        fields = self.at - self.number_at("i", self.at)
+        entry = 4 + 2 * field
+        offset = self.number_at("H", fields + entry) if entry < self.number_at("H", fields) else 0
+        return self.at + offset if offset else None
+
+    def number_at(self, kind: str, at: int) -> int:
+        return int(struct.unpack_from("<" + kind, self.data, at)[0])
+
+    def number(self, field: int, kind: str) -> int:
+        at = self.place(field)
+        return 0 if at is None else self.number_at(kind, at)
+
+    def table(self, field: int) -> _Table:
+        at = self.place(field)
+        if at is None:
+            raise ValueError("the metadata are incomplete")
+        return _Table(self.data, at + self.number_at("I", at))
+
+    def structs(self, field: int, kind: str) -> Iterator[tuple[Any, ...]]:
+        if (at := self.place(field)) is None:
+            return iter(())
+        at += self.number_at("I", at)
+        size = self.number_at("I", at) * struct.calcsize(kind)
+        return struct.iter_unpack(kind, self.data[at + 4 : at + 4 + size])
+
+
+def largest_batch(raw: BinaryIO) -> int:
+    """Return the bytes of the largest record batch, or those of the dictionaries that are held together if they are more.
+
+    Raises `ValueError` or `struct.error` if the metadata are damaged.
+    """
+    most, dictionaries = 0, dict[int, int]()
+    for message, body in _of_file(raw) if raw.read(len(MAGIC)) == MAGIC else _of_stream(raw):
+        kind = message.number(1, "B")
+        if kind == _BATCH:
+            most = max(most, _size(raw, message.table(2), body))
+        elif kind == _DICTIONARY:
+            dictionary = message.table(2)
+            name, delta = dictionary.number(0, "q"), dictionary.number(2, "?")
+            size = _size(raw, dictionary.table(1), body)
+            dictionaries[name] = size + (dictionaries.get(name, 0) if delta else 0)
+            most = max(most, sum(dictionaries.values()))
+    return most
+
+
+def _of_file(raw: BinaryIO) -> Iterator[tuple[_Table, int]]:
+    """Yield the messages that the footer lists, each with the place of its body."""
+    end = raw.seek(-len(MAGIC) - 4, 2)
+    (size,) = struct.unpack("<i", raw.read(4))
+    raw.seek(end - size)
+    footer = _Table.root(raw.read(size))
+    for field in (2, 3):
+        for at, metadata, _ in footer.structs(field, "<qi4xq"):
+            if (found := _message(raw, at)) is not None:
+                yield found[0], at + metadata
+
+
+def _of_stream(raw: BinaryIO) -> Iterator[tuple[_Table, int]]:
+    """Yield the messages one after the other, each with the place of its body."""
+    at = 0
+    while (found := _message(raw, at)) is not None:
+        yield found
+        message, body = found
+        at = body + max(0, message.number(3, "q"))
+
+
+def _message(raw: BinaryIO, at: int) -> tuple[_Table, int] | None:
+    """Return the message at a place, and where its metadata end; None at the end of the stream."""
+    raw.seek(at)
+    size = int.from_bytes(raw.read(4), "little", signed=True)
+    if size == -1:  # files before Arrow 0.15 lack this mark
+        size = int.from_bytes(raw.read(4), "little", signed=True)
+    if size <= 0:
+        return None
+    data = raw.read(size)
+    return _Table.root(data), raw.tell()
+
+
+def _size(raw: BinaryIO, batch: _Table, body: int) -> int:
+    """Return the bytes of a batch; each compressed buffer begins with its size, or -1 if it is stored as it is."""
+    compressed = batch.place(3) is not None or b"ARROW:experimental_compression" in batch.data
+    total = 0
+    for offset, length in batch.structs(2, "<qq"):
+        size = length
+        if compressed and length >= 8:
+            raw.seek(body + offset)
+            size = max(length, int.from_bytes(raw.read(8), "little", signed=True))
+        total += size
+    return total

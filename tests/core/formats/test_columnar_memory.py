@@ -1,0 +1,133 @@
+"""Small Parquet and Arrow files whose content is large are read in little memory, or refused before they are decompressed."""
+
+from __future__ import annotations
+
+import io
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import ipc, parquet
+
+from core.errors import ImportProblems
+from core.formats.files import Upload
+from core.formats.streams import columnar, parquet_batches
+from core.formats.streams.arrow_messages import largest_batch
+from core.formats.streams.columnar import stream_columnar
+from core.progress import no_progress
+
+N, LENGTH = 600, 300_000
+MB = 1 << 20
+
+
+@contextmanager
+def counted() -> Iterator[pa.MemoryPool]:
+    """Yield a pool that counts the bytes that Arrow takes."""
+    usual = pa.default_memory_pool()
+    counting = pa.proxy_memory_pool(usual)
+    pa.set_memory_pool(counting)
+    try:
+        yield counting
+    finally:
+        pa.set_memory_pool(usual)
+
+
+def parquet_file(column: Any, **options: Any) -> Upload:
+    raw = io.BytesIO()
+    parquet.write_table(pa.table({"c": column}), raw, store_schema=False, **options)
+    return Upload("t.parquet", raw.getvalue())
+
+
+def arrow_file(column: Any, compression: str | None = "zstd", *, stream: bool = False) -> Upload:
+    raw = io.BytesIO()
+    table = pa.table({"c": column})
+    new = ipc.new_stream if stream else ipc.new_file
+    with new(raw, table.schema, options=ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+    return Upload("t.arrow", raw.getvalue())
+
+
+def repeated(value: str | bytes) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array([0] * N, pa.int32()), pa.array([value]))
+
+
+def in_lists(items: Any) -> Any:
+    return pa.ListArray.from_arrays(pa.array(range(N + 1), pa.int32()), items)
+
+
+REPEATED = {
+    "lists": lambda: in_lists(repeated("x" * LENGTH)),
+    "lists of lists": lambda: in_lists(in_lists(repeated("x" * LENGTH))),
+    "structs": lambda: pa.StructArray.from_arrays([repeated("x" * LENGTH)], ["a"]),
+    "bytes": lambda: repeated(b"x" * LENGTH),
+    "texts": lambda: repeated("x" * LENGTH),
+}
+
+
+@pytest.mark.parametrize("kind", REPEATED)
+def test_a_long_text_in_many_rows_takes_little_memory(kind: str) -> None:
+    file = parquet_file(REPEATED[kind]())
+    assert len(file.data) < 100_000
+    with counted() as pool:
+        tracemalloc.start()
+        n = sum(1 for _ in stream_columnar(file, None, no_progress).each())
+        in_python = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert n == N
+    assert in_python < 64 * MB
+    assert (pool.max_memory() or 0) < 64 * MB
+
+
+@pytest.mark.parametrize("rows_of_a_group", [50, 1000])
+@pytest.mark.parametrize("dictionary", [False, 100, 1 << 20])
+def test_lists_are_the_same_however_a_file_stores_them(
+    rows_of_a_group: int, dictionary: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_batches, "MOST_ROWS", 64)
+    monkeypatch.setattr(parquet_batches, "FEWEST_ROWS", 3)
+    lists = [None if i % 7 == 0 else [f"text {i}", "same"][: i % 3] for i in range(500)]
+    options = {"dictionary_pagesize_limit": dictionary, "data_page_size": 100} if dictionary else {}
+    file = parquet_file(lists, row_group_size=rows_of_a_group, use_dictionary=bool(dictionary), **options)
+    rows = stream_columnar(file, None, no_progress).each()
+    assert [row.cells[0] for row in rows] == [None if texts is None else tuple(texts) for texts in lists]
+
+
+def test_long_bytes_of_fixed_length_are_refused() -> None:
+    file = parquet_file(pa.array([b"x" * LENGTH] * N, pa.binary(LENGTH)))
+    with pytest.raises(ImportProblems, match="bytes of the fixed length 300,000; expected at most 65,536"):
+        stream_columnar(file, 1, no_progress)
+
+
+def test_too_many_entries_of_lists_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = parquet_file([[1] * 1000] * 100)
+    monkeypatch.setenv("ERRORSCOPE_MAX_CELLS", "99999")
+    with pytest.raises(ImportProblems, match="more than 99,999 cells"):
+        stream_columnar(file, 1, no_progress)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
+@pytest.mark.parametrize("dictionaries", [False, True])
+def test_the_size_of_a_batch_is_known_before_it_is_read(
+    stream: bool, compression: str | None, dictionaries: bool
+) -> None:
+    texts = pa.array([f"text {i % 900} " * 10 for i in range(1000)])
+    file = arrow_file(texts.dictionary_encode() if dictionaries else texts, compression, stream=stream)
+    expected = texts.dictionary_encode().dictionary.nbytes if dictionaries else texts.nbytes
+    assert 0 <= largest_batch(io.BytesIO(file.data)) - expected < 256
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("dictionaries", [False, True])
+def test_a_batch_that_is_too_large_is_not_decompressed(
+    stream: bool, dictionaries: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columnar, "LARGEST_BATCH", MB)
+    texts = pa.array([f"{'x' * 10_000}{i}" for i in range(400)])
+    file = arrow_file(texts.dictionary_encode() if dictionaries else texts, stream=stream)
+    with counted() as pool, pytest.raises(ImportProblems, match="a record batch of 3 MB"):
+        stream_columnar(file, 1, no_progress)
+    assert (pool.max_memory() or 0) < MB
