@@ -157,6 +157,7 @@ def _sliced(file: AnyFile, batches: Any) -> Iterator[pa.RecordBatch]:
         todo = "Write the file in smaller batches, or as Parquet"
         raise ImportProblems([Problem(file.name, 0, "", found, expected, todo)])
     for batch in batches:
+        batch.validate(full=True)  # damaged offsets would crash the process
         for start in range(0, batch.num_rows, ROWS):
             yield batch.slice(start, ROWS)
 

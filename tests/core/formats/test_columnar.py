@@ -120,3 +120,13 @@ def test_dates_beyond_the_range_of_python_are_their_numbers(make: Maker, kind: p
 def test_lists_of_dates_beyond_the_range_are_a_problem(make: Maker) -> None:
     far = pa.array([2**62], pa.int64()).view(pa.timestamp("us"))
     assert refused(make({"when": pa.ListArray.from_arrays([0, 1], far)})) == [(0, "")]
+
+
+def test_damaged_offsets_are_a_problem() -> None:
+    good = pa.array(["a" * 50, "b" * 50])
+    offsets = pa.py_buffer(b"".join(n.to_bytes(4, "little", signed=True) for n in (0, 2**30, 100)))
+    damaged = pa.Array.from_buffers(pa.string(), 2, [None, offsets, good.buffers()[2]])
+    raw = io.BytesIO()
+    with pa.ipc.new_file(raw, pa.schema([("text", pa.string())])) as file:
+        file.write(pa.record_batch([damaged], names=["text"]))
+    assert refused(Upload("t.arrow", raw.getvalue())) == [(0, "")]
