@@ -55,13 +55,13 @@ def stream_table(file: AnyFile, limit: int | None = None, progress: Progress = n
 
 
 def stream_as_written(file: AnyFile, limit: int | None = None, progress: Progress = no_progress) -> TableStream:
-    """Check a table and return its rows as a stream; `limit` stops after that many rows (to preview the columns).
+    """Return the rows of a table as a stream; `limit` stops after that many rows (to preview the columns).
 
     CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record with a quote
     could come from a writer that quotes. If the header is a single field, the other delimiters (also `;`) are tried. Lines end in `\\n`
     or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field. Blank lines are skipped. JSONL of documents with the outputs
     of many systems gives one row per output (`documents`). Parquet and Arrow: `streams.columnar`. `progress` is called with the share of the file, in every reading. Raises
-    `ImportProblems` with every row of the wrong length, or the reason why the file cannot be read.
+    `ImportProblems` with the reason why the file cannot be read, and, for a CSV or TSV at the end of each reading, with every row of the wrong length.
     """
     if is_columnar(file.name):
         table = stream_columnar(file, limit, progress)
@@ -98,43 +98,37 @@ def _delimited(text: TextFile, limit: int | None) -> TableStream:
     name, delimiter = text.name, _delimiter(text)
     plain = delimiter == "\t" and not (text.facts.quote and clearly_quoted(text.lines, delimiter))
 
-    blank = [""] if plain else []
+    blank = [""] if plain else list[str]()
 
     def records(problems: Collector) -> Iterator[tuple[int, list[str]]]:
         found = _plain_records(text.lines()) if plain else quoted_records(name, text.lines(), delimiter, problems)
         return dropwhile(lambda record: record[1] == blank, found)
 
     problems = Collector()
-    found = records(problems)
-    line, fields = next(found, (1, []))
-    meter = Meter(name)
-    meter.columns(line, len(fields))
+    line, fields = next(records(problems), (1, []))
+    Meter(name).columns(line, len(fields))
     columns = _column_names(name, line, fields, problems)
+    problems.check()
     todo = "Put texts with a comma, a quote or a line break in quotes" if not plain else "Remove tabs from the texts"
     width = len(columns)
 
-    def rows(
-        found: Iterable[tuple[int, list[str]]], meter: Meter, problems: Collector
-    ) -> Iterator[tuple[int, list[str]]]:
-        count = meter.row
+    def rows(problems: Collector) -> Iterator[TableRow]:
+        count = Meter(name).row
+        found = records(problems)
+        next(found, None)
         for line, fields in found:
             count(line, len(fields))
             if len(fields) == width:
-                yield line, fields
+                yield TableRow(line, tuple(fields))
             elif fields and fields != [""]:
                 problems.add(name, line, "", counted(len(fields), "field"), f"{width}, as the header has", todo)
             elif width == 1:
-                yield line, [""]
-
-    for _ in islice(rows(found, meter, problems), limit):
-        pass
-    problems.check()
+                yield TableRow(line, ("",))
 
     def each() -> Iterator[TableRow]:
-        again = records(Collector())
-        next(again, None)
-        found = islice(rows(again, Meter(name), Collector()), limit)
-        return (TableRow(line, tuple(fields)) for line, fields in found)
+        problems = Collector()
+        yield from islice(rows(problems), limit)
+        problems.check()
 
     return TableStream(name, columns, each)
 

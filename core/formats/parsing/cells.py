@@ -57,7 +57,7 @@ class FileTable:
 
 @dataclass(frozen=True, slots=True)
 class TableStream:
-    """A table whose structure was checked, and whose rows are read from the file again at each call of `each`."""
+    """A table whose rows are read from the file again at each call of `each`, which may raise `ImportProblems` at the end."""
 
     name: str
     columns: tuple[str, ...]
