@@ -13,8 +13,8 @@ class Size(NamedTuple):
     characters: int
 
 
-BATCH = Size(5000, 8_000_000)
-GROUP = Size(20_000, 32_000_000)
+BATCH = Size(5000, 4_000_000)
+GROUP = Size(20_000, 16_000_000)
 """A row group of a Parquet file."""
 Kind = Literal["text", "texts", "number"]
 """The type of a column: a text, several texts, or a number; each may be missing."""
