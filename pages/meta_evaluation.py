@@ -18,7 +18,8 @@ from pages._ui.meta_evaluation import (
     scatter,
     significance,
 )
-from pages._ui.shared import deferred, drafts, errors, page, wiring
+from pages._ui.shared import drafts, errors, page, wiring
+from pages._ui.shared.deferred import comes_later
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
 
@@ -60,13 +61,15 @@ def main() -> None:
         return
     statistic = wanted.statistic
     found = evaluation_data.evaluated(data, wanted.choice, statistic)
+    if found is None:
+        return
     st.markdown(f"#### {escape_markdown(report.sentence(found, statistic))}")
     for name in STATISTICS[wanted.choice.level]:
         if name in (statistic, "acc_eq"):  # acc_eq always: its name does not say what it is
             page.caption(f"{LABELS[name]}: {definition(LABELS[name])}")
     agreement_table.table(found, statistic)
     agreement_table.notes(found)
-    if len(data.keys) >= evaluation_data.MANY and deferred.comes_later("meta-evaluation", "Loading charts …"):
+    if len(data.keys) >= evaluation_data.MANY and comes_later(evaluation_data.SECOND_PART, "Loading charts …"):
         return
     sections = SECTIONS if len(project.human_scores) > 1 else SECTIONS[:-1]
     section = st.segmented_control(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from core.errors import UserError
 from core.stats.checks import vectors
-from core.stats.correlation.pairs import Floats, Ints, PairCounts, pair_counts, weighted_ranks
+from core.stats.correlation.pairs import SMALL, Floats, Ints, PairCounts, pair_counts, pair_counts_of, weighted_ranks
 from core.stats.means import group_means
 
 Measure = Literal["kendall", "acc_eq", "spearman", "pearson"]
@@ -135,7 +135,24 @@ def agreement(
         return system_agreement(measure, group_means(m, of), group_means(h, of))
     if group == "pooled":
         return function(m, h)
-    return averaged([function(m[rows], h[rows]) for rows in rows_by(group_ids(segments))], len(m))
+    groups = rows_by(group_ids(segments))
+    if measure == "kendall":
+        return averaged(_kendall_of(m, h, groups), len(m))
+    return averaged([function(m[rows], h[rows]) for rows in groups], len(m))
+
+
+def _kendall_of(metric: Floats, human: Floats, groups: Sequence[Ints]) -> list[Statistic]:
+    """Return `kendall` of each group; those of one size are computed together."""
+    metric, human = vectors(metric, human)
+    found, by_size = dict[int, Statistic](), dict[int, list[int]]()
+    for i, rows in enumerate(groups):
+        by_size.setdefault(len(rows), []).append(i)
+    for size, which in by_size.items():
+        if size <= SMALL:
+            at = np.array([groups[i] for i in which])
+            taus = map(tau_b, pair_counts_of(metric[at], human[at]))
+            found |= {i: Statistic(tau, "", size) for i, tau in zip(which, taus, strict=True) if tau is not None}
+    return [found.get(i) or kendall(metric[rows], human[rows]) for i, rows in enumerate(groups)]
 
 
 def system_agreement(measure: Measure, metric: npt.ArrayLike, human: npt.ArrayLike) -> Statistic:

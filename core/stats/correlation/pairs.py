@@ -11,6 +11,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SMALL = 128
+CELLS = 2_000_000
+"""Pairs whose signs `pair_counts_of` has in memory."""
 
 
 class PairCounts(NamedTuple):
@@ -60,6 +62,25 @@ def pair_counts(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayL
         discordant = _inversions(h[order], w[order])
     concordant = total - metric_ties - human_ties + both - discordant
     return PairCounts(concordant, discordant, human_ties - both, metric_ties - both, both)
+
+
+def pair_counts_of(metric: Floats, human: Floats) -> list[PairCounts]:
+    """Return `pair_counts` of many groups at once, both of shape (n_groups, n) with finite numbers."""
+    found, at_once = list[PairCounts](), max(1, CELLS // max(1, metric.shape[1] ** 2))
+    for begin in range(0, len(metric), at_once):
+        m, h = metric[begin : begin + at_once], human[begin : begin + at_once]
+        by_metric = np.sign(m[:, :, None] - m[:, None, :]).astype(np.int8)
+        by_human = np.sign(h[:, :, None] - h[:, None, :]).astype(np.int8)
+        product, n = by_metric * by_human, metric.shape[1]
+        ties = [
+            (by_human == 0) & (by_metric != 0),
+            (by_metric == 0) & (by_human != 0),
+            (by_metric == 0) & (by_human == 0),
+        ]
+        counted = [np.count_nonzero(which, axis=(1, 2)) / 2 for which in (product > 0, product < 0, *ties)]
+        counted[-1] -= n / 2  # each output is tied with itself
+        found += [PairCounts(*map(float, counts)) for counts in zip(*counted, strict=True)]
+    return found
 
 
 def _tied(ranks: Ints, weights: Floats) -> float:

@@ -16,12 +16,15 @@ from core.services.projects.view import View
 from pages._ui.meta_evaluation import agreement_preview
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
 from pages._ui.shared import partly_scored, wiring
+from pages._ui.shared.deferred import comes_later
 from pages._ui.shared.long_jobs import digest
 from pages._ui.shared.markdown import escape_markdown
 
 _KEPT, KEPT = "evaluate_kept", 24
 MANY = 1000
 """Outputs for which intervals take so long that the values are shown before them."""
+SECOND_PART = "meta-evaluation"
+"""The intervals and charts of many outputs, which the browser asks for when it shows the values."""
 
 
 def joined(project: Project, view: View, people: HumanScores, wanted: EvaluationOptions) -> EvaluationData:
@@ -55,10 +58,10 @@ def unfinished(project: Project, view: View, data: EvaluationData) -> None:
     partly_scored.line(project, " ".join(texts), columns, "evaluation")
 
 
-def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> Evaluation:
+def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> Evaluation | None:
     """Return every metric and baseline under every statistic, with the slow intervals if they were requested.
 
-    Until the intervals of many outputs are computed, the values are shown.
+    Until the intervals of many outputs are computed, the values are shown; None if the next run computes the intervals.
     """
     key = data.digest, choice
     if key not in _kept():
@@ -67,6 +70,8 @@ def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: Statist
         with place.container():
             if len(data.keys) >= MANY and choice.level == "segment":
                 agreement_preview.values(service.evaluate(data, choice._replace(draws=0)), statistic)
+                if comes_later(SECOND_PART, "Computing 95 % CIs …"):
+                    return None
             bar = st.progress(0.0, "Computing agreement and 95 % CIs …")
         rows: list[AgreementRow] = []
         for k, metric in enumerate(data.scored_metrics):

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UserError
-from core.stats.correlation.correlation import acc_eq, agreement, check_measure, kendall, pearson, spearman
-from core.stats.correlation.pairs import SMALL, dense_ranks, pair_counts, weighted_ranks
+from core.stats.correlation import pairs
+from core.stats.correlation.correlation import acc_eq, agreement, averaged, check_measure, kendall, pearson, spearman
+from core.stats.correlation.pairs import SMALL, dense_ranks, pair_counts, pair_counts_of, weighted_ranks
 from core.stats.correlation.ties import calibrate_ties
 
 SCORES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40)
@@ -112,6 +113,22 @@ def test_grouping_averages_segments_and_means_systems() -> None:
     metric[5] = 10
     assert agreement("kendall", metric, human, group="system", systems=systems).value == 1
     assert agreement("pearson", metric, human).value == pytest.approx(scipy.stats.pearsonr(metric, human)[0])
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=6), max_size=12))
+def test_groups_that_are_computed_together_equal_single_ones(groups: list[list[tuple[int, int]]]) -> None:
+    of = [i for i, pairs in enumerate(groups) for _ in pairs]
+    metric = [a / 3 for pairs in groups for a, _ in pairs]
+    human = [float(b) for pairs in groups for _, b in pairs]
+    single = [kendall([a / 3 for a, _ in pairs], [b for _, b in pairs]) for pairs in groups if pairs]
+    assert agreement("kendall", metric, human, group="segment", segments=of) == averaged(single, len(of))
+
+
+def test_groups_of_one_size_are_counted_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    metric, human = rng.integers(0, 4, (7, 5)).astype(float), rng.integers(0, 4, (7, 5)).astype(float)
+    monkeypatch.setattr(pairs, "CELLS", 60)  # two groups at a time
+    assert pair_counts_of(metric, human) == [pair_counts(m, h) for m, h in zip(metric, human, strict=True)]
 
 
 def test_segments_that_are_all_undefined_say_why() -> None:
