@@ -15,6 +15,7 @@ from core.data import Dataset, Output, Segment
 from core.ports.jobs import Job
 from core.ports.store import Store
 from pages._ui.shared import jobs, state, theme, wiring
+from tests.fakes import small_dataset
 from tests.pages.said import unescaped
 from tests.paths import APP
 from tests.templates import empty_database
@@ -228,3 +229,17 @@ def test_upload_boxes_take_what_importers_read(monkeypatch: pytest.MonkeyPatch, 
     config.set_option("server.maxUploadSize", 200)
     app.limit_uploads()
     assert config.get_option("server.maxUploadSize") == expected
+
+
+def test_the_end_of_a_job_is_told_however_many_are_newer(store: Store) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset())
+    job = store.jobs.enqueue(project, ["chrf"])
+    at = run("projects", project=str(project))
+    assert [b.label for b in at.button if b.key == f"cancel-{job.id}"] == ["Cancel"]
+    store.jobs.cancel(job.id)
+    for i in range(60):
+        store.jobs.cancel(store.jobs.enqueue(project, [f"metric {i}"]).id)
+    at.run()
+    assert not at.exception
+    assert [toast.value for toast in at.toast] == ["Scoring was cancelled. Computed scores are kept."]

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from core.data import SegmentKey
+from core.errors import UserError
 from core.formatting import format_count
 from core.ports.jobs import Job
 from core.services.projects.time_estimates import start
@@ -112,8 +113,9 @@ def _line(own_worker: bool) -> None:
 
 
 def _farewell(job_id: int) -> str:
-    job = next((j for j in wiring.store().jobs.recent(limit=50) if j.id == job_id), None)
-    if job is None:
+    try:
+        job = wiring.store().jobs.get(job_id)
+    except UserError:
         return "The scoring job was deleted with its project."
     if job.state == "failed":
         return f"Scoring failed: {escape_markdown(job.message)}"
