@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import ColumnElement, Engine, func, select
 
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, Value
 from db.engine import reading
@@ -18,6 +18,8 @@ from db.tables import external_metrics, external_scores, human_scores, outputs, 
 SEGMENTS, FEWEST = 200, 5
 ROWS = 5000
 """Outputs of a part, about; the number of segments follows from it."""
+CHARACTERS = 4_000_000
+"""Most characters of the texts of a part, unless one segment has more."""
 
 
 class SqlExports:
@@ -27,7 +29,7 @@ class SqlExports:
         self._engine = engine
 
     def texts(self, project_id: int) -> Iterator[Dataset]:
-        for ids in self._segments(project_id):
+        for ids in self._of_bounded_size(project_id):
             here = segments.c.id.in_(ids)
             with reading(self._engine) as connection:
                 by_segment = references(connection, project_id, here)
@@ -72,6 +74,21 @@ class SqlExports:
         with reading(self._engine) as connection:
             return connection.execute(select(func.max(each.c[0]))).scalar() or 0
 
+    def _of_bounded_size(self, project_id: int) -> Iterator[Sequence[int]]:
+        for ids in self._segments(project_id):
+            measured = select(segments.c.id, _characters()).where(segments.c.id.in_(ids)).order_by(segments.c.position)
+            with reading(self._engine) as connection:
+                sizes = connection.execute(measured).all()
+            part, held = list[int](), 0
+            for number, size in sizes:
+                if part and held + size > CHARACTERS:
+                    yield part
+                    part, held = [], 0
+                part.append(number)
+                held += size
+            if part:
+                yield part
+
     def _segments(self, project_id: int) -> Iterator[Sequence[int]]:
         """Yield the ids of the segments in document order, in parts."""
         mine = segments.c.project_id == project_id
@@ -85,6 +102,15 @@ class SqlExports:
         size = round(min(SEGMENTS, max(FEWEST, ROWS / max(1.0, per_segment))))
         for start in range(0, len(ids), size):
             yield ids[start : start + size].tolist()
+
+
+def _characters() -> ColumnElement[int]:
+    """Return the characters of a segment with its references and outputs."""
+    found: ColumnElement[int] = func.coalesce(func.length(segments.c.source), 0)
+    for texts in (segment_references, outputs):
+        whole = select(func.coalesce(func.sum(func.length(texts.c.text)), 0)).where(texts.c.segment == segments.c.id)
+        found = found + whole.scalar_subquery()
+    return found
 
 
 def _ordered(query: Any) -> Any:

@@ -68,6 +68,19 @@ def test_parts_are_the_whole_project(store: Store, project: int) -> None:
         list(store.exports.texts(project + 1))
 
 
+def test_parts_with_long_texts_have_few_segments(store: Store, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def characters(part: Dataset) -> int:
+        texts = [o.text for o in part.outputs] + [t for s in part.segments for t in (s.source or "", *s.references)]
+        return sum(map(len, texts))
+
+    monkeypatch.setattr(exports, "CHARACTERS", 100)
+    parts, whole = list(store.exports.texts(project)), store.projects.dataset(project)
+    assert all(characters(part) <= 100 or len(part.segments) == 1 for part in parts)
+    assert max(len(part.segments) for part in parts) > 1
+    assert tuple(s for p in parts for s in p.segments) == whole.segments
+    assert tuple(o for p in parts for o in p.outputs) == whole.outputs
+
+
 def test_score_files_have_the_bytes_that_whole_tables_give(store: Store, project: int) -> None:
     rows = []
     for by in store.scores.signatures(project):
