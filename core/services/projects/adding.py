@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import ImportProblems, Problem, UserError
+from core.formats.parsing.limits import Meter
 from core.formats.problems import Collector, counted, shown
 from core.formats.streams.staged import StagedImport
 from core.mqm.typology import MQM
@@ -41,6 +42,11 @@ class ImportTarget:
                 with suppress(UserError):  # the reason of the failure is more important
                     store.projects.delete(project_id)
             raise
+
+    def check_systems(self, store: Store, new: Collection[str]) -> None:
+        """Raise `ImportProblems` if the project would have more systems than an import may have."""
+        if self.project_id is not None:
+            Meter("").systems(len({*store.projects.get(self.project_id).systems, *new}))
 
 
 class Imported(NamedTuple):
@@ -175,6 +181,7 @@ def add(
     same names, `UserError` if the project name is taken.
     """
     external_scores.check_names(scores)
+    target.check_systems(store, dataset.systems)
     with target.opened(store) as project_id:
         report = store.projects.add(project_id, dataset, external=scores, replace=replace)
         typology = choose_typology(store, project_id, task_of(dataset)) if target.project_id is None else ""
@@ -189,6 +196,7 @@ def add_staged(
         (m.name, ", ".join(f.name for f in m.files), "") for m in staged.metrics
     ):
         raise ImportProblems(problems)
+    target.check_systems(store, staged.systems)
     with target.opened(store) as project_id:
         report = store.imports.add(project_id, staged, progress, replace=replace)
         typology = choose_typology(store, project_id, task_of(staged.sample())) if target.project_id is None else ""

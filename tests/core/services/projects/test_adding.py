@@ -72,6 +72,17 @@ def test_a_system_is_added_to_a_project_that_is_there() -> None:
     assert (done.report.segments, done.report.outputs) == (0, 3)
 
 
+def test_imports_together_have_no_more_systems_than_one_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_MAX_SYSTEMS", "3")
+    store = memory_store()
+    made = add(store, ImportTarget("p"), small_dataset(2, "AB"))
+    into = ImportTarget("p", made.project.id)
+    add(store, into, small_dataset(2, "BC"))
+    with pytest.raises(ImportProblems, match="more than 3 systems"):
+        add(store, into, small_dataset(2, "CD"))
+    assert store.projects.get(made.project.id).systems == ("A", "B", "C")
+
+
 def test_news_names_only_what_is_new() -> None:
     assert news(ImportReport(2, 1, 0, 3, 0)) == "2 segments, 1 output and 3 human scores"
     assert sentence(ImportReport(0, 0, 0, 0, 1)) == "Nothing is new. Unchanged: 1 text or score."
