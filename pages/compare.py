@@ -91,6 +91,7 @@ def segment(project: Project, view: View, marks: Marks | None, query: Query, bli
     The view and the labels are those of the page: looking for new scores takes longer than all else here, and the page is drawn again
     when a metric is done.
     """
+    wiring.version(project)  # refuses who may not see the project any more: this part is drawn without the page
     store, now = wiring.store(), state.current_lambda(project.id)
     if now != lam:
         st.rerun()

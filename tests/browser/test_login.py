@@ -12,7 +12,8 @@ from websockets.sync.client import connect
 
 from core.services.people import accounts, links, sessions
 from core.services.people.identity import SESSION_COOKIE
-from tests.browser.conftest import PATIENCE, Server, serving
+from tests.browser.conftest import PATIENCE, Server, at_rest, serving
+from tests.fakes import small_dataset
 from tests.templates import sample_database
 
 PASSWORD = "correct horse battery"
@@ -76,6 +77,22 @@ def test_an_open_page_ends_when_the_account_is_disabled(team: Server, page: Page
     page.get_by_test_id("stSidebarNav").get_by_text("Compare").click()
     expect(page.get_by_text("You are no longer logged in")).to_be_visible()
     accounts.set_active(store, "test", vera, True)
+
+
+def test_an_open_segment_is_the_last_one_when_the_role_is_withdrawn(team: Server, page: Page) -> None:
+    store = team.store()
+    project = store.projects.create("for a while").id
+    store.projects.add(project, small_dataset())
+    vera = accounts.find(store.people, "vera")
+    accounts.set_role(store, "test", project, vera, "viewer")
+    page.goto(f"{team.url}/compare?project={project}")
+    log_in(page, "vera")
+    expect(page.locator(".esc-card").first).to_contain_text("A output 0")
+    at_rest(page)
+    accounts.set_role(store, "test", project, vera, None)
+    page.get_by_role("button", name="next segment").click()
+    expect(page.get_by_text("There is no such project")).to_be_visible()
+    expect(page.get_by_text("A output 1")).to_have_count(0)
 
 
 def test_an_annotator_gets_the_page_with_the_editor_and_no_other(team: Server, page: Page) -> None:
