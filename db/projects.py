@@ -133,18 +133,13 @@ def _unique_name(name: str) -> AbstractContextManager[None]:
 def _projects(connection: Connection, project_id: int | None = None) -> builtins.list[Project]:
     chosen = campaigns.c.id.is_(None) if project_id is None else projects.c.id == project_id
     with_campaign = projects.outerjoin(campaigns, campaigns.c.texts == projects.c.id)
-    found = select(projects, campaigns.c.name.label("campaign")).select_from(with_campaign)
-    rows = connection.execute(found.where(chosen, projects.c.importing.is_(None))).all()
-    return [
-        Project(
-            row.id,
-            row.campaign or row.name,
-            row.created,
-            row.sample,
-            *summary_of(connection, row.id, row.imports, row.summary)[1:],
-        )
-        for row in sorted(rows, key=lambda row: row.name)  # servers sort by their own language
-    ]
+    every = select(projects, campaigns.c.name.label("campaign")).select_from(with_campaign)
+    rows = connection.execute(every.where(chosen, projects.c.importing.is_(None))).all()
+    found = []
+    for row in sorted(rows, key=lambda row: row.name):  # servers sort by their own language
+        summary, name = summary_of(connection, row.id, row.imports, row.summary), row.campaign or row.name
+        found.append(Project(row.id, name, row.created, row.sample, *summary[1:], imports=row.imports or 0))
+    return found
 
 
 def _human(arrays: ProjectArrays, project_id: int, name: str) -> ArraySource:

@@ -14,6 +14,8 @@ from core.progress import Progress, no_progress
 
 
 class Project(NamedTuple):
+    """A project with its counts and names. `imports` grows with every import, so a changed project never equals its earlier state."""
+
     id: int
     name: str
     created: datetime
@@ -23,6 +25,7 @@ class Project(NamedTuple):
     systems: tuple[str, ...]
     human_scores: tuple[str, ...]
     judged: tuple[str, ...] = ()  # names of judgements
+    imports: int = 0
 
 
 class ImportReport(NamedTuple):

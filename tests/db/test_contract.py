@@ -1,6 +1,7 @@
 """What every implementation of the ports does: the database, and the fakes that other tests use in its place."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -311,3 +312,12 @@ def test_values_are_read_by_key_across_projects(store: Store) -> None:
     }
     assert store.scores.values("m|v:2", ["a"]) == {}
     assert store.scores.values("m|v:1", []) == {}
+
+
+def test_a_project_that_was_imported_into_differs_from_before(store: Store, project: int) -> None:
+    before = store.projects.get(project)
+    old = store.projects.dataset(project).segments[0]
+    store.projects.add(project, Dataset((replace(old, references=("another reference",)),), ()))
+    after = store.projects.get(project)
+    assert after.imports == before.imports + 1
+    assert after._replace(imports=before.imports) == before  # its counts and names are the same

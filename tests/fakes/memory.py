@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -36,6 +37,7 @@ class Memory:
     """Everything a store holds."""
 
     names: dict[int, tuple[str, datetime, bool]] = field(default_factory=dict)
+    imports: Counter[int] = field(default_factory=Counter)
     datasets: dict[int, Dataset] = field(default_factory=dict)
     values: dict[str, dict[str, Value]] = field(default_factory=dict)
     metrics: dict[str, tuple[str, datetime]] = field(default_factory=dict)

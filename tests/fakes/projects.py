@@ -49,6 +49,7 @@ class FakeProjects:
             d.systems,
             scores,
             self._judged(project_id),
+            self.m.imports[project_id],
         )
 
     def _judged(self, project_id: int) -> tuple[str, ...]:
@@ -110,6 +111,7 @@ class FakeProjects:
         except BaseException:
             self.m.datasets[project_id], self.m.events = before, events
             raise
+        self.m.imports[project_id] += 1
         new = [event for _, event in self.m.events[len(events) :] if event.action.system is not None]
         for m in merged:
             if m.changed:

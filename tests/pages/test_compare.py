@@ -333,3 +333,17 @@ def test_the_foot_of_a_large_project_waits_until_the_cards_are_shown(
     at.run()
     assert "All segments" in [s.value for s in at.subheader]
     assert len(shown) == 1
+
+
+def test_what_another_process_imports_is_shown_and_old_scores_are_not(
+    store: Store, project: int, seen: list[Any]
+) -> None:
+    score(store, project)
+    open_page(project)
+    assert {c["status"] for c in seen[-1]["cards"]} == {"no_edit"}
+    more = tuple(Segment("d", str(i + 1), f"source {i + 1}", ("A second reference.",)) for i in range(2))
+    store.projects.add(project, Dataset(more, ()))  # the pages are not told of it
+    at = open_page(project)
+    assert "A second reference." in json.dumps(seen[-1])
+    assert {c["status"] for c in seen[-1]["cards"]} == {"missing"}
+    assert "Not scored yet" in at.info[0].value

@@ -12,7 +12,8 @@ from core.data import Dataset, Item, OutputKey, Segment, SegmentKey
 
 HELD = 64
 """Segments whose texts are held: those that one page reads again and again."""
-SEARCHES = 16
+SEARCHES, FOUND = 16, 300_000
+"""Searches that are held, and the segments that they found together."""
 AT_ONCE = 500
 """Segments that are read with one query."""
 
@@ -85,6 +86,6 @@ class StoredTexts:
         found = self._reader.search(self._project_id, phrase)
         with self._lock:
             self._found[phrase] = found
-            if len(self._found) > SEARCHES:
+            while len(self._found) > SEARCHES or (len(self._found) > 1 and sum(map(len, self._found.values())) > FOUND):
                 self._found.popitem(last=False)
         return found

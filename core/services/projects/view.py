@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from core.columns import Array, Mask, ProjectIndex, Scale, ScoreColumn
 from core.data import OutputKey, RatedOutput, SegmentKey
 from core.metrics import registry
@@ -74,7 +76,8 @@ class Column(NamedTuple):
 class View:
     """A project as arrays, without its texts. Create it with `build`.
 
-    `read` returns a column by its name; columns that nobody asks for are not loaded.
+    `read` returns a column by its name; columns that nobody asks for are not loaded. `scored_by` are the metrics and runs with which the
+    view was made.
     """
 
     index: ProjectIndex
@@ -82,6 +85,7 @@ class View:
     texts: StoredTexts = field(repr=False)
     read: Callable[[str], ScoreColumn] = field(repr=False)
     rated: Mapping[OutputKey, Sequence[RatedOutput]] = field(default_factory=dict, repr=False)  # labels, if given
+    scored_by: tuple[ScoredBy, ...] = ()
 
     @property
     def segments(self) -> tuple[SegmentKey, ...]:
@@ -121,7 +125,8 @@ class View:
         found = self.table(name)
         if not self.column(name).refinement:
             return found.numbers
-        explicit, implicit = found.parts["dist_exp"], found.parts["dist_imp"]
+        none = np.full(found.numbers.shape, np.nan)  # an import after the page was opened may leave no scores
+        explicit, implicit = found.parts.get("dist_exp", none), found.parts.get("dist_imp", none)
         return -(-weighted(1.0, 0.0, lam) * explicit - weighted(0.0, 1.0, lam) * implicit)
 
     def scored(self, name: str, keys: Iterable[OutputKey]) -> list[OutputKey]:
@@ -178,7 +183,7 @@ def build(
             found = held[name] = read(sources[name])
         return found
 
-    return View(index, tuple(columns), texts, of_name)
+    return View(index, tuple(columns), texts, of_name, scored_by=tuple(scored))
 
 
 def _digits(scale: Scale) -> int:

@@ -69,8 +69,7 @@ def pair_counts_of(metric: Floats, human: Floats) -> list[PairCounts]:
     found, at_once = list[PairCounts](), max(1, CELLS // max(1, metric.shape[1] ** 2))
     for begin in range(0, len(metric), at_once):
         m, h = metric[begin : begin + at_once], human[begin : begin + at_once]
-        by_metric = np.sign(m[:, :, None] - m[:, None, :]).astype(np.int8)
-        by_human = np.sign(h[:, :, None] - h[:, None, :]).astype(np.int8)
+        by_metric, by_human = _signs(m), _signs(h)
         product, n = by_metric * by_human, metric.shape[1]
         ties = [
             (by_human == 0) & (by_metric != 0),
@@ -81,6 +80,12 @@ def pair_counts_of(metric: Floats, human: Floats) -> list[PairCounts]:
         counted[-1] -= n / 2  # each output is tied with itself
         found += [PairCounts(*map(float, counts)) for counts in zip(*counted, strict=True)]
     return found
+
+
+def _signs(of: Floats) -> npt.NDArray[np.int8]:
+    """Return 1, 0 or −1 for each pair of a group, whether the first is greater: shape (n_groups, n, n)."""
+    one, other = of[:, :, None], of[:, None, :]
+    return (one > other).astype(np.int8) - (one < other).astype(np.int8)
 
 
 def _tied(ranks: Ints, weights: Floats) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import partial
 
 import streamlit as st
@@ -11,7 +12,6 @@ from core.plots.agreement import matrix_width, tau_matrix
 from core.ports.projects import Project
 from core.services.labels import number_agreement as service
 from core.services.labels.number_agreement import ALPHAS, NumberAgreement
-from core.settings import load as settings
 from pages._ui.shared import page, tables, theme, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -24,7 +24,7 @@ def section(project: Project) -> None:
     if not wiring.judgements(project):
         return
     st.subheader("Scores and ranks by annotator", anchor=False)
-    found = {f.name: f for f in _found(settings().database, project, wiring.generation(project))}
+    found = {f.name: f for f in _found(*wiring.version(project))}
     name = next(iter(found))
     if len(found) > 1:
         name = st.selectbox("Human scores", found, key="people-numbers", width=320)
@@ -33,7 +33,7 @@ def section(project: Project) -> None:
 
 
 @st.cache_resource(max_entries=8, ttl=1800, show_spinner="Comparing scores …")
-def _found(database: str, project: Project, generation: int) -> tuple[NumberAgreement, ...]:
+def _found(database: str, project: Project, generation: Hashable) -> tuple[NumberAgreement, ...]:
     return service.number_agreement(wiring.judgements(project))
 
 

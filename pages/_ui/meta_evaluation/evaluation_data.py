@@ -31,8 +31,7 @@ def joined(project: Project, view: View, people: HumanScores, wanted: Evaluation
     """Return the compared outputs, kept until their data change."""
     options = {"names": wanted.names, "lam": wanted.lam, "excluded": wanted.excluded}
     options |= {"seed": wanted.choice.seed, "partly": wanted.partly}
-    scored = wiring.store().scores.signatures(project.id)
-    key = digest(project, scored, people.signature, people.raters, people.scores, options)
+    key = digest(wiring.version(project), view.scored_by, people.signature, people.raters, people.scores, options)
     return _joined(key, options, _view=view, _people=people)
 
 
@@ -80,7 +79,7 @@ def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: Statist
         place.empty()
         _kept()[key] = Evaluation(tuple(rows), data, choice)
     kept: Evaluation = _kept().get((*key, "soft"), _kept()[key])
-    return kept
+    return kept._replace(joined=data)  # with the notes of now
 
 
 @st.cache_data(max_entries=200, ttl=1800, show_spinner=False)

@@ -161,7 +161,7 @@ def scores(
     if not human:
         return {}
     data, signed = wiring.sampled(project), tuple(m.signature() for m in metrics)
-    key = ("combine-outputs", project.id, wiring.generation(project), signed, frozenset(human))
+    key = ("combine-outputs", wiring.version(project), signed, frozenset(human))
     words = f"Scoring {len(human):,} outputs …"
     return run_cached(
         key, words, lambda progress: service.scores_of(wiring.store(), project, data, human, metrics, scoring_callback(progress)),

@@ -20,6 +20,8 @@ from core.services.compare.compare import (
     scores,
     signature_at,
 )
+from core.services.projects import texts as stored_texts
+from core.services.projects.texts import StoredTexts
 from core.services.projects.view import View
 from tests.fakes.columns import view_of
 
@@ -276,3 +278,22 @@ def test_ten_thousand_outputs_are_sorted_in_no_time() -> None:
         order = ordered(view, Query(sort="disagreement", metric="chrf", second="bartscore++", descending=True), lam)
         assert len(order) == 2500
     assert (datetime.now(UTC) - started).total_seconds() < 2.0
+
+
+def test_of_many_searches_only_as_many_are_held_as_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Reader:
+        asked: list[str] = []
+
+        def texts(self, project_id: int, segments: object, *, outputs: bool = True) -> Dataset:
+            raise NotImplementedError
+
+        def search(self, project_id: int, phrase: str) -> list[SegmentKey]:
+            self.asked.append(phrase)
+            return [SegmentKey("d", str(i)) for i in range(4)]
+
+    reader = Reader()
+    monkeypatch.setattr(stored_texts, "FOUND", 10)
+    texts = StoredTexts(reader, 1)
+    for phrase in ("a", "b", "a", "c", "b", "c", "a"):
+        assert len(texts.search(phrase)) == 4
+    assert reader.asked == ["a", "b", "c", "a"]  # two of them fit
