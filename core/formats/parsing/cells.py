@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _REMEMBERED = 1 << 20  # distinct cells that later equal ones may share
 
@@ -18,6 +19,18 @@ class Nested:
 
 Cell = str | tuple[str, ...] | Nested | None
 """A text; several texts (a JSON list); something nested; None if a JSON object has no such key or null."""
+
+
+def cell_of(value: Any) -> Cell:
+    """Return a value of JSON, or a nested one of a typed column, as a cell: a text, several texts, or JSON."""
+    match value:
+        case None | str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case list() if all(isinstance(item, str) for item in value):
+            return tuple(value)
+    return Nested(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def characters_in(cells: Sequence[Cell]) -> int:

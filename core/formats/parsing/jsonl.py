@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
 
-from core.formats.parsing.cells import Cell, FileTable, Nested, TableRow, TableStream
+from core.formats.parsing.cells import Cell, FileTable, TableRow, TableStream, cell_of
 from core.formats.parsing.json_list import elements
 from core.formats.parsing.json_text import NotJson, as_written
 from core.formats.parsing.limits import Meter
@@ -15,17 +13,6 @@ from core.formats.problems import Collector, shown
 
 _ONE_OBJECT = "one JSON object per line"
 _WHOLE = "Write the character itself, in UTF-8"
-
-
-def _cell(value: Any) -> Cell:
-    match value:
-        case None | str():
-            return value
-        case bool():
-            return "true" if value else "false"
-        case list() if all(isinstance(v, str) for v in value):
-            return tuple(value)
-    return Nested(json.dumps(value, ensure_ascii=False))
 
 
 Records = Callable[[], Iterable[tuple[int, str]]]
@@ -106,4 +93,4 @@ def _object(name: str, number: int, text: str, problems: Collector) -> dict[str,
         kind = "a list" if isinstance(value, list) else shown(text)
         problems.add(name, number, "", kind, _ONE_OBJECT, "Write one object per line, not one list")
         return None
-    return {key: _cell(v) for key, v in value.items()}
+    return {key: cell_of(v) for key, v in value.items()}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from core.formats.parsing.cells import Cell, Nested
+from core.formats.parsing.cells import Cell, Nested, cell_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -118,16 +117,10 @@ def _in_range(value: Any) -> Any:
 
 def _cell(value: Any) -> Cell:
     match value:
-        case None | str():
-            return value
-        case bool():
-            return "true" if value else "false"
+        case None | str() | bool() | list() | dict() | tuple():
+            return cell_of(value)
         case float():
             return None if math.isnan(value) else repr(value)
-        case list() if all(isinstance(item, str) for item in value):
-            return tuple(value)
-        case list() | dict() | tuple():
-            return Nested(json.dumps(value, ensure_ascii=False, default=str))
         case bytes():
             return value.decode("utf-8", "surrogateescape")
     return str(value)
