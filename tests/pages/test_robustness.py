@@ -69,7 +69,8 @@ def test_scores_of_models_come_after_the_others_and_the_page_says_so(
     waiting = "1 more metric. The first scores take some seconds"
     at = opened(filled(store))
     assert not at.exception
-    assert list(at.dataframe[0].value["metric"]) == ["chrF ↑"]
+    assert list(at.table[0].value["metric"]) == ["chrF ↑"]
+    assert not at.dataframe
     assert waiting in words(at)
     assert not any(waiting in text for text in said)
     at.session_state["errorscope_shown"] = {"reactions"}  # as the browser says when it shows them

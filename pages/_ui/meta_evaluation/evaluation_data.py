@@ -60,7 +60,7 @@ def unfinished(project: Project, view: View, data: EvaluationData) -> None:
 def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> Evaluation | None:
     """Return every metric and baseline under every statistic, with the slow intervals if they were requested.
 
-    Until the intervals of many outputs are computed, the values are shown; None if the next run computes the intervals.
+    Until the intervals of many outputs are computed, the values under `statistic` are shown; None if the next run computes the rest.
     """
     key = data.digest, choice
     if key not in _kept():
@@ -68,7 +68,7 @@ def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: Statist
         place = st.empty()
         with place.container():
             if len(data.keys) >= MANY and choice.level == "segment":
-                agreement_preview.values(service.evaluate(data, choice._replace(draws=0)), statistic)
+                agreement_preview.values(service.evaluate(data, choice._replace(draws=0), (statistic,)), statistic)
                 if comes_later(SECOND_PART, "Computing 95 % CIs …"):
                     return None
             bar = st.progress(0.0, "Computing agreement and 95 % CIs …")

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
 from core.data import Segment
-from core.formatting import format_change, format_count, format_number
+from core.formatting import format_count
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.perturbations import registry as perturbations
 from core.plots import robustness as plots
 from core.ports.projects import Project
 from core.services.robustness import break_metric as service
-from core.services.robustness.adversarial import Remembered
-from core.services.robustness.break_metric import BY_HAND, PerturbationTrial, Reaction, TextPair
+from core.services.robustness.break_metric import BY_HAND, PerturbationTrial, TextPair
 from core.text.edits import Change
+from pages._ui.robustness import reactions
 from pages._ui.robustness import session as keys
 from pages._ui.robustness.controls import TALL, choose_metrics, diff_html, save_case, wide_chart
-from pages._ui.robustness.suite_results import memory
-from pages._ui.shared import drafts, errors, page, state, tables, wiring
-from pages._ui.shared.deferred import comes_later
+from pages._ui.shared import drafts, errors, page, state, wiring
 from pages._ui.shared.long_jobs import run_cached
-from pages._ui.shared.markdown import escape_markdown
 
 # Streamlit also calls on_change if a browser still sends a widget that the server has forgotten (a run without it ended in between).
 # So each of the callbacks below compares with what was last applied: nothing may replace a text that the user typed.
@@ -79,7 +74,7 @@ def draw(project: Project) -> None:
     if texts.good == texts.changed:
         st.info("Nothing is changed yet. Edit *Changed text*, or choose a kind of error.", icon=":material/edit:")
         return
-    found = _reactions(texts, metrics)
+    found = reactions.draw(texts, metrics)
     if found:
         save_case(project, texts, [r.kept() for r in found], _kind(texts, tried), key="desk")
     _every(texts, metrics)
@@ -200,99 +195,17 @@ def _kind(texts: TextPair, tried: Sequence[PerturbationTrial]) -> str:
     return found[0].phenomenon if found else BY_HAND
 
 
-def _reactions(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
-    """Return the reactions, those of metrics without a model first; once per session those of models come in the next run."""
-    by_name: dict[str, Reaction] = {}
-    waiting, place = st.container(), st.empty()
-    for at_once in (True, False):
-        part = [m for m in metrics if m.spec.needs_model != at_once]
-        if not part:
-            continue
-        if not at_once and by_name and comes_later("reactions", _waiting(part)):
-            break
-        key = ("reactions", texts, *_depends(part))
-        with waiting, st.spinner("Computing scores …" if at_once else _waiting(part), show_time=not at_once):
-            found = run_cached(
-                key, "Scoring both texts …", lambda progress, part=part: service.reactions(texts, part, progress, _memory(texts)), _whole  # type: ignore[misc]
-            )  # fmt: skip
-        by_name |= {r.spec.name: r for r in found or ()}
-        in_order = [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
-        with place.container():
-            _told(in_order)
-    return [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
-
-
-def _waiting(metrics: Sequence[Metric]) -> str:
-    """Return what is said until the metrics with models have scores: the first of them load the models."""
-    return f"Scoring with {format_count(len(metrics), 'more metric')}. The first scores take some seconds, because models are loaded."
-
-
-def _depends(metrics: Sequence[Metric]) -> tuple[Hashable, ...]:
-    """What the reactions of metrics depend on beside the texts: how they are signed, and the ranges they are shown in."""
-    return tuple(m.signature() for m in metrics), tuple(service.scale_of(m) for m in metrics)
-
-
-def _memory(texts: TextPair) -> Remembered:
-    """What is scored of this good output already, in this session, so that only what failed is scored again."""
-    return memory(repr(texts[:3]), "break")
-
-
-def _whole(found: Sequence[Reaction]) -> bool:
-    """Return whether no metric failed."""
-    return not any(value.status == "error" for r in found for value in (r.good, r.changed))
-
-
-def _told(found: Sequence[Reaction]) -> None:
-    scored = [r for r in found if r.fooled is not None]
-    if not scored:
-        page.info("None of these metrics has a score for both texts.")
-    else:
-        fooled = [r.spec.label for r in scored if r.fooled]
-        names = f": {escape_markdown(', '.join(fooled))}" if fooled else ""
-        st.markdown(
-            f"#### {len(fooled)} of {format_count(len(scored), 'metric')} {'misses' if len(fooled) == 1 else 'miss'} the error{names}"
-        )
-        st.caption(
-            "A metric misses the error if the changed text gets the same or a better score than the good text. Both are compared "
-            "with the source and the one reference above, so scores may differ from Compare, which uses all references."
-        )
-    frame = pd.DataFrame([_row(r) for r in found])
-    left, right = st.columns([2, 3])
-    if scored and frame["share"].notna().any():
-        left.altair_chart(plots.changes(frame), width="stretch")
-    shown = frame[["metric", "verdict", "good", "changed", "change"]]
-    numbers: dict[str, Any] = {name: st.column_config.NumberColumn(width=70) for name in ("good", "changed", "change")}
-    numbers["metric"] = st.column_config.TextColumn(width=190, pinned=True)
-    numbers["verdict"] = st.column_config.TextColumn(width=130)
-    score, change = partial(format_number, leading_zero=True), partial(format_change, leading_zero=True)
-    with right:
-        formats = {"good": score, "changed": score, "change": change}
-        tables.data_table(shown, formats, numbers, height="content")
-    with st.expander("Signatures"):
-        st.text("\n".join(r.signature for r in found))
-
-
-def _row(r: Reaction) -> dict[str, object]:
-    arrow = "↑" if r.spec.higher_is_better else "↓"
-    raw = None if r.change is None else r.change * (1 if r.spec.higher_is_better else -1)
-    verdict = r.reason if r.fooled is None else "misses the error" if r.fooled else "notices"
-    return {
-        "metric": f"{r.spec.label} {arrow}", "good": r.good.value, "changed": r.changed.value, "change": raw,
-        "share": r.share, "fooled": r.fooled, "verdict": verdict, "range": f"{arrow} is better",
-    }  # fmt: skip
-
-
 def _every(texts: TextPair, metrics: Sequence[Metric]) -> None:
     """Draw the change of every metric for every kind of error, on request."""
     if not st.toggle("Try every kind of error on the good text", key=drafts.kept(keys.EVERY)) or not metrics:
         return
     seed = int(st.session_state.get(keys.SEED) or 0)
-    key = ("sweep", texts[:3], seed, *_depends(metrics))
+    key = ("sweep", texts[:3], seed, *reactions.depends(metrics))
     found = run_cached(
-        key, "Scoring every change …", lambda progress: service.sweep(*texts[:3], metrics, seed, progress, _memory(texts)),
-        lambda tried: all(_whole(t.reactions) for t in tried),
+        key, "Scoring every change …", lambda progress: service.sweep(*texts[:3], metrics, seed, progress, reactions.remembered(texts)),
+        lambda tried: all(reactions.is_whole(t.reactions) for t in tried),
     )  # fmt: skip
-    rows = [{"phenomenon": t.phenomenon} | _row(r) for t in found or () for r in t.reactions]
+    rows = [{"phenomenon": t.phenomenon} | reactions.row(r) for t in found or () for r in t.reactions]
     if rows:
         wide_chart(plots.sweep(pd.DataFrame(rows)), "robustness-sweep")
         st.caption("Change as a share of each metric’s range. ✕: misses the error. Empty: no score, or no range.")

@@ -1,0 +1,123 @@
+"""The reactions of metrics to a changed text: the verdict, a chart and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.formatting import MISSING, format_change, format_count, format_number
+from core.metrics.base import Metric
+from core.plots import robustness as plots
+from core.services.robustness import break_metric as service
+from core.services.robustness.adversarial import Remembered
+from core.services.robustness.break_metric import Reaction, TextPair
+from pages._ui.robustness.suite_results import memory
+from pages._ui.shared import page, tables
+from pages._ui.shared.deferred import comes_later, was_shown
+from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+MODELS = "reactions"
+"""The part of the page with the metrics that need a model, which comes in the second run."""
+FORMATS: dict[str, Callable[..., str]] = {
+    "good": partial(format_number, leading_zero=True),
+    "changed": partial(format_number, leading_zero=True),
+    "change": partial(format_change, leading_zero=True),
+}
+SHOWN = ("metric", "verdict", *FORMATS)
+
+
+def draw(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
+    """Draw and return the reactions, those of metrics without a model first.
+
+    Once per session those of models come in the next run, and with them the chart, whose scripts take the browser half a second.
+    """
+    by_name: dict[str, Reaction] = {}
+    waiting, place = st.container(), st.empty()
+    for at_once in (True, False):
+        part = [m for m in metrics if m.spec.needs_model != at_once]
+        if not part:
+            continue
+        if not at_once and by_name and comes_later(MODELS, _waiting(part)):
+            break
+        key = ("reactions", texts, *depends(part))
+        with waiting, st.spinner("Computing scores …" if at_once else _waiting(part), show_time=not at_once):
+            found = run_cached(
+                key, "Scoring both texts …", lambda progress, part=part: service.reactions(texts, part, progress, remembered(texts)), is_whole  # type: ignore[misc]
+            )  # fmt: skip
+        by_name |= {r.spec.name: r for r in found or ()}
+        in_order = [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
+        with place.container():
+            _told(in_order, chart=len(in_order) == len(metrics) or was_shown(MODELS))
+    return [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
+
+
+def _waiting(metrics: Sequence[Metric]) -> str:
+    """Return what is said until the metrics with models have scores: the first of them load the models."""
+    return f"Scoring with {format_count(len(metrics), 'more metric')}. The first scores take some seconds, because models are loaded."
+
+
+def depends(metrics: Sequence[Metric]) -> tuple[Hashable, ...]:
+    """What the reactions of metrics depend on beside the texts: how they are signed, and the ranges they are shown in."""
+    return tuple(m.signature() for m in metrics), tuple(service.scale_of(m) for m in metrics)
+
+
+def remembered(texts: TextPair) -> Remembered:
+    """What is scored of this good output already, in this session, so that only what failed is scored again."""
+    return memory(repr(texts[:3]), "break")
+
+
+def is_whole(found: Sequence[Reaction]) -> bool:
+    """Return whether no metric failed."""
+    return not any(value.status == "error" for r in found for value in (r.good, r.changed))
+
+
+def _told(found: Sequence[Reaction], *, chart: bool) -> None:
+    scored = [r for r in found if r.fooled is not None]
+    if not scored:
+        page.info("None of these metrics has a score for both texts.")
+    else:
+        fooled = [r.spec.label for r in scored if r.fooled]
+        names = f": {escape_markdown(', '.join(fooled))}" if fooled else ""
+        st.markdown(
+            f"#### {len(fooled)} of {format_count(len(scored), 'metric')} {'misses' if len(fooled) == 1 else 'miss'} the error{names}"
+        )
+        st.caption(
+            "A metric misses the error if the changed text gets the same or a better score than the good text. Both are compared "
+            "with the source and the one reference above, so scores may differ from Compare, which uses all references."
+        )
+    rows = [row(r) for r in found]
+    left, right = st.columns([2, 3])
+    if not chart:
+        with right:
+            tables.text_table([{name: _text(name, r[name]) for name in SHOWN} for r in rows], tall=len(rows))
+        return
+    frame = pd.DataFrame(rows)
+    if scored and frame["share"].notna().any():
+        left.altair_chart(plots.changes(frame), width="stretch")
+    columns: dict[str, Any] = {name: st.column_config.NumberColumn(width=70) for name in FORMATS}
+    columns["metric"] = st.column_config.TextColumn(width=190, pinned=True)
+    columns["verdict"] = st.column_config.TextColumn(width=130)
+    with right:
+        tables.data_table(frame[list(SHOWN)], FORMATS, columns, height="content")
+    with st.expander("Signatures"):
+        st.text("\n".join(r.signature for r in found))
+
+
+def _text(name: str, value: Any) -> str:
+    return str(value) if name not in FORMATS else MISSING if value is None else FORMATS[name](value)
+
+
+def row(r: Reaction) -> dict[str, object]:
+    """Return a reaction as a row of the table and the charts."""
+    arrow = "↑" if r.spec.higher_is_better else "↓"
+    raw = None if r.change is None else r.change * (1 if r.spec.higher_is_better else -1)
+    verdict = r.reason if r.fooled is None else "misses the error" if r.fooled else "notices"
+    return {
+        "metric": f"{r.spec.label} {arrow}", "good": r.good.value, "changed": r.changed.value, "change": raw,
+        "share": r.share, "fooled": r.fooled, "verdict": verdict, "range": f"{arrow} is better",
+    }  # fmt: skip
