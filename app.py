@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Route
 from streamlit import config
 from streamlit.navigation.page import Page
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.starlette import App
 
 from api.access import AccessControl, is_local_address
@@ -159,6 +160,8 @@ def main() -> None:
 if __name__ == "__main__":  # Streamlit runs this file on every rerun
     main()
 else:  # `streamlit run` imports it once to find the server application
+    # Else Streamlit, which finds the folder `pages`, runs the first requested page alone and lists the files of the folder beside it.
+    PagesManager.uses_pages_directory = False
     return_freed_memory()
     limit_uploads()
     refuse_open_server()

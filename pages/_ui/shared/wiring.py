@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import runpy
 import subprocess
 import sys
 import time
@@ -14,7 +13,6 @@ from pathlib import Path
 from threading import Lock
 
 import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.columns import ProjectIndex, ScoreColumn
@@ -53,7 +51,6 @@ def store() -> Store:
     The first call migrates the tables and creates the sample project. Raises `UserError` if the person is no longer logged
     in. Call it while the page is drawn, and not in callbacks: they run before the page is known.
     """
-    _run_through_app()
     drawn_for = identity()
     # Callbacks belong to the next run, so they ask again; files that are made at a click have no run to ask.
     return guarded(
@@ -64,14 +61,6 @@ def store() -> Store:
 def identity() -> Identity:
     """Return who uses this session, read again in every run. Raises `UserError` if the person may not see pages (any more)."""
     return person.identity(_opened(settings().database).people)
-
-
-def _run_through_app() -> None:
-    """Run app.py if Streamlit did not: with a folder `pages` beside it, the first page requested runs alone."""
-    if PagesManager.uses_pages_directory:
-        PagesManager.uses_pages_directory = False
-        runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
-        st.stop()
 
 
 @st.cache_resource(show_spinner="Opening …")
