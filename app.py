@@ -160,7 +160,7 @@ def main() -> None:
 if __name__ == "__main__":  # Streamlit runs this file on every rerun
     main()
 else:  # `streamlit run` imports it once to find the server application
-    # Else Streamlit, which finds the folder `pages`, runs the first requested page alone and lists the files of the folder beside it.
+    # Otherwise Streamlit takes the folder `pages` for the list of pages: it runs the first page without app.py and lists the files.
     PagesManager.uses_pages_directory = False
     return_freed_memory()
     limit_uploads()

@@ -12,11 +12,10 @@ from core.errors import UserError
 
 
 class Limits(NamedTuple):
-    """Limits for one uploaded file. The defaults allow a million outputs with their texts.
+    """Limits for uploads: for one file, and `systems` for an import and a project. The defaults allow a million outputs with their texts.
 
     `text_mb` is the size in MB as uploaded and after decompression; `rows` counts rows, lines of text, error spans or outputs; `cells` counts cells
-    and list entries; `cell_chars` is the length of a cell, a line or a JSON record, in characters. `systems` counts those of all files of an
-    import.
+    and list entries; `cell_chars` is the length of a cell, a line or a JSON record, in characters.
     """
 
     text_mb: int = 500

@@ -44,7 +44,7 @@ class SqlChunks:
         with reading(self._engine) as connection:  # the common case, nothing to do, takes no lock
             turns = in_turn(_queue(connection))
             waiting = [job for job in turns if _first(connection, job.id, late, 0) is not None]
-            if ahead:  # only from the job whose turn it is: others would wait until this one has few chunks left
+            if ahead:  # only from the first job: with a chunk of a later one, a worker would stay with large jobs
                 waiting = [job for job in waiting[:1] if _first(connection, job.id, late, AHEAD) is not None]
         for job in waiting:
             with writing(self._engine) as connection:

@@ -73,7 +73,7 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
         parsed = make_url(url)
         path = _path(parsed)
         if parsed.get_backend_name() != "sqlite":
-            engine = create_engine(parsed, pool_pre_ping=True, connect_args=_noticing_lost(parsed), **pool)
+            engine = create_engine(parsed, pool_pre_ping=True, connect_args=_timeout_options(parsed), **pool)
             _SIDES[engine] = _Side(Semaphore(WRITERS), patience)
             return engine
         file = SqliteFile(path, patience) if path else None
@@ -91,18 +91,19 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
     return engine
 
 
-def _noticing_lost(url: URL) -> dict[str, int]:
-    """Return what lets a connection to PostgreSQL end within two minutes when the server can no longer be reached, unless the URL says it."""
+def _timeout_options(url: URL) -> dict[str, int]:
+    """Return options that end a connection to PostgreSQL within two minutes after the server cannot be reached any more, in seconds
+    (`tcp_user_timeout` in ms). Options in the URL take precedence."""
     if url.get_driver_name() not in ("psycopg", "psycopg2"):
         return {}
-    ways = {
+    options = {
         "connect_timeout": 20,
         "keepalives_idle": 30,
         "keepalives_interval": 10,
         "keepalives_count": 3,
         "tcp_user_timeout": 60_000,
     }
-    return {name: value for name, value in ways.items() if name not in url.query}
+    return {name: value for name, value in options.items() if name not in url.query}
 
 
 def sqlite_file(url: str) -> SqliteFile | None:
@@ -209,7 +210,9 @@ def reading(engine: Engine) -> Iterator[Connection]:
         if file is not None:
             file.check()
         with engine.connect() as connection:
-            if connection.dialect.name == "postgresql":  # whose statements else see what others commit between them
+            if (
+                connection.dialect.name == "postgresql"
+            ):  # by default each statement sees what others have committed meanwhile
                 connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 

@@ -17,7 +17,7 @@ from db.tables import external_metrics, external_scores, human_scores, outputs, 
 
 SEGMENTS, FEWEST = 200, 5
 ROWS = 5000
-"""Outputs of a part, about; the number of segments follows from it."""
+"""Outputs of a part, about. Parts with long texts are smaller (`CHARACTERS`)."""
 CHARACTERS = 4_000_000
 """Most characters of the texts of a part, unless one segment has more."""
 
@@ -29,7 +29,7 @@ class SqlExports:
         self._engine = engine
 
     def texts(self, project_id: int) -> Iterator[Dataset]:
-        for ids in self._of_bounded_size(project_id):
+        for ids in self._parts_by_characters(project_id):
             here = segments.c.id.in_(ids)
             with reading(self._engine) as connection:
                 by_segment = references(connection, project_id, here)
@@ -74,7 +74,7 @@ class SqlExports:
         with reading(self._engine) as connection:
             return connection.execute(select(func.max(each.c[0]))).scalar() or 0
 
-    def _of_bounded_size(self, project_id: int) -> Iterator[Sequence[int]]:
+    def _parts_by_characters(self, project_id: int) -> Iterator[Sequence[int]]:
         for ids in self._segments(project_id):
             measured = select(segments.c.id, _characters()).where(segments.c.id.in_(ids)).order_by(segments.c.position)
             with reading(self._engine) as connection:

@@ -168,7 +168,9 @@ def _matched(
     coloring: ListColoring,
 ) -> list[int]:
     """Give places to people at the least cost, and return the places for which only forbidden people are left."""
-    from scipy.optimize import linear_sum_assignment  # 0.5 s that servers and commands need not wait for at their start
+    from scipy.optimize import (
+        linear_sum_assignment,
+    )  # takes 0.5 s, and most starts of servers and commands do not need it
 
     left = []
     for i, j in np.transpose(linear_sum_assignment(cost)).tolist():

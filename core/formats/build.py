@@ -58,7 +58,8 @@ class Builder:
     ) -> None:  # fmt: skip
         """Add a table; `digest` is the SHA-256 of its file. Problems are collected.
 
-        `progress` is called with the share of the human scores that are averaged after the table was read.
+        `progress` is called with the share of the human scores that have been averaged. Raises `ImportProblems` for rows of the wrong
+        length and for exceeded limits; the stage is dropped then.
         """
         if not self._mapping_fits(table, mapping):
             return

@@ -56,7 +56,8 @@ def stage_lines(
     """Read line-aligned files; segments are numbered "1", "2", … in the document "".
 
     An empty output line is an empty output; an empty source or reference line means that there is none. `progress` is called with the
-    share of the work. Raises `ImportProblems` for unreadable files, no system, and every file with a different number of lines.
+    share of the work. Raises `ImportProblems` for unreadable files, no system or too many (`ERRORSCOPE_MAX_SYSTEMS`), and every file
+    with a different number of lines.
     """
     Meter("").systems(len(systems))
     problems = Collector()

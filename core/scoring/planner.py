@@ -28,10 +28,10 @@ SAMPLE = 2000
 LOOKED_UP = 20_000
 """Outputs that are looked up in the scores at a time."""
 EXAMPLES = 200
-"""Metrics of projects whose examples a worker remembers."""
+"""Most pairs of project and metric whose example outputs a worker keeps."""
 
 KnownExamples = dict[tuple[int, int, str], tuple[int, ...]]
-"""The ids of `examples_of` by project, number of its last import, and metric."""
+"""The ids of the example outputs by project id, number of the last import and metric name."""
 
 
 class Planner(NamedTuple):

@@ -127,7 +127,7 @@ class ScoringWorker:
 
     @contextmanager
     def _returned_on_error(self, held: HeldChunk) -> Iterator[None]:
-        """Return the chunk after an error of storage: its lease would be kept, and nobody would compute it."""
+        """Return the chunk to the queue after an error of storage. Otherwise its lease would be renewed, but no worker would compute it."""
         try:
             yield
         except BaseException:

@@ -220,7 +220,7 @@ def test_json_refuses_nan_at_any_depth() -> None:
         to_json({"a": [{"b": (float("nan"),)}]})
 
 
-def test_what_is_read_together_is_of_one_moment(engine: Engine) -> None:
+def test_a_read_transaction_sees_one_snapshot(engine: Engine) -> None:
     def names(connection: Connection) -> list[str]:
         return list(connection.execute(select(projects.c.name)).scalars())
 

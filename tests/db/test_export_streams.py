@@ -131,7 +131,8 @@ def test_scores_named_like_text_columns_get_another_name(store: Store, ending: s
         "output score": "0.0", "output score 2": "1.0", "reference score": "2.0", "references score": "3.0", "system score": "4.0",
     }  # fmt: skip
     assert (
-        export.lost[0] == "The human score “output” is the column “output score 2”: a column with texts has its name."
+        export.lost[0]
+        == "The human score “output” is exported as the column “output score 2”, because a column with texts is called “output”."
     )
     assert sum(line.startswith("The human score") for line in export.lost) == 4
     assert set(plan([file]).tables[0].mapping.human_scores) == set(scores)

@@ -70,7 +70,10 @@ class FileTable:
 
 @dataclass(frozen=True, slots=True)
 class TableStream:
-    """A table whose rows are read from the file again at each call of `each`, which may raise `ImportProblems` at the end."""
+    """A table whose rows are read from the file again at each call of `each`.
+
+    `each` raises `ImportProblems` as soon as a limit is exceeded and, for CSV and TSV, after the last row if rows have the wrong length.
+    """
 
     name: str
     columns: tuple[str, ...]

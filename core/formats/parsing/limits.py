@@ -51,11 +51,12 @@ class Meter:
             raise too_much(self.file, 0, "rows", self.limits.rows)
 
     def systems(self, n: int, column: str = "") -> None:
-        """Check the number of systems of an import; `column` has their names."""
+        """Raise `ImportProblems` if an import has too many systems; `column` is the column with their names."""
         most = self.limits.systems
         if n > most:
-            check = f"Is {shown(column)} the column of the system?" if column else "Check what is read as a system."
-            todo = f"{check} If all are systems, set {Limits.variable('systems')} to a higher number (docs/formats.md)"
+            where = f" (now {shown(column)})" if column else ""
+            names = f"Choose the column with the names of the systems{where}."
+            todo = f"{names} If all are systems, set {Limits.variable('systems')} to a higher number (docs/formats.md)"
             found = f"more than {most:,} systems"
             raise ImportProblems([Problem(self.file, 0, column, found, f"at most {most:,}", todo)])
 

@@ -52,23 +52,23 @@ class _Table(NamedTuple):
         return struct.iter_unpack(kind, self.data[at + 4 : at + 4 + size])
 
 
-def largest_batch(raw: BinaryIO) -> int:
-    """Return the bytes of the largest record batch, or those of the dictionaries that are held together if they are more.
+def largest(raw: BinaryIO) -> tuple[int, int]:
+    """Return the bytes of the largest record batch, and the most bytes of dictionaries that are held together, after decompression.
 
     Raises `ValueError` or `struct.error` if the metadata are damaged.
     """
-    most, dictionaries = 0, dict[int, int]()
+    batch, held, dictionaries = 0, 0, dict[int, int]()
     for message, body in _of_file(raw) if raw.read(len(MAGIC)) == MAGIC else _of_stream(raw):
         kind = message.number(1, "B")
         if kind == _BATCH:
-            most = max(most, _size(raw, message.table(2), body))
+            batch = max(batch, _size(raw, message.table(2), body))
         elif kind == _DICTIONARY:
             dictionary = message.table(2)
-            name, delta = dictionary.number(0, "q"), dictionary.number(2, "?")
+            number, delta = dictionary.number(0, "q"), dictionary.number(2, "?")
             size = _size(raw, dictionary.table(1), body)
-            dictionaries[name] = size + (dictionaries.get(name, 0) if delta else 0)
-            most = max(most, sum(dictionaries.values()))
-    return most
+            dictionaries[number] = size + (dictionaries.get(number, 0) if delta else 0)
+            held = max(held, sum(dictionaries.values()))
+    return batch, held
 
 
 def _of_file(raw: BinaryIO) -> Iterator[tuple[_Table, int]]:
@@ -96,7 +96,7 @@ def _message(raw: BinaryIO, at: int) -> tuple[_Table, int] | None:
     """Return the message at a place, and where its metadata end; None at the end of the stream."""
     raw.seek(at)
     size = int.from_bytes(raw.read(4), "little", signed=True)
-    if size == -1:  # files before Arrow 0.15 lack this mark
+    if size == -1:  # files before Arrow 0.15 lack this marker
         size = int.from_bytes(raw.read(4), "little", signed=True)
     if size <= 0:
         return None

@@ -50,7 +50,7 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
         if names.count(name) > 1:
             problems.add(file.name, 1, readable(name), "the name twice", "unique column names", "Rename one of them")
         if not is_storable(name):
-            problems.add(file.name, 1, readable(name), _NOT_STORABLE, "whole characters", "Rename the column")
+            problems.add(file.name, 1, readable(name), _NOT_STORABLE, "valid Unicode text", "Rename the column")
     problems.check()
     size = max(1, size_of(file))
 
@@ -144,18 +144,22 @@ def _batches_of(file: AnyFile, raw: Any) -> tuple[tuple[str, ...], parquet_batch
     if begins == arrow_messages.MAGIC:
         whole = ipc.open_file(raw)
         found = (whole.get_batch(i) for i in range(whole.num_record_batches))
-        return tuple(whole.schema.names), lambda: _sliced(file, found)
+        return tuple(whole.schema.names), lambda: _slices(file, found)
     stream = ipc.open_stream(raw)
-    return tuple(stream.schema.names), lambda: _sliced(file, stream)
+    return tuple(stream.schema.names), lambda: _slices(file, stream)
 
 
-def _sliced(file: AnyFile, batches: Any) -> Iterator[pa.RecordBatch]:
+def _slices(file: AnyFile, batches: Any) -> Iterator[pa.RecordBatch]:
+    """Yield a few rows at a time. Raises `ImportProblems` if Arrow would have to read more than `LARGEST_BATCH` at once."""
     with opened(file) as raw:
-        size = arrow_messages.largest_batch(raw)
-    if size > LARGEST_BATCH:
-        found, expected = f"a record batch of {size >> 20:,} MB", f"at most {LARGEST_BATCH >> 20} MB"
-        todo = "Write the file in smaller batches, or as Parquet"
-        raise ImportProblems([Problem(file.name, 0, "", found, expected, todo)])
+        batch, dictionaries = arrow_messages.largest(raw)
+    for size, what, todo in (
+        (batch, "a record batch", "Write the file in smaller batches, or as Parquet"),
+        (dictionaries, "dictionaries", "Write the columns without dictionaries, or the file as Parquet"),
+    ):
+        if size > LARGEST_BATCH:
+            found, expected = f"{what} of {size >> 20:,} MB", f"at most {LARGEST_BATCH >> 20} MB"
+            raise ImportProblems([Problem(file.name, 0, "", found, expected, todo)])
     for batch in batches:
         batch.validate(full=True)  # damaged offsets would crash the process
         for start in range(0, batch.num_rows, ROWS):

@@ -52,8 +52,8 @@ def _row_bytes(name: str, table: Any) -> int:
     widths = [column.length if column.physical_type == "FIXED_LEN_BYTE_ARRAY" else 8 for column in columns]
     if max(widths, default=0) > LONGEST_FIXED:
         column = columns[widths.index(max(widths))].path
-        found, expected = f"bytes of the fixed length {max(widths):,}", f"at most {LONGEST_FIXED:,}"
-        raise ImportProblems([Problem(name, 0, column, found, expected, "Write the column as texts")])
+        found, expected = f"binary values of {max(widths):,} bytes", f"at most {LONGEST_FIXED:,} bytes"
+        raise ImportProblems([Problem(name, 0, column, found, expected, "Write the column as text")])
     encoded = decoded = entries = 0
     for i in range(table.num_row_groups):
         group = table.metadata.row_group(i)

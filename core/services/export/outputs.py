@@ -39,7 +39,7 @@ def outputs_as(store: Store, project_id: int, ending: str) -> Export:
     names = _score_columns(scores, {*TEXT_COLUMNS, *references})
     columns = [*TEXT_COLUMNS, *names]
     lost = [
-        f"The human score “{score}” is the column “{name}”: a column with texts has its name."
+        f"The human score “{score}” is exported as the column “{name}”, because a column with texts is called “{score}”."
         for score, name in zip(scores, names, strict=True)
         if score != name
     ]

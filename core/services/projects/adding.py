@@ -178,7 +178,7 @@ def add(
     """Import a dataset and external scores: all or nothing. If it fails, no new project is left behind.
 
     Scores of metrics in `replace` replace the stored ones. Raises `ImportProblems` if the project has other texts under the
-    same names, `UserError` if the project name is taken.
+    same names or would have too many systems (`ERRORSCOPE_MAX_SYSTEMS`), `UserError` if the project name is taken.
     """
     external_scores.check_names(scores)
     target.check_systems(store, dataset.systems)

@@ -243,7 +243,7 @@ def _preview_tables(
         before = problems.total
         if name in by_name and extension(name) in TABLE_EXTENSIONS:
             try:
-                report = readings(part(progress, i, len(names)))
+                report = progress_of_steps(part(progress, i, len(names)))
                 table = stream_table(by_name[name], progress=report)
                 if name in planned:
                     digest = source_of(by_name[name]).sha256 if planned[name].metrics else ""
@@ -267,9 +267,8 @@ def _preview_tables(
     return Preview(staged, (), staged.notes(), ", ".join(filter(None, parts)), tuple(odd))
 
 
-def readings(progress: Progress) -> Progress:
-    """Return a callback for work in several steps, such as the readings of a file: each moves half of what is left, and the share
-    never falls."""
+def progress_of_steps(progress: Progress) -> Progress:
+    """Return a callback for work in steps of unknown number, such as reading a file twice. Each step moves half of what is left."""
     done, last = 0.0, 0.0
 
     def report(share: float) -> None:

@@ -1,4 +1,4 @@
-"""The values of all metrics under one statistic, shown while the others and the intervals are computed."""
+"""The values of all metrics under one statistic, shown while the others and the 95 % CIs are computed."""
 
 from __future__ import annotations
 

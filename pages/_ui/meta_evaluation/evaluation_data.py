@@ -22,9 +22,9 @@ from pages._ui.shared.markdown import escape_markdown
 
 _KEPT, KEPT = "evaluate_kept", 24
 MANY = 1000
-"""Outputs for which intervals take so long that the values are shown before them."""
+"""Outputs for which 95 % CIs take so long that the values are shown before them."""
 SECOND_PART = "meta-evaluation"
-"""The intervals and charts of many outputs, which the browser asks for when it shows the values."""
+"""The 95 % CIs and charts of many outputs, which the browser asks for when it shows the values."""
 
 
 def joined(project: Project, view: View, people: HumanScores, wanted: EvaluationOptions) -> EvaluationData:
@@ -60,7 +60,8 @@ def unfinished(project: Project, view: View, data: EvaluationData) -> None:
 def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> Evaluation | None:
     """Return every metric and baseline under every statistic, with the slow intervals if they were requested.
 
-    Until the intervals of many outputs are computed, the values under `statistic` are shown; None if the next run computes the rest.
+    Until the 95 % CIs of many outputs are computed, the values under `statistic` are shown. Return None if only they were drawn;
+    the next run computes the rest.
     """
     key = data.digest, choice
     if key not in _kept():
@@ -79,7 +80,7 @@ def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: Statist
         place.empty()
         _kept()[key] = Evaluation(tuple(rows), data, choice)
     kept: Evaluation = _kept().get((*key, "soft"), _kept()[key])
-    return kept._replace(joined=data)  # with the notes of now
+    return kept._replace(joined=data)  # the kept result has the notes of an earlier run
 
 
 @st.cache_data(max_entries=200, ttl=1800, show_spinner=False)

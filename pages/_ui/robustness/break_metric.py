@@ -200,10 +200,10 @@ def _every(texts: TextPair, metrics: Sequence[Metric]) -> None:
     if not st.toggle("Try every kind of error on the good text", key=drafts.kept(keys.EVERY)) or not metrics:
         return
     seed = int(st.session_state.get(keys.SEED) or 0)
-    key = ("sweep", texts[:3], seed, *reactions.depends(metrics))
+    key = ("sweep", texts[:3], seed, *reactions.cache_key(metrics))
     found = run_cached(
-        key, "Scoring every change …", lambda progress: service.sweep(*texts[:3], metrics, seed, progress, reactions.remembered(texts)),
-        lambda tried: all(reactions.is_whole(t.reactions) for t in tried),
+        key, "Scoring every change …", lambda progress: service.sweep(*texts[:3], metrics, seed, progress, reactions.known_scores(texts)),
+        lambda tried: all(reactions.has_no_failure(t.reactions) for t in tried),
     )  # fmt: skip
     rows = [{"phenomenon": t.phenomenon} | reactions.row(r) for t in found or () for r in t.reactions]
     if rows:

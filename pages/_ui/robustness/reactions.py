@@ -21,7 +21,7 @@ from pages._ui.shared.deferred import comes_later, was_shown
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
-MODELS = "reactions"
+PART_WITH_MODELS = "reactions"
 """The part of the page with the metrics that need a model, which comes in the second run."""
 FORMATS: dict[str, Callable[..., str]] = {
     "good": partial(format_number, leading_zero=True),
@@ -32,9 +32,10 @@ SHOWN = ("metric", "verdict", *FORMATS)
 
 
 def draw(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
-    """Draw and return the reactions, those of metrics without a model first.
+    """Draw the reactions and return them.
 
-    Once per session those of models come in the next run, and with them the chart, whose scripts take the browser half a second.
+    The first time in a session, only metrics without a model are drawn. The next run adds the others and the chart, whose scripts take
+    the browser half a second.
     """
     by_name: dict[str, Reaction] = {}
     waiting, place = st.container(), st.empty()
@@ -42,41 +43,41 @@ def draw(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
         part = [m for m in metrics if m.spec.needs_model != at_once]
         if not part:
             continue
-        if not at_once and by_name and comes_later(MODELS, _waiting(part)):
+        if not at_once and by_name and comes_later(PART_WITH_MODELS, _words_of_waiting(part)):
             break
-        key = ("reactions", texts, *depends(part))
-        with waiting, st.spinner("Computing scores …" if at_once else _waiting(part), show_time=not at_once):
+        key = ("reactions", texts, *cache_key(part))
+        with waiting, st.spinner("Computing scores …" if at_once else _words_of_waiting(part), show_time=not at_once):
             found = run_cached(
-                key, "Scoring both texts …", lambda progress, part=part: service.reactions(texts, part, progress, remembered(texts)), is_whole  # type: ignore[misc]
+                key, "Scoring both texts …", lambda progress, part=part: service.reactions(texts, part, progress, known_scores(texts)), has_no_failure  # type: ignore[misc]
             )  # fmt: skip
         by_name |= {r.spec.name: r for r in found or ()}
         in_order = [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
         with place.container():
-            _told(in_order, chart=len(in_order) == len(metrics) or was_shown(MODELS))
+            _draw_table(in_order, chart=len(in_order) == len(metrics) or was_shown(PART_WITH_MODELS))
     return [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
 
 
-def _waiting(metrics: Sequence[Metric]) -> str:
+def _words_of_waiting(metrics: Sequence[Metric]) -> str:
     """Return what is said until the metrics with models have scores: the first of them load the models."""
     return f"Scoring with {format_count(len(metrics), 'more metric')}. The first scores take some seconds, because models are loaded."
 
 
-def depends(metrics: Sequence[Metric]) -> tuple[Hashable, ...]:
-    """What the reactions of metrics depend on beside the texts: how they are signed, and the ranges they are shown in."""
+def cache_key(metrics: Sequence[Metric]) -> tuple[Hashable, ...]:
+    """Return what the reactions of metrics depend on beside the texts: how they are signed, and the ranges they are shown in."""
     return tuple(m.signature() for m in metrics), tuple(service.scale_of(m) for m in metrics)
 
 
-def remembered(texts: TextPair) -> Remembered:
-    """What is scored of this good output already, in this session, so that only what failed is scored again."""
+def known_scores(texts: TextPair) -> Remembered:
+    """Return the scores of this good output that the session has, so that only what failed is scored again."""
     return memory(repr(texts[:3]), "break")
 
 
-def is_whole(found: Sequence[Reaction]) -> bool:
+def has_no_failure(found: Sequence[Reaction]) -> bool:
     """Return whether no metric failed."""
     return not any(value.status == "error" for r in found for value in (r.good, r.changed))
 
 
-def _told(found: Sequence[Reaction], *, chart: bool) -> None:
+def _draw_table(found: Sequence[Reaction], *, chart: bool) -> None:
     scored = [r for r in found if r.fooled is not None]
     if not scored:
         page.info("None of these metrics has a score for both texts.")

@@ -10,7 +10,7 @@ import streamlit as st
 from core.formatting import MISSING, format_count, is_figure
 from pages._ui.shared.markdown import escape_markdown
 
-if TYPE_CHECKING:  # 0.3 s that the first page of a server need not wait for
+if TYPE_CHECKING:  # importing pandas takes 0.3 s, and the first page of a server does not need it
     import pandas as pd
 
 TALL = 12
