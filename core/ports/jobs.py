@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
 from core.data import SegmentKey
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
+SHORT = 100
+"""Segments of a short job at most."""
+
+
+def is_short(segments: Collection[object], *, timing: bool) -> bool:
+    """Return whether jobs for more segments (none means all) let this one go first."""
+    return timing or 0 < len(segments) <= SHORT
 
 
 class Job(NamedTuple):
@@ -37,8 +44,8 @@ class Job(NamedTuple):
 
     @property
     def short(self) -> bool:
-        """Return whether jobs for all outputs let this one go first."""
-        return self.timing or bool(self.segments)
+        """Return whether larger jobs let this one go first (`is_short`)."""
+        return is_short(self.segments, timing=self.timing)
 
 
 class MetricProgress(NamedTuple):

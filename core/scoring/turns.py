@@ -18,13 +18,15 @@ from core.scoring.timing import spread
 CHUNK = 2000
 """Outputs in a chunk at most."""
 CHUNK_SECONDS = 30.0
+FEW = 4
+"""Most chunks of a job that goes before larger ones of its project: they take about two minutes. A job that is not planned has one."""
 UNTIMED = 100
 """Outputs in a chunk of a metric whose speed is not known."""
 _NEVER = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class JobInQueue(NamedTuple):
-    """An unfinished job: workers on it now, and when a chunk of it was last leased."""
+    """An unfinished job: whether it has at most `FEW` chunks, workers on it now, and when a chunk of it was last leased."""
 
     id: int
     project_id: int
@@ -32,21 +34,25 @@ class JobInQueue(NamedTuple):
     priority: int
     workers: int
     served: datetime | None
+    small: bool = False
 
 
 def in_turn(jobs: Collection[JobInQueue]) -> list[JobInQueue]:
     """Return all unfinished jobs in the order in which they get the next worker.
 
-    Higher priorities go first, then short jobs, then projects with fewer workers, then those that were served longest ago. Jobs of one
-    project follow each other in the order of their ids.
+    Higher priorities go first, then short jobs, then projects with fewer workers, then those that were served longest ago. Of
+    one project, small jobs go first, then all others in the order of their ids.
     """
     workers, served = Counter[int](), dict[int, datetime]()
     for job in jobs:
         workers[job.project_id] += job.workers
         served[job.project_id] = max(job.served or _NEVER, served.get(job.project_id, _NEVER))
-    return sorted(
-        jobs, key=lambda j: (-j.priority, not j.short, workers[j.project_id], served[j.project_id], j.project_id, j.id)
-    )
+
+    def place(j: JobInQueue) -> tuple[object, ...]:
+        of_project = workers[j.project_id], served[j.project_id], j.project_id
+        return -j.priority, not j.short, *of_project, not j.small, j.id
+
+    return sorted(jobs, key=place)
 
 
 def interrupts(new: JobInQueue, short: bool, priority: int) -> bool:

@@ -13,6 +13,7 @@ from core.errors import UserError
 from core.ports.chunks import Chunk, ChunkResult, OutputWindow, PlannedChunk, PlannedMetric
 from core.ports.jobs import Job, JobState, MetricProgress
 from core.scoring.turns import (
+    FEW,
     JobInQueue,
     MetricOutcome,
     OpenMetric,
@@ -164,6 +165,7 @@ class FakeChunks:
             JobInQueue(
                 j.id, j.project_id, j.short, j.priority,
                 sum(c.state == "running" for c in self.m.chunks.get(j.id, [])), self.m.served.get(j.id),
+                len(self.m.chunks.get(j.id, [])) <= FEW,
             )
             for j in unfinished
         ]  # fmt: skip

@@ -22,10 +22,11 @@ def comes_later(part: str, words: str) -> bool:
 
     That is so once per session and part. `words` stand in its place meanwhile.
     """
-    if was_shown(part):
+    shown = _shown()
+    if part in shown:
         return False
     st.caption(words)
-    _component()(key=f"deferred-{part}", on_shown_change=lambda: _shown().add(part))
+    _component()(key=f"deferred-{part}", on_shown_change=lambda: shown.add(part))
     return True
 
 

@@ -128,6 +128,9 @@ def test_a_batch_that_is_too_large_is_not_decompressed(
     monkeypatch.setattr(columnar, "LARGEST_BATCH", MB)
     texts = pa.array([f"{'x' * 10_000}{i}" for i in range(400)])
     file = arrow_file(texts.dictionary_encode() if dictionaries else texts, stream=stream)
-    with counted() as pool, pytest.raises(ImportProblems, match="dictionaries of 3 MB" if dictionaries else "a record batch of 3 MB"):
+    with (
+        counted() as pool,
+        pytest.raises(ImportProblems, match="dictionaries of 3 MB" if dictionaries else "a record batch of 3 MB"),
+    ):
         stream_columnar(file, 1, no_progress)
     assert (pool.max_memory() or 0) < MB

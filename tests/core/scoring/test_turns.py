@@ -28,7 +28,8 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 def job(number: int, project: int = 1, workers: int = 0, served: int | None = None, **more: object) -> JobInQueue:
     when = None if served is None else START + timedelta(seconds=served)
     given: dict[str, object] = {"short": False, "priority": 0, **more}
-    return JobInQueue(number, project, bool(given["short"]), int(str(given["priority"])), workers, when)
+    small = bool(given.get("small", False))
+    return JobInQueue(number, project, bool(given["short"]), int(str(given["priority"])), workers, when, small)
 
 
 def test_priority_then_short_then_few_workers_then_long_waiting() -> None:
@@ -38,6 +39,16 @@ def test_priority_then_short_then_few_workers_then_long_waiting() -> None:
     ]  # fmt: skip
     assert [j.id for j in in_turn(jobs)] == [6, 4, 3, 2, 1, 5]
     assert in_turn([]) == []
+
+
+def test_small_jobs_go_before_large_ones_of_their_project_only() -> None:
+    jobs = [
+        job(1, project=1),
+        job(2, project=2, served=1),
+        job(3, project=1, small=True),
+        job(4, project=2, small=True),
+    ]
+    assert [j.id for j in in_turn(jobs)] == [3, 1, 4, 2]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
+from core.metrics.base import Metric
 from core.metrics.registry import load
 from core.ports.jobs import Job
 from core.ports.store import Store
@@ -109,6 +110,28 @@ def test_another_project_has_its_turn_before_a_large_job_is_almost_done(store: S
     work(store, lambda name: counting_metric(name, of))
     assert len(order) == 601
     assert order.index("small") < 150
+
+
+def test_a_small_job_goes_before_a_large_one_of_its_project(store: Store) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(300))
+    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))  # 30 s per chunk: this job has many
+    store.timings.add("quick", "", Timing(100, 1200, 0.01, 0.001))  # this one has one chunk
+    jobs, order = [store.jobs.enqueue(project, ["slow"])], list[str]()
+
+    def named(name: str) -> Metric:
+        def of(item: Item) -> Value:
+            order.append(name)
+            if len(order) == 1:
+                jobs.append(store.jobs.enqueue(project, ["quick"]))
+            return Value(1.0)
+
+        return counting_metric(name, of)
+
+    work(store, named)
+    assert [store.jobs.get(job.id).state for job in jobs] == ["done", "done"]
+    assert order.count("slow") == order.count("quick") == 600
+    assert order.index("quick") < 150
 
 
 def test_a_worker_looks_for_the_scripts_of_a_project_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
