@@ -42,10 +42,14 @@ def _app_tests() -> Iterator[None]:
             valid[key] = schema  # kept, so that its id stays its own
         return wrong
 
-    made = AppTest.__init__
+    made, pages = AppTest.__init__, PagesManager.__init__
 
     def patient(self: AppTest, *given: Any, default_timeout: float, **more: Any) -> None:
         made(self, *given, default_timeout=max(default_timeout, PATIENCE), **more)
+
+    def listed_by_app(self: PagesManager, *given: Any, **more: Any) -> None:
+        pages(self, *given, **more)
+        PagesManager.uses_pages_directory = False  # as app.py says at the start of a server; AppTest forgets it
 
     def wait(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
         assert runner._script_thread is not None
@@ -56,6 +60,7 @@ def _app_tests() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppTest, "__init__", patient)
+        patch.setattr(PagesManager, "__init__", listed_by_app)
         patch.setattr(schemapi, "validate_jsonschema", checked)
         patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
         patch.setattr(local_script_runner, "require_widgets_deltas", wait)
@@ -68,9 +73,6 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """An empty store of a home folder of its own, without a worker."""
     monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
     monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
-    monkeypatch.setattr(
-        PagesManager, "uses_pages_directory", False
-    )  # else the first run starts over, and clicks with it
     st.cache_resource.clear()
     st.cache_data.clear()
     yield open_store(empty_database(tmp_path / "errorscope.db"))
