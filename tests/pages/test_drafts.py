@@ -7,6 +7,7 @@ from core.data import Dataset, Output, Value
 from core.metrics import registry
 from core.ports.store import Store
 from core.signature import content_key
+from pages._ui.shared import drafts
 from tests.pages import test_calibrate, test_meta_evaluation, test_robustness, test_stress_tests
 from tests.paths import APP
 
@@ -108,6 +109,24 @@ def test_files_are_kept_until_they_are_removed(project: int) -> None:
     assert not at.button(key="suite-run").disabled
     at.button(key="suite-file-remove").click().run()
     assert at.button(key="suite-run").disabled
+
+
+def test_the_oldest_drafts_lose_their_files_first(project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def uploaded(at: AppTest) -> AppTest:
+        at.selectbox(key=f"suite-origin-{project}").set_value("A file in MENLI’s format").run()
+        at.file_uploader(key="suite-file-sent").set_value(("menli.csv", CASES, "text/csv")).run()
+        return at
+
+    def has_file(at: AppTest) -> bool:
+        return not loaded_again(at, "robustness").button(key="suite-run").disabled
+
+    monkeypatch.setattr(drafts, "UPLOADED", 2 * len(CASES))
+    first, second = (uploaded(opened(project, "Adversarial suite")) for _ in range(2))
+    assert has_file(first)
+    third = uploaded(opened(project, "Adversarial suite"))
+    assert not has_file(second)  # the copy of the first is newer
+    assert has_file(third)
+    assert drafts._drafts()
 
 
 def test_a_group_of_tests_is_chosen_once_and_does_not_undo_a_later_choice(project: int) -> None:

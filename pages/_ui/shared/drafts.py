@@ -20,6 +20,8 @@ from pages._ui.shared.markdown import escape_markdown
 DRAFT = "draft"
 """Query parameter with the name of the draft."""
 MOST = 500
+UPLOADED = 64 << 20
+"""Bytes of the uploaded files that all drafts hold together; the oldest drafts lose theirs first."""
 _NAME, _KEYS = "errorscope_draft", "errorscope_draft_keys"
 _NO_DEFAULT = object()
 
@@ -57,6 +59,23 @@ def _copy(key: str) -> None:
         _draft().pop(key, None)
     else:
         _draft()[key] = value
+        if _bytes(value):
+            _forget_old_uploads()
+
+
+def _bytes(value: object) -> int:
+    """Return the bytes of uploaded files; 0 for any other value."""
+    return sum(len(each.data) for each in value if isinstance(each, Upload)) if isinstance(value, list) else 0
+
+
+def _forget_old_uploads() -> None:
+    held = 0
+    for draft in reversed(list(_drafts().values())):
+        for key, value in list(draft.items()):
+            size = _bytes(value)
+            held += size
+            if size and held > UPLOADED and draft is not _draft():
+                del draft[key]
 
 
 def gather() -> None:
