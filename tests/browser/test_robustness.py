@@ -53,6 +53,16 @@ def test_a_typed_change_is_scored_and_kept(server: Server, page: Page) -> None:
     assert {"chrf", "bartscore", "bertscore"} <= {s.metric for s in case.scores}
 
 
+def test_hebrew_is_typed_from_right_to_left(server: Server, page: Page) -> None:
+    page.goto(f"{server.url}/robustness?project={server.project('robust')}")
+    changed = page.get_by_role("textbox", name="Changed text")
+    changed.fill("שלום.")
+    assert changed.evaluate("area => [getComputedStyle(area).unicodeBidi, getComputedStyle(area).textAlign]") == [
+        "plaintext",
+        "start",
+    ]
+
+
 def test_models_are_loaded_beside_the_server(server: Server, page: Page) -> None:
     page.goto(f"{server.url}/robustness?project={server.project('robust')}")
     expect(page.get_by_text(re.compile("metrics miss(es)? the error"))).to_be_visible()

@@ -20,6 +20,7 @@ STYLE = """
 .st-key-errorscope-foot [data-stale] { opacity: 1 !important; transition: none !important; }  /* it refreshes often: no fading */
 .stMainBlockContainer a[data-testid="stPageLink-NavLink"] { border: 1px solid var(--line); }
 .st-key-campaign-links .stCode > div { opacity: 1 !important; visibility: visible !important; }  /* the copy button */
+:is([data-testid="stTextArea"] textarea, [data-testid="stTextInput"] input) { unicode-bidi: plaintext; text-align: start; }  /* right to left for Hebrew */
 ::placeholder { color: var(--quiet) !important; opacity: 1; }
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }  /* a cut choice shows that it is cut */
 [data-testid="stElementToolbar"] button[aria-label="Download as CSV"] { display: none; }  /* it does not escape spreadsheet formulas */
