@@ -9,7 +9,7 @@ from core.formatting import format_change
 from core.plots.encodings import BLUE, ORANGE, distinct, tooltip
 from core.plots.labels import with_labels
 
-NOTICED, MISSED = "notices (scores it worse)", "misses (same or better)"
+NOTICED, MISSED = "notices", "misses (✕)"
 _COLOURS = alt.Scale(domain=[NOTICED, MISSED], range=[BLUE, ORANGE])
 ROW, COLUMN, LABELS, HEAD = 26, 72, 130, 110
 """Pixels; charts with labels are fitted into the size that is given."""
@@ -23,7 +23,7 @@ def changes(rows: pd.DataFrame) -> alt.LayerChart:
     there = with_labels(rows, "metric", "range").dropna(subset=["share"])
     there = there.assign(
         verdict=there["fooled"].map({True: MISSED, False: NOTICED}),
-        mark=there["fooled"].map({True: "misses", False: ""}),
+        mark=there["fooled"].map({True: "✕", False: ""}),
     )
     order = list(there["metric"])
     base = alt.Chart(there).encode(
@@ -31,7 +31,7 @@ def changes(rows: pd.DataFrame) -> alt.LayerChart:
         x=alt.X(
             "share:Q",
             title="change, % of range (left: worse)",
-            axis=alt.Axis(format="+.0%", labelOverlap=True),
+            axis=alt.Axis(format="+.0%", labelOverlap=True, titleAnchor="end"),  # a narrow chart has room at the left
         ),
         color=alt.Color(
             "verdict:N", scale=_COLOURS, legend=alt.Legend(orient="top", title=None, labelLimit=0, columns=1)

@@ -17,7 +17,7 @@ from core.services.robustness.adversarial import Remembered
 from core.services.robustness.break_metric import Reaction, TextPair
 from pages._ui.robustness.suite_results import memory
 from pages._ui.shared import page, tables
-from pages._ui.shared.deferred import comes_later, was_shown
+from pages._ui.shared.deferred import comes_later
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -28,14 +28,15 @@ FORMATS: dict[str, Callable[..., str]] = {
     "changed": partial(format_number, leading_zero=True),
     "change": partial(format_change, leading_zero=True),
 }
+_CHARTED = "robustness-charted"
 SHOWN = ("metric", "verdict", *FORMATS)
 
 
 def draw(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
     """Draw the reactions and return them.
 
-    The first time in a session, only metrics without a model are drawn. The next run adds the others and the chart, whose scripts take
-    the browser half a second.
+    The first time in a session, only metrics without a model are drawn, as a plain table. The next run scores the others and draws the
+    chart, whose scripts take the browser half a second.
     """
     by_name: dict[str, Reaction] = {}
     waiting, place = st.container(), st.empty()
@@ -52,8 +53,10 @@ def draw(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
             )  # fmt: skip
         by_name |= {r.spec.name: r for r in found or ()}
         in_order = [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
+        if not at_once or len(in_order) == len(metrics):
+            st.session_state[_CHARTED] = True
         with place.container():
-            _draw_table(in_order, chart=len(in_order) == len(metrics) or was_shown(PART_WITH_MODELS))
+            _draw_table(in_order, chart=_CHARTED in st.session_state)
     return [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
 
 
@@ -92,7 +95,7 @@ def _draw_table(found: Sequence[Reaction], *, chart: bool) -> None:
             "with the source and the one reference above, so scores may differ from Compare, which uses all references."
         )
     rows = [row(r) for r in found]
-    left, right = st.columns([2, 3])
+    left, right = st.columns([3, 5])
     if not chart:
         with right:
             tables.text_table([{name: _text(name, r[name]) for name in SHOWN} for r in rows], tall=len(rows))
@@ -100,9 +103,9 @@ def _draw_table(found: Sequence[Reaction], *, chart: bool) -> None:
     frame = pd.DataFrame(rows)
     if scored and frame["share"].notna().any():
         left.altair_chart(plots.changes(frame), width="stretch")
-    columns: dict[str, Any] = {name: st.column_config.NumberColumn(width=70) for name in FORMATS}
-    columns["metric"] = st.column_config.TextColumn(width=190, pinned=True)
-    columns["verdict"] = st.column_config.TextColumn(width=130)
+    columns: dict[str, Any] = {name: st.column_config.NumberColumn(width=66) for name in FORMATS}
+    columns["metric"] = st.column_config.TextColumn(width=176, pinned=True)
+    columns["verdict"] = st.column_config.TextColumn(width=126)
     with right:
         tables.data_table(frame[list(SHOWN)], FORMATS, columns, height="content")
     with st.expander("Signatures"):

@@ -22,22 +22,12 @@ def comes_later(part: str, words: str) -> bool:
 
     That is so once per session and part. `words` stand in its place meanwhile.
     """
-    shown = _shown()
+    shown: set[str] = st.session_state.setdefault(_SHOWN, set())
     if part in shown:
         return False
     st.caption(words)
     _component()(key=f"deferred-{part}", on_shown_change=lambda: shown.add(part))
     return True
-
-
-def was_shown(part: str) -> bool:
-    """Return whether the browser has asked for a part of a page in this session."""
-    return part in _shown()
-
-
-def _shown() -> set[str]:
-    shown: set[str] = st.session_state.setdefault(_SHOWN, set())
-    return shown
 
 
 @st.cache_resource
