@@ -28,7 +28,7 @@ def test_a_bar_shows_whether_the_metric_misses_the_error() -> None:
     shown = next(found for found in chart["datasets"].values() if len(found) == 2)
     assert [(r["metric"], r["verdict"], r["mark"]) for r in shown] == [
         ("chrF ↑", NOTICED, ""),
-        ("BLEU ↑", MISSED, "misses"),
+        ("BLEU ↑", MISSED, "✕"),
     ]
 
 
