@@ -79,8 +79,7 @@ class ProjectArrays:
                 return kept.value  # type: ignore[no-any-return]
             found = read_index(connection, project_id, _version(project_id, imports))
         index = found.project
-        size = index.lengths.nbytes + 400 * len(index.segments)
-        self.hold(project_id, "index", Kept(imports, 0, index, size))
+        self.hold(project_id, "index", Kept(imports, 0, index, _bytes(index)))
         if index.n_outputs > FEW:
             names = {"systems": list(index.systems), "segments": [list(key) for key in index.segments]}
             self.keep(project_id, "index", Kept(imports, 0, packed(names, {"lengths": index.lengths})))
@@ -132,7 +131,7 @@ class ProjectArrays:
             return kept.value  # type: ignore[no-any-return]
         found = read_index(connection, project_id, _version(project_id, imports))
         places = found.by_id if name == "ids" else found.by_key
-        self.hold(project_id, name, Kept(imports, 0, places, places.names.nbytes + places.at.nbytes))
+        self.hold(project_id, name, Kept(imports, 0, places, _bytes(places)))
         return places
 
     def kept(
@@ -149,8 +148,7 @@ class ProjectArrays:
         if row is None:
             return None
         value = load(row.data)
-        size = value.nbytes if isinstance(value, ScoreColumn) else 2 * len(row.data)
-        kept = Kept(imports, row.newest, value, size)
+        kept = Kept(imports, row.newest, value, _bytes(value))
         self.hold(project_id, name, kept)
         return kept
 
@@ -176,6 +174,19 @@ def imports_of(connection: Connection, project_id: int) -> int:
     """Return how often something was imported into a project. Raises `UserError` if it does not exist or is hidden."""
     require_project(connection, project_id)
     return connection.execute(select(projects.c.imports).where(projects.c.id == project_id)).scalar() or 0
+
+
+def _bytes(value: object) -> int:
+    """Return about how much memory arrays take; 0 for small values such as counts."""
+    match value:
+        case ScoreColumn():
+            return value.nbytes
+        case ProjectIndex():
+            return value.lengths.nbytes + 400 * len(value.segments)  # names, and their places in dictionaries
+        case Places():
+            return value.names.nbytes + value.at.nbytes
+        case _:
+            return 0
 
 
 def _digest(name: str) -> str:

@@ -79,6 +79,13 @@ def test_memory_is_bounded_over_all_arrays(engine: Engine, project: int, store: 
     assert [value.value for value in held._held.values()] == [7, 8, 9]
 
 
+def test_an_index_counts_with_its_size_in_memory(project: int, engine: Engine) -> None:
+    for _ in range(2):  # the second one is read from the database
+        held = ProjectArrays(engine)
+        index = held.index(project)
+        assert held._held[project, "index"].nbytes > index.lengths.nbytes + 100 * len(index.segments)
+
+
 def test_kept_arrays_are_deleted_with_their_project(store: Store, project: int, engine: Engine) -> None:
     score(store, 0, 10)
     store.scores.column(project, SIGNATURE)
