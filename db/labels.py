@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, exists, insert, select
 
 from core.data import Segment, SegmentKey, storable
 from core.errors import UserError
@@ -81,8 +81,8 @@ class SqlLabels:
         """Return the names of raters in the order of their first action: all, or those of a project who did more than open a segment."""
         found = select(raters.c.name).order_by(raters.c.id)
         if project_id is not None:
-            active = select(events.c.rater).where(events.c.project_id == project_id, events.c.kind != "open")
-            found = found.where(raters.c.id.in_(active))
+            theirs = events.c.rater == raters.c.id
+            found = found.where(exists().where(theirs, events.c.project_id == project_id, events.c.kind != "open"))
         with reading(self._engine) as connection:
             return list(connection.execute(found).scalars())
 
@@ -182,13 +182,18 @@ def _no_such_segment(key: SegmentKey) -> UserError:
 
 def _texts(connection: Connection, project_id: int, key: SegmentKey) -> tuple[int, SegmentTexts]:
     """Return the id and the texts of a segment. Raises `UserError` if it does not exist."""
-    named = (segments.c.doc_id == key.doc_id, segments.c.segment_id == key.segment_id)
-    row = connection.execute(select(segments).where(segments.c.project_id == project_id, *named)).first()
+    row = connection.execute(select(segments).where(*_named(project_id, key))).first()
     if row is None:
         raise _no_such_segment(key)
     written = select(outputs.c.system, outputs.c.text).where(outputs.c.segment == row.id).order_by(outputs.c.position)
     texts = {found.system: found.text for found in connection.execute(written)}
     return row.id, (Segment(row.doc_id, row.segment_id, row.source), texts)
+
+
+def _named(project_id: int, key: SegmentKey) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of the row of a segment, with every column of its unique key, so that databases use its index."""
+    of = segments.c
+    return of.project_id == project_id, of.doc_id == key.doc_id, of.segment_id == key.segment_id
 
 
 def _known(connection: Connection, project_id: int, ids: Sequence[str]) -> set[str]:
@@ -203,13 +208,12 @@ def _events(connection: Connection, project_id: int, rater: str | None, segment:
         select(events, raters.c.name, segments.c.doc_id, segments.c.segment_id)
         .join_from(events, raters)
         .join(segments, segments.c.id == events.c.segment)
-        .where(events.c.project_id == project_id)
         .order_by(events.c.number)
     )
     if rater is not None:
         found = found.where(raters.c.name == rater)
-    if segment is not None:
-        found = found.where(segments.c.doc_id == segment.doc_id, segments.c.segment_id == segment.segment_id)
+    # A segment is of one project. With a condition on the project of the events too, SQLite would read all of them.
+    found = found.where(*([events.c.project_id == project_id] if segment is None else _named(project_id, segment)))
     return [
         Event(
             row.number,

@@ -248,6 +248,8 @@ events = Table(
     Column("client_time", LONG, nullable=False),
     UniqueConstraint("project_id", "action_id", name="one_event_an_action"),
     Index("events_by_segment", "segment", "rater"),
+    Index("events_by_rater", "rater", "project_id", "number"),  # the rater first: deleting a rater looks for events too
+    Index("events_by_number", "project_id", "number"),
     sqlite_autoincrement=True,
 )
 

@@ -207,6 +207,7 @@ def test_versions_follow_each_other_in_one_line() -> None:
     assert len(scripts.get_heads()) == 1
     line = [(s.revision, s.down_revision) for s in scripts.walk_revisions()]
     assert line == [
+        ("0021", "0020"),
         ("0020", "0019"),
         ("0019", "0018"),
         ("0018", "0017"),
@@ -306,6 +307,7 @@ SHIPPED = {
     "0018_chunks": "29a7b406403fcf678b81129565d5ec670b59c7ca32c6c26b533866258f55a37d",
     "0019_no_key_index": "b1b4e4adfd569d13eb7b11c6aa46698476b6d4303d8c556383eea62424c01659",
     "0020_no_score_key_index": "dbc6fe4bb6499c77c0b355160eef354544b8584f1db88006be6b882c10a99d61",
+    "0021_events_by_rater": "eacda367caff0b01d4d34782ff03dc22cc1d8a3452117dc7b2c45daea93f304c",
 }
 
 
