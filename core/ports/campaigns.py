@@ -100,6 +100,14 @@ class Assignment(NamedTuple):
     submitted: datetime | None
 
 
+class CampaignVersion(NamedTuple):
+    """What the results of a campaign depend on: the number of the newest event (0 without any), and who is excluded."""
+
+    id: int
+    newest: int
+    excluded: tuple[int, ...]
+
+
 class NewAssignment(NamedTuple):
     unit_id: int
     slot: int | None
@@ -160,6 +168,14 @@ class Campaigns(Protocol):
         ...
 
     def list(self, project_id: int) -> builtins.list[Campaign]: ...
+    def exist(self, project_id: int) -> bool:
+        """Return whether the project has campaigns, without reading their designs."""
+        ...
+
+    def versions(self, project_id: int) -> builtins.list[CampaignVersion]:
+        """Return what the results of each campaign depend on, in the order of `list`, without reading their designs."""
+        ...
+
     def get(self, campaign_id: int) -> Campaign:
         """Raises `UserError` if there is no such campaign."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -18,6 +19,7 @@ from core.ports.campaigns import (
     Campaign,
     CampaignState,
     CampaignUnit,
+    CampaignVersion,
     ChooseHandOver,
     Draw,
     HandOver,
@@ -41,7 +43,17 @@ from db.engine import inserted, reading, writing
 from db.failures import require_name, retried, unique
 from db.group_commit import GroupCommit
 from db.lookup import HIDDEN_NAME, hidden_project, parts, require_project
-from db.tables import assignments, campaign_units, campaigns, links, participants, project_settings, projects, segments
+from db.tables import (
+    assignments,
+    campaign_units,
+    campaigns,
+    events,
+    links,
+    participants,
+    project_settings,
+    projects,
+    segments,
+)
 
 
 class SqlCampaigns:
@@ -134,6 +146,23 @@ class SqlCampaigns:
         mine = visible_campaigns().where(campaigns.c.project_id == project_id).order_by(campaigns.c.id)
         with reading(self._engine) as connection:
             return [Campaign._make(row) for row in connection.execute(mine)]
+
+    def exist(self, project_id: int) -> bool:
+        of_project = visible_campaigns(campaigns.c.id).where(campaigns.c.project_id == project_id)
+        with reading(self._engine) as connection:
+            return connection.execute(of_project.limit(1)).first() is not None
+
+    def versions(self, project_id: int) -> builtins.list[CampaignVersion]:
+        of_project, of = campaigns.c.project_id == project_id, participants.c
+        last = select(func.max(events.c.number)).where(events.c.project_id == campaigns.c.texts).scalar_subquery()
+        mine = visible_campaigns(campaigns.c.id, func.coalesce(last, 0)).where(of_project).order_by(campaigns.c.id)
+        without = select(of.campaign, of.id).join_from(participants, campaigns).where(of_project, of.excluded != "")
+        with reading(self._engine) as connection:
+            excluded = defaultdict[int, builtins.list[int]](list)
+            for campaign_id, participant_id in connection.execute(without.order_by(of.id)):
+                excluded[campaign_id].append(participant_id)
+            found = connection.execute(mine)
+            return [CampaignVersion(id, newest, tuple(excluded.get(id, ()))) for id, newest in found]
 
     def get(self, campaign_id: int) -> Campaign:
         with reading(self._engine) as connection:

@@ -33,10 +33,10 @@ _p = participants.c
 PARTICIPANT = (_p.id, _p.campaign, _p.rater, _p.code, _p.joined, _p.excluded, _p.has_left, _p.passed_tutorial)
 
 
-def visible_campaigns() -> Select[Any]:
-    """Select the campaigns that are not just being created or deleted."""
+def visible_campaigns(*columns: ColumnElement[Any]) -> Select[Any]:
+    """Select the campaigns that are not just being created or deleted: `columns`, by default those of `Campaign`."""
     there = projects.c.id == campaigns.c.texts
-    return select(*CAMPAIGN).join_from(campaigns, projects, there).where(projects.c.importing.is_(None))
+    return select(*columns or CAMPAIGN).join_from(campaigns, projects, there).where(projects.c.importing.is_(None))
 
 
 def require_campaign(connection: Connection, campaign_id: int, *, lock: bool = False) -> Campaign:

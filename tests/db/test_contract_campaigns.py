@@ -4,7 +4,7 @@ import pytest
 
 from core.data import Dataset, Output, SegmentKey
 from core.errors import UserError
-from core.ports.campaigns import Campaign
+from core.ports.campaigns import Campaign, CampaignVersion
 from core.ports.labels import Action
 from core.ports.store import Store
 from tests.db.campaigns import (
@@ -276,6 +276,21 @@ def test_roles_of_a_project_hold_for_its_campaigns(store: Store, project: int, c
         store.people.set_role(campaign.texts, ann.id, "manager")
     store.people.set_role(project, ann.id, None)
     assert store.people.roles(ann.id) == {}
+
+
+def test_versions_change_with_labels_and_exclusions(store: Store, project: int, campaign: Campaign) -> None:
+    later = created(store, project, "later")
+    assert store.campaigns.versions(project) == [CampaignVersion(campaign.id, 0, ()), CampaignVersion(later.id, 0, ())]
+    who = store.campaigns.join(later.id, "ann", "CODE")
+    store.labels.append(later.texts, "ann", SegmentKey("u1", "0"), [Action("e1", "score", "A", {"value": 50})])
+    newest = store.labels.newest(later.texts)
+    assert store.campaigns.versions(project)[1] == CampaignVersion(later.id, newest, ())
+    store.campaigns.change(who._replace(excluded="too fast"))
+    assert store.campaigns.versions(project)[1] == CampaignVersion(later.id, newest, (who.id,))
+    assert store.campaigns.exist(project)
+    for left in (later, campaign):
+        store.campaigns.delete(left.id)
+    assert (store.campaigns.exist(project), store.campaigns.versions(project)) == (False, [])
 
 
 def test_accounts_take_part_in_a_campaign_without_a_role_in_its_project(

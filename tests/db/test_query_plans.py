@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 
 from core.data import SegmentKey
 from core.ports.labels import Action
@@ -71,4 +71,19 @@ def test_noting_a_saved_unit_reads_one_assignment(store: Store, engine: Engine) 
         store.campaigns.join(campaign.id, "ann", "CODE")
         campaigns.touch(store, campaign, who, "u1", submitted=True)
     assert of_table(steps, "assignments")
+    assert not [step for step in steps if step.startswith("SCAN")]
+
+
+@on_sqlite
+def test_versions_of_campaigns_are_read_without_their_designs(store: Store, engine: Engine) -> None:
+    project = store.projects.create("p").id
+    for name in ("one", "two"):
+        campaigns.created(store, project, name)
+    statements: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    with plans_of(engine) as steps:
+        assert store.campaigns.exist(project)
+        assert len(store.campaigns.versions(project)) == 2
+    assert not any("design" in statement for statement in statements)
+    assert of_table(steps, "events") == [BY_NUMBER.format("COVERING ")]
     assert not [step for step in steps if step.startswith("SCAN")]

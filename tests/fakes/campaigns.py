@@ -18,6 +18,7 @@ from core.ports.campaigns import (
     Campaign,
     CampaignState,
     CampaignUnit,
+    CampaignVersion,
     ChooseHandOver,
     Draw,
     DrawState,
@@ -97,6 +98,17 @@ class FakeCampaigns:
 
     def list(self, project_id: int) -> builtins.list[Campaign]:
         return [c for _, c in sorted(self.m.campaigns.items()) if c.project_id == project_id]
+
+    def exist(self, project_id: int) -> bool:
+        return bool(self.list(project_id))
+
+    def versions(self, project_id: int) -> builtins.list[CampaignVersion]:
+        def version(campaign: Campaign) -> CampaignVersion:
+            newest = max((e.number for project, e in self.m.events if project == campaign.texts), default=0)
+            excluded = tuple(p.id for p in self.participants(campaign.id) if p.excluded)
+            return CampaignVersion(campaign.id, newest, excluded)
+
+        return [version(campaign) for campaign in self.list(project_id)]
 
     def get(self, campaign_id: int) -> Campaign:
         if campaign_id not in self.m.campaigns:

@@ -7,7 +7,7 @@ adjudication replaces the labels of the raters. Raters are named with their camp
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from statistics import fmean
 
 from core.campaigns.design import design_from_json
@@ -20,14 +20,6 @@ from core.services.campaigns.answers import answers, decisions, output_key
 
 Labelled = tuple[str, CampaignUnit, SegmentLabels]
 """The name of a rater, a unit, and this rater's labels of it."""
-
-
-def version(store: Store, project_id: int) -> Hashable:
-    """Return a value that changes whenever the results of the campaigns of a project may change."""
-    return tuple(
-        (c.id, store.labels.newest(c.texts), tuple(p.id for p in store.campaigns.participants(c.id) if p.excluded))
-        for c in store.campaigns.list(project_id)
-    )
 
 
 def counted_labels(store: Store, campaign: Campaign) -> list[Labelled]:

@@ -138,6 +138,8 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "create": change("campaign created", "name"),
         "replace": change_campaign(lambda _: "campaign draft changed", "name"),
         "list": read,
+        "exist": read,
+        "versions": read,
         "get": read_campaign,
         "of_texts": campaign_of_texts,
         "set_state": change_campaign(new_state),

@@ -19,10 +19,10 @@ from core.columns import ProjectIndex, ScoreColumn
 from core.data import Dataset, Item, Judgement, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.metrics.registry import specs
+from core.ports.campaigns import CampaignVersion
 from core.ports.projects import Project
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.ports.store import Store
-from core.services.campaigns import results
 from core.services.labels import all_labels
 from core.services.labels import judgements as numbers
 from core.services.people.csrf import CSRF_HEADER, csrf_token
@@ -191,14 +191,14 @@ def raters(project: Project) -> list[str]:
     return all_labels.raters(store(), project.id)
 
 
-def campaigns(project: Project) -> Hashable:
+def campaigns(project: Project) -> tuple[CampaignVersion, ...]:
     """Return what the results of campaigns depend on. While a campaign runs, new results appear within a minute."""
-    return _campaign_version(settings().database, project.id) if store().campaigns.list(project.id) else ()
+    return _campaign_versions(settings().database, project.id) if store().campaigns.exist(project.id) else ()
 
 
 @st.cache_resource(ttl=60, show_spinner=False)
-def _campaign_version(database: str, project_id: int) -> Hashable:
-    return results.version(store(), project_id)
+def _campaign_versions(database: str, project_id: int) -> tuple[CampaignVersion, ...]:
+    return tuple(store().campaigns.versions(project_id))
 
 
 def view(project: Project) -> View:
