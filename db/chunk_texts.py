@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from db.tables import jobs, outputs, projects, segment_references, segments
 
 WINDOW = 250_000
 """Outputs that are planned at once. A planner needs about 100 MB for as many."""
-STREAMED = 500  # segments
+STREAMED, STREAMED_OUTPUTS = 500, 5_000
+"""Segments and outputs in one part of a stream; a segment is never split."""
 
 
 def window(connection: Connection, chunk: Chunk) -> OutputWindow:
@@ -104,22 +105,43 @@ def _references(connection: Connection, segment_ids: Sequence[int]) -> dict[int,
 
 def stream(engine: Engine, project_id: int) -> Iterator[list[tuple[int, SegmentKey, Item]]]:
     """Yield the outputs of a project, those of some segments at a time. No transaction stays open between them."""
-    key = tuple_(segments.c.doc_id, segments.c.segment_id)
-    in_order = select(segments).where(segments.c.project_id == project_id)
+    key, n = tuple_(segments.c.doc_id, segments.c.segment_id), func.count(outputs.c.id)
+    counted = select(n).where(outputs.c.segment == segments.c.id).correlate(segments).scalar_subquery()
+    in_order = select(segments.c.id, segments.c.doc_id, segments.c.segment_id, counted.label("n"))
+    in_order = in_order.where(segments.c.project_id == project_id)
     in_order = in_order.order_by(segments.c.doc_id, segments.c.segment_id).limit(STREAMED)
     last: SegmentKey | None = None
     while True:
         with reading(engine) as connection:
-            following = in_order if last is None else in_order.where(key > last)
-            rows = {row.id: row for row in connection.execute(following)}
-            if not rows:
-                return
-            written = select(outputs.c.id, outputs.c.segment, outputs.c.text).where(outputs.c.segment.in_(list(rows)))
-            texts = connection.execute(written.order_by(outputs.c.segment, outputs.c.id)).all()
-            references = _references(connection, list(rows))
-        keys = {number: SegmentKey(row.doc_id, row.segment_id) for number, row in rows.items()}
-        yield [
-            (o.id, keys[o.segment], Item(rows[o.segment].source, o.text, tuple(references.get(o.segment, ()))))
-            for o in texts
-        ]
-        last = keys[list(rows)[-1]]
+            rows = connection.execute(in_order if last is None else in_order.where(key > last)).all()
+        if not rows:
+            return
+        for part in _parts(rows):
+            with reading(engine) as connection:
+                found = _outputs_of(connection, part)
+            yield found
+        last = SegmentKey(rows[-1].doc_id, rows[-1].segment_id)
+
+
+def _parts(rows: Sequence[Any]) -> Iterator[dict[int, SegmentKey]]:
+    """Yield the ids and keys of segments, of at most `STREAMED_OUTPUTS` outputs at a time."""
+    part, size = dict[int, SegmentKey](), 0
+    for row in rows:
+        if part and size + row.n > STREAMED_OUTPUTS:
+            yield part
+            part, size = {}, 0
+        part[row.id] = SegmentKey(row.doc_id, row.segment_id)
+        size += row.n
+    yield part
+
+
+def _outputs_of(connection: Connection, keys: Mapping[int, SegmentKey]) -> list[tuple[int, SegmentKey, Item]]:
+    ids = list(keys)
+    chosen = select(segments.c.id, segments.c.source).where(segments.c.id.in_(ids))
+    sources = {row.id: row.source for row in connection.execute(chosen)}
+    written = select(outputs.c.id, outputs.c.segment, outputs.c.text).where(outputs.c.segment.in_(ids))
+    texts = connection.execute(written.order_by(outputs.c.segment, outputs.c.id)).all()
+    references = _references(connection, ids)
+    return [
+        (o.id, keys[o.segment], Item(sources[o.segment], o.text, tuple(references.get(o.segment, ())))) for o in texts
+    ]

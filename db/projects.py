@@ -100,10 +100,10 @@ class SqlProjects:
         arrays = ProjectArrays.of(self._engine)
         return arrays.column(project_id, _human(arrays, project_id, name))
 
-    def texts(self, project_id: int, segments: Sequence[SegmentKey], *, outputs: bool = True) -> Dataset:
+    def texts(self, project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
         with reading(self._engine) as connection:
             require_project(connection, project_id)
-            return read_texts(connection, project_id, segments, with_outputs=outputs)
+            return read_texts(connection, project_id, segments, systems)
 
     def search(self, project_id: int, phrase: str) -> builtins.list[SegmentKey]:
         with reading(self._engine) as connection:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, LargeBinary, Select, case, cast, collate, false, func, select, true
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.text.fold import fold
-from db.lookup import parts, segment_rows
+from db.lookup import among, parts, segment_rows
 from db.tables import outputs, segment_references, segments
 
 AT_ONCE = 5000
@@ -17,9 +17,9 @@ LONGEST_PATTERN = 1000
 
 
 def read_texts(
-    connection: Connection, project_id: int, keys: Sequence[SegmentKey], *, with_outputs: bool = True
+    connection: Connection, project_id: int, keys: Sequence[SegmentKey], systems: Collection[str] | None = None
 ) -> Dataset:
-    """Return the texts of these segments in document order, without human scores."""
+    """Return the texts of these segments in document order, without human scores: all outputs, or those of `systems`."""
     found = segment_rows(connection, project_id, keys)
     references: dict[int, list[str]] = {}
     written: dict[int, list[tuple[str, str]]] = {}
@@ -27,9 +27,11 @@ def read_texts(
         wanted = select(segment_references).where(segment_references.c.segment.in_(ids))
         for row in connection.execute(wanted.order_by(segment_references.c.segment, segment_references.c.position)):
             references.setdefault(row.segment, []).append(row.text)
-        if not with_outputs:
+        if systems is not None and not systems:
             continue
         texts = select(outputs.c.segment, outputs.c.system, outputs.c.text).where(outputs.c.segment.in_(ids))
+        if systems is not None:
+            texts = texts.where(among(connection, outputs.c.system, sorted(systems)))
         for row in connection.execute(texts.order_by(outputs.c.position)):
             written.setdefault(row.segment, []).append((row.system, row.text))
     return Dataset(

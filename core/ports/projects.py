@@ -71,8 +71,8 @@ class Projects(Protocol):
         """Return which outputs a project has. Raises `UserError` for an unknown project."""
         ...
 
-    def texts(self, project_id: int, segments: Sequence[SegmentKey], *, outputs: bool = True) -> Dataset:
-        """Return the texts of these segments in document order, without human scores, and on request without outputs.
+    def texts(self, project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
+        """Return the texts of these segments in document order, without human scores: all outputs, or those of `systems`.
 
         Raises `UserError` for an unknown project.
         """

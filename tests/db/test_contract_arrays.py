@@ -56,7 +56,10 @@ def test_texts_are_those_of_the_segments_in_document_order(store: Store, project
     whole = store.projects.texts(project, [TWO, ONE, SegmentKey("no", "1"), TWO])
     assert whole == Dataset(DATA.segments, DATA.outputs)
     assert store.projects.texts(project, [TWO]) == Dataset(DATA.segments[1:], DATA.outputs[2:])
-    assert store.projects.texts(project, [TWO], outputs=False) == Dataset(DATA.segments[1:], ())
+    assert store.projects.texts(project, [TWO], ()) == Dataset(DATA.segments[1:], ())
+    assert store.projects.texts(project, [TWO, ONE], {"B", "none"}) == Dataset(
+        DATA.segments, tuple(o for o in DATA.outputs if o.system == "B")
+    )
     assert store.projects.texts(project, []) == Dataset((), ())
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
+from core.data import Dataset, Output, Segment
 from core.ports.chunks import ChunkResult, PlannedChunk, PlannedMetric
 from core.ports.store import Store
 from core.scoring.turns import CHUNK
@@ -115,6 +116,19 @@ def test_ended_jobs_leave_no_rows(store: Store, engine: Engine, job: int) -> Non
     store.jobs.cancel(job)
     for table in ("chunks", "job_metrics", "claims"):
         assert scalar(engine, f"SELECT count(*) FROM {table}") == 0
+
+
+def test_parts_of_a_stream_have_few_outputs_with_many_systems(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunk_texts, "STREAMED_OUTPUTS", 5)
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(6))
+    segments = (Segment("doc", "1", None), Segment("doc", "empty", "s"))
+    store.projects.add(project, Dataset(segments, tuple(Output(f"system {n}", "doc", "1", f"{n}") for n in range(7))))
+    parts = list(store.chunks.stream(project))
+    assert [len(part) for part in parts] == [2, 9, 4, 4]  # a segment is not split
+    assert [(key, item) for part in parts for _, key, item in part] == [
+        (key.segment, item) for key, item in store.projects.dataset(project).items()
+    ]
 
 
 def test_large_projects_are_planned_in_windows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

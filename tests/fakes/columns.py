@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -25,11 +25,12 @@ def index_of(data: Dataset) -> ProjectIndex:
     return ProjectIndex(segments, systems, lengths, f"memory:{id(data)}")
 
 
-def texts_of(data: Dataset, wanted: Sequence[SegmentKey], outputs: bool = True) -> Dataset:
-    """The texts of some segments."""
-    keys = set(wanted)
+def texts_of(data: Dataset, wanted: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
+    """The texts of some segments, with all outputs or those of some systems."""
+    keys, outputs = set(wanted), data.outputs_of()
     segments = tuple(s for s in data.segments if s.key in keys)
-    return Dataset(segments, tuple(o for s in segments for o in data.outputs if outputs and o.key.segment == s.key))
+    some = (o for s in segments for o in outputs[s.key] if systems is None or o.system in systems)
+    return Dataset(segments, tuple(some))
 
 
 def found_in(data: Dataset, phrase: str) -> list[SegmentKey]:
@@ -56,8 +57,8 @@ class DatasetTexts:
     def __init__(self, data: Dataset) -> None:
         self.data = data
 
-    def texts(self, project_id: int, segments: Sequence[SegmentKey], *, outputs: bool = True) -> Dataset:
-        return texts_of(self.data, segments, outputs)
+    def texts(self, project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
+        return texts_of(self.data, segments, systems)
 
     def search(self, project_id: int, phrase: str) -> list[SegmentKey]:
         return found_in(self.data, phrase)
@@ -78,4 +79,4 @@ def view_of(
         return columns[f"human|{entry}" if isinstance(entry, str) else entry.signature]
 
     human = tuple(dict.fromkeys(h.name for h in data.human_scores))
-    return build(index, StoredTexts(DatasetTexts(data), 0), scored, human, read, specs)
+    return build(index, StoredTexts(DatasetTexts(data), 0, len(index.systems)), scored, human, read, specs)

@@ -223,8 +223,8 @@ class FakeProjects:
     def index(self, project_id: int) -> ProjectIndex:
         return index_of(self.dataset(project_id))
 
-    def texts(self, project_id: int, segments: Sequence[SegmentKey], *, outputs: bool = True) -> Dataset:
-        return texts_of(self.dataset(project_id), segments, outputs)
+    def texts(self, project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
+        return texts_of(self.dataset(project_id), segments, systems)
 
     def search(self, project_id: int, phrase: str) -> builtins.list[SegmentKey]:
         return found_in(self.dataset(project_id), phrase)

@@ -204,14 +204,15 @@ def marks(
     Only labels of submitted segments count. `segment` limits the result to one segment.
     """
     folded = all_labels.labels(store, project_id, segment)
-    outline = store.projects.index(project_id).outline
+    index = store.projects.index(project_id)
+    outline = index.outline
     shown = {
         key
         for of, key in folded
         if key in outline and (everyone or (of == rater and finished(folded[of, key], outline[key])))
     }
     mine = {of: labels for of, labels in folded.items() if of[1] in shown}
-    texts = StoredTexts(store.projects, project_id).outputs(
+    texts = StoredTexts(store.projects, project_id, len(index.systems)).outputs(
         [OutputKey(system, *key) for key in shown for system in outline[key]]
     )
     return Marks(grouped((r.key, r) for r in rated_outputs(mine, texts) if r.key in texts), None if everyone else shown)

@@ -10,12 +10,16 @@ from typing import Protocol
 
 from core.data import Dataset, Item, OutputKey, Segment, SegmentKey
 
-HELD = 64
-"""Segments whose texts are held: those that one page reads again and again."""
+HELD, HELD_CHARACTERS = 64, 8_000_000
+"""Segments whose texts are held, and their characters: those that one page reads again and again."""
+PER_OUTPUT = 100
+"""Characters that an output counts for in memory beside those of its text."""
 SEARCHES, FOUND = 16, 300_000
 """Searches that are held, and the segments that they found together."""
-AT_ONCE = 500
-"""Segments that are read with one query."""
+AT_ONCE, OUTPUTS_AT_ONCE = 500, 5_000
+"""Segments that are read with one query, and their outputs; one segment is always read at once."""
+FEW, WANTED = 400, 0.25
+"""Outputs for which it does not matter how many of them are wanted; of more, at least this share is."""
 
 SegmentTexts = tuple[Segment, Mapping[str, str]]
 """A segment and the texts of its outputs by system."""
@@ -24,16 +28,20 @@ SegmentTexts = tuple[Segment, Mapping[str, str]]
 class ProjectTextReader(Protocol):
     """The part of `core.ports.projects.Projects` that reads texts."""
 
-    def texts(self, project_id: int, segments: Sequence[SegmentKey], *, outputs: bool = True) -> Dataset: ...
+    def texts(
+        self, project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None
+    ) -> Dataset: ...
     def search(self, project_id: int, phrase: str) -> list[SegmentKey]: ...
 
 
 class StoredTexts:
-    """The texts of one version of a project. Safe to share between threads."""
+    """The texts of one version of a project with `n_systems` systems. Safe to share between threads."""
 
-    def __init__(self, reader: ProjectTextReader, project_id: int) -> None:
+    def __init__(self, reader: ProjectTextReader, project_id: int, n_systems: int) -> None:
         self._reader, self._project_id, self._lock = reader, project_id, Lock()
-        self._held: OrderedDict[SegmentKey, SegmentTexts] = OrderedDict()
+        self._at_once = min(AT_ONCE, max(1, OUTPUTS_AT_ONCE // max(1, n_systems)))
+        self._held: OrderedDict[SegmentKey, tuple[SegmentTexts, int]] = OrderedDict()
+        self._held_characters = 0
         self._found: OrderedDict[str, list[SegmentKey]] = OrderedDict()
 
     def segment(self, key: SegmentKey) -> SegmentTexts:
@@ -41,42 +49,67 @@ class StoredTexts:
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
-                return self._held[key]
+                return self._held[key][0]
         found = {segment.key: (segment, texts) for segment, texts in self.each([key])}[key]
         with self._lock:
-            self._held[key] = found
-            if len(self._held) > HELD:
-                self._held.popitem(last=False)
+            self._hold(key, found)
         return found
+
+    def _hold(self, key: SegmentKey, found: SegmentTexts) -> None:
+        if key in self._held:  # another thread has read it meanwhile
+            return
+        segment, texts = found
+        characters = len(segment.source or "") + sum(map(len, segment.references))
+        characters += sum(len(text) + PER_OUTPUT for text in texts.values())
+        self._held[key] = found, characters
+        self._held_characters += characters
+        while len(self._held) > 1 and (len(self._held) > HELD or self._held_characters > HELD_CHARACTERS):
+            self._held_characters -= self._held.popitem(last=False)[1][1]
 
     def each(self, keys: Iterable[SegmentKey]) -> Iterator[SegmentTexts]:
         """Yield these segments, some at once in document order; those that do not exist are left out."""
         left = iter(dict.fromkeys(keys))
-        while part := list(islice(left, AT_ONCE)):
+        while part := list(islice(left, self._at_once)):
             data = self._reader.texts(self._project_id, part)
             for segment, outputs in zip(data.segments, data.outputs_of().values(), strict=True):
                 yield segment, {o.system: o.text for o in outputs}
 
+    def each_without_outputs(self, keys: Iterable[SegmentKey]) -> Iterator[Segment]:
+        """Yield these segments, some at once in document order; those that do not exist are left out."""
+        left = iter(dict.fromkeys(keys))
+        while part := list(islice(left, AT_ONCE)):
+            yield from self._reader.texts(self._project_id, part, ()).segments
+
     def segments(self, keys: Sequence[SegmentKey]) -> dict[SegmentKey, Segment]:
         """Return these segments in document order, without their outputs; those that do not exist are left out."""
-        return {s.key: s for s in self._reader.texts(self._project_id, keys, outputs=False).segments}
+        return {s.key: s for s in self._reader.texts(self._project_id, keys, ()).segments}
 
     def dataset(self, keys: Sequence[SegmentKey]) -> Dataset:
         """Return these segments in document order; those that do not exist are left out."""
         return self._reader.texts(self._project_id, keys)
 
-    def items(self, keys: Collection[OutputKey]) -> dict[OutputKey, Item]:
-        """Return what a metric is given of these outputs, in the order of `keys`; those that do not exist are left out."""
-        found = {segment.key: (segment, texts) for segment, texts in self.each(key.segment for key in keys)}
-        return {
-            key: Item(segment.source, texts[key.system], segment.references)
-            for key in keys
-            for segment, texts in [found[key.segment]] * (key.segment in found)
-            if key.system in texts
-        }
+    def item_parts(self, keys: Iterable[OutputKey]) -> Iterator[dict[OutputKey, Item]]:
+        """Yield what a metric is given of these outputs, in parts in the order of `keys`; those that do not exist are left out.
 
-    def outputs(self, keys: Collection[OutputKey]) -> dict[OutputKey, str]:
-        return {key: item.hypothesis for key, item in self.items(keys).items()}
+        A part is read with one query: `OUTPUTS_AT_ONCE` outputs at most. Fewest queries are needed if outputs of the same segment
+        follow each other.
+        """
+        for part in _parts(keys):
+            segments = list(dict.fromkeys(key.segment for key in part))
+            data = self._reader.texts(self._project_id, segments, {key.system for key in part})
+            of, texts = data.segment_of(), {o.key: o.text for o in data.outputs}
+            yield {
+                key: Item(of[key.segment].source, texts[key], of[key.segment].references)
+                for key in part
+                if key in texts
+            }
+
+    def items(self, keys: Iterable[OutputKey]) -> dict[OutputKey, Item]:
+        """Return what a metric is given of these outputs, in the order of `keys`; those that do not exist are left out."""
+        return {key: item for part in self.item_parts(keys) for key, item in part.items()}
+
+    def outputs(self, keys: Iterable[OutputKey]) -> dict[OutputKey, str]:
+        return {key: item.hypothesis for part in self.item_parts(keys) for key, item in part.items()}
 
     def search(self, phrase: str) -> list[SegmentKey]:
         """Return the segments with the phrase in a text or name (`core.ports.projects.Projects.search`)."""
@@ -89,3 +122,20 @@ class StoredTexts:
             while len(self._found) > SEARCHES or (len(self._found) > 1 and sum(map(len, self._found.values())) > FOUND):
                 self._found.popitem(last=False)
         return found
+
+
+def _parts(keys: Iterable[OutputKey]) -> Iterator[list[OutputKey]]:
+    """Yield the keys in parts, for each of which all its systems can be read of all its segments at once."""
+    part: list[OutputKey] = []
+    segments, systems = set[SegmentKey](), set[str]()
+    for key in keys:
+        segments.add(key.segment)
+        systems.add(key.system)
+        read = len(segments) * len(systems)
+        most = min(OUTPUTS_AT_ONCE, max(FEW, (len(part) + 1) / WANTED))
+        if part and (len(segments) > AT_ONCE or read > most):
+            yield part
+            part, segments, systems = [], {key.segment}, {key.system}
+        part.append(key)
+    if part:
+        yield part

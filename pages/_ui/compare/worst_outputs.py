@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
@@ -14,7 +15,8 @@ from core.services.compare.compare import Query
 from core.services.compare.segment import SegmentQuery, names_of
 from core.services.projects.view import View
 from pages._ui.compare import score_list
-from pages._ui.shared import page, state
+from pages._ui.shared import page, state, wiring
+from pages._ui.shared.long_jobs import digest
 
 AT_MOST = 1000
 SPOT = "compare-spot"
@@ -36,7 +38,7 @@ def listing(project: Project, view: View, query: Query, lam: float, blind: int |
         best = st.toggle("Best first", key=f"compare-best-{project.id}")
     found, n = service.worst_outputs(view, query, lam, by, AT_MOST, best=best)
     keys = [view.index.key(cell) for cell in found]
-    texts = view.texts.outputs(keys)
+    texts = _texts(digest(wiring.version(project), keys), _view=view, _keys=keys)
     names = {i: names_of(view, SegmentQuery(i, blind=blind)) for i in {i for i, _ in found}}
     frame = pd.DataFrame({
         "document": [key.doc_id for key in keys],
@@ -57,6 +59,11 @@ def listing(project: Project, view: View, query: Query, lam: float, blind: int |
     score_list.draw(frame, "output", scores, lam, f"compare-outputs-{project.id}", opened)
     shown = f"The first {len(found):,} of {n:,} outputs" if n > len(found) else f"{n:,} outputs"
     page.caption(f"{shown} with a score, {'best' if best else 'worst'} first. Select a row to open its segment.")
+
+
+@st.cache_resource(max_entries=4, ttl=1800, show_spinner=False)
+def _texts(key: str, *, _view: View, _keys: Sequence[OutputKey]) -> dict[OutputKey, str]:
+    return _view.texts.outputs(_keys)
 
 
 def _errors(view: View, key: OutputKey) -> str:

@@ -226,7 +226,7 @@ def _index(database: str, project: Project, generation: Hashable) -> ProjectInde
 
 @st.cache_resource(max_entries=12, ttl=1800, show_spinner=False)
 def _stored_texts(database: str, project: Project, generation: Hashable) -> StoredTexts:
-    return StoredTexts(_opened(database).projects, project.id)
+    return StoredTexts(_opened(database).projects, project.id, len(project.systems))
 
 
 @st.cache_resource(max_entries=3, ttl=1800, show_spinner=False)

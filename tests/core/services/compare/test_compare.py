@@ -284,7 +284,7 @@ def test_of_many_searches_only_as_many_are_held_as_memory_allows(monkeypatch: py
     class Reader:
         asked: list[str] = []
 
-        def texts(self, project_id: int, segments: object, *, outputs: bool = True) -> Dataset:
+        def texts(self, project_id: int, segments: object, systems: object = None) -> Dataset:
             return Dataset((), ())
 
         def search(self, project_id: int, phrase: str) -> list[SegmentKey]:
@@ -293,7 +293,7 @@ def test_of_many_searches_only_as_many_are_held_as_memory_allows(monkeypatch: py
 
     reader = Reader()
     monkeypatch.setattr(stored_texts, "FOUND", 10)
-    texts = StoredTexts(reader, 1)
+    texts = StoredTexts(reader, 1, 1)
     for phrase in ("a", "b", "a", "c", "b", "c", "a"):
         assert len(texts.search(phrase)) == 4
     assert reader.asked == ["a", "b", "c", "a"]  # two of them fit

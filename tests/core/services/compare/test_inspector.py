@@ -189,7 +189,7 @@ def test_overlap_of_an_output_a_segment_and_the_project_by_hand(store: Store, pr
         values[content_key(*item)] = Value(-1.0, detail=refinement(refined=refined).to_json())
     store.scores.put("bartscore++", SIGN, values, 1.0)
     model = inspector.edits(
-        store, project, SIGN, StoredTexts(store.projects, project), store.projects.index(project).segments
+        store, project, SIGN, StoredTexts(store.projects, project, 2), store.projects.index(project).segments
     )
     texts = {o.key: o.text for o in dataset.outputs}
     seen = marks(store, project, None, everyone=True)
