@@ -24,7 +24,8 @@ from core.metrics.external import name_of
 from core.reports.evaluation import as_csv, as_html, as_json, as_latex, sentence
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions, Evaluation, StatisticName, evaluate
-from core.services.evaluate.evaluation_data import Level, ScoredMetric, Unit, join
+from core.services.evaluate.evaluation_data import Level, ScoredMetric, Unit
+from core.services.evaluate.joining import join
 from core.services.evaluate.significance import (
     NO_TEST,
     SOFT_DRAWS,

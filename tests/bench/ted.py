@@ -21,7 +21,8 @@ from core.ports.store import Store
 from core.scoring import dataset
 from core.services.calibrate import calibration
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation, evaluate
-from core.services.evaluate.evaluation_data import from_view, looks_human
+from core.services.evaluate.evaluation_data import looks_human
+from core.services.evaluate.joining import from_view
 from core.services.evaluate.significance import compare_metrics
 from core.services.export.export import labels_as
 from core.services.projects import references

@@ -11,7 +11,7 @@ from core.ports.labels import Action
 from core.reports.evaluation import sentence
 from core.services.calibrate.calibration import from_labels, from_score
 from core.services.evaluate.evaluate import AgreementOptions, evaluate
-from core.services.evaluate.evaluation_data import from_view
+from core.services.evaluate.joining import from_view
 from core.services.labels import labels
 from core.services.projects import sample
 from core.signature import content_key

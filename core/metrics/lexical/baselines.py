@@ -7,14 +7,18 @@ computed on demand and never stored. Higher counts as better for all of them, so
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from core.data import Item
 from core.signature import content_key, signature
 from core.text.words import words
 
+Array = npt.NDArray[np.float64]
 GRAM = 4
 NO_SOURCE = "an output has no source"
 
@@ -93,7 +97,9 @@ BASELINES: tuple[TrivialBaseline, ...] = (
 )  # fmt: skip
 
 
-def baseline_scores(items: Sequence[Item], seed: int) -> dict[str, list[float | None]]:
-    """Return the numbers of the items by the name of each baseline."""
-    rows = [[b.of(item, seed) for b in BASELINES] for item in items]  # item by item: `_words` keeps few texts
-    return {b.name: [row[k] for row in rows] for k, b in enumerate(BASELINES)}
+def baseline_scores(items: Iterable[Item], seed: int) -> dict[str, Array]:
+    """Return the numbers of the items by the name of each baseline, NaN where one is undefined. Items are read one by one."""
+    row = np.dtype((np.float64, len(BASELINES)))
+    numbers = (tuple(np.nan if (v := b.of(item, seed)) is None else v for b in BASELINES) for item in items)
+    table = np.fromiter(numbers, dtype=row).view(np.float64).reshape(-1, len(BASELINES))
+    return {b.name: table[:, k].copy() for k, b in enumerate(BASELINES)}

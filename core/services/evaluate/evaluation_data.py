@@ -11,13 +11,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from core.data import Item, OutputKey
-from core.formatting import format_lambda
-from core.metrics.lexical.baselines import BASELINES, baseline_scores
-from core.services.calibrate.calibration import HumanScores
-from core.services.compare.compare import signature_at
-from core.services.projects.view import View
-from core.stats.correlation.correlation import Group, Measure, Statistic, group_ids
+from core.columns import Mask
+from core.data import OutputKey, SegmentKey
+from core.stats.correlation.correlation import Group, Measure, Statistic
 from core.stats.correlation.pairs import Floats
 from core.stats.correlation.ties import TieCalibration, TieGroup, calibrate_ties_by
 from core.stats.significance.perm_both import agreement_with_ties
@@ -27,10 +23,8 @@ Level = Literal["segment", "system"]
 
 Unit = Literal["segment", "document"]
 
-NOT_SCORED = "no rated output has a score"
-
-TOLERATED = 0.05
-"""Share of the outputs with results that a metric may lack before it is set aside."""
+HASHED = 10_000
+"""Keys that are hashed at a time."""
 
 
 class ScoredMetric(NamedTuple):
@@ -112,7 +106,8 @@ class EvaluationData:
     @cached_property
     def of_segment(self) -> list[int]:
         """Return the id of each output's segment: every statistic groups by it, and names take longer to compare."""
-        return [int(i) for i in group_ids([k.segment for k in self.keys])]
+        ids: dict[SegmentKey, int] = {}
+        return [ids.setdefault(k.segment, len(ids)) for k in self.keys]
 
     @cached_property
     def of_system(self) -> list[str]:
@@ -152,15 +147,24 @@ class EvaluationData:
     @cached_property
     def digest(self) -> str:
         """Return the SHA-256 (hex) of everything a result depends on."""
-        text = repr((self.keys, self.scored_metrics, self.human_signature, self.excluded))
-        values = b"".join(values.tobytes() for values in (self.human, *self.scores.values()))
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass") + values).hexdigest()
+        found = hashlib.sha256(
+            repr((len(self.keys), self.scored_metrics, self.human_signature, self.excluded)).encode()
+        )
+        for start in range(0, len(self.keys), HASHED):
+            found.update(repr(self.keys[start : start + HASHED]).encode())
+        for values in (self.human, *self.scores.values()):
+            found.update(values.tobytes())
+        return found.hexdigest()
 
-    def only(self, keep: Sequence[bool] | np.typing.NDArray[np.bool_]) -> EvaluationData:
+    def only(self, keep: Sequence[bool] | Mask) -> EvaluationData:
         """Return the data of the outputs for which `keep` is true."""
         at = np.flatnonzero(keep)
         scores = {name: values[at] for name, values in self.scores.items()}
         return replace(self, keys=tuple(self.keys[i] for i in at), human=self.human[at], scores=scores)
+
+    def without_outputs(self) -> EvaluationData:
+        """Return the names and notes only, for results that are kept: the outputs take most of the memory."""
+        return self.only(np.zeros(len(self.keys), dtype=bool))
 
     @cached_property
     def table(self) -> SystemTable:
@@ -176,105 +180,3 @@ class EvaluationData:
 def looks_human(system: str) -> bool:
     """Return whether a system name looks like that of a human reference: refA, Human-B, ref.1, …"""
     return bool(re.match(r"(?i)(ref|reference|human)([^a-z]|$|[a-z]$)", system))
-
-
-def join(
-    people: HumanScores,
-    metrics: Sequence[ScoredMetric],
-    values: Mapping[str, Mapping[OutputKey, float]],
-    *,
-    items: Mapping[OutputKey, Item] | None = None,
-    order: Sequence[OutputKey] = (),
-    excluded: Sequence[str] = (),
-    seed: int = 0,
-    partly: bool = False,
-) -> EvaluationData:
-    """Return the outputs with a human score that every metric has scored, in `order`.
-
-    `values` are by metric name, higher is better; NaN is a result without a number. A metric that lacks more than `TOLERATED`
-    of the outputs with results of the most complete metric is set aside, unless `partly`. A metric without a number for any
-    rated output is kept as undefined and excludes no outputs. Sentinels are computed from the texts (`items`), if given.
-    """
-    rated = [k for k in (order or people.scores) if k in people.scores and k.system not in excluded]
-    with_result = {m.name: {k for k in rated if k in values[m.name]} for m in metrics}
-    most = max(with_result.values(), key=len, default=set())
-    aside = {m.name for m in metrics if not partly and len(most - with_result[m.name]) > TOLERATED * len(most)}
-    incomplete = tuple(
-        PartlyScored(m.name, m.label, n, len(rated), m.name in aside)
-        for m in metrics
-        if (n := len(with_result[m.name])) < len(rated)
-    )
-    metrics = [m for m in metrics if m.name not in aside]
-    scored = {m.name: {k for k in with_result[m.name] if not np.isnan(values[m.name][k])} for m in metrics}
-    there = [m for m in metrics if scored[m.name]]
-    scored_metrics = [m if m in there else m._replace(undefined=NOT_SCORED) for m in metrics]
-    keys = tuple(k for k in rated if all(k in scored[m.name] for m in there) and (items is None or k in items))
-    scores = {m.name: np.array([values[m.name][k] for k in keys], dtype=np.float64) for m in there}
-    baselines = baseline_scores([items[k] for k in keys], seed) if items is not None else {}
-    for sentinel in BASELINES if items is not None else ():
-        name = f"sentinel:{sentinel.name}"
-        known = [v for v in baselines[sentinel.name] if v is not None]
-        lacks = sentinel.undefined if len(known) < len(keys) else ""
-        scored_metrics.append(ScoredMetric(name, sentinel.label, sentinel.signature(seed), True, lacks))
-        if not lacks:
-            scores[name] = np.array(known, dtype=np.float64)
-    reached = rated if partly else [k for k in rated if k in most]
-    notes = [
-        f"{m.label} has no score for {lost:,} of {len(reached):,} rated outputs; they are left out for all metrics."
-        for m in there
-        if (lost := sum(k not in scored[m.name] for k in reached))
-    ]
-    if len(reached) < len(rated):
-        notes.append(
-            f"{len(rated) - len(reached):,} of {len(rated):,} rated outputs have not been scored and are left out."
-        )
-    human = np.array([people.scores[k][0] for k in keys], dtype=np.float64)
-    gone = tuple(s for s in excluded if any(k.system == s for k in people.scores))
-    return EvaluationData(
-        keys,
-        human,
-        scores,
-        tuple(scored_metrics),
-        people.words,
-        people.signature,
-        gone,
-        tuple(notes),
-        people.of_systems,
-        incomplete,
-    )
-
-
-def from_view(
-    view: View,
-    people: HumanScores,
-    *,
-    names: Sequence[str] = (),
-    lam: float = 1.0,
-    excluded: Sequence[str] = (),
-    seed: int = 0,
-    partly: bool = False,
-) -> EvaluationData:
-    """Return the evaluation data of a project: the newest run of each metric, or the metrics in `names`.
-
-    BARTScore++ is included both at λ = `lam` and at λ = 1. Failed outputs count as not scored. With `partly`, metrics that
-    are only partly scored are compared too, on the outputs that all metrics have scored.
-    """
-    metrics: list[ScoredMetric] = []
-    values: dict[str, dict[OutputKey, float]] = {}
-    known = [(at, k) for k in people.scores if (at := view.index.cell(k)) is not None]
-    rated = [key for _, key in sorted(known)]
-    for column in view.columns:
-        if column.human or (column.name not in names if names else column.name != column.metric):
-            continue
-        for weight in dict.fromkeys((lam, 1.0)) if column.refinement else (1.0,):
-            name = f"{column.name} @ {format_lambda(weight)}" if column.refinement else column.name
-            label = f"{column.label} (λ = {format_lambda(weight)})" if column.refinement else column.label
-            array = view.values(column.name, weight) * (1.0 if column.higher_is_better else -1.0)
-            turned = not column.higher_is_better
-            metrics.append(ScoredMetric(name, label, signature_at(column, weight), turned=turned))
-            values[name] = {
-                k: float(array[view.row[k.segment], view.index.column[k.system]])
-                for k in view.scored(column.name, rated)
-            }
-    items = view.texts.items(rated)
-    return join(people, metrics, values, items=items, order=rated, excluded=excluded, seed=seed, partly=partly)

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from core.data import OutputKey, SegmentKey, grouped
+from core.data import OutputKey, SegmentKey
 from core.formats.write import csv_text
 from core.services.evaluate.evaluate import NO_SEGMENTS, AgreementOptions
 from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
@@ -118,13 +118,16 @@ def segment_lengths(view: View, keys: Sequence[OutputKey], by: By) -> dict[Segme
     It is the mean over the segment's outputs among `keys`, over its references, or the length of its source. Segments
     without such a text are left out.
     """
+    words: dict[SegmentKey, list[int]] = {}
     if by == "outputs":
-        texts = grouped((key.segment, text) for key, text in view.texts.outputs(keys).items())
+        for part in view.texts.item_parts(keys):
+            for key, item in part.items():
+                words.setdefault(key.segment, []).append(_words(item.hypothesis))
     else:
-        read = view.texts.segments([key.segment for key in keys])
-        sources = {key: [] if s.source is None else [s.source] for key, s in read.items()}
-        texts = {key: list(s.references) for key, s in read.items()} if by == "references" else sources
-    return {k: sum(_words(t) for t in of) / len(of) for k, of in texts.items() if of}
+        for segment in view.texts.each_without_outputs(key.segment for key in keys):
+            of = segment.references if by == "references" else () if segment.source is None else (segment.source,)
+            words[segment.key] = [_words(text) for text in of]
+    return {key: sum(of) / len(of) for key, of in words.items() if of}
 
 
 def _words(text: str) -> int:

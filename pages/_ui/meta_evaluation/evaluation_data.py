@@ -11,7 +11,8 @@ from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate import evaluate as service
 from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import AgreementOptions, AgreementRow, Evaluation, StatisticName
-from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric, from_view
+from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
+from core.services.evaluate.joining import from_view
 from core.services.projects.view import View
 from pages._ui.meta_evaluation import agreement_preview
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions

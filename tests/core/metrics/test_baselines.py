@@ -1,5 +1,6 @@
 """Trivial baselines, computed by hand."""
 
+import numpy as np
 import pytest
 
 from core.data import Item
@@ -46,8 +47,14 @@ def test_a_random_score_depends_on_seed_and_text_only() -> None:
     assert sum(drawn) / 200 == pytest.approx(0.5, abs=0.08)  # standard error .289/√200 = .020
 
 
+def test_scores_of_items_are_nan_where_a_baseline_is_undefined() -> None:
+    found = baseline_scores(iter([item("a b c d", "a b c d"), item("a b c d")]), 0)
+    np.testing.assert_array_equal(found["copying"], [1.0, np.nan])
+    assert {name: len(numbers) for name, numbers in baseline_scores([], 0).items()} == dict.fromkeys(found, 0)
+
+
 @pytest.mark.parametrize("baseline", BASELINES, ids=lambda s: s.name)
 def test_every_baseline_gives_one_value_and_signs_its_seed(baseline) -> None:
     items = [item("one two three four five", "one two three four"), item("", "a")]
-    assert baseline_scores(items, 0)[baseline.name] == [baseline.of(i, 0) for i in items]
+    assert baseline_scores(iter(items), 0)[baseline.name].tolist() == [baseline.of(i, 0) for i in items]
     assert (baseline.signature(1) != baseline.signature(2)) == baseline.seeded

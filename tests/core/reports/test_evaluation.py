@@ -17,7 +17,8 @@ from core.reports.evaluation import (
 )
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.evaluate import AgreementOptions, evaluate
-from core.services.evaluate.evaluation_data import ScoredMetric, join
+from core.services.evaluate.evaluation_data import ScoredMetric
+from core.services.evaluate.joining import join
 from core.services.evaluate.significance import HUMAN, compare_all_systems, compare_metrics
 from tests.core.services.evaluate.test_evaluate import METRICS, PEOPLE, VALUES, joined
 

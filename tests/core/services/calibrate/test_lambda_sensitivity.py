@@ -11,7 +11,8 @@ from core.mqm.schemes import FLAT, GOOGLE, MAROT, Scheme, WeightRule
 from core.refine.result import weighted
 from core.services.calibrate.calibration import LambdaFitOptions, from_rated, points
 from core.services.calibrate.lambda_sensitivity import by_rater, by_scheme, metrics_at_top, same_order
-from core.services.evaluate.evaluation_data import ScoredMetric, join
+from core.services.evaluate.evaluation_data import ScoredMetric
+from core.services.evaluate.joining import join
 
 SYSTEMS = ("A", "B", "C")
 CHOICE = LambdaFitOptions(draws=20)

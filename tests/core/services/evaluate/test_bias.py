@@ -14,7 +14,8 @@ from core.progress import no_progress
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.bias import MEAN, bias, bias_csv, ranks_csv
 from core.services.evaluate.evaluate import AgreementOptions
-from core.services.evaluate.evaluation_data import ScoredMetric, join
+from core.services.evaluate.evaluation_data import ScoredMetric
+from core.services.evaluate.joining import join
 from core.services.evaluate.lengths import (
     ROUGE_X,
     baseline_of,

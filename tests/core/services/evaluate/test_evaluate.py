@@ -16,7 +16,8 @@ from core.reports.evaluation import methods
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate import evaluation_data
 from core.services.evaluate.evaluate import STATISTICS, AgreementOptions, evaluate, usual_group
-from core.services.evaluate.evaluation_data import ScoredMetric, from_view, join, looks_human
+from core.services.evaluate.evaluation_data import ScoredMetric, looks_human
+from core.services.evaluate.joining import from_view, join
 from core.services.evaluate.significance import (
     HUMAN,
     buckets,

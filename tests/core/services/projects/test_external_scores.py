@@ -11,7 +11,7 @@ from core.metrics import registry
 from core.ports.store import Store
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate import evaluate
-from core.services.evaluate.evaluation_data import from_view
+from core.services.evaluate.joining import from_view
 from core.services.export import export
 from core.services.projects import adding, external_scores
 from core.services.projects.adding import ImportTarget
