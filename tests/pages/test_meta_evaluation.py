@@ -10,7 +10,7 @@ from core.metrics import registry
 from core.ports.labels import Action
 from core.reports.evaluation import sentence
 from core.services.calibrate.calibration import from_labels, from_score
-from core.services.evaluate.evaluate import AgreementOptions, evaluate
+from core.services.evaluate.evaluate import AgreementOptions, Evaluation, evaluate
 from core.services.evaluate.joining import from_view
 from core.services.labels import labels
 from core.services.projects import sample
@@ -132,6 +132,22 @@ def test_all_human_scores_are_compared_in_one_table(store) -> None:
     assert "Outputs compared: da 24; fluency 24." in words(at)
     at.multiselect(key=f"evaluate-every-lower-{project_id}").set_value(["fluency"]).run()
     assert at.dataframe[1].value.set_index("metric").loc["TER"].tolist() == ["1.000", "1.000"]
+
+
+def test_results_are_kept_without_the_data_of_outputs(store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation_data, "FEW", 5)  # data of 24 outputs count as large
+    project_id = filled(store)
+    dataset = store.projects.dataset(project_id)
+    other = tuple(h._replace(name="fluency") for h in dataset.human_scores)
+    store.projects.add(project_id, Dataset(dataset.segments, dataset.outputs, other))
+    at = opened(project_id)
+    at.button_group(key="evaluate-section").set_value("All human scores").run()
+    assert not at.exception
+    assert "Outputs compared: da 24; fluency 24." in words(at)
+    kept = [found for found in at.session_state["evaluate_kept"].values() if isinstance(found, Evaluation)]
+    assert kept
+    assert [len(found.joined.keys) for found in kept] == [0] * len(kept)
+    assert all(found.rows for found in kept)
 
 
 def test_acc_eq_is_explained_beside_the_chosen_statistic(store) -> None:

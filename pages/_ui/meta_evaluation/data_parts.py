@@ -29,8 +29,10 @@ def of_parts(view: View, found: Evaluation, statistic: StatisticName) -> None:
 
     def work() -> list[tests.SubsetAgreement]:
         if by == "top":
-            return tests.top_systems(data, found.choice, statistic)
-        return tests.buckets(data, found.choice, statistic, "length" if by == "length" else "quality", lengths)
+            parts = tests.top_systems(data, found.choice, statistic)
+        else:
+            parts = tests.buckets(data, found.choice, statistic, "length" if by == "length" else "quality", lengths)
+        return [p._replace(found=p.found._replace(joined=p.found.joined.without_outputs())) for p in parts]
 
     key = "parts", digest(data.digest, lengths), found.choice, statistic, by
     done = compute(key, "Computing agreement on parts …", work)

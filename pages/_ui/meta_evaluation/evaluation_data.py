@@ -18,26 +18,39 @@ from pages._ui.meta_evaluation import agreement_preview
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
 from pages._ui.shared import partly_scored, wiring
 from pages._ui.shared.deferred import comes_later
-from pages._ui.shared.long_jobs import digest
+from pages._ui.shared.long_jobs import digest, digest_of_many
 from pages._ui.shared.markdown import escape_markdown
 
 _KEPT, KEPT = "evaluate_kept", 24
+FEW = 50_000
+"""Outputs whose data are kept for up to 12 comparisons; of larger data, which take 250 MB with 1,000,000 outputs, only three."""
 MANY = 1000
 """Outputs for which 95 % CIs take so long that the values are shown before them."""
 SECOND_PART = "meta-evaluation"
 """The 95 % CIs and charts of many outputs, which the browser asks for when it shows the values."""
 
 
-def joined(project: Project, view: View, people: HumanScores, wanted: EvaluationOptions) -> EvaluationData:
-    """Return the compared outputs, kept until their data change."""
-    options = {"names": wanted.names, "lam": wanted.lam, "excluded": wanted.excluded}
+def joined(
+    project: Project, view: View, people: HumanScores, wanted: EvaluationOptions, *, once: bool = False
+) -> EvaluationData:
+    """Return the compared outputs, kept until their data change. With `once`, those of more than `FEW` outputs are not kept."""
+    options: dict[str, Any] = {"names": wanted.names, "lam": wanted.lam, "excluded": wanted.excluded}
     options |= {"seed": wanted.choice.seed, "partly": wanted.partly}
-    key = digest(wiring.version(project), view.scored_by, people.signature, people.raters, people.scores, options)
-    return _joined(key, options, _view=view, _people=people)
+    large = len(people.scores) > FEW
+    if large and once:
+        return from_view(view, people, **options)
+    scores = digest_of_many(people.scores.items())
+    key = digest(wiring.version(project), view.scored_by, people.signature, people.raters, scores, options)
+    return (_large if large else _joined)(key, options, _view=view, _people=people)
 
 
 @st.cache_resource(max_entries=12, ttl=1800, show_spinner="Reading scores …")
 def _joined(key: str, options: dict[str, Any], *, _view: View, _people: HumanScores) -> EvaluationData:
+    return from_view(_view, _people, **options)
+
+
+@st.cache_resource(max_entries=3, ttl=1800, show_spinner="Reading scores …")
+def _large(key: str, options: dict[str, Any], *, _view: View, _people: HumanScores) -> EvaluationData:
     return from_view(_view, _people, **options)
 
 
@@ -79,9 +92,9 @@ def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: Statist
             rows += _rows(data.digest, choice, metric, _data=whole)
             bar.progress((k + 1) / len(data.scored_metrics), f"95 % CI of {escape_markdown(metric.label)} computed")
         place.empty()
-        _kept()[key] = Evaluation(tuple(rows), data, choice)
+        _kept()[key] = Evaluation(tuple(rows), data.without_outputs(), choice)
     kept: Evaluation = _kept().get((*key, "soft"), _kept()[key])
-    return kept._replace(joined=data)  # the kept result has the notes of an earlier run
+    return kept._replace(joined=data)  # results are kept without outputs
 
 
 @st.cache_data(max_entries=200, ttl=1800, show_spinner=False)
@@ -107,4 +120,6 @@ def matrix(found: Evaluation, statistic: StatisticName) -> tests.SignificanceMat
 
 def keep(found: Evaluation, what: StatisticName | Literal["soft"], done: tests.SignificanceMatrix | Evaluation) -> None:
     """Keep the tests under a statistic, or the evaluation with the slow (soft) intervals."""
+    if isinstance(done, Evaluation):
+        done = done._replace(joined=done.joined.without_outputs())
     _kept()[found.joined.digest, found.choice, what] = done

@@ -24,33 +24,29 @@ def draw(project: Project, view: View, wanted: EvaluationOptions) -> None:
     lower = st.multiselect(
         "Scores where lower is better", project.human_scores, key=drafts.kept(f"evaluate-every-lower-{project.id}"), placeholder="none",
     )  # fmt: skip
-    of = {
-        name: evaluation_data.joined(
-            project,
-            view,
-            from_score(wiring.human_score(project, name).finite(), name, higher_is_better=name not in lower),
-            wanted,
-        )
-        for name in project.human_scores
-    }
-    there = {name: data for name, data in of.items() if not data.too_few}
 
-    def work(progress: Progress) -> dict[str, Evaluation]:
-        done = {}
-        for k, (name, data) in enumerate(there.items(), 1):
-            done[name] = service.evaluate(data, choice, (statistic,))
-            progress(k / len(there))
+    def work(progress: Progress) -> dict[str, tuple[int, Evaluation | None]]:
+        done: dict[str, tuple[int, Evaluation | None]] = {}
+        for k, name in enumerate(project.human_scores, 1):
+            values = wiring.human_score(project, name).finite()
+            people = from_score(values, name, higher_is_better=name not in lower)
+            data = evaluation_data.joined(project, view, people, wanted, once=True)
+            one = None if data.too_few else service.evaluate(data, choice, (statistic,))
+            done[name] = len(data.keys), one and one._replace(joined=data.without_outputs())
+            progress(k / len(project.human_scores))
         return done
 
-    key = "human-scores", digest([(n, d.digest) for n, d in there.items()]), choice, statistic
-    found = run_cached(key, "Computing agreement with every human score …", work)
-    if found is None:
+    asked = project.human_scores, tuple(lower), wanted._replace(choice=choice)
+    key = "human-scores", digest(wiring.version(project), view.scored_by, asked)
+    done = run_cached(key, "Computing agreement with every human score …", work)
+    if done is None:
         return
+    found = {name: one for name, (_, one) in done.items() if one is not None}
     if not found:
         page.info("At least 2 outputs with a human score and scores of all chosen metrics are needed.")
         return
     _table(found, statistic)
-    outputs = "; ".join(f"{name} {len(data.keys):,}" for name, data in of.items())
+    outputs = "; ".join(f"{name} {n:,}" for name, (n, _) in done.items())
     page.caption(f"{LABELS[statistic]}. Bold: the best metric for each human score; it may be ahead by chance. Outputs compared: {outputs}.")  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
+from itertools import islice
 from threading import Lock
 from typing import Any, TypeVar, cast
 
@@ -58,6 +59,14 @@ def _kept() -> ResultCache:
 def digest(*what: object) -> str:
     """Return the SHA-256 (hex) of these values, as part of the key of a kept result."""
     return hashlib.sha256(repr(what).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def digest_of_many(items: Iterable[object]) -> str:
+    """Return the SHA-256 (hex) of any number of values, which are not held together."""
+    found, left = hashlib.sha256(), iter(items)
+    while some := list(islice(left, 10_000)):
+        found.update(repr(some).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
 
 
 def run_cached(
