@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from core.campaigns.attention_checks import check_from_json
 from core.campaigns.design import design_from_json
-from core.data import Dataset, OutputKey
+from core.data import OutputKey
 from core.errors import unknown
 from core.formats.campaigns import appraise_write, pearmut_write, wmt25, wmt25_spans
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
@@ -15,7 +16,7 @@ from core.formats.labels.label_file import Written
 from core.mqm.scores import errors_of
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
-from core.services.campaigns.answers import Answer, answers
+from core.services.campaigns.answers import Answer, answers, key_of
 
 
 class CampaignFormat(NamedTuple):
@@ -46,24 +47,21 @@ def export(store: Store, campaign: Campaign, name: str) -> Written:
 
 
 def campaign_file(store: Store, campaign: Campaign) -> CampaignFile:
-    """Return the submitted ratings with the texts of the project."""
+    """Return the submitted ratings with the texts of the outputs that were rated. No other segments are read."""
     protocol = design_from_json(campaign.design).protocol
     given = [
         a
         for a in answers(store, campaign)
         if a.labels.submitted and not a.participant.excluded and not a.labels.declined
     ]
-    changed = store.projects.dataset(campaign.texts)
+    changed = store.projects.texts(campaign.texts, [key_of(a.unit.name) for a in given])
     texts = {(o.doc_id, o.system): o.text for o in changed.outputs}
     ratings = [
         r for a in given for r in _ratings(a, texts, spans="spans" in protocol.asks) if a.unit.kind in ("item", "check")
     ]
     used = {r.key for r in ratings if r.kind == "item"}
-    whole = store.projects.dataset(campaign.project_id)
-    shown = {key.segment for key in used}
-    dataset = Dataset(
-        tuple(s for s in whole.segments if s.key in shown), tuple(o for o in whole.outputs if o.key in used)
-    )
+    shown = store.projects.texts(campaign.project_id, list({key.segment for key in used}))
+    dataset = replace(shown, outputs=tuple(o for o in shown.outputs if o.key in used))
     return CampaignFile(dataset, tuple(r for r in ratings if r.kind != "check" or r.of is None or r.of in used))
 
 
