@@ -1,13 +1,18 @@
-"""`GET /api/projects/{project}/exports/{name}`: outputs, labels and scores as files, for scripts and other programs."""
+"""`GET /api/projects/{project}/exports/{name}`: outputs, labels and scores as files, for scripts and other programs.
+
+A file is made completely before its first byte is sent: an error is known in time, and so is the length. `AT_ONCE` files are made at once,
+in threads of their own, so that requests that wait hold no thread that saves of labels need. A file is no longer made when its client
+has disconnected. The page *Projects* prepares the files of large projects itself and sends the browser here with `?prepared=TOKEN`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from io import SEEK_END
-from typing import IO
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from api import people
@@ -16,45 +21,77 @@ from api.endpoint import endpoint
 from api.refusals import RequestRefused
 from api.storage import store
 from core.errors import unknown
+from core.progress import Cancelled, Progress, no_progress
 from core.services.export.export import Export
 from core.services.export.files import EXPORTS
+from core.services.export.prepared import PREPARED, PreparedFile
 from core.services.labels.exchange import LARGEST_NUMBER
 from core.services.people.identity import Identity
 
-PIECE = 1 << 18
-"""Bytes that are sent at once."""
+AT_ONCE = 2
+"""Files that a server makes at once; other requests wait."""
+TURN_SECONDS = 0.25
+"""Seconds between two looks at whether the client is still connected."""
+_threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="errorscope-export")
 
 
 @endpoint
 async def export(request: Request) -> Response:
     who = await run_in_threadpool(people.identify, request)
     LIMIT.take(people.key_of(who, request))
-    asked = request.path_params["project"]
-    made = await run_in_threadpool(make, who, int(asked), request.path_params["name"])
+    asked, name = int(request.path_params["project"]), request.path_params["name"]
+    token = request.query_params.get("prepared", "")
+    file = await run_in_threadpool(prepared, who, asked, name, token) if token else None
+    if file is None:
+        file = PreparedFile(await _while_connected(request, who, asked, name))
     headers = {
-        "Content-Disposition": f'attachment; filename="project-{asked}.{made.ending}"',
+        "Content-Disposition": f'attachment; filename="project-{asked}.{file.made.ending}"',
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
+        "Content-Length": str(file.size),
     }
-    size = await run_in_threadpool(made.file.seek, 0, SEEK_END)
-    headers["Content-Length"] = str(size)
-    return StreamingResponse(_pieces(made.file), headers=headers, media_type=made.mime)
+    return StreamingResponse(file.pieces(), headers=headers, media_type=file.made.mime)
 
 
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield a file from its beginning, and close it."""
-    with file:
-        file.seek(0)
-        while piece := file.read(PIECE):
-            yield piece
+async def _while_connected(request: Request, who: Identity, project_id: int, name: str) -> Export:
+    """Return the file when it is its turn and it is made. Raises `ClientDisconnect` if the client does not wait for it."""
+    gone = Event()
+
+    def progress(share: float) -> None:
+        if gone.is_set():
+            raise Cancelled
+
+    making = asyncio.get_running_loop().run_in_executor(_threads, make, who, project_id, name, progress)
+    try:
+        while not making.done():
+            await asyncio.wait([making], timeout=TURN_SECONDS)
+            if not making.done() and await request.is_disconnected():
+                raise ClientDisconnect
+        return making.result()
+    finally:
+        gone.set()
+        making.cancel()  # removes a request that is still waiting; a file that is being made ends at its next part
 
 
-def make(who: Identity, project_id: int, name: str) -> Export:
+def prepared(who: Identity, project_id: int, name: str, token: str) -> PreparedFile | None:
+    """Return the file that a page has prepared, or None if it is no longer kept. Raises as `make` does."""
+    _check(who, project_id, name)
+    store().projects.get(project_id)
+    if found := PREPARED.find(project_id, name, token):
+        store().audit.record(who.who, "exported", project_id, file=name)
+    return found
+
+
+def make(who: Identity, project_id: int, name: str, progress: Progress = no_progress) -> Export:
     """Return the file. Raises `RequestRefused` for projects that this person must not see in full."""
+    _check(who, project_id, name)
+    made = EXPORTS[name].make(store(), project_id, progress)
+    store().audit.record(who.who, "exported", project_id, file=name)
+    return made
+
+
+def _check(who: Identity, project_id: int, name: str) -> None:
     if project_id > LARGEST_NUMBER or who.role(project_id) in (None, "annotator"):
         raise RequestRefused(403, "You may not export this project")
     if name not in EXPORTS:
         raise unknown("export", name, EXPORTS)
-    made = EXPORTS[name].make(store(), project_id)
-    store().audit.record(who.who, "exported", project_id, file=name)
-    return made

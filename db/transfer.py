@@ -76,7 +76,7 @@ def _export(store: Store, given: argparse.Namespace, share: Percent) -> str:
         raise UserError("name the file to write", hint="projects export PROJECT FORMAT FILE")
     check([], named("FILE", given.file))
     project = project_of(store, given.project)
-    made = EXPORTS[given.format].make(store, project.id)
+    made = EXPORTS[given.format].make(store, project.id, share)
     copy(made.file, given.file)
     store.audit.record(WHO, "exported", project.id, file=given.format)
     for note in made.lost:

@@ -93,7 +93,9 @@ def refusals_with_names(patch: pytest.MonkeyPatch, found: World) -> None:
 
 
 def exports_for_all(patch: pytest.MonkeyPatch, found: World) -> None:
-    patch.setattr(exports, "make", lambda who, project, name: exports.EXPORTS["csv"].make(found.store, project))
+    patch.setattr(
+        exports, "make", lambda who, project, name, progress: exports.EXPORTS["csv"].make(found.store, project)
+    )
 
 
 def file_named_after_project(patch: pytest.MonkeyPatch, found: World) -> None:

@@ -14,8 +14,9 @@ from core.formats.files import Upload
 from core.formats.table import read_table
 from core.formats.write import scores_csv, scores_jsonl
 from core.ports.store import Store
+from core.progress import Cancelled
 from core.services.export.export import score_rows
-from core.services.export.files import EXPORTS
+from core.services.export.files import EXPORTS, OUTPUTS, SCORES
 from core.services.projects.adding import ImportTarget, add_staged
 from core.services.projects.importing import plan, preview
 from core.signature import content_key
@@ -98,6 +99,31 @@ def test_score_files_have_the_bytes_that_whole_tables_give(store: Store, project
         assert [list(row.cells) for row in found.rows] == as_text
 
 
+@pytest.mark.parametrize("name", [n for n in EXPORTS if n in SCORES or n in OUTPUTS])
+def test_an_export_reports_each_part_and_can_be_cancelled(store: Store, project: int, name: str) -> None:
+    shares: list[float] = []
+    EXPORTS[name].make(store, project, shares.append)
+    assert shares == sorted(shares)
+    assert len(shares) > N // 7
+    assert 0 <= shares[0] < shares[-1] == 1
+
+    def cancel(share: float) -> None:
+        if share > 0.3:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        EXPORTS[name].make(store, project, cancel)
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_every_export_can_be_cancelled(store: Store, project: int, name: str) -> None:
+    def cancel(share: float) -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        EXPORTS[name].make(store, project, cancel)
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "parquet", "arrow"])
 def test_exported_outputs_are_imported_as_the_same_project(store: Store, project: int, ending: str) -> None:
     made = EXPORTS[f"outputs-{ending}"].make(store, project)
@@ -167,6 +193,17 @@ def test_the_command_imports_and_exports(tmp_path: Path, capsys: pytest.CaptureF
     assert "scores-parquet: Scores: Parquet" in capsys.readouterr().out
     store = open_store(url)
     assert [e.act for e in store.audit.entries(None)] + [e.act for e in store.audit.entries(1)]
+
+
+def test_the_command_shows_the_progress_of_an_export(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path}/e.db"
+    store = open_store(url)
+    store.projects.add(store.projects.create("p").id, TEXTS)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["--database", url, "export", "p", "outputs-csv", str(tmp_path / "o.csv")]) == 0
+    assert "\r  0%\r100%" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -1,8 +1,16 @@
 """Exports of a project: what is offered, and what a format does not hold."""
 
+from threading import Event
+from typing import Any, cast
+
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core.ports.store import Store
+from core.progress import Progress
+from core.services.export.export import Export
+from core.services.export.files import EXPORTS, LABELS
+from core.services.export.prepared import PREPARED
 from pages._ui.projects import exports
 from pages._ui.shared import wiring
 from tests.pages.test_projects import MQM, press, texts, uploaded
@@ -24,13 +32,91 @@ def test_exports_are_offered_where_there_is_something(store: Store) -> None:
     assert "No scores to export yet." in texts(at)
 
 
-def test_files_of_large_projects_are_streamed_by_the_route(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def large(store: Store, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
     monkeypatch.setattr(wiring, "LARGE", 1)
-    at = run("projects")
-    assert not at.get("download_button")
+    return run("projects")
+
+
+def prepared(at: AppTest, label: str = "Prepare the file") -> AppTest:
+    """Click, and wait for the thread that makes the file."""
+    at = press(at, label)
+    at.session_state["export-prepared-1"].thread.join(30)
+    return at.run()
+
+
+def labels_of(at: AppTest) -> list[str]:
+    return [b.label for b in at.button if b.label.startswith(("Prepare", "Run"))]
+
+
+def test_files_of_large_projects_are_prepared_then_sent(large: AppTest, store: Store) -> None:
+    assert not large.get("download_button")
+    assert not large.get("link_button")
+    at = prepared(large)
     (link,) = at.get("link_button")
-    assert link.proto.url == "/api/projects/1/exports/csv"
+    address, _, token = link.proto.url.partition("?prepared=")
+    assert address == "/api/projects/1/exports/csv"
+    file = PREPARED.find(1, "csv", token)
+    assert file is not None
+    assert file.made.data == EXPORTS["csv"].make(store, 1).data
+    assert link.proto.label == f"Download ({file.size:,} bytes)"
+    assert labels_of(at) == ["Prepare again"]
+    at = prepared(at, "Prepare again")
+    assert at.get("link_button")[0].proto.url != link.proto.url
+
+
+def test_preparing_a_file_shows_progress_and_is_cancelled(
+    large: AppTest, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, go = Event(), Event()
+
+    def slow(store: Store, project_id: int, progress: Progress) -> Export:
+        progress(0.25)
+        seen.set()
+        assert go.wait(30)
+        progress(0.5)
+        raise AssertionError("not cancelled")
+
+    monkeypatch.setitem(LABELS, "csv", LABELS["csv"]._replace(make=cast(Any, slow)))
+    at = press(large.run(), "Prepare the file")
+    assert seen.wait(30)
+    at = at.run()
+    assert at.get("progress")[0].proto.text == "Preparing the file … 25%"
+    at = press(at, "Cancel")
+    go.set()
+    at.session_state["export-prepared-1"].thread.join(30)
+    at = at.run()
+    assert "Cancelled." in texts(at)
+    assert labels_of(at) == ["Prepare the file"]
+
+
+def test_another_format_is_prepared_by_another_click(large: AppTest, store: Store) -> None:
+    at = prepared(large)
+    at = next(s for s in at.selectbox if s.label == "Format").set_value("esa").run()
+    assert labels_of(at) == ["Prepare the file"]
+    at = prepared(at)
+    assert "esa_score is null" in texts(at).replace("\\", "")
+
+
+def test_the_page_says_when_a_prepared_file_is_gone(
+    large: AppTest, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = prepared(large)
+    monkeypatch.setattr(PREPARED, "_files", {})
+    at = at.run()
+    assert "The server no longer has the file." in texts(at)
+    assert labels_of(at) == ["Prepare again"]
+
+
+def test_a_file_that_cannot_be_made_is_not_tried_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    press(uploaded(("wmt.tsv", MQM.replace("A\tnews", "my system\tnews")), what="labels"), "Import")
+    monkeypatch.setattr(wiring, "LARGE", 1)
+    at = run("projects")
+    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
+    at = prepared(at)
+    assert "t-metrics-eval files cannot store this name" in at.error[0].value.replace("\\", "")
+    assert labels_of(at.run()) == ["Prepare the file"]
 
 
 @pytest.mark.parametrize(

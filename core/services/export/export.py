@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import tempfile
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import IO, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import IO, NamedTuple, TypeVar
 
 from core.data import Dataset, OutputKey, RatedOutput, Score, SegmentKey, grouped
 from core.errors import UserError
@@ -20,21 +20,35 @@ from core.mqm.log import OutputLabels, SegmentLabels
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rated_outputs, segment_scores
 from core.ports.store import Store
+from core.progress import Progress, no_progress, part
 from core.services.labels import all_labels
 from core.services.labels.judgements import derived
 
+T = TypeVar("T")
 HELD = 1 << 20
 """Bytes of a file that are kept in memory."""
 
 
-def score_rows(store: Store, project_id: int) -> Iterator[Score]:
+def reported(parts: Iterable[T], size: Callable[[T], int], total: int, progress: Progress) -> Iterator[T]:
+    """Yield the parts, and report before each the share of `total` in the parts before it. `progress` may raise `Cancelled`."""
+    done = 0
+    for some in parts:
+        progress(min(1.0, done / total) if total else 0.0)
+        yield some
+        done += size(some)
+    progress(1.0)
+
+
+def score_rows(store: Store, project_id: int, progress: Progress = no_progress) -> Iterator[Score]:
     """Yield the scores of a project, in the order of the dataset.
 
-    Outputs that were not scored have no row; undefined scores have a status and a reason.
+    Outputs that were not scored have no row; undefined scores have a status and a reason. `progress` is called once per part.
     """
-    for by in store.scores.signatures(project_id):
-        for part in store.exports.scores(project_id, by.signature):
-            for key, v in part:
+    signatures = store.scores.signatures(project_id)
+    for k, by in enumerate(signatures):
+        parts = store.exports.scores(project_id, by.signature)
+        for some in reported(parts, len, by.n, part(progress, k, len(signatures))):
+            for key, v in some:
                 yield Score(*key, by.metric, by.signature, v.value, v.status, v.reason)
 
 
@@ -47,12 +61,16 @@ def partly_scored(store: Store, project_id: int) -> list[str]:
     return [f"Only partly scored: {', '.join(named)}."] if named else []
 
 
-def label_rows(store: Store, project_id: int) -> Iterator[LabelRow]:
-    """Yield the current labels, submitted or not: one row per error or verdict, in the order of the dataset."""
+def label_rows(store: Store, project_id: int, progress: Progress = no_progress) -> Iterator[LabelRow]:
+    """Yield the current labels, submitted or not: one row per error or verdict, in the order of the dataset.
+
+    `progress` is called once per part of the project.
+    """
     labels = all_labels.labels(store, project_id)
     names = sorted({rater for rater, _ in labels})
-    for part in store.exports.keys(project_id) if labels else ():
-        for key in part:
+    parts, total = store.exports.keys(project_id) if labels else (), store.projects.get(project_id).n_outputs
+    for some in reported(parts, len, total, progress):
+        for key in some:
             for rater in names:
                 if of_segment := labels.get((rater, key.segment)):
                     yield from _rows(key, rater, of_segment.of(key.system), of_segment.submitted)
@@ -88,12 +106,13 @@ def spooled(pieces: Iterable[str | bytes] = ()) -> IO[bytes]:
     return file
 
 
-def labels_as(store: Store, project_id: int, name: str) -> Export:
+def labels_as(store: Store, project_id: int, name: str, progress: Progress = no_progress) -> Export:
     """Return the submitted labels in a format (`core.formats.labels.label_formats`), as one file or a ZIP of several.
 
-    "mtme-score" has the MQM score of each output: Google's weights, mean over raters. Raises `UserError` if the format cannot
-    hold the name of a system or rater.
+    "mtme-score" has the MQM score of each output: Google's weights, mean over raters. `progress` is called before the
+    texts are read. Raises `UserError` if the format cannot hold the name of a system or rater.
     """
+    progress(0.0)
     dataset = store.projects.dataset(project_id)
     texts = {o.key: o.text for o in dataset.outputs}
     labels = all_labels.labels(store, project_id)
@@ -124,19 +143,23 @@ def write_labels(dataset: Dataset, rated: Sequence[RatedOutput], name: str) -> W
     return Written((mtme_score.write(dataset, scores),), (lost, *left_behind(dataset, rated, unrated=False)))
 
 
-def scores_as_mtme(store: Store, project_id: int) -> Export:
+def scores_as_mtme(store: Store, project_id: int, progress: Progress = no_progress) -> Export:
     """Return a ZIP of `.seg.score` files for mt-metrics-eval: one per signature (listed in `signatures.tsv`) and human score.
 
-    Human scores include those derived from raters' numbers. Raises `UserError` if the name of a system has a blank.
+    Human scores include those derived from raters' numbers. `progress` is called once per part. Raises `UserError` if the name
+    of a system has a blank.
     """
+    signatures, total = store.scores.signatures(project_id), store.projects.get(project_id).n_outputs
+    steps = len(signatures) + 1
     files, held = list[str](), spooled()
     listed, missing = ["file\tmetric\tsignature\n"], 0
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        for by in store.scores.signatures(project_id):
+        for k, by in enumerate(signatures):
             columns = mtme_score.ScoreColumns()
             scores = store.exports.scores(project_id, by.signature)
-            for texts, part in zip(store.exports.texts(project_id), scores, strict=False):
-                values = {key: v.value for key, v in part}
+            parts = zip(store.exports.texts(project_id), scores, strict=False)
+            for texts, some in reported(parts, lambda pair: len(pair[0].outputs), total, part(progress, k, steps)):
+                values = {key: v.value for key, v in some}
                 missing += sum(value is None for value in values.values())
                 columns.take(texts.segments, values)
             if text := columns.text():
@@ -144,7 +167,7 @@ def scores_as_mtme(store: Store, project_id: int) -> Export:
                 files.append(name)
                 _add(archive, name, text)
                 listed.append(f"{name}\t{by.metric}\t{by.signature}\n")
-        for score, columns in _human_scores(store, project_id).items():
+        for score, columns in _human_scores(store, project_id, part(progress, steps - 1, steps)).items():
             files.append(_free_name("human-scores", score, files))
             _add(archive, files[-1], columns.text())
         _add(archive, "signatures.tsv", "".join(listed))
@@ -153,17 +176,18 @@ def scores_as_mtme(store: Store, project_id: int) -> Export:
     return Export(held, "seg-scores.zip", "application/zip", tuple(lost))
 
 
-def _human_scores(store: Store, project_id: int) -> dict[str, mtme_score.ScoreColumns]:
+def _human_scores(store: Store, project_id: int, progress: Progress) -> dict[str, mtme_score.ScoreColumns]:
     """Return the human scores by name, with those derived from raters' numbers."""
     made = grouped((SegmentKey(h.doc_id, h.segment_id), h) for h in derived(all_labels.judgements(store, project_id)))
     project = store.projects.get(project_id)
     names = dict.fromkeys((*project.human_scores, *(h.name for of in made.values() for h in of)))
     columns = {name: mtme_score.ScoreColumns() for name in names}
-    for part in store.exports.texts(project_id) if names else ():
-        ours = [h for s in part.segments for h in made.get(s.key, ())]
-        values = grouped((h.name, (OutputKey(*h[:3]), h.value)) for h in (*part.human_scores, *ours))
+    parts = store.exports.texts(project_id) if names else ()
+    for some in reported(parts, lambda texts: len(texts.outputs), project.n_outputs, progress):
+        ours = [h for s in some.segments for h in made.get(s.key, ())]
+        values = grouped((h.name, (OutputKey(*h[:3]), h.value)) for h in (*some.human_scores, *ours))
         for name, column in columns.items():
-            column.take(part.segments, dict(values.get(name, ())))
+            column.take(some.segments, dict(values.get(name, ())))
     return columns
 
 

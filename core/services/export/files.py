@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from core.formats.labels import judgements
 from core.formats.labels.label_formats import FORMATS
 from core.formats.write import SCORE_COLUMNS, LabelRow, csv_lines, each_json_line, score_records
 from core.ports.store import Store
+from core.progress import Progress, no_progress
 from core.services.export import export, outputs
 from core.services.export.export import Export
 from core.services.labels import all_labels
+
+
+class MakeFile(Protocol):
+    def __call__(self, store: Store, project_id: int, progress: Progress = no_progress) -> Export:
+        """Return the file. `progress` is called once per part that is read, and may raise `Cancelled`. Raises `UserError`."""
+        ...
 
 
 class ExportFile(NamedTuple):
@@ -20,57 +27,58 @@ class ExportFile(NamedTuple):
 
     label: str
     holds: str
-    make: Callable[[Store, int], Export]
+    make: MakeFile
 
 
 def _text(
-    make: Callable[[Store, int], str | Iterable[str]],
+    make: Callable[[Store, int, Progress], str | Iterable[str]],
     ending: str,
     mime: str,
     notes: Callable[[Store, int], Iterable[str]] = lambda *_: (),
-) -> Callable[[Store, int], Export]:
-    def made(store: Store, project: int) -> Export:
-        text = make(store, project)
+) -> MakeFile:
+    def made(store: Store, project_id: int, progress: Progress = no_progress) -> Export:
+        progress(0.0)
+        text = make(store, project_id, progress)
         pieces = [text] if isinstance(text, str) else text
-        return Export(export.spooled(pieces), ending, mime, tuple(notes(store, project)))
+        return Export(export.spooled(pieces), ending, mime, tuple(notes(store, project_id)))
 
     return made
 
 
-def _labels(name: str) -> Callable[[Store, int], Export]:
-    return lambda store, project: export.labels_as(store, project, name)
+def _labels(store: Store, project_id: int, progress: Progress = no_progress, *, name: str) -> Export:
+    return export.labels_as(store, project_id, name, progress)
 
 
-def _scores(store: Store, project_id: int, *, ending: str) -> Export:
-    return outputs.scores_as(store, project_id, ending)
+def _scores(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
+    return outputs.scores_as(store, project_id, ending, progress)
 
 
-def _outputs(store: Store, project_id: int, *, ending: str) -> Export:
-    return outputs.outputs_as(store, project_id, ending)
+def _outputs(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
+    return outputs.outputs_as(store, project_id, ending, progress)
 
 
 LABELS = {
     "csv": ExportFile(
         "Labels: CSV", "One row per error span or verdict; unsubmitted ones are included and marked. Safe to open in a spreadsheet: texts cannot run as formulas.",
         _text(
-            lambda store, project: csv_lines(LabelRow._fields, export.label_rows(store, project)), "labels.csv", "text/csv", export.notes_on_labels
+            lambda *of: csv_lines(LabelRow._fields, export.label_rows(*of)), "labels.csv", "text/csv", export.notes_on_labels
         ),
     ),
-    **{f.name: ExportFile(f"Labels: {f.label}", f.holds, _labels(f.name)) for f in FORMATS.values() if f.write},
+    **{f.name: ExportFile(f"Labels: {f.label}", f.holds, partial(_labels, name=f.name)) for f in FORMATS.values() if f.write},
     "mtme-score": ExportFile(
         "Labels: MQM scores, .seg.score", "One number per output for mt-metrics-eval (Google’s toolkit for WMT metrics): Google MQM weights, mean over annotators.",
-        _labels("mtme-score"),
+        partial(_labels, name="mtme-score"),
     ),
 }  # fmt: skip
 JUDGEMENTS = {
     "judgements-csv": ExportFile(
         "Scores by annotator: CSV", "One row per output and annotator, every number as imported. Safe to open in a spreadsheet: texts cannot run as formulas.",
-        _text(lambda store, project: judgements.write_csv(all_labels.judgements(store, project)), "judgements.csv", "text/csv"),
+        _text(lambda store, project, _: judgements.write_csv(all_labels.judgements(store, project)), "judgements.csv", "text/csv"),
     ),
     "judgements-jsonl": ExportFile(
         "Scores by annotator: JSONL", "The same rows, one JSON object per line; names unchanged.",
         _text(
-            lambda store, project: judgements.write_jsonl(all_labels.judgements(store, project)), "judgements.jsonl", "application/jsonl"
+            lambda store, project, _: judgements.write_jsonl(all_labels.judgements(store, project)), "judgements.jsonl", "application/jsonl"
         ),
     ),
 }  # fmt: skip
@@ -78,13 +86,13 @@ SCORES = {
     "scores-csv": ExportFile(
         "Scores: CSV", "One row per output and metric, with signature, status and reason. Safe to open in a spreadsheet: texts cannot run as formulas.",
         _text(
-            lambda store, project: csv_lines(SCORE_COLUMNS, export.score_rows(store, project)), "scores.csv", "text/csv", export.partly_scored
+            lambda *of: csv_lines(SCORE_COLUMNS, export.score_rows(*of)), "scores.csv", "text/csv", export.partly_scored
         ),
     ),
     "scores-jsonl": ExportFile(
         "Scores: JSONL", "The same rows, one JSON object per line; a missing score is null.",
         _text(
-            lambda store, project: each_json_line(score_records(export.score_rows(store, project))), "scores.jsonl", "application/jsonl",
+            lambda *of: each_json_line(score_records(export.score_rows(*of))), "scores.jsonl", "application/jsonl",
             export.partly_scored,
         ),
     ),

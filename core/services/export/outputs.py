@@ -11,16 +11,23 @@ from core.data import OutputKey
 from core.formats.streams.columnar_write import Kind, write_columnar
 from core.formats.write import SCORE_COLUMNS, csv_lines, each_json_line
 from core.ports.store import Store
-from core.services.export.export import Export, partly_scored, score_rows, spooled
+from core.progress import Progress, no_progress
+from core.services.export.export import Export, partly_scored, reported, score_rows, spooled
 
 KEYS = ("system", "doc_id", "segment_id")
 TEXT_COLUMNS = (*KEYS, "source", "references", "output")
 PARQUET, ARROW = "application/vnd.apache.parquet", "application/vnd.apache.arrow.file"
 
 
-def output_rows(store: Store, project_id: int, scores: tuple[str, ...]) -> Iterator[list[Any]]:
-    """Yield system, document, segment, source, references and output of each output, then its human scores of these names."""
-    for part in store.exports.texts(project_id):
+def output_rows(
+    store: Store, project_id: int, scores: tuple[str, ...], progress: Progress = no_progress
+) -> Iterator[list[Any]]:
+    """Yield system, document, segment, source, references and output of each output, then its human scores of these names.
+
+    `progress` is called once per part.
+    """
+    total = store.projects.get(project_id).n_outputs
+    for part in reported(store.exports.texts(project_id), lambda texts: len(texts.outputs), total, progress):
         of_segment = part.segment_of()
         values: dict[OutputKey, dict[str, float]] = defaultdict(dict)
         for h in part.human_scores:
@@ -30,10 +37,10 @@ def output_rows(store: Store, project_id: int, scores: tuple[str, ...]) -> Itera
             yield [*output.key, segment.source, list(segment.references), output.text, *map(found.get, scores)]
 
 
-def outputs_as(store: Store, project_id: int, ending: str) -> Export:
+def outputs_as(store: Store, project_id: int, ending: str, progress: Progress = no_progress) -> Export:
     """Return the outputs with their human scores as csv, jsonl, parquet or arrow. Segments without outputs have no row."""
     scores = store.projects.get(project_id).human_scores
-    rows = output_rows(store, project_id, scores)
+    rows = output_rows(store, project_id, scores, progress)
     n = store.exports.most_references(project_id)
     references = ["reference", *(f"reference {i}" for i in range(2, n + 1))][:n]
     names = _score_columns(scores, {*TEXT_COLUMNS, *references})
@@ -68,10 +75,11 @@ def _score_columns(scores: Sequence[str], texts: set[str]) -> list[str]:
     return names
 
 
-def scores_as(store: Store, project_id: int, ending: str) -> Export:
+def scores_as(store: Store, project_id: int, ending: str, progress: Progress = no_progress) -> Export:
     """Return the scores with signature, status and reason as parquet or arrow."""
     kinds: list[tuple[str, Kind]] = [(name, "number" if name == "score" else "text") for name in SCORE_COLUMNS]
-    return _columnar(kinds, score_rows(store, project_id), "scores", ending, tuple(partly_scored(store, project_id)))
+    rows = score_rows(store, project_id, progress)
+    return _columnar(kinds, rows, "scores", ending, tuple(partly_scored(store, project_id)))
 
 
 def _columnar(columns: Any, rows: Any, name: str, ending: str, lost: tuple[str, ...]) -> Export:

@@ -8,6 +8,7 @@ from core.ports.projects import Project
 from core.ports.store import Store
 from core.services.export.files import JUDGEMENTS, LABELS, OUTPUTS, SCORES, ExportFile
 from core.settings import load as settings
+from pages._ui.projects import large_exports
 from pages._ui.shared import errors, wiring
 from pages._ui.shared.files import file_name
 from pages._ui.shared.markdown import escape_markdown
@@ -33,10 +34,9 @@ def _choice(project: Project, kinds: dict[str, ExportFile]) -> None:
         "Format", kinds, format_func=lambda name: kinds[name].label, key=f"export-format-{project.id}"
     )
     kind, store = kinds[chosen], wiring.store()
-    if project.n_outputs > wiring.LARGE:  # a route streams the file: Streamlit holds a download in memory
+    if project.n_outputs > wiring.LARGE:
         st.caption(escape_markdown(kind.holds))
-        address = wiring.address(f"api/projects/{project.id}/exports/{chosen}")
-        st.link_button("Download", address, icon=":material/download:", width="stretch", type="primary")
+        large_exports.draw(project, chosen, kind, store)
         return
     ending, mime, lost = _about(settings().database, project, chosen, kind, store)
     st.caption("  \n".join(map(escape_markdown, (kind.holds, *lost))))
