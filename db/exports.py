@@ -68,6 +68,11 @@ class SqlExports:
                 rows = connection.execute(_ordered(columns.where(segments.c.id.in_(ids)))).all()
             yield [(OutputKey(*row[:3]), Value(*row[3:])) for row in rows]
 
+    def n_references(self, project_id: int) -> int:
+        found = select(func.count()).select_from(segment_references.join(segments))
+        with reading(self._engine) as connection:
+            return connection.execute(found.where(segments.c.project_id == project_id)).scalar_one()
+
     def most_references(self, project_id: int) -> int:
         counted = select(func.count()).select_from(segment_references.join(segments))
         each = counted.where(segments.c.project_id == project_id).group_by(segments.c.id).subquery()

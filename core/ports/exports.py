@@ -20,4 +20,5 @@ class Exports(Protocol):
         """Yield the values that `Scores.table` returns, in the order of the outputs."""
         ...
 
+    def n_references(self, project_id: int) -> int: ...  # of all segments
     def most_references(self, project_id: int) -> int: ...  # of a segment

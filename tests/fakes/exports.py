@@ -32,5 +32,8 @@ class FakeExports:
         values = FakeScores(self.m).table(project_id, signature)
         return ([(key, values[key]) for key in keys if key in values] for keys in self.keys(project_id))
 
+    def n_references(self, project_id: int) -> int:
+        return sum(len(s.references) for s in self.m.datasets[project_id].segments)
+
     def most_references(self, project_id: int) -> int:
         return max((len(s.references) for s in self.m.datasets[project_id].segments), default=0)

@@ -27,11 +27,13 @@ from core.formats.files import Upload
 from core.formats.labels.label_file import (
     Gatherer,
     LabelFile,
+    ProjectTotals,
     Severities,
     Written,
     category_or_none,
     checked,
     left_behind,
+    totals_of,
     utf16,
 )
 from core.formats.parsing.json_records import Record, records
@@ -139,7 +141,7 @@ def _span(found: Gatherer, record: Record, key: OutputKey, text: str, breaks: bo
     return found.span(line, key, side, start, end, severity, category, note)
 
 
-def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
+def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals | None = None) -> Written:
     """Write one object per rating, in the order given; the score is the human score "ESA" of the output, if there is one.
 
     Raises `UserError` for labels that do not match their texts.
@@ -157,8 +159,8 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
             "esa_score": scores.get(r.key), "system": r.key.system, "annotator": r.rater,
             "segment_id": r.key.segment_id,
         })  # fmt: skip
-    others = [h for h in dataset.human_scores if h.name != SCORE]
-    rest = Dataset(dataset.segments, dataset.outputs, tuple(others))
+    whole = project or totals_of(dataset)
+    rest = whole._replace(human_scores=tuple(name for name in whole.human_scores if name != SCORE))
     return Written((json_lines(records),), (*_lost(labels, scores), *left_behind(rest, labels)))
 
 

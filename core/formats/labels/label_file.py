@@ -49,6 +49,19 @@ class Written(NamedTuple):
     lost: tuple[str, ...] = ()
 
 
+class ProjectTotals(NamedTuple):
+    """Counts of the outputs and references of a whole project, and the names of its human scores."""
+
+    outputs: int
+    references: int
+    human_scores: tuple[str, ...]
+
+
+def totals_of(dataset: Dataset) -> ProjectTotals:
+    names = tuple(dict.fromkeys(h.name for h in dataset.human_scores))
+    return ProjectTotals(len(dataset.outputs), sum(len(s.references) for s in dataset.segments), names)
+
+
 class Severities:
     """Map severity names in files to the severities of this program. Case and outer blanks are ignored; unknown names give None."""
 
@@ -166,17 +179,17 @@ def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> list[RatedOutput]
 
 
 def left_behind(
-    dataset: Dataset, rated: Sequence[RatedOutput], *, unrated: bool = True, references: bool = True
+    project: ProjectTotals, rated: Sequence[RatedOutput], *, unrated: bool = True, references: bool = True
 ) -> list[str]:
-    """Return what is left out in a format without human scores, and without the kinds that are True."""
-    with_labels = {r.key for r in rated}
-    without = sum(o.key not in with_labels for o in dataset.outputs)
-    names = dict.fromkeys(h.name for h in dataset.human_scores)
-    written = sum(len(s.references) for s in dataset.segments)
+    """Return what is left out in a format without human scores, and without the kinds that are True.
+
+    All rated outputs are outputs of the project.
+    """
+    without = project.outputs - len({r.key for r in rated})
     amounts = (
         (unrated and without, counted(without, "unrated output")),
-        (references and written, counted(written, "reference")),
-        (dataset.human_scores, f"human scores ({', '.join(names)})"),
+        (references and project.references, counted(project.references, "reference")),
+        (project.human_scores, f"human scores ({', '.join(project.human_scores)})"),
     )
     return [f"Left out: {what}." for there, what in amounts if there]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from core.data import SEVERITIES, Dataset, RatedOutput, Span, grouped
 from core.errors import Problem, UserError
@@ -13,7 +14,7 @@ from core.formats.columns import is_google_mqm, plain
 from core.formats.external import file_of_a_metric
 from core.formats.files import Upload, beginning, extension
 from core.formats.labels import esa, google_mqm, judgements, label_studio, marot, mtme_rating, mtme_standalone
-from core.formats.labels.label_file import LabelFile, Severities, Written, left_behind
+from core.formats.labels.label_file import LabelFile, ProjectTotals, Severities, Written, left_behind, totals_of
 from core.formats.parsing.json_records import Record
 from core.formats.problems import Collector, counted
 
@@ -21,14 +22,22 @@ LOOK = 1 << 20
 """How many bytes of a file are read to detect its format."""
 
 Reader = Callable[[Upload, Severities, Dataset | None], LabelFile]
-Writer = Callable[[Dataset, Iterable[RatedOutput]], Written]
+
+
+class Writer(Protocol):
+    def __call__(
+        self, dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals | None = None, /
+    ) -> Written:
+        """Write ratings. `project` is given if the dataset has only the texts of rated segments, and the names of all others."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class LabelFormat:
     """A label format. `holds` says in one line what is written, `reads` how it is read. `write` is None if labels cannot be written.
 
-    A format with `needs_texts` stores no texts, so that reading it needs the outputs.
+    A format with `needs_texts` stores no texts, so that reading it needs the outputs. One that `has_unrated` outputs is written from
+    all texts of a project, others from those of rated segments and the names of all segments.
     """
 
     name: str
@@ -40,6 +49,7 @@ class LabelFormat:
     read: Reader
     write: Writer | None = None
     needs_texts: bool = False
+    has_unrated: bool = False
 
 
 def _read_google(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
@@ -62,9 +72,9 @@ def _read_google(upload: Upload, severities: Severities, texts: Dataset | None) 
     return LabelFile(found.dataset, rated, (*warnings, *found.warnings))
 
 
-def _write_google(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
+def _write_google(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals | None = None) -> Written:
     labels = list(rated)
-    return Written((google_mqm.write(dataset, labels),), tuple(left_behind(dataset, labels)))
+    return Written((google_mqm.write(dataset, labels),), tuple(left_behind(project or totals_of(dataset), labels)))
 
 
 TSV, JSONL = "text/tab-separated-values", "application/jsonl"
@@ -81,7 +91,7 @@ FORMATS: dict[str, LabelFormat] = {
             "marot", "Marot TSV", "marot.tsv", TSV,
             "For Marot, Google’s viewer of MQM labels: every label, unrated outputs and references.",
             "Ten columns, errors between <v> and </v>; doc and docSegId name the segment. Includes the outputs.",
-            marot.read, marot.write,
+            marot.read, marot.write, has_unrated=True,
         ),
         LabelFormat(
             "mtme", "mt-metrics-eval .seg.rating", "seg.rating", TSV,

@@ -13,7 +13,16 @@ from typing import Any
 
 from core.data import Dataset, OutputKey, RatedOutput
 from core.formats.files import Upload
-from core.formats.labels.label_file import Gatherer, LabelFile, Severities, Written, checked, left_behind
+from core.formats.labels.label_file import (
+    Gatherer,
+    LabelFile,
+    ProjectTotals,
+    Severities,
+    Written,
+    checked,
+    left_behind,
+    totals_of,
+)
 from core.formats.labels.mtme_rating import error_json, error_of, scores_unused
 from core.formats.parsing.json_records import records as read_records
 from core.formats.problems import counted
@@ -39,7 +48,7 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
     return found.done()
 
 
-def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
+def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals | None = None) -> Written:
     """Write one object per rating, in the order given. Raises `UserError` for labels that do not match their texts."""
     labels = checked(dataset, rated)
     texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
@@ -59,4 +68,4 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> Written:
         lost.append(f"{counted(notes, 'note')}: kept under a key that mt-metrics-eval ignores.")
     if any("segment_name" in record for record in records):
         lost.append("Segment ids: mt-metrics-eval reads positions from 0; the original ids are kept as segment_name.")
-    return Written((json_lines(records),), (*lost, *left_behind(dataset, labels)))
+    return Written((json_lines(records),), (*lost, *left_behind(project or totals_of(dataset), labels)))

@@ -8,10 +8,11 @@ import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import IO, NamedTuple, TypeVar
 
-from core.data import Dataset, OutputKey, RatedOutput, Score, SegmentKey, grouped
+from core.data import Dataset, HumanScore, Output, OutputKey, RatedOutput, Score, Segment, SegmentKey, grouped
 from core.errors import UserError
 from core.formats import mtme_score
-from core.formats.labels.label_file import Written, left_behind
+from core.formats.labels import esa
+from core.formats.labels.label_file import ProjectTotals, Written, left_behind, totals_of
 from core.formats.labels.label_formats import FORMATS, label_format
 from core.formats.problems import counted
 from core.formats.write import LabelRow
@@ -25,6 +26,8 @@ from core.services.labels import all_labels
 from core.services.labels.judgements import derived
 
 T = TypeVar("T")
+SEGMENTS = 1000
+"""Segments whose texts are read at once."""
 HELD = 1 << 20
 """Bytes of a file that are kept in memory."""
 
@@ -109,17 +112,22 @@ def spooled(pieces: Iterable[str | bytes] = ()) -> IO[bytes]:
 def labels_as(store: Store, project_id: int, name: str, progress: Progress = no_progress) -> Export:
     """Return the submitted labels in a format (`core.formats.labels.label_formats`), as one file or a ZIP of several.
 
-    "mtme-score" has the MQM score of each output: Google's weights, mean over raters. `progress` is called before the
-    texts are read. Raises `UserError` if the format cannot hold the name of a system or rater.
+    "mtme-score" has the MQM score of each output: Google's weights, mean over raters. `progress` is called once
+    per part that is read. Raises `UserError` if the format cannot hold the name of a system or rater.
     """
     progress(0.0)
-    dataset = store.projects.dataset(project_id)
-    texts = {o.key: o.text for o in dataset.outputs}
     labels = all_labels.labels(store, project_id)
+    found = store.projects.get(project_id)
+    project = ProjectTotals(found.n_outputs, store.exports.n_references(project_id), found.human_scores)
+    if label_format(name).has_unrated:
+        dataset = _whole(store, project_id, project, progress)
+    else:
+        dataset = _labelled(store, project_id, name, project, {segment for _, segment in labels}, progress)
+    texts = {o.key: o.text for o in dataset.outputs}
     order = {key: i for i, key in enumerate(texts)}
     rated = [r for r in rated_outputs(labels, texts) if r.key in order]
     rated.sort(key=lambda r: (order[r.key], r.rater))
-    written = write_labels(dataset, rated, name)
+    written = write_labels(dataset, rated, name, project)
     wanted = label_format(name)
     open_work = sum(o.complete for of in labels.values() if not of.submitted for o in of.outputs.values())
     lost = [f"Left out: {counted(open_work, 'label')} not submitted yet."] if open_work else []
@@ -130,17 +138,60 @@ def labels_as(store: Store, project_id: int, name: str, progress: Progress = no_
     return Export(_zipped(rounds), f"{wanted.ending}.zip", "application/zip", (*lost, *written.lost))
 
 
-def write_labels(dataset: Dataset, rated: Sequence[RatedOutput], name: str) -> Written:
-    """Return ratings in the format `name`. Raises `UserError` for a format that is read only."""
+def _whole(store: Store, project_id: int, project: ProjectTotals, progress: Progress) -> Dataset:
+    """Return all texts of a project, without human scores."""
+    parts = store.exports.texts(project_id)
+    return _joined(reported(parts, lambda part: len(part.outputs), project.outputs, progress))
+
+
+def _joined(parts: Iterable[Dataset]) -> Dataset:
+    segments, outputs = list[Segment](), list[Output]()
+    for some in parts:
+        segments += some.segments
+        outputs += some.outputs
+    return Dataset(tuple(segments), tuple(outputs))
+
+
+def _labelled(
+    store: Store,
+    project_id: int,
+    name: str,
+    project: ProjectTotals,
+    labelled: Collection[SegmentKey],
+    progress: Progress,
+) -> Dataset:
+    """Return the texts of labelled segments among the names of all segments, with the human scores that the format `name` has."""
+    every = store.projects.index(project_id).segments
+    wanted = [key for key in every if key in labelled]
+    some = (wanted[at : at + SEGMENTS] for at in range(0, len(wanted), SEGMENTS))
+    read = _joined(store.projects.texts(project_id, keys) for keys in reported(some, len, len(wanted), progress))
+    scores: list[HumanScore] = []
+    if name == "esa" and esa.SCORE in project.human_scores:  # no other label format has human scores
+        column = store.projects.human_score(project_id, esa.SCORE)
+        values = ((o.key, column[o.key].value) for o in read.outputs if o.key in column)
+        scores = [HumanScore(*key, esa.SCORE, value) for key, value in values if value is not None]
+    of = read.segment_of()
+    return Dataset(tuple(of.get(key) or Segment(*key, None) for key in every), read.outputs, tuple(scores))
+
+
+def write_labels(
+    dataset: Dataset, rated: Sequence[RatedOutput], name: str, project: ProjectTotals | None = None
+) -> Written:
+    """Return ratings in the format `name`. Raises `UserError` for a format that is read only.
+
+    `project` are the totals of the project if the dataset has only the texts of rated segments.
+    """
     wanted = label_format(name)
     if wanted.write is not None:
-        return wanted.write(dataset, rated)
+        return wanted.write(dataset, rated, project)
     if wanted.name != "mtme-score":
         can = ", ".join(f.name for f in FORMATS.values() if f.write or f.name == "mtme-score")
         raise UserError("labels are not written in this format", got=wanted.label, expected=can)
     scores = {s.key: s.score for s in segment_scores(rated, GOOGLE)}
     lost = "The error spans: only one MQM score per output is kept (Google’s weights, mean over raters, 0 is best)."
-    return Written((mtme_score.write(dataset, scores),), (lost, *left_behind(dataset, rated, unrated=False)))
+    return Written(
+        (mtme_score.write(dataset, scores),), (lost, *left_behind(project or totals_of(dataset), rated, unrated=False))
+    )
 
 
 def scores_as_mtme(store: Store, project_id: int, progress: Progress = no_progress) -> Export:

@@ -63,7 +63,7 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "search": read,
         "human_score": read,
     },
-    "exports": {"texts": read, "keys": read, "scores": read, "most_references": read},
+    "exports": {"texts": read, "keys": read, "scores": read, "n_references": read, "most_references": read},
     "imports": {"add": import_data, "stored": read},
     "scores": {
         "known": everyone,

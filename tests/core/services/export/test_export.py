@@ -27,6 +27,7 @@ from core.services.export.export import (
     scores_as_mtme,
 )
 from core.services.projects.label_import import read
+from tests.fakes.columns import index_of, texts_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ONE, TWO = SegmentKey("d", "1"), SegmentKey("d", "2")
@@ -69,14 +70,22 @@ def log(events: list[Event]) -> SimpleNamespace:
     return SimpleNamespace(events=lambda project, segment=None: events)
 
 
+def projects() -> SimpleNamespace:
+    return SimpleNamespace(
+        dataset=lambda project: DATASET,
+        get=lambda project: SimpleNamespace(n_outputs=3, human_scores=()),
+        index=lambda project: index_of(DATASET),
+        texts=lambda project, segments: texts_of(DATASET, segments),
+    )
+
+
 def store() -> Store:
     return cast(
         Store,
         SimpleNamespace(
-            projects=SimpleNamespace(
-                dataset=lambda project: DATASET, get=lambda project: SimpleNamespace(n_outputs=3, human_scores=())
-            ),
+            projects=projects(),
             exports=SimpleNamespace(
+                n_references=lambda project: 1,
                 texts=lambda project: iter([DATASET]),
                 keys=lambda project: iter([[o.key for o in DATASET.outputs]]),
                 scores=lambda project, signature: iter(
@@ -149,7 +158,9 @@ def test_several_ratings_of_an_output_make_a_zip_of_rating_files() -> None:
         event(9, "bob", ONE, "verdict", "A", value="no_error"),
         event(10, "bob", ONE, "submit", None, systems=["A"]),
     ]
-    held = SimpleNamespace(projects=store().projects, labels=log(EVENTS + events), campaigns=NO_CAMPAIGNS)
+    held = SimpleNamespace(
+        projects=store().projects, exports=store().exports, labels=log(EVENTS + events), campaigns=NO_CAMPAIGNS
+    )
     made = labels_as(cast(Store, held), 1, "mtme")
     assert (made.ending, made.mime) == ("seg.rating.zip", "application/zip")
     with zipfile.ZipFile(io.BytesIO(made.data)) as archive:

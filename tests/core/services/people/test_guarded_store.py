@@ -41,7 +41,7 @@ NOBODY = {
     ("people", "link"), ("campaigns", "assign"), ("campaigns", "touch"),
 }  # fmt: skip
 READS = {
-    ("exports", "texts"), ("exports", "keys"), ("exports", "scores"), ("exports", "most_references"),
+    ("exports", "texts"), ("exports", "keys"), ("exports", "scores"), ("exports", "n_references"), ("exports", "most_references"),
     ("imports", "stored"), ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
     ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"),
     ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "unfinished"), ("jobs", "progress"), ("labels", "events"), ("labels", "raters"),

@@ -1,0 +1,78 @@
+"""Files of labels are the same whether all texts of a project are read or only those of labelled segments."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.data import Dataset, HumanScore, Output, Segment, SegmentKey
+from core.mqm.scores import rated_outputs
+from core.ports.labels import Action
+from core.ports.store import Store
+from core.services.export import export
+from core.services.export.files import LABELS
+from core.services.labels import all_labels
+
+N = 40
+LABELLED = (3, 17, 18, 31)
+TEXTS = Dataset(
+    tuple(Segment(f"d{i // 10}", f"s{i}", None if i % 9 == 0 else f"source {i}\tx", ("ref", f"ref {i}")[: i % 3]) for i in range(N)),
+    tuple(Output(name, f"d{i // 10}", f"s{i}", f"{name} 😀 wrote {i}") for i in range(N) if i != 20 for name in ("A", "B")),
+    tuple(HumanScore("A", f"d{i // 10}", f"s{i}", name, i / 7) for i in range(N) if i != 20 for name in ("other", "ESA", "z")),
+)  # fmt: skip
+FORMATS = [name for name in LABELS if name != "csv"]
+
+
+@pytest.fixture
+def project(store: Store, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(export, "SEGMENTS", 3)
+    made = store.projects.create("p").id
+    store.projects.add(made, TEXTS)
+    for rater in ("Ana", "Ben"):
+        for i in LABELLED[:: 1 if rater == "Ana" else 2]:
+            span = {
+                "mark": "m", "side": "output", "start": 2, "end": 3, "quote": "😀", "severity": "Major",
+                "category": "Fluency/Grammar", "note": "why",
+            }  # fmt: skip
+            actions = [
+                Action(f"{rater}{i}a", "add", "A", span),
+                Action(f"{rater}{i}b", "verdict", "B", {"value": "non_translation" if i == 17 else "no_error"}),
+                Action(f"{rater}{i}c", "submit", None, {}),
+            ]
+            store.labels.append(made, rater, SegmentKey(f"d{i // 10}", f"s{i}"), actions)
+    return made
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_file_of_labels_has_the_bytes_of_the_whole_project(store: Store, project: int, name: str) -> None:
+    dataset = store.projects.dataset(project)
+    texts = {o.key: o.text for o in dataset.outputs}
+    order = {key: i for i, key in enumerate(texts)}
+    rated = rated_outputs(all_labels.labels(store, project), texts)
+    rated.sort(key=lambda r: (order[r.key], r.rater))
+    assert len(rated) == 12
+    whole = export.write_labels(dataset, rated, name)
+    made = export.labels_as(store, project, name)
+    assert made.lost == whole.lost
+    if len(whole.texts) == 1:
+        assert made.data == whole.texts[0].encode()
+    else:
+        files = {f"labels.round{n}.{made.ending.removesuffix('.zip')}": text for n, text in enumerate(whole.texts, 1)}
+        zipped = export._zipped(files)
+        zipped.seek(0)
+        assert made.data == zipped.read()
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "marot"])
+def test_only_the_texts_of_labelled_segments_are_read(
+    store: Store, project: int, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(store.projects), "dataset", lambda *_: pytest.fail("the whole project is read"))
+    shares: list[float] = []
+    assert export.labels_as(store, project, name, shares.append).data
+    assert shares == [0.0, 0.0, 0.75, 1.0]
+
+
+def test_references_of_other_projects_are_not_counted(store: Store, project: int) -> None:
+    other = store.projects.create("q").id
+    store.projects.add(other, Dataset((Segment("d", "1", "s", ("one", "two")),), ()))
+    assert store.exports.n_references(project) == sum(len(s.references) for s in TEXTS.segments)
