@@ -12,10 +12,10 @@ from core.errors import UserError
 
 
 class Limits(NamedTuple):
-    """Limits for uploads: for one file, and `systems` for an import and a project. The defaults allow a million outputs with their texts.
+    """Limits for uploads: for one file, and `systems` and `project_cells` for an import and a project. The defaults allow a million outputs with their texts.
 
     `text_mb` is the size in MB as uploaded and after decompression; `rows` counts rows, lines of text, error spans or outputs; `cells` counts cells
-    and list entries; `cell_chars` is the length of a cell, a line or a JSON record, in characters.
+    and list entries; `cell_chars` is the length of a cell, a line or a JSON record, in characters. `project_cells` is the number of segments times the number of systems.
     """
 
     text_mb: int = 500
@@ -24,6 +24,7 @@ class Limits(NamedTuple):
     columns: int = 2_000
     cell_chars: int = 1 << 24
     systems: int = 2_000
+    project_cells: int = 100_000_000
 
     @staticmethod
     def variable(field: str) -> str:
@@ -118,7 +119,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
     Variables: ERRORSCOPE_HOME, ERRORSCOPE_DB and ERRORSCOPE_PROMPTS, and one per text in `Settings`: ERRORSCOPE_SEQ2SEQ,
     ERRORSCOPE_DEVICE, ERRORSCOPE_WORKER, ERRORSCOPE_WORKERS and ERRORSCOPE_STALL (numbers), ERRORSCOPE_DTYPE, ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_ENCODER, ERRORSCOPE_NLI,
     ERRORSCOPE_LM, ERRORSCOPE_MLM, ERRORSCOPE_UNIEVAL, ERRORSCOPE_BLEURT, ERRORSCOPE_COMET. ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS,
-    _COLUMNS, _CELL_CHARS and _SYSTEMS are for uploaded files (`Limits`).
+    _COLUMNS, _CELL_CHARS, _SYSTEMS and _PROJECT_CELLS are for uploaded files (`Limits`).
     """
     prompts = environ.get("ERRORSCOPE_PROMPTS")
     names = [field.name for field in fields(Settings) if isinstance(field.default, str)]

@@ -60,6 +60,15 @@ class Meter:
             found = f"more than {most:,} systems"
             raise ImportProblems([Problem(self.file, 0, column, found, f"at most {most:,}", todo)])
 
+    def project(self, segments: int, systems: int) -> None:
+        """Raise `ImportProblems` if a project would have too many cells: one for each segment and system, also without an output."""
+        most = self.limits.project_cells
+        if segments * systems > most:
+            split = "Import systems that have no segments in common into projects of their own"
+            todo = f"{split}, or set {Limits.variable('project_cells')} to a higher number (docs/formats.md)"
+            found = f"{segments:,} segments × {systems:,} systems = {segments * systems:,} cells of the project"
+            raise ImportProblems([Problem(self.file, 0, "", found, f"at most {most:,} cells", todo)])
+
     def length(self, line: int, chars: int) -> None:
         if chars > self.limits.cell_chars:
             raise too_much(self.file, line, "cell_chars", self.limits.cell_chars)

@@ -43,10 +43,19 @@ class ImportTarget:
                     store.projects.delete(project_id)
             raise
 
-    def check_systems(self, store: Store, new: Collection[str]) -> None:
-        """Raise `ImportProblems` if the project would have more systems than an import may have."""
+    def check_size(self, store: Store, new: Dataset | StagedImport) -> None:
+        """Raise `ImportProblems` if the project would have more systems or cells (`Limits.project_cells`) than it may have."""
+        meter, systems = Meter(""), set(new.systems)
+        n_segments = len(new.segments) if isinstance(new, Dataset) else new.stage.n_segments
         if self.project_id is not None:
-            Meter("").systems(len({*store.projects.get(self.project_id).systems, *new}))
+            project = store.projects.get(self.project_id)
+            systems |= set(project.systems)
+            meter.systems(len(systems))
+            if (project.n_segments + n_segments) * len(systems) > meter.limits.project_cells:
+                there = store.projects.index(self.project_id).row
+                n_segments = sum(s.key not in there for part in _parts(new) for s in part.segments)
+            n_segments += project.n_segments
+        meter.project(n_segments, len(systems))
 
 
 class Imported(NamedTuple):
@@ -178,10 +187,10 @@ def add(
     """Import a dataset and external scores: all or nothing. If it fails, no new project is left behind.
 
     Scores of metrics in `replace` replace the stored ones. Raises `ImportProblems` if the project has other texts under the
-    same names or would have too many systems (`ERRORSCOPE_MAX_SYSTEMS`), `UserError` if the project name is taken.
+    same names or would have too many systems (`ERRORSCOPE_MAX_SYSTEMS`) or cells (`ERRORSCOPE_MAX_PROJECT_CELLS`), `UserError` if the project name is taken.
     """
     external_scores.check_names(scores)
-    target.check_systems(store, dataset.systems)
+    target.check_size(store, dataset)
     with target.opened(store) as project_id:
         report = store.projects.add(project_id, dataset, external=scores, replace=replace)
         typology = choose_typology(store, project_id, task_of(dataset)) if target.project_id is None else ""
@@ -196,7 +205,7 @@ def add_staged(
         (m.name, ", ".join(f.name for f in m.files), "") for m in staged.metrics
     ):
         raise ImportProblems(problems)
-    target.check_systems(store, staged.systems)
+    target.check_size(store, staged)
     with target.opened(store) as project_id:
         report = store.imports.add(project_id, staged, progress, replace=replace)
         typology = choose_typology(store, project_id, task_of(staged.sample())) if target.project_id is None else ""

@@ -163,6 +163,7 @@ def import_labels(
     if found.problems:
         raise ImportProblems(found.problems)
     external_scores.check_names(found.external)
+    target.check_size(store, found.dataset)
     with target.opened(store) as project_id:
         events = store.labels.events(project_id)
         wanted = label_actions(found.rated, fold(events), {e.action.id for e in events})

@@ -6,9 +6,12 @@ from hypothesis import strategies as st
 
 from core.data import Dataset, HumanScore, Output, Segment
 from core.errors import ImportProblems, UserError
+from core.formats.files import Upload
+from core.formats.lines import stage_lines
 from core.ports.projects import ImportReport
 from core.services.labels.typologies import of_project
-from core.services.projects.adding import ImportTarget, add, compare, goes_on, news, sentence
+from core.services.projects.adding import ImportTarget, add, add_staged, compare, goes_on, news, sentence
+from core.services.projects.label_import import LabelFiles, import_labels
 from tests.fakes import memory_store, small_dataset
 
 TEXTS = st.sampled_from(["x", "y", ""])
@@ -81,6 +84,53 @@ def test_imports_together_have_no_more_systems_than_one_may_have(monkeypatch: py
     with pytest.raises(ImportProblems, match="more than 3 systems"):
         add(store, into, small_dataset(2, "CD"))
     assert store.projects.get(made.project.id).systems == ("A", "B", "C")
+
+
+def own_segments(systems: str, n: int = 2) -> Dataset:
+    """A dataset in which each system has segments of its own."""
+    segments = tuple(Segment(system, str(i), None) for system in systems for i in range(n))
+    return Dataset(segments, tuple(Output(s.doc_id, s.doc_id, s.segment_id, "x") for s in segments))
+
+
+def test_a_project_of_too_many_cells_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
+    store = memory_store()
+    with pytest.raises(ImportProblems) as caught:
+        add(store, ImportTarget("p"), own_segments("ABC"))
+    (problem,) = caught.value.problems
+    assert problem.found == "6 segments × 3 systems = 18 cells of the project"
+    assert problem.expected == "at most 17 cells"
+    assert "ERRORSCOPE_MAX_PROJECT_CELLS" in problem.todo
+    assert store.projects.list() == []
+
+
+def test_adding_to_a_project_counts_its_segments_and_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
+    store = memory_store()
+    project = add(store, ImportTarget("p"), own_segments("AB")).project
+    into = ImportTarget("p", project.id)
+    for _ in range(2):  # segments that the project has are not counted twice
+        add(store, into, own_segments("AB"))
+    with pytest.raises(ImportProblems, match="18 cells"):
+        add(store, into, own_segments("C"))
+    with pytest.raises(ImportProblems, match="18 cells"):
+        import_labels(store, into, LabelFiles(own_segments("C"), ()))
+    assert store.projects.get(project.id) == project._replace(imports=store.projects.get(project.id).imports)
+    monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "18")
+    assert add(store, into, own_segments("C")).project.systems == ("A", "B", "C")
+
+
+def test_files_of_too_many_cells_are_refused_before_anything_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
+    store = memory_store()
+    staged = stage_lines(None, [], {system: Upload(f"{system}.txt", b"x\n" * 6) for system in "ABC"})
+    with pytest.raises(ImportProblems, match="18 cells"):
+        add_staged(store, ImportTarget("p"), staged)
+    assert store.projects.list() == []
+    project = add(store, ImportTarget("p"), own_segments("AB")).project
+    with pytest.raises(ImportProblems, match="30 cells"):
+        add_staged(store, ImportTarget("p", project.id), staged)
+    assert store.projects.get(project.id) == project
 
 
 def test_news_names_only_what_is_new() -> None:
