@@ -65,10 +65,11 @@ class SqlLabels:
                     refused.append(error)
         return refused
 
-    def events(self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None) -> list[Event]:
-        """Return the events in the order of recording, of one rater or segment or of all."""
+    def events(
+        self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None, after: int = 0
+    ) -> list[Event]:
         with reading(self._engine) as connection:
-            return _events(connection, project_id, rater, segment)
+            return _events(connection, project_id, rater, segment, after)
 
     def newest(self, project_id: int) -> int:
         latest = (
@@ -203,7 +204,9 @@ def _known(connection: Connection, project_id: int, ids: Sequence[str]) -> set[s
     }
 
 
-def _events(connection: Connection, project_id: int, rater: str | None, segment: SegmentKey | None) -> list[Event]:
+def _events(
+    connection: Connection, project_id: int, rater: str | None, segment: SegmentKey | None, after: int = 0
+) -> list[Event]:
     found = (
         select(events, raters.c.name, segments.c.doc_id, segments.c.segment_id)
         .join_from(events, raters)
@@ -212,6 +215,8 @@ def _events(connection: Connection, project_id: int, rater: str | None, segment:
     )
     if rater is not None:
         found = found.where(raters.c.name == rater)
+    if after:
+        found = found.where(events.c.number > after)
     # A segment is of one project. With a condition on the project of the events too, SQLite would read all of them.
     found = found.where(*([events.c.project_id == project_id] if segment is None else _named(project_id, segment)))
     return [

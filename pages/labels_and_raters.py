@@ -6,10 +6,9 @@ import streamlit as st
 
 from core.mqm.schemes import SCHEMES
 from core.ports.projects import Project
-from core.services.labels.labels import submitted
 from pages._ui.calibrate.weight_schemes import scheme_words
 from pages._ui.labels_and_raters import agreement as parts
-from pages._ui.labels_and_raters import batch_builder, number_agreement, typology_form
+from pages._ui.labels_and_raters import batch_builder, known_labels, number_agreement, typology_form
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.glossary import definition
 
@@ -18,20 +17,19 @@ TABS = ("Agreement", "Largest disagreements", "Calibration sets", "Error typolog
 
 def main() -> None:
     """Draw the page."""
-    store = wiring.store()
     project = page.start("Labels and raters", "See how far annotators agree, and choose which outputs to label next.")
     if project is None:
         return
-    labels = submitted(store, project.id)
+    labels = known_labels.submitted(project)
     batch_builder.missing(labels)
-    first = TABS[0] if wiring.raters(project) or wiring.judgements(project) else TABS[2]
+    first = TABS[0] if known_labels.raters(project) or wiring.judgements(project) else TABS[2]
     agreement, disagreements, building, typology = st.tabs(TABS, key="people-tabs", default=first)
     with agreement, errors.boundary():
-        if wiring.raters(project) or not wiring.judgements(project):
+        if known_labels.raters(project) or not wiring.judgements(project):
             labelled(project)
         number_agreement.section(project)
     with disagreements, errors.boundary():
-        if wiring.raters(project):
+        if known_labels.raters(project):
             parts.disputes(project, parts.found(project, _scheme()))
         else:
             no_labels()
@@ -48,7 +46,7 @@ def _scheme() -> str:
 
 def labelled(project: Project) -> None:
     """Draw the raters and their agreement."""
-    if not wiring.raters(project):
+    if not known_labels.raters(project):
         no_labels()
         return
     st.selectbox(

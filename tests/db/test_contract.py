@@ -287,6 +287,9 @@ def test_events_can_be_read_for_one_rater_and_one_segment(store: Store, project:
     assert store.labels.raters() == store.labels.raters(project) == ["ann", "bob"]
     assert store.labels.raters(other.id) == []
     last = store.labels.events(project)[-1].number
+    after = store.labels.events(project)[0].number
+    assert store.labels.events(project, after=after) == store.labels.events(project)[1:]
+    assert store.labels.events(project, after=last) == []
     assert (store.labels.newest(project), store.labels.newest(other.id)) == (last, 0)
 
 

@@ -38,10 +38,11 @@ def project(store: Store) -> int:
         (lambda s, p: s.labels.events(p, rater="ann"), BY_RATER),
         (lambda s, p: s.labels.events(p, rater="ann", segment=FIRST), BY_BOTH),
         (lambda s, p: s.labels.events(p), BY_NUMBER.format("")),
+        (lambda s, p: s.labels.events(p, after=1), "events USING INDEX events_by_number (project_id=? AND number>?)"),
         (lambda s, p: s.labels.raters(p), BY_RATER),
         (lambda s, p: s.labels.newest(p), BY_NUMBER.format("COVERING ")),
     ],
-    ids=["segment", "rater", "rater-and-segment", "all", "raters", "newest"],
+    ids=["segment", "rater", "rater-and-segment", "all", "new", "raters", "newest"],
 )
 def test_events_are_found_by_an_index(
     store: Store, engine: Engine, project: int, read: Callable[[Store, int], object], plan: str

@@ -38,8 +38,10 @@ class FakeLabels:
         self.m.events += [(project_id, event) for event in new]
         return list(dict.fromkeys(action.id for action in actions))
 
-    def events(self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None) -> list[Event]:
-        mine = [event for project, event in self.m.events if project == project_id]
+    def events(
+        self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None, after: int = 0
+    ) -> list[Event]:
+        mine = [event for project, event in self.m.events if project == project_id and event.number > after]
         return [e for e in mine if rater in (None, e.rater) and segment in (None, e.segment)]
 
     def newest(self, project_id: int) -> int:

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.data import SegmentKey
+from core.ports.labels import Action
 from core.ports.store import Store
 from db.campaigns.repository import SqlCampaigns
-from tests.core.services.campaigns.filled import started
+from db.labels import SqlLabels
+from tests.core.services.campaigns.filled import QUALITY, started, work
 from tests.paths import APP
 
 
@@ -53,3 +56,44 @@ def test_pages_read_no_designs_to_find_out_what_changed(
     assert not at.exception
     assert found["exist"]
     assert not found["list"]
+
+
+def with_labels(store: Store) -> int:
+    """Return a project with labels of two annotators and of a campaign."""
+    campaign = started(store, "mqm")
+    work(store, campaign)
+    for rater in ("ann", "bob"):
+        for segment in ("0", "1"):
+            save(store, campaign.project_id, rater, SegmentKey("doc0", segment))
+    return campaign.project_id
+
+
+def save(store: Store, project: int, rater: str, key: SegmentKey) -> None:
+    """Submit a segment, in which one output is a non-translation."""
+    given = [
+        Action(f"{rater}-{key}-{s}", "verdict", s, {"value": "non_translation" if s == "Cedar" else "no_error"})
+        for s in QUALITY
+    ]
+    store.labels.append(project, rater, key, [*given, Action(f"{rater}-{key}-submit", "submit", None, {})])
+
+
+def test_a_click_on_labels_and_raters_reads_no_labels_again(
+    store: Store, calls: Callable[[type, str], Counter[str]]
+) -> None:
+    project = with_labels(store)
+    at = opened("labels_and_raters", project)
+    found = calls(SqlLabels, "events")
+    calls(SqlLabels, "raters")
+    at.run()
+    assert not at.exception
+    assert not found["events"]
+    assert not found["raters"]
+
+
+def test_a_saved_label_counts_at_the_next_click(store: Store) -> None:
+    project = with_labels(store)
+    at = opened("labels_and_raters", project)
+    before = next(m.value for m in at.markdown if "Still needed" in m.value)
+    save(store, project, "zoe", SegmentKey("doc0", "2"))
+    at.run()
+    assert next(m.value for m in at.markdown if "Still needed" in m.value) != before

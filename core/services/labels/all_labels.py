@@ -18,11 +18,6 @@ def labels(
     return fold(store.labels.events(project_id, segment=segment)) | of_campaigns
 
 
-def raters(store: Store, project_id: int) -> list[str]:
-    """Return the raters who have labelled errors."""
-    return [*store.labels.raters(project_id), *dict.fromkeys(rater for rater, _ in results.labels(store, project_id))]
-
-
 def judgements(store: Store, project_id: int) -> list[Judgement]:
     """Return the numbers of all raters."""
     return store.judgements.list(project_id) + results.judgements(store, project_id)

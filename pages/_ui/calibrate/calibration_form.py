@@ -16,10 +16,10 @@ from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.labels import judgements as numbers
 from core.services.labels.judgements import Way
-from core.services.labels.labels import submitted
 from core.services.projects.view import Column
 from core.stats.correlation.correlation import Group, Measure
 from pages._ui.calibrate.weight_schemes import scheme_words, schemes
+from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.glossary import definition
 
@@ -56,8 +56,8 @@ def choose_human_scores(project: Project) -> HumanScores | None:
 
     Draws the reason and returns None if there are none.
     """
-    raters, given = wiring.raters(project), wiring.judgements(project)
-    rated = submitted(wiring.store(), project.id) if raters else []
+    raters, given = known_labels.raters(project), wiring.judgements(project)
+    rated = known_labels.submitted(project) if raters else []
     made = [(name, way) for name, possible in numbers.ways(given).items() for way in possible]
     kinds: list[tuple[str, str, Way | None]] = [(NUMBERS, name, way) for name, way in made]
     names = {name + numbers.ENDINGS[way] for name, way in made if way != "strengths"}

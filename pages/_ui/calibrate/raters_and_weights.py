@@ -14,12 +14,12 @@ from core.plots import calibrate as plots
 from core.ports.projects import Project
 from core.services.calibrate import lambda_sensitivity as sensitivity
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
-from core.services.labels.labels import submitted
 from core.services.projects.view import Column
 from pages._ui.calibrate import weight_schemes
 from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.calibrate.calibration_result import interval
 from pages._ui.calibrate.weight_schemes import scheme_name, schemes
+from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import page, tables, wiring
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
@@ -34,7 +34,7 @@ def annotators(project: Project, column: Column, people: HumanScores, choice: La
     if people.scheme is None:
         page.info(OF_LABELS)
         return
-    rated = submitted(wiring.store(), project.id)
+    rated = known_labels.submitted(project)
     table = wiring.view(project).table(column.name).picked(r.key for r in rated)
     raters, scheme = people.raters, people.scheme
     found = run_cached(
@@ -93,7 +93,7 @@ def weights(project: Project, column: Column, people: HumanScores, choice: Lambd
     if people.scheme is None:
         page.info(OF_LABELS)
         return
-    rated = submitted(wiring.store(), project.id)
+    rated = known_labels.submitted(project)
     table = wiring.view(project).table(column.name).picked(r.key for r in rated)
     others = [s for s in schemes(project).values() if s != people.scheme]
     order = [people.scheme, *others]

@@ -10,6 +10,7 @@ from core.ports.campaigns import Campaign
 from core.ports.projects import Project
 from core.services.campaigns import exporting
 from core.services.campaigns.comparison import CampaignComparison
+from pages._ui.labels_and_raters import known_labels
 from pages._ui.projects import exports
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.files import download, file_name
@@ -40,7 +41,9 @@ def draw(project: Project, campaign: Campaign, found: CampaignComparison) -> Non
         with st.popover("Ratings", icon=":material/download:"), errors.boundary():
             _ratings(campaign)
         with st.popover("Labels and scores of the project", icon=":material/download:"), errors.boundary():
-            exports.panel(project, bool(wiring.raters(project)), bool(wiring.store().scores.signatures(project.id)))
+            exports.panel(
+                project, bool(known_labels.raters(project)), bool(wiring.store().scores.signatures(project.id))
+            )
     with st.expander("Signature"):
         st.text(found.signature)
 

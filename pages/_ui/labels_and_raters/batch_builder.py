@@ -14,10 +14,10 @@ from core.ports.batches import SavedBatch
 from core.ports.projects import Project
 from core.services.labels import batches as service
 from core.services.labels.batches import ANY_LAMBDA, Plan
-from core.services.labels.labels import submitted
 from core.services.projects.view import Column, View
 from pages._ui.annotate.batches import address
 from pages._ui.calibrate.calibration_result import interval
+from pages._ui.labels_and_raters import known_labels
 from pages._ui.labels_and_raters.copy_link import copy_link
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.long_jobs import compute
@@ -132,7 +132,7 @@ def _make(project: Project, column: Column, plan: Plan) -> None:
         wanted = right.form_submit_button("Make the set", type="primary", width="stretch")
     if wanted:
         with errors.boundary():
-            rated = service.raters_of(submitted(wiring.store(), project.id))
+            rated = service.raters_of(known_labels.submitted(project))
             made = wiring.store().batches.save(
                 project.id, service.build(wiring.view(project), column, rated, name, plan)
             )

@@ -14,7 +14,7 @@ from core.services.evaluate.disagreements import MetricDisagreement, disagreemen
 from core.services.evaluate.evaluate import Evaluation, StatisticName
 from pages._ui.annotate import identity
 from pages._ui.compare.inspector import marks_toggle
-from pages._ui.labels_and_raters import labelled_output
+from pages._ui.labels_and_raters import known_labels, labelled_output
 from pages._ui.meta_evaluation.scatter import choose_metric
 from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -33,7 +33,7 @@ def draw(project: Project, found: Evaluation, statistic: StatisticName) -> None:
             "Show", (BOTH, HIGH, LOW), default=BOTH, key=drafts.kept("evaluate-disagreements"), required=True,
             help="Too high: the metric ranks the output higher than the human scores do.",
         )  # fmt: skip
-    labelled = bool(wiring.raters(project))
+    labelled = bool(known_labels.raters(project))
     everyone = labelled and marks_toggle(f"evaluate-marks-{project.id}")
     queue = [d for d in disagreements(found.joined, name) if which == BOTH or d.too_high == (which == HIGH)]
     page.caption(

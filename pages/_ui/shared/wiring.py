@@ -186,11 +186,6 @@ def judgements(project: Project) -> list[Judgement]:
     return _judgements(*version(project))
 
 
-def raters(project: Project) -> list[str]:
-    """Return the raters who have labelled errors, here or in campaigns."""
-    return all_labels.raters(store(), project.id)
-
-
 def campaigns(project: Project) -> tuple[CampaignVersion, ...]:
     """Return what the results of campaigns depend on. While a campaign runs, new results appear within a minute."""
     return _campaign_versions(settings().database, project.id) if store().campaigns.exist(project.id) else ()

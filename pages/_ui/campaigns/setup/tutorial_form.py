@@ -10,11 +10,10 @@ import streamlit as st
 from core.data import OutputKey, Span
 from core.formatting import format_count
 from core.services.campaigns import setup_design, tutorial_items
-from core.services.labels.labels import submitted
 from pages._ui.campaigns.setup.steps import Setup
 from pages._ui.components.marked_texts import marked_texts
-from pages._ui.labels_and_raters import labelled_output
-from pages._ui.shared import page, wiring
+from pages._ui.labels_and_raters import known_labels, labelled_output
+from pages._ui.shared import page
 from pages._ui.shared.markdown import escape_markdown
 
 SNIPPET = 60
@@ -32,7 +31,7 @@ def draw(setup: Setup) -> None:
         "Annotators label some outputs first, and read after each what they missed. Label these outputs on Annotate, submit them, "
         "and choose them here: your labels are the right answers. Three to five are enough."
     )
-    there = tutorial_items.labelled_by(submitted(wiring.store(), setup.project.id))
+    there = tutorial_items.labelled_by(known_labels.submitted(setup.project))
     texts = setup.texts.outputs([key for of in there.values() for key in of])
     there = {rater: {k: e for k, e in of.items() if k in texts} for rater, of in there.items()}
     if not there:
