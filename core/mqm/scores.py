@@ -100,8 +100,23 @@ def rated_outputs(
     return found
 
 
+def with_text(rated: RatedOutput, text: str) -> RatedOutput:
+    """Return labels that `rated_outputs` made without texts as it makes them with the `text` of the output."""
+    if NO_TEXT not in rated.errors:
+        return rated
+    return rated._replace(errors=tuple(_whole(text) if error == NO_TEXT else error for error in rated.errors))
+
+
 def errors_of(labels: OutputLabels, text: str = "") -> tuple[Span, ...]:
     """Return the errors of one output; the verdict non-translation is one error over the whole `text`."""
     if labels.verdict == "non_translation":
-        return (Span("output", 0, len(text), text, "Major", NON_TRANSLATION_ROW),)
+        return (_whole(text),)
     return tuple(m.span for m in labels.marks)
+
+
+def _whole(text: str) -> Span:
+    return Span("output", 0, len(text), text, "Major", NON_TRANSLATION_ROW)
+
+
+NO_TEXT = _whole("")
+"""The error of a non-translation whose text was not read."""

@@ -1,18 +1,19 @@
 """How often pages read labels and campaigns, which may be a million events and hundreds of campaigns."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.data import SegmentKey
+from core.data import Dataset, SegmentKey
 from core.ports.labels import Action
 from core.ports.store import Store
 from db.campaigns.repository import SqlCampaigns
 from db.labels import SqlLabels
+from db.projects import SqlProjects
 from tests.core.services.campaigns.filled import QUALITY, started, work
 from tests.paths import APP
 
@@ -97,3 +98,30 @@ def test_a_saved_label_counts_at_the_next_click(store: Store) -> None:
     save(store, project, "zoe", SegmentKey("doc0", "2"))
     at.run()
     assert next(m.value for m in at.markdown if "Still needed" in m.value) != before
+
+
+def test_compare_reads_the_texts_of_the_open_segment_only(
+    store: Store, calls: Callable[[type, str], Counter[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = with_labels(store)
+    read: set[SegmentKey] = set()
+    texts = SqlProjects.texts
+
+    @wraps(texts)
+    def reading(self: SqlProjects, project_id: int, segments: Iterable[SegmentKey], *, outputs: bool = True) -> Dataset:
+        wanted = list(segments)
+        read.update(wanted if outputs else ())
+        return texts(self, project_id, wanted, outputs=outputs)
+
+    at = opened("compare", project)
+    monkeypatch.setattr(SqlProjects, "texts", reading)
+    found = calls(SqlLabels, "events")
+    at.run()
+    assert not at.exception
+    assert not found["events"]
+    save(store, project, "zoe", SegmentKey("doc1", "2"))
+    found.clear()
+    at.run()
+    assert not at.exception
+    assert found["events"] == 2  # those after the last known one, and those of the changed segment
+    assert SegmentKey("doc1", "2") not in read

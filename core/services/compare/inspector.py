@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from core.data import OutputKey, RatedOutput, Segment, SegmentKey, grouped
 from core.metrics.generation.bartscore import scorer
 from core.models import process
-from core.mqm.scores import rated_outputs
+from core.mqm.scores import rated_outputs, with_text
 from core.ports.store import Store
 from core.refine import inspect
 from core.refine.inspect import Round
@@ -23,7 +23,8 @@ from core.refine.options import NonTranslation, Options
 from core.refine.overlap import Characters, Overlap, agreement, count_characters, edited, layers, marked
 from core.refine.result import EDITS, EditStep, Refinement, Token, Variant
 from core.services.labels import all_labels
-from core.services.labels.labels import finished
+from core.services.labels.kept_labels import LabelsByPlace
+from core.services.labels.labels import Outline, finished
 from core.services.projects.texts import StoredTexts
 from core.signature import fields_of
 from core.text.diff import diff
@@ -198,24 +199,34 @@ def marks(
     *,
     everyone: bool,
     segment: SegmentKey | None = None,
+    labels: LabelsByPlace | None = None,
 ) -> Marks:
     """Return the labels that `rater` may see: those of segments this rater has submitted, or of all with `everyone`.
 
-    Only labels of submitted segments count. `segment` limits the result to one segment.
+    Only labels of submitted segments count. `segment` limits the result to one segment. `labels` are those of the project if they
+    are known; otherwise they are read.
     """
-    folded = all_labels.labels(store, project_id, segment)
     index = store.projects.index(project_id)
     outline = index.outline
+    if labels is None:
+        labels = all_labels.labels(store, project_id, segment)
+    mine = {place: of for place, of in labels.items() if segment in (None, place[1])}
+    found = visible_marks(mine, outline, rater, everyone=everyone)
+    texts = StoredTexts(store.projects, project_id, len(index.systems)).outputs(found.by_output)
+    rated = {key: [with_text(r, texts[key]) for r in of] for key, of in found.by_output.items() if key in texts}
+    return Marks(rated, found.shown)
+
+
+def visible_marks(labels: LabelsByPlace, outline: Outline, rater: str | None, *, everyone: bool) -> Marks:
+    """Return what `marks` returns for these labels, without reading texts: see `core.mqm.scores.with_text`."""
     shown = {
         key
-        for of, key in folded
-        if key in outline and (everyone or (of == rater and finished(folded[of, key], outline[key])))
+        for of, key in labels
+        if key in outline and (everyone or (of == rater and finished(labels[of, key], outline[key])))
     }
-    mine = {of: labels for of, labels in folded.items() if of[1] in shown}
-    texts = StoredTexts(store.projects, project_id, len(index.systems)).outputs(
-        [OutputKey(system, *key) for key in shown for system in outline[key]]
-    )
-    return Marks(grouped((r.key, r) for r in rated_outputs(mine, texts) if r.key in texts), None if everyone else shown)
+    mine = {of: found for of, found in labels.items() if of[1] in shown}
+    there = (r for r in rated_outputs(mine) if r.key.system in outline[r.key.segment])
+    return Marks(grouped((r.key, r) for r in there), None if everyone else shown)
 
 
 def edits(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from core.columns import Cell
 from core.data import OutputKey, Segment, Value
+from core.mqm.scores import with_text
 from core.refine.result import Refinement
 from core.services.compare.compare import NOT_SCORED, blind_names
 from core.services.compare.inspector import Marks
@@ -54,7 +55,7 @@ def payload(
     ]
     for card, system in zip(cards, names, strict=True):
         if marks and (rated := marks.by_output.get(OutputKey(system, *segment.key))):
-            card["labels"] = card_labels(card["text"], rated)
+            card["labels"] = card_labels(card["text"], [with_text(r, card["text"]) for r in rated])
     cards.sort(key=lambda card: str(card["name"]))
     return {
         "doc": segment.doc_id,

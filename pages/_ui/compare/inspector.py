@@ -24,6 +24,7 @@ from pages._ui.annotate import identity
 from pages._ui.compare import labels, marks, model_rounds
 from pages._ui.components.inspector import inspector
 from pages._ui.components.shared import last
+from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import errors, wiring
 
 KEY = "inspector"
@@ -188,7 +189,9 @@ def notes(
 def overlap(project: Project, view: View, main: Column, key: OutputKey, analysis: Refinement) -> dict[str, Any]:
     """Return the overlap of edits and error spans. Hidden spans never leave the server."""
     rater, everyone = identity.rater(), labels.everyone(project)
-    found = service.marks(wiring.store(), project.id, rater, everyone=everyone, segment=key.segment)
+    found = service.marks(
+        wiring.store(), project.id, rater, everyone=everyone, segment=key.segment, labels=known_labels.by_place(project)
+    )
     whole, n = marks.overlap(project, main.signature, rater, everyone)
     rows, lines, layers, raters = [], [], None, 0
     if found.hides(key.segment):

@@ -7,28 +7,40 @@ from collections.abc import Hashable
 import streamlit as st
 
 from core.data import OutputKey, SegmentKey
+from core.mqm.scores import with_text
 from core.ports.projects import Project
 from core.ports.scores import ScoredBy
 from core.refine.overlap import Characters, Overlap
 from core.services.compare import inspector, labels
 from core.services.projects.view import View
+from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import wiring
 
 
 def labelled(project: Project, rater: str | None, everyone: bool) -> tuple[View, inspector.Marks | None]:
     """Return the view with the MQM scores of the labels that this person may see, and these labels; None if there are none."""
-    found, newest = wiring.view(project), wiring.store().labels.newest(project.id)
+    newest = wiring.store().labels.newest(project.id)
     if not (newest or wiring.campaigns(project)):
-        return found, None
-    seen = _marks(*wiring.version(project), newest, rater, everyone)
-    return labels.with_mqm(found, seen), seen
+        return wiring.view(project), None
+    return _labelled(*wiring.version(project), wiring.scored(project), newest, rater, everyone)
+
+
+@st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
+def _labelled(
+    database: str, project: Project, generation: Hashable, scored: tuple[ScoredBy, ...], newest: int, rater: str | None,
+    everyone: bool,
+) -> tuple[View, inspector.Marks]:  # fmt: skip
+    seen = _marks(database, project, generation, newest, rater, everyone)
+    return labels.with_mqm(wiring.view(project), seen), seen
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading error spans …")
 def _marks(
     database: str, project: Project, generation: Hashable, newest: int, rater: str | None, everyone: bool
 ) -> inspector.Marks:
-    return inspector.marks(wiring.store(), project.id, rater, everyone=everyone)
+    """Return the labels without texts, which only the open segment needs."""
+    outline = wiring.index(project).outline
+    return inspector.visible_marks(known_labels.by_place(project), outline, rater, everyone=everyone)
 
 
 def edits(project: Project, signature: str, segment: SegmentKey) -> dict[OutputKey, Characters]:
@@ -47,8 +59,10 @@ def overlap(project: Project, signature: str, rater: str | None, everyone: bool)
 def _overlap(
     database: str, project: Project, generation: Hashable, scored: ScoredBy, rater: str | None, everyone: bool
 ) -> tuple[Overlap, int]:
-    seen, of = inspector.marks(wiring.store(), project.id, rater, everyone=everyone), wiring.texts(project)
+    newest, of = wiring.store().labels.newest(project.id), wiring.texts(project)
+    seen = _marks(database, project, generation, newest, rater, everyone)
     segments = dict.fromkeys(key.segment for key in seen.by_output)
-    rated = [r for of_output in seen.by_output.values() for r in of_output]
+    texts = of.outputs(seen.by_output)
+    rated = [with_text(r, texts[key]) for key, of_output in seen.by_output.items() if key in texts for r in of_output]
     model = inspector.edits(wiring.store(), project.id, scored.signature, of, segments)
-    return inspector.overlap(rated, of.outputs(seen.by_output.keys()), model), len(segments)
+    return inspector.overlap(rated, texts, model), len(segments)

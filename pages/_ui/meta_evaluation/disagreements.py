@@ -70,4 +70,7 @@ def _one(
 
 
 def _marks(project: Project, segment: SegmentKey, everyone: bool) -> inspector.Marks:
-    return inspector.marks(wiring.store(), project.id, identity.rater(), everyone=everyone, segment=segment)
+    return inspector.marks(
+        wiring.store(), project.id, identity.rater(), everyone=everyone, segment=segment,
+        labels=known_labels.by_place(project),
+    )  # fmt: skip

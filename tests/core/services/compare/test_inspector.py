@@ -7,6 +7,7 @@ import pytest
 
 from core.data import OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
 from core.mqm.actions import label_actions
+from core.mqm.scores import with_text
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.refine.inspect import Round
@@ -14,6 +15,7 @@ from core.refine.options import Options
 from core.refine.result import EditStep, Token
 from core.services.compare import inspector
 from core.services.compare.inspector import Try
+from core.services.labels.kept_labels import KeptLabels
 from core.services.labels.labels import submitted
 from core.services.projects.texts import StoredTexts
 from core.signature import content_key, signature
@@ -217,3 +219,20 @@ def test_the_drawing_is_plain_json() -> None:
     rated = [RatedOutput(OutputKey("A", *S0), "ann", (Span("output", 0, 3, "bad", "Minor", "Style"),))]
     drawn = inspector.layers_json("bad idea", "good idea", rated)
     assert json.loads(json.dumps(drawn)) == [["bad", True, "Minor", 1, ""], [" idea", False, "", 0, ""]]
+
+
+@pytest.mark.parametrize(("rater", "everyone"), [("ann", False), ("bob", False), (None, True)])
+def test_marks_without_texts_become_those_with_texts(
+    store: Store, project: int, rater: str | None, everyone: bool
+) -> None:
+    given = [Action(f"nt-{s}", "verdict", s, {"value": "non_translation"}) for s in "AB"]
+    store.labels.append(project, "zoe", S0, [*given, Action("nt-end", "submit", None, {})])
+    wanted = marks(store, project, rater, everyone=everyone)
+    labels, texts = (
+        KeptLabels(project).read(store, []),
+        {o.key: o.text for o in store.projects.dataset(project).outputs},
+    )
+    found = inspector.visible_marks(labels, store.projects.index(project).outline, rater, everyone=everyone)
+    with_texts = {key: [with_text(r, texts[key]) for r in rated] for key, rated in found.by_output.items()}
+    assert (with_texts, found.shown) == (wanted.by_output, wanted.shown)
+    assert any(error.end == len(texts[r.key]) for r in wanted.of_segment(S0) for error in r.errors if r.rater == "zoe")
