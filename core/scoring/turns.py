@@ -19,7 +19,7 @@ CHUNK = 2000
 """Outputs in a chunk at most."""
 CHUNK_SECONDS = 30.0
 FEW = 4
-"""Most chunks of a job that goes before larger ones of its project: they take about two minutes. A job that is not planned has one."""
+"""Chunks, that which plans the job included, of a job that goes before larger ones of its project: at most about 90 s of work."""
 UNTIMED = 100
 """Outputs in a chunk of a metric whose speed is not known."""
 _NEVER = datetime(1, 1, 1, tzinfo=UTC)

@@ -12,8 +12,13 @@ import streamlit as st
 
 SCRIPT = """const whenIdle = window.requestIdleCallback ?? ((call) => setTimeout(call))
 export default function ({ setTriggerValue }) {
-  requestAnimationFrame(() => whenIdle(() => setTriggerValue("shown", true), { timeout: 1000 }))
+  const began = performance.now()
+  const isLoading = () => document.querySelector('[data-testid^="stSkeleton"]') && performance.now() - began < 2000
+  const look = () => isLoading() ? setTimeout(look, 30)
+    : whenIdle(() => setTriggerValue("shown", true), { timeout: 1000 })
+  requestAnimationFrame(look)
 }"""
+"""Asks for the rest when the browser is idle and has the scripts of all elements, or after 3 s."""
 _SHOWN = "errorscope_shown"
 
 
