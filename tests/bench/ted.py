@@ -46,8 +46,8 @@ def imported(store: Store, upload: Upload) -> Project:
         found = read([upload])
         print(found.summary(), *(w.sentence() for w in found.warnings), sep="\n  ")
         there = import_labels(store, ImportTarget("TED zh-en"), found).project
-        report = references.use(store, there.id, "refB")
-        print(f"references added: {report.references}")
+        added = references.use(store, there.id, "refB")
+        print(f"references added: {added.report.references}")
     return store.projects.get(there.id)
 
 

@@ -24,6 +24,7 @@ from core.ports.labels import Action
 from core.ports.projects import ImportReport
 from core.ports.store import Store
 from core.progress import Cancelled
+from core.services.projects import references
 from core.services.projects.adding import ImportTarget, StoredOutputs, add_staged
 from db import slices, staged_imports
 from db.store import open_store
@@ -229,3 +230,18 @@ def test_scores_of_unknown_outputs_are_refused(store: Store) -> None:
     source = staged(rows, mapping, type("All", (), {"systems": (), "present": lambda _, keys: set(keys)})())
     with pytest.raises(ImportProblems, match="an output it belongs to"):
         store.imports.add(project, source)
+
+
+def test_outputs_become_references_in_parts_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(references, "OUTPUTS", 20)  # 30 parts of 10 segments
+    project = add_staged(store, ImportTarget("p"), staged(many())).project
+    before = content(store, project.id)
+    for share in (0.3, 0.8):  # while it is planned, and while it is written
+        with pytest.raises(Cancelled):
+            references.use(store, project.id, "B", stop_when(lambda done, share=share: done >= share))
+        assert content(store, project.id) == before
+    done = references.use(store, project.id, "B")
+    assert done.report == ImportReport(segments=0, outputs=0, references=N, human_scores=0, unchanged=N)
+    found = store.projects.dataset(project.id)
+    assert [s.references for s in found.segments] == [(f"r{i}", f"B{i}") for i in range(N)]
+    assert done.project.imports == project.imports + 1

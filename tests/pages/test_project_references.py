@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ports.store import Store
+from pages._ui.projects import importing
 from tests.fakes import small_dataset
 from tests.pages.test_projects import MQM, press, uploaded
 from tests.pages.test_shell import run, store
@@ -64,3 +66,20 @@ def test_what_became_of_add_as_references_is_said(store: Store) -> None:
     assert "The outputs of A are references now: 1 new reference for 1 segment." in at.success[0].value.replace(
         "\\", ""
     )
+
+
+def test_adding_references_can_be_cancelled(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    press(uploaded(("w.csv", "seg,system,output\n1,A,x\n1,B,y\n")), "Import 1 segment")
+    (project,) = store.projects.list()
+
+    class CancelledJob(importing.ImportJob):
+        def __init__(self, words: str) -> None:
+            super().__init__(words)
+            self.cancel()
+
+    monkeypatch.setattr(importing, "ImportJob", CancelledJob)
+    at = run("projects", project=str(project.id))
+    next(s for s in at.selectbox if s.label == "System").select("A")
+    next(b for b in at.button if b.label == "Add as references").click().run()
+    assert [info.value for info in at.info] == ["Cancelled. Nothing was changed."]
+    assert store.projects.list() == [project]

@@ -59,13 +59,15 @@ class ImportTarget:
 
 
 class Imported(NamedTuple):
-    """The result of an import, and its project. `typology` is the title of the error typology of a new project."""
+    """The result of an import, and its project. `typology` is the title of the error typology of a new project, `references_of` the
+    system whose outputs became references."""
 
     project: Project
     report: ImportReport
     notes: tuple[str, ...] = ()
     labelled: int = 0  # outputs whose labels are new
     typology: str = ""
+    references_of: str = ""
 
 
 def compare(old: Dataset, new: Dataset) -> tuple[ImportReport, tuple[Problem, ...]]:

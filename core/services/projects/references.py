@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from core.data import Dataset
+from core.data import Dataset, Segment
 from core.errors import UserError
-from core.ports.projects import ImportReport
+from core.ports.imports import ImportPart, StagedMetric
 from core.ports.store import Store
+from core.progress import Progress, no_progress
+from core.services.projects.adding import Imported
+
+SEGMENTS, OUTPUTS = 2000, 20_000
+"""Segments of a part, and their outputs: an import compares each part with all stored outputs of its segments."""
 
 
 def of_system(dataset: Dataset, system: str) -> Dataset:
@@ -16,12 +21,10 @@ def of_system(dataset: Dataset, system: str) -> Dataset:
 
     Raises `UserError` if the system does not exist or has no such output.
     """
-    if system not in dataset.systems:
-        raise UserError("there is no such system", got=f"“{system}”", expected=", ".join(dataset.systems) or "none yet")
-    written = {o.key.segment: o.text for o in dataset.outputs if o.system == system and o.text.strip()}
-    found = tuple(replace(s, references=(written[s.key],)) for s in dataset.segments if s.key in written)
+    _check(system, dataset.systems)
+    found = _segments(dataset, system)
     if not found:
-        raise UserError("this system has no outputs with text", where=f"system “{system}”", hint="Choose another")
+        raise _without_text(system)
     return Dataset(found, ())
 
 
@@ -37,9 +40,55 @@ def with_references(dataset: Dataset, systems: Sequence[str]) -> Dataset:
     return dataset
 
 
-def use(store: Store, project_id: int, system: str) -> ImportReport:
-    """Add the outputs of a system to the references of a project; existing references stay. Raises `UserError`.
+def use(store: Store, project_id: int, system: str, progress: Progress = no_progress) -> Imported:
+    """Add the outputs of a system to the references of a project, in parts; existing references stay.
 
-    Scores are cached by text, so reference-based metrics must be computed again for segments with a new reference.
+    All or nothing, also if `progress` raises. Scores are cached by text, so reference-based metrics must be computed again for
+    segments with a new reference. Raises `UserError` as `of_system`.
     """
-    return store.projects.add(project_id, of_system(store.projects.dataset(project_id), system))
+    report = store.imports.add(project_id, _OutputsAsReferences(store, project_id, system), progress)
+    return Imported(store.projects.get(project_id), report, references_of=system)
+
+
+class _OutputsAsReferences:
+    """The outputs of a system of a project as an import of references (`core.ports.imports.ImportSource`)."""
+
+    n_outputs = 0
+    metrics: Sequence[StagedMetric] = ()
+
+    def __init__(self, store: Store, project_id: int, system: str) -> None:
+        index = store.projects.index(project_id)
+        _check(system, index.systems)
+        self._texts, self._project_id, self._system = store.projects.texts, project_id, system
+        has_text = index.lengths[:, index.column[system]] > 0
+        self._keys = [key for key, there in zip(index.segments, has_text, strict=True) if there]
+        self._size = min(SEGMENTS, max(1, OUTPUTS // len(index.systems)))
+
+    @property
+    def n_rows(self) -> int:
+        return 2 * len(self._keys)
+
+    def parts(self, rows: Callable[[], int]) -> Iterator[ImportPart]:
+        """Yield the segments with the outputs as references. Raises `UserError` at the end if no output has text."""
+        found = False
+        for at in range(0, len(self._keys), self._size):
+            part = self._texts(self._project_id, self._keys[at : at + self._size], {self._system})
+            segments = _segments(part, self._system)
+            found = found or bool(segments)
+            yield ImportPart(Dataset(segments, ()))
+        if not found:
+            raise _without_text(self._system)
+
+
+def _segments(dataset: Dataset, system: str) -> tuple[Segment, ...]:
+    written = {o.key.segment: o.text for o in dataset.outputs if o.system == system and o.text.strip()}
+    return tuple(replace(s, references=(written[s.key],)) for s in dataset.segments if s.key in written)
+
+
+def _check(system: str, systems: Collection[str]) -> None:
+    if system not in systems:
+        raise UserError("there is no such system", got=f"“{system}”", expected=", ".join(systems) or "none yet")
+
+
+def _without_text(system: str) -> UserError:
+    return UserError("this system has no outputs with text", where=f"system “{system}”", hint="Choose another")

@@ -1,10 +1,10 @@
-"""The import of an upload: its target project, the button, and the import itself.
+"""The import of an upload: its target project, the button, and the import itself. Outputs become references in the same way.
 
 It runs in a thread, so that leaving the page does not stop it, and pressing twice does not start it twice."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from core.formatting import format_count
 from core.ports.projects import Project
 from core.progress import Cancelled
 from core.services.labels import judgements
-from core.services.projects import adding, external_scores, label_import
+from core.services.projects import adding, external_scores, label_import, references
 from core.services.projects.adding import Imported, ImportTarget
 from pages._ui.projects import upload
 from pages._ui.projects.upload import ReadyUpload
@@ -172,37 +172,54 @@ def button(ready: ReadyUpload, what: ImportOffer) -> ImportJob | None:
 
 
 def start(ready: ReadyUpload, what: ImportOffer) -> None:
-    """Begin, unless an import of this browser session is at work already."""
+    """Begin the import."""
+    store, into = wiring.store(), what.target
+
+    def work(job: ImportJob) -> Imported | None:
+        def on_total(total: int) -> None:
+            job.total = total
+
+        def progress(share: float) -> None:
+            if job.cancelled:
+                raise Cancelled
+            job.done = round(share * job.total)
+
+        if isinstance(ready.dataset, StagedImport):
+            return adding.add_staged(store, into, ready.dataset, what.replace, job.written)
+        if ready.mqm is None:
+            return None
+        return label_import.import_labels(store, into, ready.mqm, progress, what.replace, what.corrected, on_total)
+
+    _begin(f"Importing {ready.summary} …", into.project_id, work)
+
+
+def start_references(project: Project, system: str) -> None:
+    """Begin to add the outputs of a system to the references of its project."""
     store = wiring.store()
+    _begin(
+        f"Adding the outputs of {system} as references …",
+        project.id,
+        lambda job: references.use(store, project.id, system, job.written),
+    )
+
+
+def _begin(words: str, project_id: int | None, work: Callable[[ImportJob], Imported | None]) -> None:
+    """Start a thread for the import, unless one of this browser session is running."""
     if running() is not None:
         return
-    into = what.target
-    job = ImportJob(f"Importing {ready.summary} …")
+    job = ImportJob(words)
 
-    def on_total(total: int) -> None:
-        job.total = total
-
-    def progress(share: float) -> None:
-        if job.cancelled:
-            raise Cancelled
-        job.done = round(share * job.total)
-
-    def work() -> None:
+    def run() -> None:
         try:
-            if isinstance(ready.dataset, StagedImport):
-                job.imported = adding.add_staged(store, into, ready.dataset, what.replace, job.written)
-            elif ready.mqm is not None:
-                job.imported = label_import.import_labels(
-                    store, into, ready.mqm, progress, what.replace, what.corrected, on_total
-                )
+            job.imported = work(job)
         except Exception as error:  # shown by `watch`
             job.error = error
         finally:
-            project = into.project_id if job.imported is None else job.imported.project.id
+            project = project_id if job.imported is None else job.imported.project.id
             if project is not None:
                 wiring.changed(project)
 
-    job.thread = Thread(target=work, name="errorscope-import", daemon=False)
+    job.thread = Thread(target=run, name="errorscope-import", daemon=False)
     add_script_run_ctx(job.thread)
     st.session_state[_RUNNING] = job
     job.thread.start()
@@ -218,10 +235,8 @@ def watch(job: ImportJob) -> Imported | None:
     """Follow an import to its end; return what was imported, or show the error and return None."""
     bar = st.progress(0.0, escape_markdown(job.words))
     aside = st.container(horizontal=True, vertical_alignment="center")
-    aside.caption("The import continues if you leave the page.")
-    aside.button(
-        "Cancel import", icon=":material/close:", on_click=job.cancel, disabled=job.cancelled, key="import-cancel"
-    )
+    aside.caption("This continues if you leave the page.")
+    aside.button("Cancel", icon=":material/close:", on_click=job.cancel, disabled=job.cancelled, key="import-cancel")
     while job.thread.is_alive():
         job.thread.join(TURN_SECONDS)
         if job.share:
@@ -235,7 +250,7 @@ def watch(job: ImportJob) -> Imported | None:
     if job.error is None:
         return job.imported
     if isinstance(job.error, Cancelled):
-        page.info("Import cancelled. Nothing was changed.")
+        page.info("Cancelled. Nothing was changed.")
         return None
     if isinstance(job.error, UserError):
         errors.show(job.error)
@@ -245,7 +260,10 @@ def watch(job: ImportJob) -> Imported | None:
 
 
 def report(done: Imported) -> None:
-    """Draw what was imported and what was left out."""
+    """Draw what was imported and what was left out, or what adding references did."""
+    if done.references_of:
+        st.success(escape_markdown(_references_added(done)), icon=":material/check_circle:")
+        return
     lines = [
         f"**Imported into “{escape_markdown(done.project.name)}”.** {escape_markdown(adding.sentence(done.report))}"
     ]
@@ -257,3 +275,12 @@ def report(done: Imported) -> None:
     if done.notes:
         with st.expander(f"{format_count(len(done.notes), 'label')} changed during import"):
             st.dataframe([{"what": note} for note in done.notes], hide_index=True, width="stretch")
+
+
+def _references_added(done: Imported) -> str:
+    if not done.report.references:
+        return f"Nothing changed: the outputs of {done.references_of} already are references."
+    return (
+        f"The outputs of {done.references_of} are references now: {format_count(done.report.references, 'new reference')} for "
+        f"{format_count(done.project.n_segments, 'segment')}. Compute the metrics that use references again."
+    )

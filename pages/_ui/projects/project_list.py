@@ -10,14 +10,12 @@ from core.formatting import format_count
 from core.metrics.registry import METRICS, describe
 from core.mqm.log import fold
 from core.ports.projects import Project
-from core.services.projects import references
-from pages._ui.projects import exports
+from pages._ui.projects import exports, importing
 from pages._ui.projects.what_next import what_next
 from pages._ui.shared import errors, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 NAMED = 6
-_ADDED = "references-added"
 
 
 def listing(projects: Sequence[Project], current: Project | None, *, imported: bool) -> None:
@@ -31,8 +29,6 @@ def listing(projects: Sequence[Project], current: Project | None, *, imported: b
                 kind = " :gray-badge[sample]" if project.sample else ""
                 st.markdown(f"**{escape_markdown(project.name)}**{mark}{kind}")
                 st.caption("  \n".join(map(escape_markdown, facts(project))))
-                if is_open and (added := st.session_state.get(_ADDED, (None, "")))[0] == project.id:
-                    st.success(escape_markdown(added[1]), icon=":material/check_circle:")
             with actions:
                 if is_open:
                     _actions(project)
@@ -85,21 +81,8 @@ def _references(project: Project) -> None:
         system = st.selectbox("System", project.systems, index=None, placeholder="Choose a system")
         st.caption("The outputs also stay in the project. Afterwards, compute again the metrics that use references.")
         if st.form_submit_button("Add as references", type="primary") and system is not None:
-            report = references.use(wiring.store(), project.id, system)
-            wiring.changed(project.id)
-            st.session_state[_ADDED] = (project.id, _added(project, system, report.references))
+            importing.start_references(project, system)
             st.rerun()
-
-
-def _added(project: Project, system: str, n: int) -> str:
-    """Return what adding the outputs of a system as references did, and what follows."""
-    if not n:
-        return f"Nothing changed: the outputs of {system} already are references."
-    segments = format_count(project.n_segments, "segment")
-    return (
-        f"The outputs of {system} are references now: {format_count(n, 'new reference')} for {segments}. Compute the metrics that "
-        "use references again."
-    )
 
 
 def _rename(project: Project) -> None:

@@ -1,9 +1,12 @@
 """Outputs of a system as references."""
 
+from collections.abc import Collection, Sequence
+
 import pytest
 
-from core.data import Dataset, Output, Segment
+from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import UserError
+from core.services.projects import references
 from core.services.projects.references import of_system, use
 from tests.fakes import memory_store
 
@@ -17,8 +20,8 @@ def test_outputs_are_added_to_existing_references() -> None:
     store = memory_store()
     project = store.projects.create("p")
     store.projects.add(project.id, DATA)
-    report = use(store, project.id, "refB")
-    assert report.references == 2
+    done = use(store, project.id, "refB")
+    assert (done.report.references, done.references_of, done.project.id) == (2, "refB", project.id)
     assert [s.references for s in store.projects.dataset(project.id).segments] == [("one",), ("two", "a pair"), ()]
     assert set(store.projects.dataset(project.id).outputs) == set(DATA.outputs)
 
@@ -28,7 +31,36 @@ def test_doing_it_twice_adds_nothing() -> None:
     project = store.projects.create("p")
     store.projects.add(project.id, DATA)
     use(store, project.id, "refB")
-    assert use(store, project.id, "refB").references == 0
+    assert use(store, project.id, "refB").report.references == 0
+
+
+def test_a_project_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(references, "OUTPUTS", 2)  # one segment of two systems
+    store = memory_store()
+    project = store.projects.create("p")
+    store.projects.add(project.id, DATA)
+    read: list[int] = []
+    texts = store.projects.texts
+
+    def counting(project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
+        read.append(len(segments))
+        return texts(project_id, segments, systems)
+
+    monkeypatch.setattr(store.projects, "texts", counting)
+    assert use(store, project.id, "refB").report.references == 2
+    assert read == [1, 1, 1]
+    assert [s.references for s in store.projects.dataset(project.id).segments] == [("one",), ("two", "a pair"), ()]
+
+
+def test_a_project_is_unchanged_if_the_system_cannot_be_used() -> None:
+    store = memory_store()
+    project = store.projects.create("p")
+    data = Dataset(DATA.segments, (Output("A", "d", "1", "won"), Output("B", "d", "1", " "), Output("C", "d", "1", "")))
+    store.projects.add(project.id, data)
+    for system, why in (("B", "no outputs with text"), ("C", "no outputs with text"), ("D", "no such system")):
+        with pytest.raises(UserError, match=why):
+            use(store, project.id, system)
+    assert store.projects.dataset(project.id) == data
 
 
 def test_a_system_that_is_not_there_or_wrote_nothing_is_refused() -> None:
