@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from core.data import OutputKey, SegmentKey
 from core.mqm.log import SegmentLabels, fold_segment
 from core.ports.campaigns import Assignment, Campaign, CampaignUnit, Participant
-from core.ports.labels import Ask, Event
+from core.ports.labels import Event
 from core.ports.store import Store
 
 PART = "0"
 """The segment id of every unit: each unit is a document of its own in the texts project."""
-
-
-FEW = 3
-"""So many submitted units are looked at one by one; of a participant none of which count, all labels are read."""
 
 
 def key_of(unit: str) -> SegmentKey:
@@ -75,25 +71,6 @@ def decisions(store: Store, campaign: Campaign) -> dict[str, Decision]:
         for (who, unit), events in _by_place(others).items()
     ]
     return {unit: made for _, unit, made in sorted(folded, key=lambda f: f[0]) if made.labels.submitted}
-
-
-def counted_asks(store: Store, campaign: Campaign, who: Participant, decided: Collection[str]) -> tuple[Ask, ...]:
-    """Return what the protocol asked for where labels of a participant count; () if none count. Units in `decided` do not count.
-
-    One unit answers this, because a campaign has one protocol. Units that are noted as submitted are looked at first; all
-    labels of the participant are read only if none of the first `FEW` counts.
-    """
-    if who.excluded:
-        return ()
-    mine = [a for a in store.campaigns.assignments(campaign.id, who.id) if a.unit.name not in decided]
-    for given in [a for a in mine if a.state == "submitted" and a.unit.kind == "item"][:FEW]:
-        events = store.labels.events(campaign.texts, rater=who.rater, segment=key_of(given.unit.name))
-        if events and (answer := _answer(who, given, events)).counts:
-            return answer.labels.asks
-    by_place = _by_place(store.labels.events(campaign.texts, rater=who.rater))
-    begun = ((a, by_place.get((who.rater, a.unit.name))) for a in mine)
-    found = (_answer(who, given, events) for given, events in begun if events)
-    return next((answer.labels.asks for answer in found if answer.counts), ())
 
 
 def _answer(participant: Participant, given: Assignment, events: Sequence[Event]) -> Answer:

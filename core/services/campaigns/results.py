@@ -13,11 +13,10 @@ from statistics import fmean
 from core.campaigns.design import design_from_json
 from core.campaigns.protocol import Protocol
 from core.data import Judgement, OutputKey, SegmentKey, grouped
-from core.errors import UserError
 from core.mqm.log import SegmentLabels
 from core.ports.campaigns import Campaign, CampaignUnit
 from core.ports.store import Store
-from core.services.campaigns.answers import answers, counted_asks, decisions, output_key
+from core.services.campaigns.answers import answers, decisions, output_key
 
 Labelled = tuple[str, CampaignUnit, SegmentLabels]
 """The name of a rater, a unit, and this rater's labels of it."""
@@ -48,23 +47,6 @@ def labels_of(store: Store, campaign: Campaign) -> dict[tuple[str, SegmentKey], 
         if "spans" in of.asks
     )
     return {place: _merged(of) for place, of in by_place.items()}
-
-
-def raters_of(store: Store, campaign: Campaign) -> list[str]:
-    """Return the raters of `labels_of`, in their order, without reading all labels."""
-    decided = decisions(store, campaign)
-    people = store.campaigns.participants(campaign.id)
-    names = [p.rater for p in people if "spans" in counted_asks(store, campaign, p, decided)]
-    names += [f"{made.who}, decision" for made in decided.values() if "spans" in made.labels.asks]
-    return [f"{name} ({campaign.name})" for name in dict.fromkeys(names)]
-
-
-def campaign_if_there(store: Store, campaign_id: int) -> Campaign | None:
-    """Return a campaign, or None if it was deleted."""
-    try:
-        return store.campaigns.get(campaign_id)
-    except UserError:
-        return None
 
 
 def _merged(parts: Iterable[SegmentLabels]) -> SegmentLabels:

@@ -1,4 +1,7 @@
-"""The submitted labels of a project, kept by a server, so that a saved label makes it read one segment and not all of them."""
+"""The submitted labels of a project, kept in memory: after a label is saved in the project, only its segment is read again.
+
+The labels of a campaign are read again as a whole when the campaign has changed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import replace
 from threading import Lock
 
 from core.data import SegmentKey
+from core.errors import UserError
 from core.mqm.log import SegmentLabels, fold, fold_segment
 from core.ports.campaigns import CampaignVersion
 from core.ports.store import Store
@@ -22,7 +26,7 @@ UNSUBMITTED = SegmentLabels()
 class KeptLabels:
     """The labels of a project as `all_labels.labels` returns them, in the same order, but those that are not submitted are empty.
 
-    What only the editor needs of submitted ones is empty too: `order`, `ids` and `versions`. Threads may share an object.
+    Submitted ones lack `order`, `ids` and `versions`, which only the editor needs. Threads may share an object.
     """
 
     def __init__(self, project_id: int) -> None:
@@ -46,6 +50,13 @@ class KeptLabels:
                 self._all, self._outdated = everything, False
             return self._all
 
+    def raters(self, store: Store, versions: Sequence[CampaignVersion]) -> list[str]:
+        """Return the raters who have labelled errors, submitted or not; then those whose labels count in these campaigns."""
+        with self._lock:
+            self._read_campaigns(store, versions)
+            of_campaigns = (rater for _, labels in self._campaigns.values() for rater, _ in labels)
+            return [*store.labels.raters(self._project_id), *dict.fromkeys(of_campaigns)]
+
     def _read_own(self, store: Store) -> None:
         newest = store.labels.newest(self._project_id)
         if newest == self._newest:
@@ -62,19 +73,25 @@ class KeptLabels:
             for rater, segment in places:
                 events = store.labels.events(self._project_id, rater=rater, segment=segment)
                 self._own[rater, segment] = _slim(fold_segment(events))
-        self._newest = max((event.number for event in new), default=0)
+        self._newest = max((event.number for event in new), default=self._newest)
 
     def _read_campaigns(self, store: Store, versions: Sequence[CampaignVersion]) -> None:
         if [version for version, _ in self._campaigns.values()] == list(versions):
             return
-        self._outdated = True
-        before, self._campaigns = self._campaigns, {}
+        found: dict[int, tuple[CampaignVersion, LabelsByPlace]] = {}
         for version in versions:
-            kept = before.get(version.id)
-            if kept is None or kept[0] != version:
-                campaign = results.campaign_if_there(store, version.id)
-                kept = version, {} if campaign is None else results.labels_of(store, campaign)
-            self._campaigns[version.id] = kept
+            kept = self._campaigns.get(version.id)
+            same = kept is not None and kept[0] == version
+            found[version.id] = kept if kept and same else (version, self._of_campaign(store, version.id))
+        self._campaigns, self._outdated = found, True
+
+    def _of_campaign(self, store: Store, campaign_id: int) -> LabelsByPlace:
+        try:
+            return results.labels_of(store, store.campaigns.get(campaign_id))
+        except UserError:
+            if any(version.id == campaign_id for version in store.campaigns.versions(self._project_id)):
+                raise
+            return {}  # it was deleted meanwhile
 
 
 def _slim(labels: SegmentLabels) -> SegmentLabels:

@@ -44,18 +44,23 @@ class ImportTarget:
             raise
 
     def check_size(self, store: Store, new: Dataset | StagedImport) -> None:
-        """Raise `ImportProblems` if the project would have more systems or cells (`Limits.project_cells`) than it may have."""
+        """Raise `ImportProblems` if the import gives the project more systems or cells (`Limits.project_cells`) than it may have."""
         meter, systems = Meter(""), set(new.systems)
         n_segments = len(new.segments) if isinstance(new, Dataset) else new.stage.n_segments
-        if self.project_id is not None:
-            project = store.projects.get(self.project_id)
-            systems |= set(project.systems)
+        if self.project_id is None:
             meter.systems(len(systems))
-            if (project.n_segments + n_segments) * len(systems) > meter.limits.project_cells:
-                there = store.projects.index(self.project_id).row
-                n_segments = sum(s.key not in there for part in _parts(new) for s in part.segments)
-            n_segments += project.n_segments
-        meter.project(n_segments, len(systems))
+            meter.project(n_segments, len(systems))
+            return
+        project = store.projects.get(self.project_id)
+        more_systems = not systems.issubset(project.systems)
+        systems |= set(project.systems)
+        if more_systems:
+            meter.systems(len(systems))
+        if (project.n_segments + n_segments) * len(systems) > meter.limits.project_cells:
+            there = store.projects.index(self.project_id).row
+            n_segments = sum(s.key not in there for part in _parts(new) for s in part.segments)
+        if more_systems or n_segments:
+            meter.project(project.n_segments + n_segments, len(systems))
 
 
 class Imported(NamedTuple):

@@ -8,9 +8,7 @@ import streamlit as st
 
 from core.data import RatedOutput
 from core.mqm.scores import rated_outputs
-from core.ports.campaigns import CampaignVersion
 from core.ports.projects import Project
-from core.services.campaigns import results
 from core.services.labels.kept_labels import KeptLabels, LabelsByPlace
 from pages._ui.shared import wiring
 
@@ -35,14 +33,7 @@ def by_place(project: Project) -> LabelsByPlace:
 
 @st.cache_resource(max_entries=32, ttl=HOURS, show_spinner=False)
 def _raters(database: str, project: Project, generation: Hashable, newest: int) -> list[str]:
-    own = wiring.store().labels.raters(project.id)
-    return own + [name for version in wiring.campaigns(project) for name in _campaign_raters(database, version)]
-
-
-@st.cache_resource(max_entries=2000, ttl=4 * HOURS, show_spinner=False)
-def _campaign_raters(database: str, version: CampaignVersion) -> list[str]:
-    campaign = results.campaign_if_there(wiring.store(), version.id)
-    return [] if campaign is None else results.raters_of(wiring.store(), campaign)
+    return _kept(database, project.id).raters(wiring.store(), wiring.campaigns(project))
 
 
 @st.cache_resource(max_entries=3, ttl=HOURS, show_spinner="Reading labels …")

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from core.data import SegmentKey
+from core.errors import Unavailable
 from core.mqm.scores import rated_outputs
+from core.ports.campaigns import Campaign
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.campaigns import adjudication, results
@@ -126,23 +128,22 @@ def test_a_restored_older_log_is_read_from_its_beginning(store: Store) -> None:
 @pytest.mark.parametrize("protocol", ["mqm", "esa", "da"])
 def test_raters_of_a_campaign_are_those_of_its_labels(store: Store, protocol: Any) -> None:
     campaign = filled.started(store, protocol)
+    kept = KeptLabels(campaign.project_id)
 
-    def same() -> list[str]:
-        found = results.raters_of(store, campaign)
-        assert found == list(dict.fromkeys(rater for rater, _ in results.labels_of(store, campaign)))
-        return found
+    def raters() -> list[str]:
+        return kept.raters(store, store.campaigns.versions(campaign.project_id))
 
-    assert same() == []
+    assert raters() == []
     filled.work(store, campaign, 0.6)
     everyone = [] if protocol == "da" else [f"{name} (pilot)" for name in filled.SEVERITY]
-    assert same() == everyone
+    assert raters() == everyone
     people = store.campaigns.participants(campaign.id)
     store.campaigns.change(people[0]._replace(excluded="too fast"))
-    assert same() == everyone[1:]
+    assert raters() == everyone[1:]
     for given in store.campaigns.assignments(campaign.id, people[1].id):  # nothing of this person counts any more
         reopened = Action(f"reopen-{given.unit.name}", "decline", None, {"reason": "Damaged text"})
         store.labels.append(campaign.texts, people[1].rater, key_of(given.unit.name), [reopened])
-    assert same() == everyone[2:]
+    assert raters() == everyone[2:]
 
 
 def test_who_decides_is_a_rater_of_the_campaign(store: Store) -> None:
@@ -152,6 +153,29 @@ def test_who_decides_is_a_rater_of_the_campaign(store: Store) -> None:
     adjudication.take_version(store, campaign, "Judy", first.unit, first.versions[0])
     asks = {"asks": ["spans", "score"]}
     save(store, campaign.texts, "Judy", key_of(first.unit.name), [Action("s", "submit", None, asks)])
-    found = results.raters_of(store, campaign)
-    assert found[-1] == "Judy, decision (pilot)"
-    assert found == list(dict.fromkeys(rater for rater, _ in results.labels_of(store, campaign)))
+    versions = store.campaigns.versions(campaign.project_id)
+    assert KeptLabels(campaign.project_id).raters(store, versions)[-1] == "Judy, decision (pilot)"
+
+
+def test_labels_of_a_campaign_that_cannot_be_read_are_read_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = filled.started(store)
+    filled.work(store, campaign)
+    kept, versions = KeptLabels(campaign.project_id), store.campaigns.versions(campaign.project_id)
+
+    def locked(_: object) -> Campaign:
+        raise Unavailable("the database is locked")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.campaigns, "get", locked)
+        with pytest.raises(Unavailable):
+            kept.read(store, versions)
+    assert kept.read(store, versions) == results.labels_of(store, campaign)
+
+
+def test_a_campaign_that_is_deleted_meanwhile_has_no_labels(store: Store) -> None:
+    campaign = filled.started(store)
+    filled.work(store, campaign)
+    versions = store.campaigns.versions(campaign.project_id)
+    store.campaigns.set_state(campaign.id, "finished")
+    store.campaigns.delete(campaign.id)
+    assert KeptLabels(campaign.project_id).read(store, versions) == {}

@@ -1,5 +1,7 @@
 """What an import would change, and doing it."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,6 +120,26 @@ def test_adding_to_a_project_counts_its_segments_and_systems(monkeypatch: pytest
     assert store.projects.get(project.id) == project._replace(imports=store.projects.get(project.id).imports)
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "18")
     assert add(store, into, own_segments("C")).project.systems == ("A", "B", "C")
+
+
+def test_a_project_above_a_limit_still_takes_scores_and_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = memory_store()
+    project = add(store, ImportTarget("p"), own_segments("ABC")).project
+    monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
+    monkeypatch.setenv("ERRORSCOPE_MAX_SYSTEMS", "2")
+    data = own_segments("ABC")
+    scored = replace(data, human_scores=(HumanScore(*data.outputs[0].key, "DA", 1.0),))
+    assert add(store, ImportTarget("p", project.id), scored).report.human_scores == 1
+    with pytest.raises(ImportProblems, match="more than 2 systems"):
+        add(store, ImportTarget("p", project.id), own_segments("D"))
+
+
+def test_label_files_of_too_many_systems_make_no_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_MAX_SYSTEMS", "2")
+    store = memory_store()
+    with pytest.raises(ImportProblems, match="more than 2 systems"):
+        import_labels(store, ImportTarget("p"), LabelFiles(own_segments("ABC"), ()))
+    assert store.projects.list() == []
 
 
 def test_files_of_too_many_cells_are_refused_before_anything_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
