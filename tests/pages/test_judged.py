@@ -9,9 +9,9 @@ from core.ports.store import Store
 from core.refine.result import weighted
 from core.signature import content_key
 from pages._ui.shared import wiring
+from tests.pages.opened_page import opened
 from tests.pages.said import words
 from tests.pages.test_projects import button, press, uploaded
-from tests.paths import APP
 
 N, SYSTEMS = 8, ("A", "B", "C")
 
@@ -38,14 +38,6 @@ def filled(store: Store, *, upset: bool = True) -> int:
         values[content_key(None, o.text, ("a reference",))] = Value(weighted(*d, 1.0), parts=parts)
     store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
     return project
-
-
-def opened(page: str, project: int) -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=120)
-    at.query_params["project"] = str(project)
-    at = at.switch_page(f"pages/{page}.py").run()
-    assert not at.exception
-    return at
 
 
 def choose(at: AppTest, project: int, option: tuple[str, str, str]) -> AppTest:

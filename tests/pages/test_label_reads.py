@@ -6,7 +6,6 @@ from functools import wraps
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, SegmentKey
 from core.ports.labels import Action
@@ -15,15 +14,7 @@ from db.campaigns.repository import SqlCampaigns
 from db.labels import SqlLabels
 from db.projects import SqlProjects
 from tests.core.services.campaigns.filled import QUALITY, started, work
-from tests.paths import APP
-
-
-def opened(page: str, project: int) -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params["project"] = str(project)
-    at = at.switch_page(f"pages/{page}.py").run()
-    assert not at.exception
-    return at
+from tests.pages.opened_page import opened
 
 
 @pytest.fixture
