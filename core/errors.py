@@ -23,7 +23,8 @@ class Problem(NamedTuple):
 
     def sentence(self) -> str:
         place = ", ".join(p for p in (self.file, f"line {self.row}" if self.row else "", self.column) if p)
-        return f"{place}: found {self.found}; expected {self.expected}. {self.todo}"
+        found = f"{place}: found" if place else "Found"
+        return f"{found} {self.found}; expected {self.expected}. {self.todo}"
 
 
 class UserError(Exception):

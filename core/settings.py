@@ -12,10 +12,12 @@ from core.errors import UserError
 
 
 class Limits(NamedTuple):
-    """Limits for uploads: for one file, and `systems` and `project_cells` for an import and a project. The defaults allow a million outputs with their texts.
+    """Limits per uploaded file. `systems` limits an import and a project, `project_cells` a project.
 
-    `text_mb` is the size in MB as uploaded and after decompression; `rows` counts rows, lines of text, error spans or outputs; `cells` counts cells
-    and list entries; `cell_chars` is the length of a cell, a line or a JSON record, in characters. `project_cells` is the number of segments times the number of systems.
+    The defaults allow a million outputs with their texts. `text_mb` is the size in MB, as uploaded and after
+    decompression. `rows` counts rows, lines of text, error spans or outputs; `cells` counts cells and list entries.
+    `cell_chars` is the length of a cell, a line or a JSON record in characters. `project_cells` is the number of
+    segments times the number of systems.
     """
 
     text_mb: int = 500
@@ -35,8 +37,8 @@ class Limits(NamedTuple):
 class AccessSettings(NamedTuple):
     """Who may reach the server.
 
-    `team` requires accounts, also on this machine. `hosts` are the names under which browsers reach the server, besides those
-    of this machine.
+    `team` requires accounts, also on this machine. `hosts` are the names under which browsers reach the server, besides
+    those of this machine.
     """
 
     team: bool = False
@@ -65,8 +67,10 @@ class Settings:
     """All settings.
 
     `home` is the folder of the database and logs, `database` any SQLAlchemy URL, `prompts` an optional JSON file of prompt
-    lists. `device` is auto, cpu or cuda; `worker` auto or off; `workers` the number of scoring processes; `stall` the minutes that one may go on without progress; `dtype` fp32 or bf16. `dtype` and `languages` configure the seq2seq model. `seq2seq` and the models after `languages` are a
-    bundled name, a path or a hub id; "" means not configured (`core.models.kinds`).
+    lists. `device` is auto, cpu or cuda; `worker` auto or off; `workers` the number of scoring processes; `stall` the
+    minutes that one may go on without progress; `dtype` fp32 or bf16. `dtype` and `languages` configure the seq2seq
+    model. `seq2seq` and the models after `languages` are a bundled name, a path or a hub id; "" means not configured
+    (`core.models.kinds`).
     """
 
     home: Path
@@ -117,9 +121,10 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings from the environment. Raises `UserError` for an invalid limit or number.
 
     Variables: ERRORSCOPE_HOME, ERRORSCOPE_DB and ERRORSCOPE_PROMPTS, and one per text in `Settings`: ERRORSCOPE_SEQ2SEQ,
-    ERRORSCOPE_DEVICE, ERRORSCOPE_WORKER, ERRORSCOPE_WORKERS and ERRORSCOPE_STALL (numbers), ERRORSCOPE_DTYPE, ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_ENCODER, ERRORSCOPE_NLI,
-    ERRORSCOPE_LM, ERRORSCOPE_MLM, ERRORSCOPE_UNIEVAL, ERRORSCOPE_BLEURT, ERRORSCOPE_COMET. ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS,
-    _COLUMNS, _CELL_CHARS, _SYSTEMS and _PROJECT_CELLS are for uploaded files (`Limits`).
+    ERRORSCOPE_DEVICE, ERRORSCOPE_WORKER, ERRORSCOPE_WORKERS and ERRORSCOPE_STALL (numbers), ERRORSCOPE_DTYPE,
+    ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_ENCODER, ERRORSCOPE_NLI, ERRORSCOPE_LM, ERRORSCOPE_MLM,
+    ERRORSCOPE_UNIEVAL, ERRORSCOPE_BLEURT, ERRORSCOPE_COMET. ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS, _COLUMNS,
+    _CELL_CHARS, _SYSTEMS and _PROJECT_CELLS are for uploaded files (`Limits`).
     """
     prompts = environ.get("ERRORSCOPE_PROMPTS")
     names = [field.name for field in fields(Settings) if isinstance(field.default, str)]

@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, delet
 from core.data import Item, SegmentKey
 from core.ports.chunks import Chunk, ChunkResult, Numbers, OutputWindow, PlannedChunk, PlannedMetric
 from core.ports.jobs import is_short
-from core.scoring.turns import FEW, JobInQueue, in_turn, interrupts
+from core.scoring.turns import SMALL_JOB_CHUNKS, JobInQueue, in_turn, interrupts
 from db import chunk_texts
 from db.columns import now
 from db.engine import reading, take_turns, writing
@@ -209,9 +209,9 @@ class SqlChunks:
 
 def _queue(connection: Connection) -> list[JobInQueue]:
     workers = select(func.count(chunks.c.id)).where(chunks.c.job == jobs.c.id, chunks.c.state == "running")
-    next_one = select(chunks.c.id).where(chunks.c.job == jobs.c.id).offset(FEW).limit(1)
+    more = select(chunks.c.id).where(chunks.c.job == jobs.c.id).offset(SMALL_JOB_CHUNKS).limit(1)
     names = ("id", "project_id", "segments", "timing", "priority", "served")
-    found = select(*(jobs.c[name] for name in names), workers.scalar_subquery(), next_one.scalar_subquery())
+    found = select(*(jobs.c[name] for name in names), workers.scalar_subquery(), more.scalar_subquery())
     return [
         JobInQueue(
             row[0], row[1], is_short(row[2] or (), timing=bool(row[3])), row[4] or 0, row[6], row[5], row[7] is None

@@ -92,8 +92,10 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
 
 
 def _timeout_options(url: URL) -> dict[str, int]:
-    """Return options that end a connection to PostgreSQL within two minutes after the server cannot be reached any more, in seconds
-    (`tcp_user_timeout` in ms). Options in the URL take precedence."""
+    """Return driver options in seconds (`tcp_user_timeout`: ms).
+
+    A connection ends within two minutes after PostgreSQL becomes unreachable. Options in the URL take precedence.
+    """
     if url.get_driver_name() not in ("psycopg", "psycopg2"):
         return {}
     options = {
@@ -210,9 +212,8 @@ def reading(engine: Engine) -> Iterator[Connection]:
         if file is not None:
             file.check()
         with engine.connect() as connection:
-            if (
-                connection.dialect.name == "postgresql"
-            ):  # by default each statement sees what others have committed meanwhile
+            # By default, each statement on PostgreSQL sees what others have committed meanwhile.
+            if connection.dialect.name == "postgresql":
                 connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 

@@ -16,10 +16,11 @@ from db.scores import VALUE, is_external, of_signature
 from db.tables import external_metrics, external_scores, human_scores, outputs, scores, segment_references, segments
 
 SEGMENTS, FEWEST = 200, 5
+"""Most and fewest segments per part. A split by `CHARACTERS` may leave fewer."""
 ROWS = 5000
-"""Outputs of a part, about. Parts with long texts are smaller (`CHARACTERS`)."""
+"""Approximate outputs per part. `texts` also splits parts by `CHARACTERS`; `keys` and `scores` do not."""
 CHARACTERS = 4_000_000
-"""Most characters of the texts of a part, unless one segment has more."""
+"""A part has at most this many characters of texts, unless it is a single segment."""
 
 
 class SqlExports:

@@ -168,9 +168,8 @@ def _matched(
     coloring: ListColoring,
 ) -> list[int]:
     """Give places to people at the least cost, and return the places for which only forbidden people are left."""
-    from scipy.optimize import (
-        linear_sum_assignment,
-    )  # takes 0.5 s, and most starts of servers and commands do not need it
+    # This import takes 0.5 s, and most starts of servers and commands do not need it.
+    from scipy.optimize import linear_sum_assignment
 
     left = []
     for i, j in np.transpose(linear_sum_assignment(cost)).tolist():

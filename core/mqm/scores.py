@@ -101,7 +101,7 @@ def rated_outputs(
 
 
 def with_text(rated: RatedOutput, text: str) -> RatedOutput:
-    """Return labels that `rated_outputs` made without texts as it makes them with the `text` of the output."""
+    """Return the labels with the `text` of the output filled in: a non-translation covers all of it."""
     if NO_TEXT not in rated.errors:
         return rated
     return rated._replace(errors=tuple(_whole(text) if error == NO_TEXT else error for error in rated.errors))

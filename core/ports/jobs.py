@@ -10,7 +10,7 @@ from core.data import SegmentKey
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 SHORT = 100
-"""Segments of a short job at most."""
+"""A short job has at most this many segments."""
 
 
 def is_short(segments: Collection[object], *, timing: bool) -> bool:

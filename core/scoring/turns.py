@@ -18,15 +18,23 @@ from core.scoring.timing import spread
 CHUNK = 2000
 """Outputs in a chunk at most."""
 CHUNK_SECONDS = 30.0
-FEW = 4
-"""Chunks, that which plans the job included, of a job that goes before larger ones of its project: at most about 90 s of work."""
+SMALL_JOB_CHUNKS = 4
+"""A job with at most this many chunks, including the one that plans it, goes before larger jobs of its project.
+
+The other three chunks are at most about 90 s of work.
+"""
 UNTIMED = 100
 """Outputs in a chunk of a metric whose speed is not known."""
 _NEVER = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class JobInQueue(NamedTuple):
-    """An unfinished job: whether it has at most `FEW` chunks, workers on it now, and when a chunk of it was last leased."""
+    """An unfinished job.
+
+    `short` jobs have few segments or only measure times (`core.ports.jobs.is_short`). Jobs of a higher `priority` go
+    first. `workers` is the number of workers that compute it now, `served` the time when one of its chunks was last
+    leased. `few_chunks`: it has at most `SMALL_JOB_CHUNKS` chunks.
+    """
 
     id: int
     project_id: int
@@ -34,14 +42,14 @@ class JobInQueue(NamedTuple):
     priority: int
     workers: int
     served: datetime | None
-    small: bool = False
+    few_chunks: bool = False
 
 
 def in_turn(jobs: Collection[JobInQueue]) -> list[JobInQueue]:
     """Return all unfinished jobs in the order in which they get the next worker.
 
-    Higher priorities go first, then short jobs, then projects with fewer workers, then those that were served longest ago. Of
-    one project, small jobs go first, then all others in the order of their ids.
+    Higher priorities go first, then short jobs, then projects with fewer workers, then those that were served longest
+    ago. Within a project, jobs with few chunks go first, then all others in the order of their ids.
     """
     workers, served = Counter[int](), dict[int, datetime]()
     for job in jobs:
@@ -50,7 +58,7 @@ def in_turn(jobs: Collection[JobInQueue]) -> list[JobInQueue]:
 
     def place(j: JobInQueue) -> tuple[object, ...]:
         of_project = workers[j.project_id], served[j.project_id], j.project_id
-        return -j.priority, not j.short, *of_project, not j.small, j.id
+        return -j.priority, not j.short, *of_project, not j.few_chunks, j.id
 
     return sorted(jobs, key=place)
 

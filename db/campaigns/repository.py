@@ -147,7 +147,7 @@ class SqlCampaigns:
         with reading(self._engine) as connection:
             return [Campaign._make(row) for row in connection.execute(mine)]
 
-    def exist(self, project_id: int) -> bool:
+    def has_any(self, project_id: int) -> bool:
         of_project = visible_campaigns(campaigns.c.id).where(campaigns.c.project_id == project_id)
         with reading(self._engine) as connection:
             return connection.execute(of_project.limit(1)).first() is not None

@@ -287,10 +287,10 @@ def test_versions_change_with_labels_and_exclusions(store: Store, project: int, 
     assert store.campaigns.versions(project)[1] == CampaignVersion(later.id, newest, ())
     store.campaigns.change(who._replace(excluded="too fast"))
     assert store.campaigns.versions(project)[1] == CampaignVersion(later.id, newest, (who.id,))
-    assert store.campaigns.exist(project)
+    assert store.campaigns.has_any(project)
     for left in (later, campaign):
         store.campaigns.delete(left.id)
-    assert (store.campaigns.exist(project), store.campaigns.versions(project)) == (False, [])
+    assert (store.campaigns.has_any(project), store.campaigns.versions(project)) == (False, [])
 
 
 def test_accounts_take_part_in_a_campaign_without_a_role_in_its_project(

@@ -83,7 +83,7 @@ def test_versions_of_campaigns_are_read_without_their_designs(store: Store, engi
     statements: list[str] = []
     event.listen(engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
     with plans_of(engine) as steps:
-        assert store.campaigns.exist(project)
+        assert store.campaigns.has_any(project)
         assert len(store.campaigns.versions(project)) == 2
     assert not any("design" in statement for statement in statements)
     assert of_table(steps, "events") == [BY_NUMBER.format("COVERING ")]

@@ -99,7 +99,7 @@ class FakeCampaigns:
     def list(self, project_id: int) -> builtins.list[Campaign]:
         return [c for _, c in sorted(self.m.campaigns.items()) if c.project_id == project_id]
 
-    def exist(self, project_id: int) -> bool:
+    def has_any(self, project_id: int) -> bool:
         return bool(self.list(project_id))
 
     def versions(self, project_id: int) -> builtins.list[CampaignVersion]:

@@ -13,7 +13,7 @@ from core.errors import UserError
 from core.ports.chunks import Chunk, ChunkResult, OutputWindow, PlannedChunk, PlannedMetric
 from core.ports.jobs import Job, JobState, MetricProgress
 from core.scoring.turns import (
-    FEW,
+    SMALL_JOB_CHUNKS,
     JobInQueue,
     MetricOutcome,
     OpenMetric,
@@ -165,7 +165,7 @@ class FakeChunks:
             JobInQueue(
                 j.id, j.project_id, j.short, j.priority,
                 sum(c.state == "running" for c in self.m.chunks.get(j.id, [])), self.m.served.get(j.id),
-                len(self.m.chunks.get(j.id, [])) <= FEW,
+                len(self.m.chunks.get(j.id, [])) <= SMALL_JOB_CHUNKS,
             )
             for j in unfinished
         ]  # fmt: skip

@@ -43,10 +43,10 @@ def test_pages_read_no_designs_to_find_out_what_changed(
     campaign = started(store)
     at = opened(page, campaign.project_id)
     calls(SqlCampaigns, "list")
-    found = calls(SqlCampaigns, "exist")
+    found = calls(SqlCampaigns, "has_any")
     at.run()
     assert not at.exception
-    assert found["exist"]
+    assert found["has_any"]
     assert not found["list"]
 
 

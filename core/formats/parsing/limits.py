@@ -61,10 +61,10 @@ class Meter:
             raise ImportProblems([Problem(self.file, 0, column, found, f"at most {most:,}", todo)])
 
     def project(self, segments: int, systems: int) -> None:
-        """Raise `ImportProblems` if a project would have too many cells: one for each segment and system, also without an output."""
+        """Raise `ImportProblems` if a project would have too many cells: its segments times its systems."""
         most = self.limits.project_cells
         if segments * systems > most:
-            split = "Import systems that have no segments in common into projects of their own"
+            split = "Import systems without common segments into separate projects"
             todo = f"{split}, or set {Limits.variable('project_cells')} to a higher number (docs/formats.md)"
             found = f"{segments:,} segments × {systems:,} systems = {segments * systems:,} cells of the project"
             raise ImportProblems([Problem(self.file, 0, "", found, f"at most {most:,} cells", todo)])

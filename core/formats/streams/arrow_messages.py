@@ -52,8 +52,15 @@ class _Table(NamedTuple):
         return struct.iter_unpack(kind, self.data[at + 4 : at + 4 + size])
 
 
-def largest(raw: BinaryIO) -> tuple[int, int]:
-    """Return the bytes of the largest record batch, and the most bytes of dictionaries that are held together, after decompression.
+class BatchSizes(NamedTuple):
+    """The bytes of the largest record batch, and of all dictionaries that are held at once, after decompression."""
+
+    batch: int
+    dictionaries: int
+
+
+def largest_sizes(raw: BinaryIO) -> BatchSizes:
+    """Return the largest sizes in an Arrow file.
 
     Raises `ValueError` or `struct.error` if the metadata are damaged.
     """
@@ -68,7 +75,7 @@ def largest(raw: BinaryIO) -> tuple[int, int]:
             size = _size(raw, dictionary.table(1), body)
             dictionaries[number] = size + (dictionaries.get(number, 0) if delta else 0)
             held = max(held, sum(dictionaries.values()))
-    return batch, held
+    return BatchSizes(batch, held)
 
 
 def _of_file(raw: BinaryIO) -> Iterator[tuple[_Table, int]]:

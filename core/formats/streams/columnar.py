@@ -152,10 +152,14 @@ def _batches_of(file: AnyFile, raw: Any) -> tuple[tuple[str, ...], parquet_batch
 def _slices(file: AnyFile, batches: Any) -> Iterator[pa.RecordBatch]:
     """Yield a few rows at a time. Raises `ImportProblems` if Arrow would have to read more than `LARGEST_BATCH` at once."""
     with opened(file) as raw:
-        batch, dictionaries = arrow_messages.largest(raw)
+        largest = arrow_messages.largest_sizes(raw)
     for size, what, todo in (
-        (batch, "a record batch", "Write the file in smaller batches, or as Parquet"),
-        (dictionaries, "dictionaries", "Write the columns without dictionaries, or the file as Parquet"),
+        (largest.batch, "a record batch", "Write the file in smaller batches, or save it as Parquet"),
+        (
+            largest.dictionaries,
+            "dictionaries",
+            "Write the columns without dictionary encoding, or save the file as Parquet",
+        ),
     ):
         if size > LARGEST_BATCH:
             found, expected = f"{what} of {size >> 20:,} MB", f"at most {LARGEST_BATCH >> 20} MB"

@@ -138,7 +138,7 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "create": change("campaign created", "name"),
         "replace": change_campaign(lambda _: "campaign draft changed", "name"),
         "list": read,
-        "exist": read,
+        "has_any": read,
         "versions": read,
         "get": read_campaign,
         "of_texts": campaign_of_texts,

@@ -11,15 +11,15 @@ from typing import Protocol
 from core.data import Dataset, Item, OutputKey, Segment, SegmentKey
 
 HELD, HELD_CHARACTERS = 64, 8_000_000
-"""Segments whose texts are held, and their characters: those that one page reads again and again."""
+"""At most this many segments, and characters in them, are held."""
 PER_OUTPUT = 100
-"""Characters that an output counts for in memory beside those of its text."""
+"""Characters added per output for the memory of its objects."""
 SEARCHES, FOUND = 16, 300_000
-"""Searches that are held, and the segments that they found together."""
+"""At most this many searches, and segments found by them, are held."""
 AT_ONCE, OUTPUTS_AT_ONCE = 500, 5_000
-"""Segments that are read with one query, and their outputs; one segment is always read at once."""
-FEW, WANTED = 400, 0.25
-"""Outputs for which it does not matter how many of them are wanted; of more, at least this share is."""
+"""A query reads at most this many segments and outputs, but always at least one whole segment."""
+FEW_OUTPUTS, WANTED = 400, 0.25
+"""A query that reads more than `FEW_OUTPUTS` outputs must want at least the share `WANTED` of them."""
 
 SegmentTexts = tuple[Segment, Mapping[str, str]]
 """A segment and the texts of its outputs by system."""
@@ -81,7 +81,7 @@ class StoredTexts:
             yield from self._reader.texts(self._project_id, part, ()).segments
 
     def segments(self, keys: Sequence[SegmentKey]) -> dict[SegmentKey, Segment]:
-        """Return these segments in document order, without their outputs; those that do not exist are left out."""
+        """Return these segments in document order, without outputs; those that do not exist are left out."""
         return {s.key: s for s in self._reader.texts(self._project_id, keys, ()).segments}
 
     def dataset(self, keys: Sequence[SegmentKey]) -> Dataset:
@@ -89,10 +89,10 @@ class StoredTexts:
         return self._reader.texts(self._project_id, keys)
 
     def item_parts(self, keys: Iterable[OutputKey]) -> Iterator[dict[OutputKey, Item]]:
-        """Yield what a metric is given of these outputs, in parts in the order of `keys`; those that do not exist are left out.
+        """Yield the inputs of a metric for these outputs, in parts in the order of `keys`.
 
-        A part is read with one query: `OUTPUTS_AT_ONCE` outputs at most. Fewest queries are needed if outputs of the same segment
-        follow each other.
+        Outputs that do not exist are left out. One query reads a part, at most `OUTPUTS_AT_ONCE` outputs. Order the
+        keys by segment: that needs the fewest queries.
         """
         for part in _parts(keys):
             segments = list(dict.fromkeys(key.segment for key in part))
@@ -105,7 +105,7 @@ class StoredTexts:
             }
 
     def items(self, keys: Iterable[OutputKey]) -> dict[OutputKey, Item]:
-        """Return what a metric is given of these outputs, in the order of `keys`; those that do not exist are left out."""
+        """Return the inputs of a metric for these outputs, in the order of `keys`; missing outputs are left out."""
         return {key: item for part in self.item_parts(keys) for key, item in part.items()}
 
     def outputs(self, keys: Iterable[OutputKey]) -> dict[OutputKey, str]:
@@ -125,14 +125,17 @@ class StoredTexts:
 
 
 def _parts(keys: Iterable[OutputKey]) -> Iterator[list[OutputKey]]:
-    """Yield the keys in parts, for each of which all its systems can be read of all its segments at once."""
+    """Yield the keys in parts.
+
+    One query per part reads all its systems in all its segments, so a part has few unwanted outputs.
+    """
     part: list[OutputKey] = []
     segments, systems = set[SegmentKey](), set[str]()
     for key in keys:
         segments.add(key.segment)
         systems.add(key.system)
         read = len(segments) * len(systems)
-        most = min(OUTPUTS_AT_ONCE, max(FEW, (len(part) + 1) / WANTED))
+        most = min(OUTPUTS_AT_ONCE, max(FEW_OUTPUTS, (len(part) + 1) / WANTED))
         if part and (len(segments) > AT_ONCE or read > most):
             yield part
             part, segments, systems = [], {key.segment}, {key.system}

@@ -188,7 +188,7 @@ def judgements(project: Project) -> list[Judgement]:
 
 def campaigns(project: Project) -> tuple[CampaignVersion, ...]:
     """Return what the results of campaigns depend on. While a campaign runs, new results appear within a minute."""
-    return _campaign_versions(settings().database, project.id) if store().campaigns.exist(project.id) else ()
+    return _campaign_versions(settings().database, project.id) if store().campaigns.has_any(project.id) else ()
 
 
 @st.cache_resource(ttl=60, show_spinner=False)

@@ -28,8 +28,8 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 def job(number: int, project: int = 1, workers: int = 0, served: int | None = None, **more: object) -> JobInQueue:
     when = None if served is None else START + timedelta(seconds=served)
     given: dict[str, object] = {"short": False, "priority": 0, **more}
-    small = bool(given.get("small", False))
-    return JobInQueue(number, project, bool(given["short"]), int(str(given["priority"])), workers, when, small)
+    few = bool(given.get("few_chunks", False))
+    return JobInQueue(number, project, bool(given["short"]), int(str(given["priority"])), workers, when, few)
 
 
 def test_priority_then_short_then_few_workers_then_long_waiting() -> None:
@@ -41,12 +41,12 @@ def test_priority_then_short_then_few_workers_then_long_waiting() -> None:
     assert in_turn([]) == []
 
 
-def test_small_jobs_go_before_large_ones_of_their_project_only() -> None:
+def test_few_chunks_go_before_larger_jobs_of_their_project_only() -> None:
     jobs = [
         job(1, project=1),
         job(2, project=2, served=1),
-        job(3, project=1, small=True),
-        job(4, project=2, small=True),
+        job(3, project=1, few_chunks=True),
+        job(4, project=2, few_chunks=True),
     ]
     assert [j.id for j in in_turn(jobs)] == [3, 1, 4, 2]
 

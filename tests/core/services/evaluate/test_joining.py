@@ -84,7 +84,7 @@ def test_data_are_those_joined_by_dictionaries(
 ) -> None:
     view, data, people = project
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stored_texts, "FEW", 2)
+        patch.setattr(stored_texts, "FEW_OUTPUTS", 2)
         found = from_view(view, people, excluded=excluded, seed=seed, partly=partly)
     check(found, by_dictionaries(view, people, dict(data.items()), excluded, seed, partly))
     assert found.human.tolist() == [people.scores[k][0] for k in found.keys]

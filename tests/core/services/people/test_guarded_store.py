@@ -47,7 +47,7 @@ READS = {
     ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "unfinished"), ("jobs", "progress"), ("labels", "events"), ("labels", "raters"),
     ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
     ("stress", "list"), ("stress", "report"), ("settings", "get"), ("campaigns", "list"), ("campaigns", "get"), ("campaigns", "units"),
-    ("campaigns", "exist"), ("campaigns", "versions"),
+    ("campaigns", "has_any"), ("campaigns", "versions"),
     ("campaigns", "participants"), ("campaigns", "assignments"),
 }  # fmt: skip
 WRITES = {
