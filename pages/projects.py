@@ -119,8 +119,8 @@ def finish(job: importing.ImportJob) -> None:
     done = importing.watch(job)
     if done is not None:
         st.session_state[DONE] = done
-        said = "References added to" if done.references_of else "Imported into"
-        st.toast(f"{said} “{escape_markdown(done.project.name)}”", icon=":material/check_circle:")
+        if not done.references_of:
+            st.toast(f"Imported into “{escape_markdown(done.project.name)}”", icon=":material/check_circle:")
         st.session_state.pop(UPLOADING, None)
         upload.forget()
         state.open_project(done.project.id)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import pytest
 
 from core.campaigns.protocol import ProtocolName
-from core.data import Dataset
+from core.data import Dataset, SegmentKey
 from core.ports.store import Store
 from core.services.campaigns import exporting
 from core.services.campaigns.answers import answers
@@ -39,8 +41,10 @@ def test_a_campaign_file_reads_only_rated_segments(store: Store, name: str, monk
     read: list[str] = []
     texts = type(store.projects).texts
 
-    def some(self: object, project_id: int, segments: list[tuple[str, str]], **options: bool) -> Dataset:
-        found = texts(store.projects, project_id, segments, **options)  # type: ignore[arg-type]
+    def some(
+        self: object, project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None
+    ) -> Dataset:
+        found = texts(store.projects, project_id, segments, systems)
         read.extend(s.segment_id for s in found.segments if project_id == world.project)
         return found
 

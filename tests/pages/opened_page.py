@@ -5,9 +5,16 @@ from streamlit.testing.v1 import AppTest
 from tests.paths import APP
 
 
-def opened(page: str, project: int) -> AppTest:
+def opened(page: str, project: int, **query: str) -> AppTest:
     at = AppTest.from_file(APP, default_timeout=120)
-    at.query_params["project"] = str(project)
-    at = at.switch_page(f"pages/{page}.py").run()
+    for name, value in ({"project": str(project)} | query).items():
+        at.query_params[name] = value
+    return again(at.switch_page(f"pages/{page}.py"))
+
+
+def again(at: AppTest) -> AppTest:
+    """Run the page, which must not fail; an error that its boundary has caught is a message on the page."""
+    at.run()
     assert not at.exception
+    assert not at.error
     return at

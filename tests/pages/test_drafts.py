@@ -111,22 +111,31 @@ def test_files_are_kept_until_they_are_removed(project: int) -> None:
     assert at.button(key="suite-run").disabled
 
 
+def with_file(at: AppTest) -> AppTest:
+    at.selectbox(key=f"suite-origin-{at.query_params['project'][0]}").set_value("A file in MENLI’s format").run()
+    at.file_uploader(key="suite-file-sent").set_value(("menli.csv", CASES, "text/csv")).run()
+    return at
+
+
+def has_file(at: AppTest) -> bool:
+    return not loaded_again(at, "robustness").button(key="suite-run").disabled
+
+
 def test_the_oldest_drafts_lose_their_files_first(project: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def uploaded(at: AppTest) -> AppTest:
-        at.selectbox(key=f"suite-origin-{project}").set_value("A file in MENLI’s format").run()
-        at.file_uploader(key="suite-file-sent").set_value(("menli.csv", CASES, "text/csv")).run()
-        return at
-
-    def has_file(at: AppTest) -> bool:
-        return not loaded_again(at, "robustness").button(key="suite-run").disabled
-
     monkeypatch.setattr(drafts, "UPLOADED", 2 * len(CASES))
-    first, second = (uploaded(opened(project, "Adversarial suite")) for _ in range(2))
+    first, second = (with_file(opened(project, "Adversarial suite")) for _ in range(2))
     assert has_file(first)
-    third = uploaded(opened(project, "Adversarial suite"))
+    third = with_file(opened(project, "Adversarial suite"))
     assert not has_file(second)  # the copy of the first is newer
     assert has_file(third)
-    assert drafts._drafts()
+
+
+def test_copies_of_a_draft_share_their_files(project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "UPLOADED", 2 * len(CASES))
+    first, second = (with_file(opened(project, "Adversarial suite")) for _ in range(2))
+    for _ in range(3):
+        assert has_file(second)
+    assert has_file(first)
 
 
 def test_a_group_of_tests_is_chosen_once_and_does_not_undo_a_later_choice(project: int) -> None:

@@ -82,4 +82,5 @@ def test_adding_references_can_be_cancelled(store: Store, monkeypatch: pytest.Mo
     next(s for s in at.selectbox if s.label == "System").select("A")
     next(b for b in at.button if b.label == "Add as references").click().run()
     assert [info.value for info in at.info] == ["Cancelled. Nothing was changed."]
+    assert "Cancel" not in [b.label for b in at.button]
     assert store.projects.list() == [project]

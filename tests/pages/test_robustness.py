@@ -10,7 +10,7 @@ from core.data import Dataset, Output, Segment
 from core.metrics.base import MetricSpec
 from core.ports.cases import KeptCase, KeptScore
 from core.ports.store import Store
-from pages._ui.robustness import break_metric
+from pages._ui.robustness import break_metric, reactions
 from tests.pages.said import words
 from tests.paths import APP
 
@@ -39,6 +39,16 @@ def opened(project: int, section: str = "Break a metric", **state: object) -> Ap
     for name, value in state.items():
         at.session_state[name.replace("_", "-")] = value
     return at.switch_page("pages/robustness.py").run()
+
+
+def test_a_cancelled_scoring_leaves_only_an_offer_to_run_it_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reactions, "run_cached", lambda *_: None)  # what it returns once Cancel was pressed
+    at = opened(filled(store))
+    assert not at.exception
+    assert not at.error
+    assert not any("None of these metrics" in info.value for info in at.info)
 
 
 def test_a_first_change_is_made_and_scored_without_being_asked(store: Store) -> None:

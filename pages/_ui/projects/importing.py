@@ -1,6 +1,6 @@
-"""The import of an upload: its target project, the button, and the import itself. Outputs become references in the same way.
+"""The import of an upload: its target project, the button, and the import itself.
 
-It runs in a thread, so that leaving the page does not stop it, and pressing twice does not start it twice."""
+Imports and *Add references* run in a thread, so that leaving the page does not stop them, and pressing twice does not start them twice."""
 
 from __future__ import annotations
 
@@ -233,9 +233,11 @@ def running() -> ImportJob | None:
 
 def watch(job: ImportJob) -> Imported | None:
     """Follow an import to its end; return what was imported, or show the error and return None."""
-    bar = st.progress(0.0, escape_markdown(job.words))
-    aside = st.container(horizontal=True, vertical_alignment="center")
-    aside.caption("This continues if you leave the page.")
+    place = st.empty()
+    running_view = place.container()
+    bar = running_view.progress(0.0, escape_markdown(job.words))
+    aside = running_view.container(horizontal=True, vertical_alignment="center")
+    aside.caption("The work continues if you leave the page.")
     aside.button("Cancel", icon=":material/close:", on_click=job.cancel, disabled=job.cancelled, key="import-cancel")
     while job.thread.is_alive():
         job.thread.join(TURN_SECONDS)
@@ -244,8 +246,7 @@ def watch(job: ImportJob) -> Imported | None:
         if job.done is not None:
             text = f"{job.words} Labels: {job.done:,} of {job.total:,}"
             bar.progress(job.done / job.total, escape_markdown(text))
-    bar.empty()
-    aside.empty()
+    place.empty()
     st.session_state.pop(_RUNNING, None)
     if job.error is None:
         return job.imported
@@ -279,7 +280,7 @@ def report(done: Imported) -> None:
 
 def _references_added(done: Imported) -> str:
     if not done.report.references:
-        return f"Nothing changed: the outputs of {done.references_of} already are references."
+        return f"Nothing changed: the outputs of {done.references_of} are already references."
     return (
         f"The outputs of {done.references_of} are references now: {format_count(done.report.references, 'new reference')} for "
         f"{format_count(done.project.n_segments, 'segment')}. Compute the metrics that use references again."

@@ -82,10 +82,13 @@ def choose_scope(project: Project, segment: SegmentKey | None) -> ScoringScope:
         )  # fmt: skip
         size = min(SAMPLE, max(1, n // 4))
         if scope == SOME:
-            most = min(n, max(1, wiring.LARGE // max(1, len(project.systems))))  # a page reads the texts of a sample
+            most = min(
+                n, max(1, wiring.LARGE // max(1, len(project.systems)))
+            )  # the page reads all texts of the sample
             size = st.number_input(
                 "Segments in the sample", 1, most, min(size, most), key=f"sample-{project.id}", width=200,
-                help="Drawn at random. A larger sample contains the smaller one, so its scores are reused.",
+                help="Drawn at random. A larger sample contains the smaller one, so its scores are reused. "
+                f"A sample has at most {wiring.LARGE:,} outputs.",
             )  # fmt: skip
     if scope == ALL:
         return ScoringScope((), first)

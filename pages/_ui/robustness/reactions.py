@@ -44,15 +44,17 @@ def draw(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
         part = [m for m in metrics if m.spec.needs_model != at_once]
         if not part:
             continue
-        if not at_once and by_name and comes_later(PART_WITH_MODELS, _words_of_waiting(part)):
+        if not at_once and by_name and comes_later(PART_WITH_MODELS, _waiting_text(part)):
             break
         key = ("reactions", texts, *cache_key(part))
-        with waiting, st.spinner("Computing scores …" if at_once else _words_of_waiting(part), show_time=not at_once):
+        with waiting, st.spinner("Computing scores …" if at_once else _waiting_text(part), show_time=not at_once):
             found = run_cached(
                 key, "Scoring both texts …", lambda progress, part=part: service.reactions(texts, part, progress, known_scores(texts)), has_no_failure  # type: ignore[misc]
             )  # fmt: skip
         by_name |= {r.spec.name: r for r in found or ()}
         in_order = [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
+        if not in_order:  # cancelled before any score was there
+            continue
         if not at_once or len(in_order) == len(metrics):
             st.session_state[_CHARTED] = True
         with place.container():
@@ -60,13 +62,13 @@ def draw(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
     return [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
 
 
-def _words_of_waiting(metrics: Sequence[Metric]) -> str:
-    """Return what is said until the metrics with models have scores: the first of them load the models."""
+def _waiting_text(metrics: Sequence[Metric]) -> str:
+    """Return the message shown until the metrics with models have scores."""
     return f"Scoring with {format_count(len(metrics), 'more metric')}. The first scores take some seconds, because models are loaded."
 
 
 def cache_key(metrics: Sequence[Metric]) -> tuple[Hashable, ...]:
-    """Return what the reactions of metrics depend on beside the texts: how they are signed, and the ranges they are shown in."""
+    """Return what the reactions of metrics depend on beside the texts: their signatures and ranges."""
     return tuple(m.signature() for m in metrics), tuple(service.scale_of(m) for m in metrics)
 
 
@@ -113,7 +115,9 @@ def _draw_table(found: Sequence[Reaction], *, chart: bool) -> None:
 
 
 def _text(name: str, value: Any) -> str:
-    return str(value) if name not in FORMATS else MISSING if value is None else FORMATS[name](value)
+    if name not in FORMATS:
+        return str(value)
+    return MISSING if value is None else FORMATS[name](value)
 
 
 def row(r: Reaction) -> dict[str, object]:

@@ -59,23 +59,26 @@ def _copy(key: str) -> None:
         _draft().pop(key, None)
     else:
         _draft()[key] = value
-        if _bytes(value):
+        if _uploads(value):
             _forget_old_uploads()
 
 
-def _bytes(value: object) -> int:
-    """Return the bytes of uploaded files; 0 for any other value."""
-    return sum(len(each.data) for each in value if isinstance(each, Upload)) if isinstance(value, list) else 0
+def _uploads(value: object) -> list[Upload]:
+    return [each for each in value if isinstance(each, Upload)] if isinstance(value, list) else []
 
 
 def _forget_old_uploads() -> None:
-    held = 0
+    """Remove the oldest files until all drafts hold `UPLOADED` bytes. Files that copies of a draft share count once."""
+    mine, held, seen = _draft(), 0, set[int]()
     for draft in reversed(list(_drafts().values())):
         for key, value in list(draft.items()):
-            size = _bytes(value)
-            held += size
-            if size and held > UPLOADED and draft is not _draft():
-                del draft[key]
+            new = [file for file in _uploads(value) if id(file) not in seen]
+            size = sum(len(file.data) for file in new)
+            if held + size > UPLOADED and draft is not mine and size:
+                draft.pop(key, None)
+            else:
+                held += size
+                seen.update(map(id, new))
 
 
 def gather() -> None:

@@ -146,7 +146,7 @@ def test_raters_of_a_campaign_are_those_of_its_labels(store: Store, protocol: An
     assert raters() == everyone[2:]
 
 
-def test_who_decides_is_a_rater_of_the_campaign(store: Store) -> None:
+def test_an_adjudicator_is_a_rater_of_the_campaign(store: Store) -> None:
     campaign = filled.started(store)
     filled.work(store, campaign)
     first = adjudication.queue(store, campaign)[0]

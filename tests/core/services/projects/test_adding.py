@@ -94,7 +94,7 @@ def own_segments(systems: str, n: int = 2) -> Dataset:
     return Dataset(segments, tuple(Output(s.doc_id, s.doc_id, s.segment_id, "x") for s in segments))
 
 
-def test_a_project_of_too_many_cells_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_of_too_many_cells_is_not_created(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
     store = memory_store()
     with pytest.raises(ImportProblems) as caught:
@@ -142,7 +142,7 @@ def test_label_files_of_too_many_systems_make_no_project(monkeypatch: pytest.Mon
     assert store.projects.list() == []
 
 
-def test_files_of_too_many_cells_are_refused_before_anything_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_too_many_cells_store_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
     store = memory_store()
     staged = stage_lines(None, [], {system: Upload(f"{system}.txt", b"x\n" * 6) for system in "ABC"})
