@@ -1,11 +1,14 @@
 """Outputs of a system as references, on the Projects page."""
 
 from dataclasses import replace
+from threading import current_thread
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.ports.scores import ScoredBy
 from core.ports.store import Store
+from db.scores import SqlScores
 from pages._ui.projects import importing
 from tests.fakes import small_dataset
 from tests.pages.test_projects import MQM, press, uploaded
@@ -66,6 +69,20 @@ def test_what_became_of_add_as_references_is_said(store: Store) -> None:
     assert "The outputs of A are references now: 1 new reference for 1 segment." in at.success[0].value.replace(
         "\\", ""
     )
+
+
+def test_scores_are_counted_before_the_page_shows_the_project(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    counting: list[str] = []
+    signatures = SqlScores.signatures
+
+    def counted(self: SqlScores, project_id: int) -> list[ScoredBy]:
+        counting.append(current_thread().name)
+        return signatures(self, project_id)
+
+    monkeypatch.setattr(SqlScores, "signatures", counted)
+    press(uploaded(("w.csv", "seg,system,output\n1,A,x\n1,B,y\n")), "Import 1 segment")
+    after = counting.index("errorscope-import")
+    assert counting[after + 1 :]
 
 
 def test_adding_references_can_be_cancelled(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

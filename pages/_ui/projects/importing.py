@@ -5,6 +5,7 @@ Imports and *Add references* run in a thread, so that leaving the page does not 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import NamedTuple
@@ -207,11 +208,15 @@ def _begin(words: str, project_id: int | None, work: Callable[[ImportJob], Impor
     """Start a thread for the import, unless one of this browser session is running."""
     if running() is not None:
         return
-    job = ImportJob(words)
+    store, job = wiring.store(), ImportJob(words)
 
     def run() -> None:
         try:
             job.imported = work(job)
+            if job.imported is not None:
+                job.words, job.share, job.done = "Counting the scores of the project …", 0.0, None
+                with suppress(UserError):  # the page counts them again
+                    store.scores.signatures(job.imported.project.id)
         except Exception as error:  # shown by `watch`
             job.error = error
         finally:
@@ -241,11 +246,11 @@ def watch(job: ImportJob) -> Imported | None:
     aside.button("Cancel", icon=":material/close:", on_click=job.cancel, disabled=job.cancelled, key="import-cancel")
     while job.thread.is_alive():
         job.thread.join(TURN_SECONDS)
-        if job.share:
-            bar.progress(min(1.0, job.share), escape_markdown(f"{job.words} {job.share:.0%}"))
-        if job.done is not None:
-            text = f"{job.words} Labels: {job.done:,} of {job.total:,}"
-            bar.progress(job.done / job.total, escape_markdown(text))
+        share = f" {job.share:.0%}" if job.share else ""
+        bar.progress(min(1.0, job.share), escape_markdown(job.words + share))
+        if (done := job.done) is not None:
+            text = f"{job.words} Labels: {done:,} of {job.total:,}"
+            bar.progress(done / job.total, escape_markdown(text))
     place.empty()
     st.session_state.pop(_RUNNING, None)
     if job.error is None:
