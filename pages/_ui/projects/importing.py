@@ -214,8 +214,9 @@ def _begin(words: str, project_id: int | None, work: Callable[[ImportJob], Impor
         try:
             job.imported = work(job)
             if job.imported is not None:
-                job.words, job.share, job.done = "Counting the scores of the project …", 0.0, None
+                job.words, job.share, job.done = "Counting outputs and scores …", 0.0, None
                 with suppress(UserError):  # the page counts them again
+                    store.projects.index(job.imported.project.id)
                     store.scores.signatures(job.imported.project.id)
         except Exception as error:  # shown by `watch`
             job.error = error
