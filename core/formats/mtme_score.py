@@ -12,10 +12,10 @@ import io
 import math
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, repeat
 
-from core.data import Dataset, ExternalScores, OutputKey, Segment, Value
+from core.data import Dataset, ExternalScores, OutputKey, SegmentKey, Value
 from core.formats.external import lower_is_better, no_score, source_file
 from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
@@ -76,24 +76,25 @@ def _split(line: str) -> tuple[str, str, str]:
 
 def write(dataset: Dataset, scores: Mapping[OutputKey, float | None]) -> str:
     """Return one line per segment for every system with any score. Raises `UserError` for a system name with a blank."""
-    columns = ScoreColumns()
-    columns.take(dataset.segments, scores)
+    columns = ScoreColumns({segment.key: i for i, segment in enumerate(dataset.segments)})
+    columns.take(scores.items())
     return columns.text()
 
 
 class ScoreColumns:
-    """The scores of each system by segment, in a few bytes each, collected from the parts of a project."""
+    """The scores of each system by segment, in a few bytes each, collected from parts of any size.
 
-    def __init__(self) -> None:
-        self._segments = 0
+    `places` has the segments of the project, each with its line in the block of a system, from 0.
+    """
+
+    def __init__(self, places: Mapping[SegmentKey, int]) -> None:
+        self._places = places
         self._columns: dict[str, array[float]] = {}
 
-    def take(self, segments: Sequence[Segment], scores: Mapping[OutputKey, float | None]) -> None:
-        """Add the next segments of the project; `scores` are those of their outputs."""
-        at = {segment.key: i for i, segment in enumerate(segments, start=self._segments)}
-        self._segments += len(segments)
-        for key, value in scores.items():
-            if value is not None and (place := at.get(key.segment)) is not None:
+    def take(self, scores: Iterable[tuple[OutputKey, float | None]]) -> None:
+        """Add scores of outputs; a later score of an output replaces an earlier one. Segments without a place are left out."""
+        for key, value in scores:
+            if value is not None and (place := self._places.get(key.segment)) is not None:
                 column = self._columns.setdefault(key.system, array("d"))
                 column.extend([math.nan] * (place + 1 - len(column)))
                 column[place] = value
@@ -104,6 +105,6 @@ class ScoreColumns:
         for system in sorted(self._columns):
             refuse_name(system, _NO_NAME, "blanks")
             column = self._columns[system]
-            for value in chain(column, repeat(math.nan, self._segments - len(column))):
+            for value in chain(column, repeat(math.nan, len(self._places) - len(column))):
                 held.write(f"{system}\t{'None' if math.isnan(value) else repr(value)}\n")
         return held.getvalue()

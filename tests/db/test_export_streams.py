@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,33 @@ def test_score_files_have_the_bytes_that_whole_tables_give(store: Store, project
         found = read_table(Upload(f"s.{made.ending}", made.data))
         as_text = [[*r[:5], None if r.value is None else repr(r.value), *r[6:]] for r in rows]
         assert [list(row.cells) for row in found.rows] == as_text
+
+
+def test_seg_scores_have_every_segment_of_a_project_with_long_texts(
+    store: Store, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "CHARACTERS", 30)  # parts of texts have fewer segments than parts of scores
+    with zipfile.ZipFile(io.BytesIO(EXPORTS["scores-mtme"].make(store, project).data)) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    segments, signatures = store.projects.index(project).segments, store.scores.signatures(project)
+    columns = {
+        f"metric-scores/{by.metric.rpartition(':')[2]}.seg.score": {
+            key: value.value for key, value in store.scores.table(project, by.signature).items()
+        }
+        for by in signatures
+    }
+    for h in store.projects.dataset(project).human_scores:
+        columns.setdefault(f"human-scores/{h.name}.seg.score", {})[OutputKey(*h[:3])] = h.value
+    assert len(columns) == 4
+    del files["signatures.tsv"]
+    assert files == {
+        name: "".join(
+            f"{system}\t{values.get(OutputKey(system, *segment))}\n"
+            for system in sorted({key.system for key in values})
+            for segment in segments
+        )
+        for name, values in columns.items()
+    }
 
 
 @pytest.mark.parametrize("name", [n for n in EXPORTS if n in SCORES or n in OUTPUTS])

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import IO, NamedTuple, TypeVar
 
-from core.data import Dataset, HumanScore, Output, OutputKey, RatedOutput, Score, Segment, SegmentKey, grouped
+from core.data import Dataset, HumanScore, Output, OutputKey, RatedOutput, Score, Segment, SegmentKey
 from core.errors import UserError
 from core.formats import mtme_score
 from core.formats.labels import esa
@@ -200,25 +200,23 @@ def scores_as_mtme(store: Store, project_id: int, progress: Progress = no_progre
     Human scores include those derived from raters' numbers. `progress` is called once per part. Raises `UserError` if the name
     of a system has a blank.
     """
-    signatures, total = store.scores.signatures(project_id), store.projects.get(project_id).n_outputs
+    signatures, places = store.scores.signatures(project_id), store.projects.index(project_id).row
     steps = len(signatures) + 1
     files, held = list[str](), spooled()
     listed, missing = ["file\tmetric\tsignature\n"], 0
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
         for k, by in enumerate(signatures):
-            columns = mtme_score.ScoreColumns()
-            scores = store.exports.scores(project_id, by.signature)
-            parts = zip(store.exports.texts(project_id), scores, strict=False)
-            for texts, some in reported(parts, lambda pair: len(pair[0].outputs), total, part(progress, k, steps)):
-                values = {key: v.value for key, v in some}
-                missing += sum(value is None for value in values.values())
-                columns.take(texts.segments, values)
+            columns = mtme_score.ScoreColumns(places)
+            parts = store.exports.scores(project_id, by.signature)
+            for some in reported(parts, len, by.n, part(progress, k, steps)):
+                missing += sum(v.value is None for _, v in some)
+                columns.take((key, v.value) for key, v in some)
             if text := columns.text():
                 name = _free_name("metric-scores", name_of(by.metric), files)
                 files.append(name)
                 _add(archive, name, text)
                 listed.append(f"{name}\t{by.metric}\t{by.signature}\n")
-        for score, columns in _human_scores(store, project_id, part(progress, steps - 1, steps)).items():
+        for score, columns in _human_scores(store, project_id, places, part(progress, steps - 1, steps)).items():
             files.append(_free_name("human-scores", score, files))
             _add(archive, files[-1], columns.text())
         _add(archive, "signatures.tsv", "".join(listed))
@@ -227,18 +225,21 @@ def scores_as_mtme(store: Store, project_id: int, progress: Progress = no_progre
     return Export(held, "seg-scores.zip", "application/zip", tuple(lost))
 
 
-def _human_scores(store: Store, project_id: int, progress: Progress) -> dict[str, mtme_score.ScoreColumns]:
-    """Return the human scores by name, with those derived from raters' numbers."""
-    made = grouped((SegmentKey(h.doc_id, h.segment_id), h) for h in derived(all_labels.judgements(store, project_id)))
+def _human_scores(
+    store: Store, project_id: int, places: Mapping[SegmentKey, int], progress: Progress
+) -> dict[str, mtme_score.ScoreColumns]:
+    """Return the human scores by name, with those derived from raters' numbers. Derived ones replace imported ones of the same name."""
+    made = derived(all_labels.judgements(store, project_id))
     project = store.projects.get(project_id)
-    names = dict.fromkeys((*project.human_scores, *(h.name for of in made.values() for h in of)))
-    columns = {name: mtme_score.ScoreColumns() for name in names}
-    parts = store.exports.texts(project_id) if names else ()
+    names = dict.fromkeys((*project.human_scores, *(h.name for h in made)))
+    columns = {name: mtme_score.ScoreColumns(places) for name in names}
+    parts = store.exports.texts(project_id) if project.human_scores else ()
     for some in reported(parts, lambda texts: len(texts.outputs), project.n_outputs, progress):
-        ours = [h for s in some.segments for h in made.get(s.key, ())]
-        values = grouped((h.name, (OutputKey(*h[:3]), h.value)) for h in (*some.human_scores, *ours))
-        for name, column in columns.items():
-            column.take(some.segments, dict(values.get(name, ())))
+        for h in some.human_scores:
+            if h.name in columns:
+                columns[h.name].take([(OutputKey(*h[:3]), h.value)])
+    for h in made:
+        columns[h.name].take([(OutputKey(*h[:3]), h.value)])
     return columns
 
 
